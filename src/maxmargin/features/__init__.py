@@ -1,0 +1,14 @@
+"""Feature maps: the linear map F between weights and parts."""
+
+from maxmargin.features.base import FeatureMap, Group, PackedFeatures, pack
+from maxmargin.features.conjoined import LabelConjoined
+from maxmargin.features.parts import PartFeatures
+
+__all__ = [
+    "FeatureMap",
+    "Group",
+    "LabelConjoined",
+    "PackedFeatures",
+    "PartFeatures",
+    "pack",
+]

@@ -1,0 +1,153 @@
+"""Feature maps: what they must do, and how their rows are packed for the kernels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+
+class Group(NamedTuple):
+    """Rows of one kind: row r of sample i adds `matrix[r] @ W` to `width` parts.
+
+    matrix : CSR (all samples' rows, n_columns); counts : rows of each sample; width : parts of a
+    row; base : where the group's (n_columns, width) weights start in the weight vector.
+    """
+
+    matrix: sparse.csr_array
+    counts: np.ndarray
+    width: int
+    base: int
+
+
+class PackedFeatures(NamedTuple):
+    """The rows of n samples as flat arrays (see `kernels.blocks`)."""
+
+    row_ptr: np.ndarray
+    width: np.ndarray
+    indptr: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+    block_ptr: np.ndarray
+    source: np.ndarray
+    block_width: np.ndarray
+    part_ptr: np.ndarray
+    dim: int
+
+
+class FeatureMap(BaseEstimator):
+    """The linear map F: part scores theta = F^T w, weight vector F z.
+
+    A map says how many weights it has (`dim`) and turns samples into rows (`groups`); packing,
+    scores and adjoint are then the same for every map.
+    """
+
+    @abstractmethod
+    def check(self, X: Any) -> Any:
+        """Samples as the user gave them, checked: what `groups` takes. Errors name the sample."""
+
+    @abstractmethod
+    def n_columns(self, X: Any) -> int:
+        """The number of features of checked samples."""
+
+    @abstractmethod
+    def dim(self, n_columns: int, n_labels: int) -> int:
+        """The number of weights."""
+
+    @abstractmethod
+    def groups(self, X: Any, n_labels: int, n_parts: np.ndarray) -> list[Group]:
+        """Rows of all samples, group by group, in the order in which a sample's parts stand."""
+
+    def pack(self, X: Any, n_labels: int, n_parts: np.ndarray) -> PackedFeatures:
+        """Checked samples as flat arrays."""
+        packed = pack(self.groups(X, n_labels, n_parts), self.dim(self.n_columns(X), n_labels))
+        found = np.diff(packed.part_ptr)
+        if not np.array_equal(found, n_parts):
+            i = int(np.flatnonzero(found != n_parts)[0])
+            raise ValueError(
+                f"sample {i}: its features describe {found[i]} parts, its structure has "
+                f"{n_parts[i]}."
+            )
+        return packed
+
+
+def pack(groups: list[Group], dim: int) -> PackedFeatures:
+    """Interleave the groups' rows sample by sample and number each sample's own weights."""
+    from maxmargin.kernels import pack as kernels
+
+    n = len(groups[0].counts)
+    local = [_localise(group, kernels) for group in groups]
+    rows = sum(group.counts for group in groups)
+    row_ptr = _pointers(rows)
+    indptr = _row_starts(groups, row_ptr)
+    index = np.empty(indptr[-1], dtype=np.int32)
+    value = np.empty(indptr[-1])
+    width = np.empty(row_ptr[-1], dtype=np.int32)
+    place = np.zeros(n, dtype=np.int64)
+    offset = np.zeros(n, dtype=np.int64)
+    for group, (numbers, size, *_) in zip(groups, local, strict=True):
+        matrix = group.matrix
+        kernels.place_rows(
+            _pointers(group.counts), matrix.indptr.astype(np.int64), matrix.data, numbers,
+            offset, place, np.int32(group.width), row_ptr, width, indptr, index, value,
+        )  # fmt: skip
+        place = place + group.counts
+        offset = offset + size * group.width
+    if n and offset.max() > np.iinfo(np.int32).max:
+        raise ValueError("a single sample touches more than 2**31 weights")
+    block_ptr, source, block_width = _weight_blocks(groups, local)
+    parts = sum(group.counts * group.width for group in groups)
+    return PackedFeatures(
+        row_ptr, width, indptr, index, value, block_ptr, source, block_width, _pointers(parts), dim
+    )
+
+
+def _pointers(counts: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def _localise(group: Group, kernels: Any) -> tuple[np.ndarray, ...]:
+    matrix, n = group.matrix, len(group.counts)
+    entry_ptr = matrix.indptr.astype(np.int64)[_pointers(group.counts)]
+    columns = matrix.indices.astype(np.int32, copy=False)
+    numbers = np.empty(len(columns), dtype=np.int32)
+    size = np.empty(n, dtype=np.int64)
+    run_ptr = np.empty(n + 1, dtype=np.int64)
+    runs = np.empty((2, len(columns) + n), dtype=np.int64)
+    stamp = np.full(matrix.shape[1], -1, dtype=np.int64)
+    total = kernels.localise(entry_ptr, columns, stamp, numbers, size, run_ptr, runs[0], runs[1])
+    return numbers, size, run_ptr, runs[0, :total].copy(), runs[1, :total].copy()
+
+
+def _row_starts(groups: list[Group], row_ptr: np.ndarray) -> np.ndarray:
+    entries = np.zeros(row_ptr[-1], dtype=np.int64)
+    place = row_ptr[:-1].copy()
+    for group in groups:
+        entries[_spread(place, group.counts)] = np.diff(group.matrix.indptr)
+        place = place + group.counts
+    return _pointers(entries)
+
+
+def _spread(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """starts[0], starts[0] + 1, ... (counts[0] of them), starts[1], ..."""
+    before = _pointers(counts)[:-1]
+    return np.arange(counts.sum()) + np.repeat(starts - before, counts)
+
+
+def _weight_blocks(
+    groups: list[Group], local: list[tuple[np.ndarray, ...]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    counts = [np.diff(run_ptr) for _, _, run_ptr, _, _ in local]
+    block_ptr = _pointers(np.sum(counts, axis=0))
+    source = np.empty(block_ptr[-1], dtype=np.int64)
+    width = np.empty(block_ptr[-1], dtype=np.int32)
+    place = block_ptr[:-1].copy()
+    for group, count, (*_, start, length) in zip(groups, counts, local, strict=True):
+        where = _spread(place, count)
+        source[where] = group.base + start * group.width
+        width[where] = length * group.width
+        place = place + count
+    return block_ptr, source, width

@@ -1,0 +1,70 @@
+"""Features of nodes conjoined with labels, and weights for pairs of neighbouring labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.features.base import FeatureMap, Group
+from maxmargin.validation import Rows, check_rows
+
+
+class LabelConjoined(FeatureMap):
+    """Node scores x_t . W[:, k], and one weight for each pair of neighbouring labels.
+
+    Weights, in this order: W of shape (n_features + bias + 2 ends, K), row by row; then, with
+    `transitions`, a (K, K) table, row = left label. Dense and CSR rows are packed alike: only
+    non-zeros cost anything.
+
+    Parameters
+    ----------
+    bias : add a feature that is 1 at every node.
+    ends : add a feature that is 1 at the first node of a sample, and one for the last.
+    transitions : learn the pair table; without it, pairs score 0.
+    """
+
+    def __init__(self, bias: bool = True, ends: bool = True, transitions: bool = True):
+        self.bias = bias
+        self.ends = ends
+        self.transitions = transitions
+
+    def check(self, X: Any) -> Rows:
+        return check_rows(X)
+
+    def n_columns(self, X: Rows) -> int:
+        return X.matrix.shape[1]
+
+    def _n_rows(self, n_columns: int) -> int:
+        return n_columns + int(self.bias) + 2 * int(self.ends)
+
+    def dim(self, n_columns: int, n_labels: int) -> int:
+        pairs = n_labels * n_labels if self.transitions else 0
+        return self._n_rows(n_columns) * n_labels + pairs
+
+    def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
+        nodes = Group(self._with_constants(X), X.lengths, n_labels, 0)
+        tail = n_parts - X.lengths * n_labels
+        if not tail.any():
+            return [nodes]
+        n = len(X.lengths)
+        ones = np.ones((n, 1)) if self.transitions else np.zeros((n, 1))
+        base = nodes.matrix.shape[1] * n_labels
+        counts = np.ones(n, dtype=np.int64)
+        return [nodes, Group(sparse.csr_array(ones), counts, int(tail[0]), base)]
+
+    def _with_constants(self, X: Rows) -> sparse.csr_array:
+        extra = []
+        total = X.matrix.shape[0]
+        if self.bias:
+            extra.append(np.ones(total))
+        if self.ends:
+            stops = np.cumsum(X.lengths)
+            first, last = np.zeros(total), np.zeros(total)
+            first[stops - X.lengths] = 1.0
+            last[stops - 1] = 1.0
+            extra += [first, last]
+        if not extra:
+            return X.matrix
+        return sparse.hstack([X.matrix, sparse.csr_array(np.column_stack(extra))], format="csr")

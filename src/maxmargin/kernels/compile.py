@@ -1,0 +1,53 @@
+"""How kernels are compiled: explicit signatures, cached on disk, free of the interpreter lock."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+from numba import njit, types
+
+FLOATS = types.Array(types.float64, 1, "C")
+INTS = types.Array(types.int64, 1, "C")
+SHORTS = types.Array(types.int32, 1, "C")
+
+# Every ability of a structure has this one signature:
+#   value = ability(theta, shape, out, work, iwork)
+# theta (n_parts,) in; out (n_parts,) written; work and iwork are scratch of the sizes that the
+# structure names. `value` is the score, the log-partition or the residual; NaN means failure.
+ABILITY = types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS)
+POINTER = types.FunctionType(ABILITY)
+
+_SLOW = 1.5  # seconds of loading after which the user is told that kernels are being compiled
+_told = threading.Event()
+
+
+def kernel(signature: Any) -> Callable[[Callable], Any]:
+    """Compile with an explicit signature; found in the disk cache by every later process."""
+    return njit(signature, cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+
+
+def tuple_type(cls: type, fields: dict[str, Any]) -> types.NamedTuple:
+    """The numba type of a NamedTuple of arrays."""
+    return types.NamedTuple(tuple(fields[name] for name in cls._fields), cls)
+
+
+@contextmanager
+def loading():
+    """Say once that kernels are being compiled, if loading them takes more than a moment."""
+    timer = threading.Timer(_SLOW, _tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _tell() -> None:
+    if not _told.is_set():
+        _told.set()
+        logging.getLogger("maxmargin").warning("compiling kernels, first use only")

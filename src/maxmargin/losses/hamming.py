@@ -1,0 +1,70 @@
+"""Hamming losses: what share, or how many, of the variables are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from maxmargin.losses.base import Loss
+from maxmargin.structures.base import Shape, Structure
+
+
+class Hamming(Loss):
+    """sum_v weight_v [z_v != y_v], divided by the number of variables if `normalize`.
+
+    Variables with several labels cost their weight when the label is wrong. Variables that are 0/1
+    parts cost `false_positive` when wrongly on and `false_negative` when wrongly off.
+
+    Parameters
+    ----------
+    normalize : divide by the number of variables of the sample (the mean; else the count).
+    class_weight : {label: weight}, by the *true* label of the variable; 1 for labels not named.
+    false_positive, false_negative : prices of 0/1 parts.
+    """
+
+    def __init__(
+        self,
+        normalize: bool = True,
+        class_weight: Mapping[Any, float] | np.ndarray | None = None,
+        false_positive: float = 1.0,
+        false_negative: float = 1.0,
+    ):
+        self.normalize = normalize
+        self.class_weight = class_weight
+        self.false_positive = false_positive
+        self.false_negative = false_negative
+
+    def bind(self, classes: np.ndarray) -> Hamming:
+        if not isinstance(self.class_weight, Mapping):
+            return self
+        weights = np.array([float(self.class_weight.get(label, 1.0)) for label in classes.tolist()])
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise ValueError("class_weight must be finite and not negative.")
+        return Hamming(self.normalize, weights, self.false_positive, self.false_negative)
+
+    def costs(
+        self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None
+    ) -> np.ndarray:
+        count, labels = structure.variables(shape)
+        weight = np.ones(count) if node_weight is None else self._node_weight(node_weight, count)
+        costs = np.zeros(len(truth))
+        on = truth[: count * labels].reshape(count, labels)
+        if labels == 1:
+            price = self.false_positive - (self.false_positive + self.false_negative) * on
+        else:
+            price = 1.0 - on
+            if self.class_weight is not None:
+                weight = weight * (on @ self.class_weight)
+        scale = 1.0 / count if self.normalize else 1.0
+        costs[: count * labels] = (price * (weight * scale)[:, None]).ravel()
+        return costs
+
+    def _node_weight(self, node_weight: Any, count: int) -> np.ndarray:
+        weight = np.asarray(node_weight, dtype=np.float64)
+        if weight.shape != (count,):
+            raise ValueError(f"node_weight has shape {weight.shape}, expected ({count},).")
+        if not np.isfinite(weight).all() or (weight < 0).any():
+            raise ValueError("node_weight must be finite and not negative.")
+        return weight

@@ -1,0 +1,100 @@
+"""What a run is made of: its state on the way, its records, and its result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+
+class Status(Enum):
+    """How a run ended. Never set to CONVERGED but by a certificate."""
+
+    CONVERGED = "converged"
+    MAX_EPOCHS = "max_epochs"
+    TIME_LIMIT = "time_limit"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One certified moment of a run. Times exclude certification; nan where not computed."""
+
+    epoch: int
+    seconds: float
+    n_oracle: int
+    n_project: int
+    primal: float
+    dual: float
+    gap: float
+    norm_w: float
+    train_error: float = float("nan")
+    validation_score: float = float("nan")
+
+
+class History(list[Record]):
+    """The records of a run, in order."""
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row a record (needs pandas: `pip install maxmargin[pandas]`)."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(record) for record in self])
+
+
+@dataclass
+class State:
+    """Everything that a run needs to go on: the same for every solver.
+
+    z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
+    see `kernels.frank_wolfe.apply_change`. extra : arrays of one solver only, by name.
+    """
+
+    w: np.ndarray
+    z: np.ndarray
+    rng: np.random.Generator
+    lag: np.ndarray = field(default_factory=lambda: np.empty(0))
+    clock: np.ndarray = field(default_factory=lambda: np.zeros(4))
+    epoch: int = 0
+    n_oracle: int = 0
+    n_project: int = 0
+    seconds: float = 0.0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a run.
+
+    w : weights with the best certified objective. primal, dual, gap : exact, recomputed at the
+    end; the best possible objective lies between dual and primal. exact : False if the structure
+    may miss maxima, so that the gap is an estimate and no bound.
+    """
+
+    w: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+    status: Status
+    n_epochs: int
+    history: History
+    state: State
+    exact: bool = True
+    message: str = ""
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / |primal|."""
+        return self.gap / abs(self.primal) if self.primal else float("inf") if self.gap else 0.0
+
+    def certificate(self) -> str:
+        """In words, how good the result is known to be."""
+        if not np.isfinite(self.gap):
+            return f"no certificate: this solver does not bound the objective ({self.status.value})"
+        words = f"within {100 * self.relative_gap:.2g} % of the best possible objective"
+        if not self.exact:
+            words = f"estimated {words}; no proof, because the oracle is not exact"
+        return f"{words} ({self.status.value} after {self.n_epochs} epochs)"

@@ -1,0 +1,199 @@
+"""What a structure is, what it may be able to do, and what it gets for free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+
+Shape = tuple[int, ...]
+
+
+class Constraints(NamedTuple):
+    """lower <= matrix @ (z, extra) <= upper, with z >= 0 and extra >= 0.
+
+    The first columns are the parts; any further ones are auxiliary variables, for polytopes that
+    are small only as the shadow of a larger one.
+    """
+
+    matrix: sparse.csr_array
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Structure(BaseEstimator):
+    """A family of polytopes Z(shape), the outputs of samples being their vertices.
+
+    A structure has any subset of these abilities; a solver names those that it needs.
+
+    ===================  ======================================================================
+    ``maximize``         argmax of theta . z over Z
+    ``project``          the point of Z nearest to a given one; else by active sets, from maximize
+    ``tilt``             expectation of z under p(z) ~ exp(theta . z) on the vertices
+    ``max_marginals``    score of the best vertex with each part switched on
+    ``constraints``      linear inequalities that describe Z; gives `maximize` by linear programming
+    ``vertices``         all of them, for tiny shapes
+    ===================  ======================================================================
+
+    To add a structure, define `n_parts`, `encode`, `decode` and one of `maximize` and
+    `constraints`. An ability with a compiled kernel is named in `compiled` instead.
+    """
+
+    #: ability -> module below maxmargin.kernels whose function of that name has the ABILITY signature
+    compiled: ClassVar[dict[str, str]] = {}
+    #: False if `maximize` may miss the maximum; results then say that their gap is an estimate.
+    is_exact: bool = True
+
+    # -- what a structure must say ---------------------------------------------------------------
+    def n_parts(self, shape: Shape) -> int:
+        """The length of z."""
+        raise self._missing("n_parts")
+
+    def encode(self, y: Any, shape: Shape) -> np.ndarray:
+        """The vertex of an output."""
+        raise self._missing("encode")
+
+    def decode(self, z: np.ndarray, shape: Shape) -> Any:
+        """The output of a vertex."""
+        raise self._missing("decode")
+
+    def variables(self, shape: Shape) -> tuple[int, int]:
+        """(count, labels): the first count * labels parts say which label each variable has.
+
+        labels = 1 means that each part is a 0/1 variable of its own.
+        """
+        return self.n_parts(shape), 1
+
+    # -- what kernels need -----------------------------------------------------------------------
+    def code(self, shape: Shape) -> Sequence[int]:
+        """The shape as the integers that the kernels read."""
+        return shape
+
+    def scratch(self, shape: Shape) -> tuple[int, int]:
+        """How many floats and integers of work space the kernels need."""
+        return self.n_parts(shape), self.n_parts(shape)
+
+    def vertex_size(self, shape: Shape) -> int:
+        """A bound on the number of non-zeros of a vertex."""
+        return self.n_parts(shape)
+
+    def forbidden(self, shape: Shape) -> np.ndarray:
+        """Numbers of the parts that no output may have."""
+        return np.empty(0, dtype=np.int64)
+
+    def kernel(self, ability: str) -> Any | None:
+        """The compiled function of an ability, or None if it runs in Python."""
+        if ability not in self.compiled or self._overridden(ability):
+            return None
+        from maxmargin.kernels.compile import loading
+
+        with loading():
+            return getattr(import_module(f"maxmargin.kernels.{self.compiled[ability]}"), ability)
+
+    # -- abilities -------------------------------------------------------------------------------
+    def has(self, ability: str) -> bool:
+        """Whether the structure can do it, by itself or by a generic route."""
+        if ability in self.compiled or self._overridden(ability):
+            return True
+        if ability == "maximize":
+            return self._overridden("constraints")
+        return ability == "project" and self.has("maximize")
+
+    def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+        """A vertex z of Z(shape) that maximises theta . z."""
+        if "maximize" in self.compiled:
+            z, value = self._run("maximize", theta, shape)
+            if value == -np.inf:
+                raise InfeasibleError("every output is forbidden (all scores are -inf).")
+            return z
+        if self._overridden("constraints"):
+            from maxmargin.structures.linear import maximize_linear
+
+            return maximize_linear(self.constraints(shape), self._allowed(theta, shape))
+        raise self._missing("maximize")
+
+    def project(self, point: np.ndarray, shape: Shape) -> np.ndarray:
+        """The z of Z(shape) with the least |z - point|."""
+        if "project" in self.compiled:
+            return self._run("project", point, shape)[0]
+        if not self.has("maximize"):
+            raise self._missing("project")
+        from maxmargin.structures.active_set import project_by_vertices
+
+        return project_by_vertices(lambda theta: self.maximize(theta, shape), self._vector(point))
+
+    def tilt(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+        """The expectation of z when p(z) is proportional to exp(theta . z) on the vertices."""
+        return self._tilted(theta, shape)[0]
+
+    def log_partition(self, theta: np.ndarray, shape: Shape) -> float:
+        """log sum over vertices of exp(theta . z); `tilt` is its gradient."""
+        return self._tilted(theta, shape)[1]
+
+    def max_marginals(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+        """For each part of the variables, the score of the best output that has it."""
+        if "max_marginals" not in self.compiled:
+            raise self._missing("max_marginals")
+        return self._run("max_marginals", theta, shape)[0]
+
+    def constraints(self, shape: Shape) -> Constraints:
+        """Linear inequalities whose solutions are Z(shape)."""
+        raise self._missing("constraints")
+
+    def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
+        """All vertices, one by one; for tiny shapes."""
+        raise self._missing("vertices")
+
+    def radius(self, shape: Shape) -> float:
+        """A bound on |z - z'| over Z(shape)."""
+        return float(np.sqrt(2 * self.vertex_size(shape)))
+
+    # -- inside ----------------------------------------------------------------------------------
+    def _overridden(self, ability: str) -> bool:
+        return getattr(type(self), ability) is not getattr(Structure, ability)
+
+    def _missing(self, ability: str) -> MissingAbilityError:
+        known = "maximize project tilt max_marginals constraints vertices".split()
+        have = ", ".join(f"`{a}`" for a in known if self.has(a)) or "none"
+        name = type(self).__name__
+        return MissingAbilityError(f"{name} cannot `{ability}`; it has {have}. Define {name}.{ability}.")
+
+    def _vector(self, theta: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(theta, dtype=np.float64).ravel()
+
+    def _allowed(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+        theta = self._vector(theta)
+        if len(theta) != self.n_parts(shape):
+            raise ValueError(
+                f"{len(theta)} scores given, but shape {tuple(shape)} has {self.n_parts(shape)} parts."
+            )
+        if np.isnan(theta).any() or (theta == np.inf).any():
+            raise ValueError("scores must be finite or -inf (forbidden).")
+        forbidden = self.forbidden(shape)
+        if len(forbidden):
+            theta = theta.copy()
+            theta[forbidden] = -np.inf
+        return theta
+
+    def _run(self, ability: str, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+        kernel = getattr(import_module(f"maxmargin.kernels.{self.compiled[ability]}"), ability)
+        floats, ints = self.scratch(shape)
+        out = np.zeros(self.n_parts(shape))
+        code = np.array(self.code(shape), dtype=np.int64)
+        theta = self._allowed(theta, shape)
+        value = kernel(theta, code, out, np.empty(floats), np.empty(ints, dtype=np.int64))
+        return out, value
+
+    def _tilted(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+        if "tilt" not in self.compiled:
+            raise self._missing("tilt")
+        z, value = self._run("tilt", theta, shape)
+        if value == -np.inf:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+        return z, value

@@ -1,0 +1,148 @@
+"""Label sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.structures.base import Constraints, Shape, Structure
+
+
+class Chain(Structure):
+    """A label at each of T positions, with scores for neighbouring pairs. shape = (T, K).
+
+    Parts: T * K node-label parts, then pair parts in tables (K, K), row = left label. If `tied`,
+    there is one table, whose parts count how often each pair occurs: all that a model with the
+    same transition scores everywhere needs. Else there is a table for each of the T - 1 places.
+
+    Parameters
+    ----------
+    tied : one pair table for all positions.
+    forbidden_transitions : (K, K) of bool, True where label j must not be followed by label k.
+    forbidden_first, forbidden_last : (K,) of bool, True for labels that must not begin or end.
+    """
+
+    compiled: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("maximize", "tilt", "max_marginals"), "chain"
+    )
+
+    def __init__(
+        self,
+        tied: bool = True,
+        forbidden_transitions: Any = None,
+        forbidden_first: Any = None,
+        forbidden_last: Any = None,
+    ):
+        self.tied = tied
+        self.forbidden_transitions = forbidden_transitions
+        self.forbidden_first = forbidden_first
+        self.forbidden_last = forbidden_last
+
+    def _n_tables(self, shape: Shape) -> int:
+        return 1 if self.tied else shape[0] - 1
+
+    def n_parts(self, shape: Shape) -> int:
+        length, labels = shape
+        return length * labels + self._n_tables(shape) * labels * labels
+
+    def variables(self, shape: Shape) -> tuple[int, int]:
+        return int(shape[0]), int(shape[1])
+
+    def code(self, shape: Shape) -> tuple[int, ...]:
+        length, labels = shape
+        return length, labels, 0 if self.tied else labels * labels
+
+    def scratch(self, shape: Shape) -> tuple[int, int]:
+        length, labels = shape
+        return 2 * length * labels + labels * labels, 1
+
+    def vertex_size(self, shape: Shape) -> int:
+        return 2 * shape[0] - 1
+
+    def forbidden(self, shape: Shape) -> np.ndarray:
+        length, labels = shape
+        found = []
+        if self.forbidden_first is not None:
+            found.append(self._mask("forbidden_first", (labels,)))
+        if self.forbidden_last is not None:
+            last = self._mask("forbidden_last", (labels,))
+            found.append(last + (length - 1) * labels)
+        if self.forbidden_transitions is not None:
+            pairs = self._mask("forbidden_transitions", (labels, labels))
+            starts = length * labels + np.arange(self._n_tables(shape)) * labels * labels
+            found.append(np.add.outer(starts, pairs).ravel())
+        return np.unique(np.concatenate(found)) if found else super().forbidden(shape)
+
+    def _mask(self, name: str, expected: Shape) -> np.ndarray:
+        mask = np.asarray(getattr(self, name), dtype=bool)
+        if mask.shape != expected:
+            raise ValueError(f"{name} has shape {mask.shape}, expected {expected}.")
+        return np.flatnonzero(mask)
+
+    def encode(self, y: Any, shape: Shape) -> np.ndarray:
+        length, labels = shape
+        y = np.asarray(y, dtype=np.int64)
+        z = np.zeros(self.n_parts(shape))
+        z[np.arange(length) * labels + y] = 1.0
+        stride = 0 if self.tied else labels * labels
+        pairs = length * labels + np.arange(length - 1) * stride + y[:-1] * labels + y[1:]
+        np.add.at(z, pairs, 1.0)
+        return z
+
+    def decode(self, z: np.ndarray, shape: Shape) -> np.ndarray:
+        length, labels = shape
+        return z[: length * labels].reshape(length, labels).argmax(axis=1)
+
+    def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
+        banned = self.forbidden(shape)
+        for y in product(range(shape[1]), repeat=shape[0]):
+            z = self.encode(y, shape)
+            if not z[banned].any():
+                yield z
+
+    def constraints(self, shape: Shape) -> Constraints:
+        """Each node has one label; each pair table has its nodes' labels as row and column sums."""
+        length, labels = shape
+        nodes, places = length * labels, sparse.eye_array(length - 1)
+        line, same = np.ones((1, labels)), sparse.eye_array(labels)
+        every = sparse.eye_array(nodes, format="csr")
+        matrix = sparse.vstack(
+            [
+                _beside(sparse.kron(sparse.eye_array(length), line), None, shape),
+                _beside(-every[: nodes - labels], sparse.kron(places, sparse.kron(same, line)), shape),
+                _beside(-every[labels:], sparse.kron(places, sparse.kron(line, same)), shape),
+            ],
+            format="csr",
+        )
+        equal = np.concatenate([np.ones(length), np.zeros(matrix.shape[0] - length)])
+        if self.tied:
+            matrix, equal = _tie(matrix, equal, shape)
+        banned = self.forbidden(shape)
+        none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
+        equal = np.concatenate([equal, np.zeros(len(banned))])
+        return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
+
+
+def _beside(nodes: Any, pairs: Any, shape: Shape) -> Any:
+    """A block row: columns of the nodes, then columns of all places' pair tables."""
+    length, labels = shape
+    if pairs is None:
+        pairs = sparse.csr_array((nodes.shape[0], (length - 1) * labels * labels))
+    return sparse.hstack([nodes, pairs], format="csr")
+
+
+def _tie(matrix: Any, equal: np.ndarray, shape: Shape) -> tuple[Any, np.ndarray]:
+    """Tables of all places become auxiliary variables, their sum the tied table."""
+    length, labels = shape
+    nodes, square = length * labels, labels * labels
+    table = sparse.csr_array((matrix.shape[0], square))
+    matrix = sparse.hstack([matrix[:, :nodes], table, matrix[:, nodes:]])
+    total = sparse.hstack(
+        [sparse.csr_array((square, nodes)), -sparse.eye_array(square)]
+        + [sparse.eye_array(square)] * (length - 1)
+    )
+    return sparse.vstack([matrix, total], format="csr"), np.concatenate([equal, np.zeros(square)])

@@ -1,0 +1,49 @@
+"""One output out of finitely many: the simplex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.structures.base import Constraints, Shape, Structure
+
+
+class Finite(Structure):
+    """One of M outputs that are listed, each with parts of its own. shape = (M,).
+
+    Parts: one per output. M may differ from sample to sample; y is the number of the output.
+    """
+
+    compiled: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("maximize", "project", "tilt", "max_marginals"), "simplex"
+    )
+
+    def n_parts(self, shape: Shape) -> int:
+        return int(shape[0])
+
+    def variables(self, shape: Shape) -> tuple[int, int]:
+        return 1, int(shape[0])
+
+    def vertex_size(self, shape: Shape) -> int:
+        return 1
+
+    def encode(self, y: Any, shape: Shape) -> np.ndarray:
+        z = np.zeros(shape[0])
+        z[int(y)] = 1.0
+        return z
+
+    def decode(self, z: np.ndarray, shape: Shape) -> int:
+        return int(np.argmax(z))
+
+    def constraints(self, shape: Shape) -> Constraints:
+        return Constraints(sparse.csr_array(np.ones((1, shape[0]))), np.ones(1), np.ones(1))
+
+    def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
+        yield from np.eye(shape[0])
+
+
+class Multiclass(Finite):
+    """One of K classes, the same for all samples. shape = (K,)."""

@@ -1,0 +1,123 @@
+"""Input at the border: checked once, with errors that name the sample and the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+
+class Rows(NamedTuple):
+    """Rows of all samples in one CSR matrix, and how many of them each sample has."""
+
+    matrix: sparse.csr_array
+    lengths: np.ndarray
+
+
+def check_rows(X: Any) -> Rows:
+    """Samples given as a list of (length, n_features) arrays or CSR matrices, or as Rows."""
+    if hasattr(X, "matrix") and hasattr(X, "lengths"):
+        return _check_flat(Rows(X.matrix, X.lengths))
+    samples = _as_samples(X)
+    if any(sparse.issparse(x) for x in samples):
+        matrix = sparse.vstack([sparse.csr_array(x) for x in samples], format="csr")
+    else:
+        matrix = sparse.csr_array(np.concatenate(samples, axis=0))
+    lengths = np.array([x.shape[0] for x in samples], dtype=np.int64)
+    return _check_flat(Rows(matrix, lengths))
+
+
+def _as_samples(X: Any) -> list[Any]:
+    if isinstance(X, str) or not hasattr(X, "__len__"):
+        raise TypeError(f"X must be a list of samples, found {type(X).__name__}.")
+    if len(X) == 0:
+        raise ValueError("X is empty: at least one sample is needed.")
+    samples = []
+    for i, x in enumerate(X):
+        samples.append(x if sparse.issparse(x) else _as_array(i, x))
+        shape = samples[-1].shape
+        if len(shape) != 2:
+            raise ValueError(
+                f"sample {i}: x has {len(shape)} dimension(s), expected 2 (length, n_features)."
+                " A single feature is a column: x.reshape(-1, 1)."
+            )
+        if shape[0] == 0:
+            raise ValueError(f"sample {i}: x has no rows. Leave empty samples out.")
+        if shape[1] != samples[0].shape[1]:
+            raise ValueError(
+                f"sample {i}: x has {shape[1]} features, sample 0 has {samples[0].shape[1]}."
+            )
+    if samples[0].shape[1] == 0:
+        raise ValueError("sample 0: x has no features; give a constant column at least.")
+    return samples
+
+
+def _as_array(i: int, x: Any) -> np.ndarray:
+    try:
+        array = np.asarray(x)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"dtype {array.dtype}")
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample {i}: x is not an array of real numbers ({error}).") from None
+
+
+def _check_flat(rows: Rows) -> Rows:
+    matrix = sparse.csr_array(rows.matrix)
+    if matrix.dtype != np.float64:
+        if matrix.dtype.kind not in "biuf":
+            raise ValueError(f"X has dtype {matrix.dtype}, expected real numbers.")
+        matrix = matrix.astype(np.float64)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()  # sorts as well
+    lengths = np.asarray(rows.lengths, dtype=np.int64)
+    if lengths.sum() != matrix.shape[0] or (lengths <= 0).any():
+        raise ValueError("lengths must be positive and add up to the number of rows.")
+    finite = np.isfinite(matrix.data)
+    if not finite.all():
+        entry = int(np.flatnonzero(~finite)[0])
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        i, t = locate(row, lengths)
+        raise ValueError(
+            f"sample {i}: x[{t}, {matrix.indices[entry]}] is {matrix.data[entry]};"
+            " features must be finite. Impute or drop it before fitting."
+        )
+    return Rows(matrix, lengths)
+
+
+def locate(row: int, lengths: np.ndarray) -> tuple[int, int]:
+    """The sample to which a flat row belongs, and its place there."""
+    stops = np.cumsum(lengths)
+    i = int(np.searchsorted(stops, row, side="right"))
+    return i, int(row - (stops[i] - lengths[i]))
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
+    """Weights omega_i that sum to one; equal ones for None."""
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, expected ({n},).")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        i = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
+        raise ValueError(f"sample {i}: weight {weight[i]} must be finite and not negative.")
+    if weight.sum() == 0:
+        raise ValueError("sample_weight is zero everywhere; give one sample a weight at least.")
+    return weight / weight.sum()
+
+
+def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:
+    """As many label sequences as samples, each as long as its sample."""
+    if len(y) != len(lengths):
+        raise ValueError(f"X has {len(lengths)} samples, y has {len(y)}.")
+    for i, (labels, length) in enumerate(zip(y, lengths, strict=True)):
+        if isinstance(labels, str) or not hasattr(labels, "__len__"):
+            raise TypeError(
+                f"sample {i}: y is {type(labels).__name__}, expected a sequence of {length} labels."
+            )
+        if len(labels) != length:
+            raise ValueError(f"sample {i}: y has {len(labels)} labels but x has {length} rows.")

@@ -1,0 +1,67 @@
+# Every target sets up what it needs: one environment in .venv, and a stamp file for each set of extras, so that a
+# second call installs nothing unless pyproject.toml changed. Only Python 3.11 or newer with pip is needed.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?= -n auto
+BENCH_ARGS ?=
+DEMO_ARGS ?=
+SOAK_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+# Numba's disk cache does not see that a kernel called from another file changed, so runs on an edited source tree
+# get a cache folder of their own. (The tests do the same in tests/conftest.py.)
+SOURCE_HASH = $(shell find src/maxmargin -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
+FRESH_KERNELS = NUMBA_CACHE_DIR="$(CURDIR)/.cache/run-$(SOURCE_HASH)"
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench soak clean
+# Two pips must not write to one environment at a time.
+.NOTPARALLEL:
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.stamp-plot  ## train and show a small model (options in DEMO_ARGS)
+	$(FRESH_KERNELS) $(BIN)/maxmargin demo $(DEMO_ARGS)
+
+test: $(VENV)/.stamp-test  ## run the tests (options in PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.stamp-dev  ## check style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by itself
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
+	$(FRESH_KERNELS) $(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+soak: $(VENV)/.stamp-test  ## run the long tests that are left out of `make test`
+	$(BIN)/python -m pytest -m soak $(SOAK_ARGS)
+
+clean:  ## remove the environment, caches and builds
+	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf src/*.egg-info
+	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# pyvenv.cfg stands for the environment: bin/python is a link, as old as the interpreter it points to. An
+# environment whose interpreter is gone is made anew.
+ifneq ($(shell test -x $(BIN)/python && echo works),works)
+.PHONY: $(VENV)/pyvenv.cfg
+endif
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "maxmargin needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/.stamp-%: pyproject.toml $(VENV)/pyvenv.cfg
+	$(PIP) install --quiet --editable ".[$*]"
+	@touch $@

@@ -1,0 +1,68 @@
+"""The set-up of the tests themselves, and what an installed copy must bring along."""
+
+import os
+from importlib.metadata import entry_points, metadata
+from importlib.resources import files
+
+import pytest
+
+from conftest import CACHE, find_data, source_hash
+
+
+def test_numba_uses_the_cache_folder_of_these_sources():
+    import numba
+
+    expected = CACHE / f"numba-{source_hash()}"
+    assert os.environ["NUMBA_CACHE_DIR"] == str(expected)
+    assert numba.config.CACHE_DIR == str(expected)
+
+
+def test_source_hash_sees_content_and_names(tmp_path):
+    (tmp_path / "kernels").mkdir()
+    file = tmp_path / "kernels" / "chain.py"
+    file.write_text("a = 1\n")
+    first = source_hash(tmp_path)
+    assert source_hash(tmp_path) == first
+    file.write_text("a = 2\n")
+    second = source_hash(tmp_path)
+    file.rename(tmp_path / "chain.py")
+    assert len({first, second, source_hash(tmp_path)}) == 3
+
+
+def test_find_data_prefers_the_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path))
+    assert find_data() == tmp_path.resolve()
+
+
+def test_find_data_does_not_look_elsewhere_when_the_variable_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path / "missing"))
+    assert find_data() is None
+
+
+def test_find_data_looks_beside_the_project(tmp_path, monkeypatch):
+    import conftest
+
+    monkeypatch.delenv("MAXMARGIN_DATA", raising=False)
+    monkeypatch.setattr(conftest, "ROOT", tmp_path / "project")
+    assert find_data() is None
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    assert find_data() == (tmp_path / "shared" / "data").resolve()
+
+
+def test_tests_with_real_data_are_marked(request, data_dir):
+    assert data_dir.is_dir()
+    assert request.node.get_closest_marker("data") is not None
+
+
+@pytest.mark.parametrize("field, value", [("License-Expression", "BSD-3-Clause")])
+def test_metadata(field, value):
+    assert metadata("maxmargin")[field] == value
+
+
+def test_command_is_registered():
+    (command,) = entry_points(group="console_scripts", name="maxmargin")
+    assert command.value == "maxmargin.cli:main"
+
+
+def test_type_hints_are_shipped():
+    assert (files("maxmargin") / "py.typed").is_file()

@@ -1,0 +1,103 @@
+"""Text chunking (CoNLL-2000 shared task)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from sklearn.utils import Bunch
+
+from maxmargin.datasets._files import Source, find, read
+
+TRAIN_SHA256 = "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"
+TEST_COUNTS = (2012, 47377)  # sentences, tokens, as published
+
+DESCR = """\
+Text chunking of Wall Street Journal text: tokens (word, part of speech), chunk tags B-X, I-X, O.
+
+train: sections 15-18, 8,936 sentences, 211,727 tokens, 106,978 chunks, 22 tags.
+test: section 20, 2,012 sentences, 47,377 tokens, 23,852 chunks; its tag I-LST is not in train.
+
+Source: https://www.clips.uantwerpen.be/conll2000/chunking/ . E. F. Tjong Kim Sang, S. Buchholz,
+Introduction to the CoNLL-2000 shared task: chunking, CoNLL 2000. No licence is stated; the text
+is derived from LDC's Wall Street Journal corpus.
+"""
+
+Sentences = list[list[tuple[str, str]]]
+
+
+def load_conll2000(subset: str = "train", path: str | os.PathLike | None = None) -> Bunch:
+    """Load the sentences of one subset and their chunk tags.
+
+    Parameters
+    ----------
+    subset : "train" or "test"
+    path : path, optional
+        The text file (plain or gzip), its folder, or the folder that holds `conll2000/`. Without
+        it: the folder in MAXMARGIN_DATA, then the cache, then the official address. Only a
+        download is compared with the known content.
+
+    Returns
+    -------
+    Bunch with sentences (list of lists of (word, part of speech)), tags (list of lists of str),
+    DESCR.
+    """
+    if subset not in SOURCES:
+        raise ValueError(f"subset is {subset!r}, expected 'train' or 'test'")
+    file = find(SOURCES[subset], path)
+    sentences, tags = _parse(read(file), str(file))
+    return Bunch(sentences=sentences, tags=tags, DESCR=DESCR)
+
+
+def _parse(raw: bytes, name: str) -> tuple[Sentences, list[list[str]]]:
+    try:
+        lines = raw.decode("utf-8").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{name}, line {line}: found bytes that are not UTF-8 text") from error
+    sentences, tags = [], []
+    tokens, labels = [], []
+    for number, line in enumerate(lines, start=1):
+        fields = line.split()
+        if len(fields) == 3:
+            tokens.append((fields[0], fields[1]))
+            labels.append(fields[2])
+        elif fields:
+            raise ValueError(
+                f"{name}, line {number}: found {len(fields)} fields in {line[:60]!r}, "
+                "expected 3 (word, part of speech, chunk tag) or an empty line"
+            )
+        elif tokens:
+            sentences.append(tokens)
+            tags.append(labels)
+            tokens, labels = [], []
+    if tokens:
+        sentences.append(tokens)
+        tags.append(labels)
+    if not sentences:
+        raise ValueError(f"{name}: the file is empty, expected lines of 3 fields")
+    return sentences, tags
+
+
+def _check_train(raw: bytes, name: str) -> None:
+    found = hashlib.sha256(raw).hexdigest()
+    if found != TRAIN_SHA256:
+        raise ValueError(f"sha256 of the text is {found}, expected {TRAIN_SHA256}")
+
+
+def _check_test(raw: bytes, name: str) -> None:
+    sentences, _ = _parse(raw, name)
+    found = len(sentences), sum(map(len, sentences))
+    if found != TEST_COUNTS:
+        raise ValueError(f"found (sentences, tokens) {found}, expected {TEST_COUNTS}")
+
+
+SOURCES = {
+    subset: Source(
+        folder="conll2000",
+        names=(f"{subset}.txt.gz", f"{subset}.txt"),
+        url=f"https://www.clips.uantwerpen.be/conll2000/chunking/{subset}.txt.gz",
+        check=check,
+    )
+    for subset, check in (("train", _check_train), ("test", _check_test))
+}

@@ -1,0 +1,244 @@
+"""Sparse feature rows for the tokens of sentences, made quickly for a whole corpus at once."""
+
+import functools
+import itertools
+import numbers
+import operator
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.tasks.token_dicts import DictIndex
+from maxmargin.tasks.token_templates import TemplateIndex, default_templates, parse_templates
+
+Token = str | Sequence[str] | dict[str, Any]
+
+
+class FlatRows(NamedTuple):
+    """Feature rows of many sentences in one matrix.
+
+    Attributes
+    ----------
+    matrix : scipy.sparse.csr_matrix of shape (n_tokens, n_features)
+        One row per token, sentence after sentence; indices sorted, without duplicates.
+    lengths : ndarray of shape (n_sentences,)
+        Number of tokens, hence of rows, of each sentence.
+    """
+
+    matrix: csr_matrix
+    lengths: np.ndarray
+
+
+class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Turn sentences into one sparse matrix with a row of features per token.
+
+    A sentence is a list of tokens. All tokens are of one kind, found from the data:
+
+    - a str, the word;
+    - a tuple or list of str, its columns, such as (word, part of speech);
+    - a dict of features, as for sklearn-crfsuite: ``{"word": "the", "BOS": True, "len": 3.0}``.
+      A str value makes the indicator ``word=the``; True the indicator ``BOS``; a number the feature
+      ``len`` with that value; False and 0 nothing; a list or set of str one indicator per member.
+      The features of a dict inside a dict have its key and a colon put before their names.
+
+    Words and columns are seen through *templates*, each of which gives every token one indicator.
+
+    Parameters
+    ----------
+    templates : list of str, default=None
+        Such as ``["0[-1]", "0[0]|1[0]", "suffix3(0[0])", "lower(0[0])", "shape(0[0])"]``: the
+        column and its offset from the token, ``|`` between terms to be taken jointly, and the
+        functions ``lower``, ``shape``, ``prefixN``, ``suffixN``. Places outside the sentence have
+        the values BOS-1, BOS-2, ... on its left and EOS+1, EOS+2, ... on its right.
+        None means, for words: lower-cased words at -2..2, the word, its prefixes and suffixes of
+        length 1 to 4, its shape, and the bigrams with its neighbours; for columns (word, pos): the
+        19 templates usual for chunking, words at -2..2 and their bigrams with the token, pos
+        uni-, bi- and trigrams within -2..2; for each further column: its values at -2..2.
+        The full grammar is in `maxmargin.tasks.token_templates`. Not used for dicts.
+    columns : list of str, default=None
+        Names of the columns, for templates and feature names. None means "word", "pos", and then
+        the numbers "2", "3", ...
+    min_count : int, default=1
+        Features found on fewer tokens than this in `fit` are dropped.
+
+    Attributes
+    ----------
+    kind_ : {"str", "columns", "dict"}
+        What a token is.
+    n_columns_ : int
+        Columns of a token: 1 for str, 0 for dict.
+    templates_ : list of str
+        Templates in use; empty for dict.
+    n_features_ : int
+        Columns of the matrix.
+    index_ : object
+        Maps features to columns of the matrix.
+
+    Examples
+    --------
+    >>> rows = TokenFeatures(["0[0]", "0[-1]|0[0]"]).fit_transform([["the", "cat"], ["the"]])
+    >>> rows.matrix.shape, rows.lengths.tolist()
+    ((3, 4), [2, 1])
+    """
+
+    def __init__(
+        self,
+        templates: list[str] | None = None,
+        *,
+        columns: list[str] | None = None,
+        min_count: int = 1,
+    ):
+        self.templates = templates
+        self.columns = columns
+        self.min_count = min_count
+
+    def fit(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> "TokenFeatures":
+        """Learn the features; sets `kind_`, `n_columns_`, `templates_` and `n_features_`."""
+        self.fit_transform(sentences)
+        return self
+
+    def fit_transform(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> FlatRows:
+        """Learn the features and return their rows, at the cost of one pass."""
+        count = self.min_count
+        if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
+            raise ValueError(f"min_count must be an int of at least 1, found {count!r}")
+        tokens, lengths = _flatten(sentences)
+        if not tokens:
+            raise ValueError("no sentences to learn features from")
+        kind, n_columns = _kind(tokens[0])
+        _check_kind(tokens, lengths, kind, n_columns)
+        templates = self._templates(kind, n_columns)
+        if kind == "dict":
+            index = DictIndex(count)
+            matrix = index.fit(tokens, functools.partial(_where, lengths))
+        else:
+            names = _column_names(self.columns, n_columns)
+            index = TemplateIndex(parse_templates(templates, names), count)
+            found = index.fit(_columns(tokens, lengths, kind, n_columns), lengths)
+            matrix = _indicators(found, index.n_features)
+        self.kind_, self.n_columns_, self.templates_ = kind, n_columns, list(templates)
+        self.index_, self.n_features_ = index, index.n_features
+        return FlatRows(matrix, lengths)
+
+    def transform(self, sentences: Iterable[Sequence[Token]]) -> FlatRows:
+        """Rows of the learned features; features not learned are dropped."""
+        check_is_fitted(self, "index_")
+        tokens, lengths = _flatten(sentences)
+        _check_kind(tokens, lengths, self.kind_, self.n_columns_)
+        if self.kind_ == "dict":
+            return FlatRows(self.index_.encode(tokens, functools.partial(_where, lengths)), lengths)
+        columns = _columns(tokens, lengths, self.kind_, self.n_columns_)
+        found = self.index_.encode(columns, lengths)
+        return FlatRows(_indicators(found, self.n_features_), lengths)
+
+    def feature_names_out(self) -> np.ndarray:
+        """Names of the features, such as ``pos[0]=NN``; made anew at each call."""
+        check_is_fitted(self, "index_")
+        return np.array(self.index_.names(), dtype=object)
+
+    def _templates(self, kind: str, n_columns: int) -> Sequence[str]:
+        if kind != "dict":
+            return default_templates(n_columns) if self.templates is None else self.templates
+        if self.templates is not None or self.columns is not None:
+            raise ValueError(
+                "templates and columns are for str and tuple tokens, found dict tokens; "
+                "leave both None, or give the words as str"
+            )
+        return []
+
+
+def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
+    """All tokens in one list, and the number of tokens of each sentence."""
+    if isinstance(sentences, (str, bytes, dict)):
+        raise ValueError(f"expected a list of sentences, found {type(sentences).__name__}")
+    sentences = list(sentences)
+    for i, sentence in enumerate(sentences):
+        if isinstance(sentence, (str, bytes, dict)) or not hasattr(sentence, "__len__"):
+            raise ValueError(
+                f"sentence {i}: expected a list of tokens, found {type(sentence).__name__}"
+            )
+    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+    if not lengths.all():
+        raise ValueError(f"sentence {np.argmin(lengths)}: it has no tokens; leave it out")
+    return list(itertools.chain.from_iterable(sentences)), lengths
+
+
+def _where(lengths: np.ndarray, row: int) -> str:
+    ends = np.cumsum(lengths)
+    sentence = int(np.searchsorted(ends, row, side="right"))
+    return f"sentence {sentence}, token {row - int(ends[sentence] - lengths[sentence])}"
+
+
+def _kind(token: Any) -> tuple[str, int]:
+    """Kind and number of columns of the first token."""
+    if isinstance(token, str):
+        return "str", 1
+    if isinstance(token, dict):
+        return "dict", 0
+    if isinstance(token, (tuple, list)) and token:
+        return "columns", len(token)
+    raise ValueError(
+        f"sentence 0, token 0: expected str, a tuple of columns or dict, found {_found(token)}"
+    )
+
+
+_TYPES = {"str": str, "columns": (tuple, list), "dict": dict}
+
+
+def _check_kind(tokens: list, lengths: np.ndarray, kind: str, n_columns: int) -> None:
+    """Raise unless all tokens are of the kind, with that many columns."""
+    types = _TYPES[kind]
+    if all(issubclass(found, types) for found in set(map(type, tokens))) and (
+        kind != "columns" or set(map(len, tokens)) <= {n_columns}
+    ):
+        return
+    expected = f"a tuple of {n_columns} columns" if kind == "columns" else kind
+    for row, token in enumerate(tokens):
+        if not isinstance(token, types) or (kind == "columns" and len(token) != n_columns):
+            raise ValueError(f"{_where(lengths, row)}: expected {expected}, found {_found(token)}")
+
+
+def _found(token: Any) -> str:
+    name = type(token).__name__
+    return f"a {name} of {len(token)} columns" if isinstance(token, (tuple, list)) else name
+
+
+def _columns(tokens: list, lengths: np.ndarray, kind: str, n_columns: int) -> list[list[str]]:
+    if kind == "str":
+        return [tokens]
+    columns = [list(map(operator.itemgetter(c), tokens)) for c in range(n_columns)]
+    for c, column in enumerate(columns):
+        if not all(issubclass(found, str) for found in set(map(type, column))):
+            row = next(r for r, value in enumerate(column) if not isinstance(value, str))
+            raise ValueError(
+                f"{_where(lengths, row)}: column {c} must be str, "
+                f"found {type(column[row]).__name__}"
+            )
+    return columns
+
+
+def _column_names(names: Sequence[str] | None, n_columns: int) -> list[str]:
+    if names is None:
+        return [*("word", "pos")[:n_columns], *map(str, range(2, n_columns))]
+    if isinstance(names, str) or len(names) != n_columns or len(set(names)) != n_columns:
+        raise ValueError(f"columns must be {n_columns} different names, found {names!r}")
+    for name in names:
+        if not isinstance(name, str) or not re.fullmatch(r"[^\W\d]\w*", name):
+            raise ValueError(f"a column's name is letters, digits and _, found {name!r}")
+    return list(names)
+
+
+def _indicators(number: np.ndarray, n_features: int) -> csr_matrix:
+    """Matrix with ones at the feature numbers (tokens, templates), -1 meaning none."""
+    found = number >= 0
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(found, axis=1))])
+    indices = number.ravel() if indptr[-1] == number.size else number[found]
+    matrix = csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(number), n_features))
+    # true by construction (see TemplateIndex); saves scipy a check at each use
+    matrix.has_canonical_format = True
+    return matrix

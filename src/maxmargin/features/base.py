@@ -30,6 +30,7 @@ class PackedFeatures(NamedTuple):
     width: np.ndarray
     indptr: np.ndarray
     index: np.ndarray
+    home: np.ndarray
     value: np.ndarray
     block_ptr: np.ndarray
     source: np.ndarray
@@ -84,6 +85,7 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     row_ptr = _pointers(rows)
     indptr = _row_starts(groups, row_ptr)
     index = np.empty(indptr[-1], dtype=np.int32)
+    home = np.empty(indptr[-1], dtype=np.int64)
     value = np.empty(indptr[-1])
     width = np.empty(row_ptr[-1], dtype=np.int32)
     place = np.zeros(n, dtype=np.int64)
@@ -91,8 +93,9 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     for group, (numbers, size, *_) in zip(groups, local, strict=True):
         matrix = group.matrix
         kernels.place_rows(
-            _pointers(group.counts), matrix.indptr.astype(np.int64), matrix.data, numbers,
-            offset, place, np.int32(group.width), row_ptr, width, indptr, index, value,
+            _pointers(group.counts), matrix.indptr.astype(np.int64), _columns(matrix), matrix.data,
+            numbers, offset, place, group.width, group.base,
+            row_ptr, width, indptr, index, home, value,
         )  # fmt: skip
         place = place + group.counts
         offset = offset + size * group.width
@@ -100,8 +103,9 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
         raise ValueError("a single sample touches more than 2**31 weights")
     block_ptr, source, block_width = _weight_blocks(groups, local)
     parts = sum(group.counts * group.width for group in groups)
-    return PackedFeatures(
-        row_ptr, width, indptr, index, value, block_ptr, source, block_width, _pointers(parts), dim
+    return PackedFeatures(  # fmt: skip
+        row_ptr, width, indptr, index, home, value, block_ptr, source, block_width,
+        _pointers(parts), dim,
     )
 
 
@@ -109,10 +113,14 @@ def _pointers(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
+def _columns(matrix: sparse.csr_array) -> np.ndarray:
+    return matrix.indices.astype(np.int32, copy=False)
+
+
 def _localise(group: Group, kernels: Any) -> tuple[np.ndarray, ...]:
     matrix, n = group.matrix, len(group.counts)
     entry_ptr = matrix.indptr.astype(np.int64)[_pointers(group.counts)]
-    columns = matrix.indices.astype(np.int32, copy=False)
+    columns = _columns(matrix)
     numbers = np.empty(len(columns), dtype=np.int32)
     size = np.empty(n, dtype=np.int64)
     run_ptr = np.empty(n + 1, dtype=np.int64)

@@ -6,8 +6,9 @@ labels is a row of width K, a table of transitions shared by all positions is on
 K * K with the single feature 1, a part with features of its own is a row of width 1.
 
 `index` points into the sample's *local* weights: the stretches of the weight vector that the
-sample touches, copied side by side (`source`, `block_width`). A sample of a text problem with ten million
-weights thus works on a few thousand numbers that stay in the processor's cache.
+sample touches, copied side by side (`source`, `block_width`). A sample of a text problem with ten
+million weights thus works on a few thousand numbers that stay in the processor's cache. `home` is
+the same place in the whole weight vector, for steps that touch a few parts only.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Blocks(NamedTuple):
     width: np.ndarray
     indptr: np.ndarray
     index: np.ndarray
+    home: np.ndarray
     value: np.ndarray
     block_ptr: np.ndarray
     source: np.ndarray

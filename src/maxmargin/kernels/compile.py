@@ -30,6 +30,11 @@ def kernel(signature: Any) -> Callable[[Callable], Any]:
     return njit(signature, cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 
 
+def inlined(function: Callable) -> Any:
+    """A small piece of kernels that is copied into them: calls with many arrays are not free."""
+    return njit(inline="always", error_model="numpy", fastmath={"contract"})(function)
+
+
 def tuple_type(cls: type, fields: dict[str, Any]) -> types.NamedTuple:
     """The numba type of a NamedTuple of arrays."""
     return types.NamedTuple(tuple(fields[name] for name in cls._fields), cls)

@@ -54,13 +54,14 @@ def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_len
 
 @kernel(
     types.void(
-        INTS, INTS, FLOATS, SHORTS, INTS, INTS, types.int32, INTS, SHORTS, INTS, SHORTS, FLOATS
+        INTS, INTS, SHORTS, FLOATS, SHORTS, INTS, INTS, types.int64, types.int64,
+        INTS, SHORTS, INTS, SHORTS, INTS, FLOATS,
     )
-)
+)  # fmt: skip
 def place_rows(
-    group_ptr, group_indptr, group_value, local, offset, place, width, row_ptr, widths, indptr,
-    index, value
-):
+    group_ptr, group_indptr, columns, group_value, local, offset, place, group_width, base,
+    row_ptr, width, indptr, index, home, value,
+):  # fmt: skip
     """Copy the rows of one group to their places among all groups' rows.
 
     group_ptr (n + 1): a sample's rows in the group; place (n): where in the sample's rows they
@@ -70,10 +71,11 @@ def place_rows(
     for i in range(len(place)):
         target = row_ptr[i] + place[i]
         for r in range(group_ptr[i], group_ptr[i + 1]):
-            widths[target] = width
+            width[target] = group_width
             to = indptr[target]
             for e in range(group_indptr[r], group_indptr[r + 1]):
-                index[to] = offset[i] + local[e] * width
+                index[to] = offset[i] + local[e] * group_width
+                home[to] = base + columns[e] * group_width
                 value[to] = group_value[e]
                 to += 1
             target += 1

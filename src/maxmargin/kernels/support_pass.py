@@ -1,0 +1,75 @@
+"""A pass of block-coordinate ascent over remembered vertices, with or without the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from maxmargin.kernels.blocks import BLOCKS, SPACE, score_block
+from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin.kernels.support import (
+    SUPPORT,
+    exchange,
+    learn,
+    put_to_sleep,
+    recall,
+    score_support,
+    settle,
+    wake_all,
+)
+
+INT = types.int64
+FLOAT = types.float64
+
+
+@kernel(FLOAT(BLOCKS, INT, SPACE, SUPPORT, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS))
+def support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock):
+    """After the oracle has written space.vertex: learn it, exchange, settle; returns the gap."""
+    wake_all(support, i)
+    value = recall(blocks, i, space, support)
+    now = np.int64(clock[2])
+    slot = learn(blocks, i, space, support, now)
+    gap = support.score[slot] - value
+    if blocks.weight[i] > 0.0 and gap > 0.0:
+        exchange(support, i, blocks.weight[i] / alpha, limit, 0.1 * gap)
+    settle(blocks, i, support, now, alpha, w, z, lag, clock)
+    put_to_sleep(support, i, gap)
+    return gap
+
+
+@kernel(
+    types.void(
+        BLOCKS, SPACE, SUPPORT, POINTER, INTS, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS
+    )
+)
+def oracle_pass(blocks, space, support, maximize, order, alpha, limit, w, z, lag, clock, gaps):
+    """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
+    for i in order:
+        parts = score_block(blocks, i, w, space)
+        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
+        maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
+        gaps[i] = support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock)
+
+
+@kernel(
+    FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS)
+)
+def cached_pass(blocks, space, support, order, alpha, limit, w, z, lag, clock):
+    """Steps between remembered vertices only; returns the sum of the weighted gaps seen there."""
+    slots = len(support.score)
+    total = 0.0
+    for i in order:
+        if support.mass[i * slots] > 0.0:
+            score_block(blocks, i, w, space)
+        else:
+            score_support(blocks, i, space, support, w)
+        value = recall(blocks, i, space, support)
+        best = -np.inf
+        for a in range(support.n_awake[i]):
+            best = max(best, support.score[support.awake[i * slots + a]])
+        gap = best - value
+        if blocks.weight[i] > 0.0 and gap > 0.0:
+            total += blocks.weight[i] * gap
+            exchange(support, i, blocks.weight[i] / alpha, limit, 0.1 * gap)
+            settle(blocks, i, support, np.int64(clock[2]), alpha, w, z, lag, clock)
+    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,16 @@ class Samples:
         space = self.space()
         return space.theta[: score_block(self.blocks, i, w, space)].copy()
 
+    def answer(self, i: int, space: Any, parts: int) -> None:
+        """space.vertex = argmax over space.theta, by the structure's Python method."""
+        z = np.asarray(self.structure.maximize(space.theta[:parts].copy(), self.shapes[i]))
+        if z.shape != (parts,) or not np.isfinite(z).all():
+            raise ValueError(
+                f"sample {i}: {type(self.structure).__name__}.maximize returned shape {z.shape}"
+                f" or numbers that are not finite; expected {parts} finite numbers."
+            )
+        space.vertex[:parts] = z
+
     def apply(
         self,
         ability: str,
@@ -162,7 +173,17 @@ class Problem(Samples):
         super().__init__(*args, **kwargs)
         self.truth = truth
         self.alpha = float(alpha)
+        self._plain: Samples | None = None
         self._loss_costs = np.where(np.isfinite(self.blocks.costs), self.blocks.costs, 0.0)
+
+    def without_loss(self) -> Samples:
+        """The same samples with nothing added to the scores but what is forbidden."""
+        if self._plain is None:
+            bare = copy(self)
+            forbidden = np.where(np.isfinite(self.blocks.costs), 0.0, -np.inf)
+            bare.blocks = self.blocks._replace(costs=forbidden)
+            self._plain = bare
+        return self._plain
 
     def hinges(self, w: np.ndarray) -> np.ndarray:
         """H_i(w) for each sample."""

@@ -104,8 +104,17 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     block_ptr, source, block_width = _weight_blocks(groups, local)
     parts = sum(group.counts * group.width for group in groups)
     return PackedFeatures(  # fmt: skip
-        row_ptr, width, indptr, index, home, value, block_ptr, source, block_width,
-        _pointers(parts), dim,
+        row_ptr,
+        width,
+        indptr,
+        index,
+        home,
+        value,
+        block_ptr,
+        source,
+        block_width,
+        _pointers(parts),
+        dim,
     )
 
 

@@ -60,7 +60,7 @@ def entries(support, i, slot):
 
 @inlined
 def vertex_dot(support, i, slot, theta):
-    """theta . v of a slot other than the anchor."""
+    """Theta . v of a slot other than the anchor."""
     first = entries(support, i, slot)
     total = 0.0
     for e in range(first, first + support.length[i * len(support.score) + slot]):
@@ -70,7 +70,7 @@ def vertex_dot(support, i, slot, theta):
 
 @inlined
 def anchor_dot(blocks, i, support, theta):
-    """theta . v of the anchor."""
+    """Theta . v of the anchor."""
     anchor = support.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
     return dot(theta, anchor, len(anchor))
 
@@ -104,7 +104,7 @@ def score_support(blocks, i, space, support, w):
 
 @kernel(FLOAT(BLOCKS, INT, SPACE, SUPPORT))
 def recall(blocks, i, space, support):
-    """score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
+    """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
     slots = len(support.score)
     value = 0.0
     for a in range(support.n_awake[i]):
@@ -316,6 +316,29 @@ def exchange(support, i, rate, limit, tolerance):
     return limit
 
 
+@kernel(types.void(SUPPORT, INT, FLOAT, FLOAT))
+def approach(support, i, rate, gap):
+    """The Frank-Wolfe step: all masses shrink alike in favour of the best slot."""
+    slots = len(support.score)
+    awake = support.awake[i * slots : i * slots + support.n_awake[i]]
+    mass = support.mass[i * slots : (i + 1) * slots]
+    gram = support.gram[i * slots * slots : (i + 1) * slots * slots]
+    score = support.score
+    high = awake[0]
+    for j in awake:
+        if score[j] > score[high]:
+            high = j
+    bend = gram[high * slots + high]
+    for j in awake:
+        bend -= 2.0 * mass[j] * gram[high * slots + j]
+        for k in awake:
+            bend += mass[j] * mass[k] * gram[j * slots + k]
+    step = 1.0 if gap >= rate * bend else gap / (rate * bend)
+    for j in awake:
+        mass[j] *= 1.0 - step
+    mass[high] += step
+
+
 @inlined
 def move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed):
     """z_i[p] += step, and w (and lag, see `apply_change`) with it."""
@@ -366,3 +389,24 @@ def settle(blocks, i, support, now, alpha, w, z, lag, clock):
                     support.delta[p] = 0.0
                     r, k = first_row + support.row[e], support.label[e]
                     move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed)
+
+
+@kernel(types.void(BLOCKS, SPACE, SUPPORT, FLOATS))
+def start_support(blocks, space, support, z):
+    """Give each block its z_i: as the vertex in slot 1 if it has few non-zeros, else as anchor."""
+    slots = len(support.score)
+    for i in range(len(blocks.weight)):
+        point = z[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+        count = 0
+        for p in range(len(point)):
+            count += point[p] != 0.0
+            space.vertex[p] = point[p]
+        if count <= support.room[i]:
+            support.mass[i * slots + 1] = 1.0
+            write_entries(blocks, i, support, 1, space.vertex)
+            fill_gram(blocks, i, space, support, 1)
+        else:
+            support.mass[i * slots] = 1.0
+            support.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]] = point
+            support.count[i] = 1
+            support.gram[i * slots * slots] = block_change(blocks, i, space)

@@ -9,6 +9,7 @@ from maxmargin.kernels.blocks import BLOCKS, SPACE, score_block
 from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
 from maxmargin.kernels.support import (
     SUPPORT,
+    approach,
     exchange,
     learn,
     put_to_sleep,
@@ -24,14 +25,21 @@ FLOAT = types.float64
 
 @kernel(FLOAT(BLOCKS, INT, SPACE, SUPPORT, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS))
 def support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock):
-    """After the oracle has written space.vertex: learn it, exchange, settle; returns the gap."""
+    """After the oracle has written space.vertex: learn it, step, settle; returns the gap.
+
+    limit: exchanges between pairs of vertices; 1 is the pairwise step, 0 the Frank-Wolfe step.
+    """
     wake_all(support, i)
     value = recall(blocks, i, space, support)
     now = np.int64(clock[2])
     slot = learn(blocks, i, space, support, now)
     gap = support.score[slot] - value
     if blocks.weight[i] > 0.0 and gap > 0.0:
-        exchange(support, i, blocks.weight[i] / alpha, limit, 0.1 * gap)
+        rate = blocks.weight[i] / alpha
+        if limit == 0:
+            approach(support, i, rate, gap)
+        else:
+            exchange(support, i, rate, limit, 0.1 * gap)
     settle(blocks, i, support, now, alpha, w, z, lag, clock)
     put_to_sleep(support, i, gap)
     return gap
@@ -51,9 +59,7 @@ def oracle_pass(blocks, space, support, maximize, order, alpha, limit, w, z, lag
         gaps[i] = support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock)
 
 
-@kernel(
-    FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS)
-)
+@kernel(FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS))
 def cached_pass(blocks, space, support, order, alpha, limit, w, z, lag, clock):
     """Steps between remembered vertices only; returns the sum of the weighted gaps seen there."""
     slots = len(support.score)
@@ -70,6 +76,10 @@ def cached_pass(blocks, space, support, order, alpha, limit, w, z, lag, clock):
         gap = best - value
         if blocks.weight[i] > 0.0 and gap > 0.0:
             total += blocks.weight[i] * gap
-            exchange(support, i, blocks.weight[i] / alpha, limit, 0.1 * gap)
+            rate = blocks.weight[i] / alpha
+            if limit == 0:
+                approach(support, i, rate, gap)
+            else:
+                exchange(support, i, rate, limit, 0.1 * gap)
             settle(blocks, i, support, np.int64(clock[2]), alpha, w, z, lag, clock)
     return total

@@ -19,7 +19,7 @@ class Loss(BaseEstimator):
     def costs(
         self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
-        """c for a sample whose truth is the vertex `truth`."""
+        """C for a sample whose truth is the vertex `truth`."""
 
     def bind(self, classes: np.ndarray) -> Loss:
         """The loss with everything that speaks of the user's labels turned into label numbers."""

@@ -63,6 +63,13 @@ class Structure(BaseEstimator):
         """The output of a vertex."""
         raise self._missing("decode")
 
+    def shape_of(self, n_parts: int) -> Shape:
+        """The shape with so many parts, where that is enough to know."""
+        raise ValueError(
+            f"{type(self).__name__} cannot tell its shape from {n_parts} parts; give each sample as"
+            " a pair (features, shape)."
+        )
+
     def variables(self, shape: Shape) -> tuple[int, int]:
         """(count, labels): the first count * labels parts say which label each variable has.
 
@@ -133,7 +140,7 @@ class Structure(BaseEstimator):
         return self._tilted(theta, shape)[0]
 
     def log_partition(self, theta: np.ndarray, shape: Shape) -> float:
-        """log sum over vertices of exp(theta . z); `tilt` is its gradient."""
+        """Log sum over vertices of exp(theta . z); `tilt` is its gradient."""
         return self._tilted(theta, shape)[1]
 
     def max_marginals(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
@@ -159,10 +166,12 @@ class Structure(BaseEstimator):
         return getattr(type(self), ability) is not getattr(Structure, ability)
 
     def _missing(self, ability: str) -> MissingAbilityError:
-        known = "maximize project tilt max_marginals constraints vertices".split()
+        known = ["maximize", "project", "tilt", "max_marginals", "constraints", "vertices"]
         have = ", ".join(f"`{a}`" for a in known if self.has(a)) or "none"
         name = type(self).__name__
-        return MissingAbilityError(f"{name} cannot `{ability}`; it has {have}. Define {name}.{ability}.")
+        return MissingAbilityError(
+            f"{name} cannot `{ability}`; it has {have}. Define {name}.{ability}."
+        )
 
     def _vector(self, theta: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(theta, dtype=np.float64).ravel()

@@ -113,7 +113,9 @@ class Chain(Structure):
         matrix = sparse.vstack(
             [
                 _beside(sparse.kron(sparse.eye_array(length), line), None, shape),
-                _beside(-every[: nodes - labels], sparse.kron(places, sparse.kron(same, line)), shape),
+                _beside(
+                    -every[: nodes - labels], sparse.kron(places, sparse.kron(same, line)), shape
+                ),
                 _beside(-every[labels:], sparse.kron(places, sparse.kron(line, same)), shape),
             ],
             format="csr",

@@ -10,7 +10,7 @@ from maxmargin.structures.base import Constraints
 
 
 def maximize_linear(constraints: Constraints, theta: np.ndarray) -> np.ndarray:
-    """argmax theta . z over the polytope, by the HiGHS simplex method (so a vertex)."""
+    """Argmax theta . z over the polytope, by the HiGHS simplex method (so a vertex)."""
     matrix = constraints.matrix
     costs = np.zeros(matrix.shape[1])
     costs[: len(theta)] = np.where(np.isfinite(theta), -theta, 0.0)

@@ -103,6 +103,10 @@ class BCFW(Solver):
             return OracleCache(passes=0)
         return self.cache  # type: ignore[return-value]
 
+    def _policy(self) -> tuple[int, float]:
+        """Exchanges a visit, and how far to go along them."""
+        return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
+
     def init(self, problem: Problem) -> State:
         state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
         self._prepare(problem, state)
@@ -167,7 +171,7 @@ class BCFW(Solver):
         blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
         kernel = problem.structure.kernel("maximize")
         support = state.extra["support"]
-        options = (problem.alpha, _EXCHANGES[self.step], self.relaxation)
+        options = (problem.alpha, *self._policy())
         point = (state.w, state.z, state.lag, state.clock)
         if kernel is not None:
             oracle_pass(blocks, space, support, kernel, order, *options, *point, gaps)
@@ -180,11 +184,11 @@ class BCFW(Solver):
         from maxmargin.kernels.support_pass import cached_pass
 
         space, support = problem.space(), state.extra["support"]
-        limit = _EXCHANGES[self.step]
+        limit, relaxation = self._policy()
         for _ in range(passes):
             cached_pass(
                 problem.blocks, space, support, state.rng.permutation(problem.n), problem.alpha,
-                limit, self.relaxation, state.w, state.z, state.lag, state.clock,
+                limit, relaxation, state.w, state.z, state.lag, state.clock,
             )  # fmt: skip
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:

@@ -48,7 +48,7 @@ class Samples:
             shape_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]),
             shapes=np.concatenate(codes),
             costs=self._with_forbidden(costs),
-            weight=np.ascontiguousarray(weight, dtype=np.float64),
+            weight=_vector("sample_weight", weight, self.n),
             **{k: v for k, v in features._asdict().items() if k != "dim"},
         )
 
@@ -237,7 +237,7 @@ class Problem(Samples):
 
     def primal(self, w: np.ndarray) -> float:
         """P(w), exact if the structure's oracle is."""
-        return float(self.alpha / 2 * (w @ w) + self.blocks.weight @ self.hinges(w))
+        return float(self.blocks.weight @ self.hinges(w) + self.alpha / 2 * (w @ w))
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """sum_i omega_i F_i z_i."""
@@ -249,11 +249,11 @@ class Problem(Samples):
 
     def weights(self, z: np.ndarray) -> np.ndarray:
         """w(z)."""
-        return self.features(self.truth - z) / self.alpha
+        return self.features(self.truth - self._all_parts(z)) / self.alpha
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """c_i . (z_i - y_i) for each sample: the loss of z_i."""
-        products = self._loss_costs * (z - self.truth)
+        products = self._loss_costs * (self._all_parts(z) - self.truth)
         return np.add.reduceat(products, self.part_ptr[:-1])
 
     def dual(self, z: np.ndarray, w: np.ndarray | None = None) -> float:

@@ -379,6 +379,30 @@ def test_a_sample_without_any_output_is_named(structure, n_jobs):
         samples.apply("maximize", drawn.random_weights())
 
 
+@pytest.mark.parametrize("answer", [np.zeros(2), np.array(1.0), None, "nan"], ids=repr)
+def test_an_answer_of_a_users_oracle_that_does_not_fit_names_the_sample(answer):
+    class Wrong(PlainChain):
+        def maximize(self, theta, shape):
+            return np.full(len(theta), np.nan) if isinstance(answer, str) else answer
+
+    drawn = draw(FAMILIES[0], 9)
+    problem = Problem(**drawn.arguments | {"structure": Wrong()})
+    with pytest.raises(
+        ValueError, match=r"sample 0: Wrong.maximize returned .* expected \d+ finite"
+    ):
+        problem.hinges(drawn.random_weights())
+
+
+def test_scores_without_the_loss_keep_what_is_forbidden():
+    drawn = draw(FAMILIES[2], 10)
+    bare, w = drawn.problem.without_loss(), drawn.random_weights()
+    for i, (sample, shape) in enumerate(zip(drawn.samples, drawn.arguments["shapes"], strict=True)):
+        expected = sample.matrix.T @ w
+        expected[FAMILIES[2].structure.forbidden(shape)] = -np.inf
+        assert bare.scores(w, i) == pytest.approx(expected, rel=1e-12)
+    assert drawn.problem.without_loss() is bare
+
+
 def test_scores_that_overflow_name_the_sample():
     drawn = draw(FAMILIES[0], 9)
     w = np.full(drawn.problem.dim, 1e308)

@@ -1,0 +1,28 @@
+"""maxmargin: learn to predict structured things, with a proof of how good the fit is."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxmargin import callbacks, datasets, metrics
+    from maxmargin.estimators import ChainSVM, MulticlassSVM, StructuredSVM
+
+__version__ = "0.1.0"
+__all__ = ["ChainSVM", "MulticlassSVM", "StructuredSVM", "callbacks", "datasets", "metrics"]
+
+_MODULES = ("callbacks", "datasets", "metrics")
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, so that `import maxmargin` itself is immediate."""
+    if name in _MODULES:
+        return import_module(f"maxmargin.{name}")
+    if name in __all__:
+        return getattr(import_module("maxmargin.estimators"), name)
+    raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

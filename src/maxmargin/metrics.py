@@ -46,12 +46,12 @@ class LabelScore:
 
     @property
     def precision(self) -> float:
-        """correct / predicted."""
+        """Correct / predicted."""
         return _ratio(self.correct, self.predicted)
 
     @property
     def recall(self) -> float:
-        """correct / support."""
+        """Correct / support."""
         return _ratio(self.correct, self.support)
 
     @property
@@ -61,7 +61,7 @@ class LabelScore:
 
     @property
     def iou(self) -> float:
-        """correct / (predicted + support - correct), intersection over union."""
+        """Correct / (predicted + support - correct), intersection over union."""
         return _ratio(self.correct, self.predicted + self.support - self.correct)
 
 
@@ -94,7 +94,7 @@ class SequenceReport:
 
     @property
     def macro_f1(self) -> float:
-        """sum over rows of f1 / number of rows."""
+        """Sum over rows of f1 / number of rows."""
         return _ratio(sum(row.f1 for row in self.rows), len(self.rows))
 
     def __str__(self) -> str:
@@ -157,7 +157,7 @@ def per_label_scores(
     y_pred: Iterable[Labels],
     labels: Collection[Hashable] | None = None,
 ) -> SequenceReport:
-    """precision = correct / predicted, recall = correct / support, per label over all tokens.
+    """Precision = correct / predicted, recall = correct / support, per label over all tokens.
 
     Rows are `labels` in that order, else every label found on either side, sorted. The overall row
     pools these rows; with all labels it is the share of right labels.
@@ -207,7 +207,7 @@ def chunk_spans(tags: Sequence[str]) -> list[Span]:
 def chunk_scores(
     y_true: Iterable[Sequence[str]], y_pred: Iterable[Sequence[str]]
 ) -> SequenceReport:
-    """precision = correct / predicted, recall = correct / true chunks, per type, as conlleval.
+    """Precision = correct / predicted, recall = correct / true chunks, per type, as conlleval.
 
     A predicted chunk is correct when start, stop and type are those of a true chunk. The
     overall row pools all types: its f1 is conlleval's FB1 (as a share, not in per cent).

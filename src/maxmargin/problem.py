@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -109,6 +110,24 @@ class Samples:
         w, space = _vector("w", w, self.dim), self.space()
         return space.theta[: score_block(self.blocks, i, w, space)].copy()
 
+    def answer(self, i: int, space: Any, parts: int) -> None:
+        """space.vertex = argmax over space.theta, by the structure's Python method."""
+        space.vertex[:parts] = self._ask("maximize", space.theta[:parts].copy(), i)
+
+    def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
+        """What the structure's Python method returns for sample i, checked."""
+        try:
+            z = np.asarray(getattr(self.structure, ability)(theta, self.shapes[i]), dtype=float)
+        except InfeasibleError as error:
+            raise InfeasibleError(f"sample {i}: {error}") from error
+        # The best score with a forbidden part is -inf; nothing else may be.
+        if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
+            raise ValueError(
+                f"sample {i}: {type(self.structure).__name__}.{ability} returned shape {z.shape}"
+                f" or numbers that are not finite; expected {len(theta)} finite numbers."
+            )
+        return z
+
     def apply(
         self,
         ability: str,
@@ -150,8 +169,6 @@ class Samples:
         return lambda *args: apply_range(self.blocks, self.space(), kernel, *args)
 
     def _interpreted(self, ability: str) -> Callable:
-        method = getattr(self.structure, ability)
-
         def run(
             w: np.ndarray,
             point: np.ndarray,
@@ -162,10 +179,7 @@ class Samples:
         ) -> None:
             for i in range(first, last):
                 theta = self.scores(w, i)
-                try:
-                    z = method(theta, self.shapes[i])
-                except InfeasibleError as error:
-                    raise InfeasibleError(f"sample {i}: {error}") from error
+                z = self._ask(ability, theta, i)
                 values[i] = self._value(ability, theta, z, self.shapes[i])
                 if len(point):
                     values[i] -= _dot(theta, point[self.parts(i)])
@@ -216,6 +230,7 @@ class Problem(Samples):
         super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
         self.truth = self._all_parts(truth)
         self.alpha = float(alpha)
+        self._plain: Samples | None = None
         self._loss_costs = self._allowed_costs()
 
     def _allowed_costs(self) -> np.ndarray:
@@ -230,6 +245,15 @@ class Problem(Samples):
                 " Allow it in the structure, or leave the sample out."
             )
         return np.where(banned, 0.0, costs)
+
+    def without_loss(self) -> Samples:
+        """The same samples with nothing added to the scores but what is forbidden."""
+        if self._plain is None:
+            bare = copy(self)
+            forbidden = np.where(np.isfinite(self.blocks.costs), 0.0, -np.inf)
+            bare.blocks = self.blocks._replace(costs=forbidden)
+            self._plain = bare
+        return self._plain
 
     def hinges(self, w: np.ndarray) -> np.ndarray:
         """H_i(w) for each sample."""

@@ -87,7 +87,7 @@ class Result:
 
     @property
     def relative_gap(self) -> float:
-        """gap / |primal|."""
+        """Gap / |primal|."""
         return self.gap / abs(self.primal) if self.primal else float("inf") if self.gap else 0.0
 
     def certificate(self) -> str:

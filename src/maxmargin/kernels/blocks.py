@@ -85,7 +85,7 @@ def local_size(blocks, i):
 
 @kernel(types.void(BLOCKS, types.int64, FLOATS, types.float64, FLOATS))
 def scatter(blocks, i, local, scale, w):
-    """w += scale * local on the weights that sample i touches."""
+    """W += scale * local on the weights that sample i touches."""
     n = 0
     for b in range(blocks.block_ptr[i], blocks.block_ptr[i + 1]):
         width = np.int64(blocks.block_width[b])
@@ -98,7 +98,7 @@ def scatter(blocks, i, local, scale, w):
 
 @kernel(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
 def forward(blocks, i, local, theta):
-    """theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
+    """Theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
     part = 0
     for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
         width = np.int64(blocks.width[r])
@@ -127,7 +127,7 @@ def forward(blocks, i, local, theta):
 
 @kernel(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
 def adjoint(blocks, i, z, local):
-    """local += F_i z; a row on which z is zero costs a look, one with few non-zeros only those."""
+    """Local += F_i z; a row on which z is zero costs a look, one with few non-zeros only those."""
     part = 0
     for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
         width = np.int64(blocks.width[r])
@@ -170,7 +170,7 @@ def score_block(blocks, i, w, space):
 
 @kernel(types.float64(FLOATS, FLOATS, types.int64))
 def dot(theta, z, n):
-    """theta . z over the parts where z is not zero, so that forbidden parts (-inf) do no harm."""
+    """Theta . z over the parts where z is not zero, so that forbidden parts (-inf) do no harm."""
     total = 0.0
     for p in range(n):
         if z[p] != 0.0:

@@ -120,7 +120,7 @@ def max_marginals(theta, shape, out, work, iwork):
 
 @kernel(types.float64(FLOATS))
 def normalise(x):
-    """x - max(x), in place; returns the maximum (0 where all are -inf)."""
+    """X - max(x), in place; returns the maximum (0 where all are -inf)."""
     high = -np.inf
     for k in range(len(x)):
         if x[k] > high:
@@ -134,7 +134,7 @@ def normalise(x):
 
 @kernel(types.float64(FLOATS))
 def log_sum(x):
-    """log sum exp of x; -inf where all are -inf."""
+    """Log sum exp of x; -inf where all are -inf."""
     high = -np.inf
     for k in range(len(x)):
         if x[k] > high:
@@ -194,9 +194,7 @@ def tilt(theta, shape, out, work, iwork):
             after = (t + 1) * labels
             for j in range(labels):
                 for k in range(labels):
-                    line[k] = (
-                        theta[table + j * labels + k] + theta[after + k] + behind[after + k]
-                    )
+                    line[k] = theta[table + j * labels + k] + theta[after + k] + behind[after + k]
                 behind[t * labels + j] = log_sum(line)
             normalise(behind[t * labels : after])
             for j in range(labels):

@@ -61,7 +61,7 @@ def block_change(blocks, i, space):
 
 @kernel(types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, types.float64))
 def apply_change(blocks, i, space, scale, w, lag, passed):
-    """w += scale * change, and lag += passed * scale * change if averages are kept.
+    """W += scale * change, and lag += passed * scale * change if averages are kept.
 
     With weights rho_k the average of w_1 ... w_K is w_K - lag / S_K, where S_k = rho_1 + ... + rho_k
     and lag sums each change times the S before it: no step touches more than its own weights.
@@ -79,11 +79,12 @@ def apply_change(blocks, i, space, scale, w, lag, passed):
 def frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock):
     """Move z_i towards space.vertex; returns the block's gap before the move.
 
-    fixed: the step, or negative for the exact line search. clock[0] counts steps.
+    fixed: the step, or negative for the exact line search. clock: [0] steps since the average
+    began, [1] steps in all.
     """
     gap = subtract_point(blocks, i, space, z)
-    step_number = clock[0] + 1.0
-    clock[0] = step_number
+    clock[0] += 1.0
+    clock[1] += 1.0
     omega = blocks.weight[i]
     if omega == 0.0 or gap <= 0.0:
         return gap
@@ -96,7 +97,7 @@ def frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock):
     start = blocks.part_ptr[i]
     for p in range(blocks.part_ptr[i + 1] - start):
         z[start + p] += step * space.vertex[p]
-    passed = step_number * (step_number - 1.0) / 2.0
+    passed = clock[0] * (clock[0] - 1.0) / 2.0
     apply_change(blocks, i, space, -step * omega / alpha, w, lag, passed)
     return gap
 
@@ -116,14 +117,12 @@ def frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock):
         FLOATS,
     )
 )
-def frank_wolfe_pass(
-    blocks, space, maximize, order, alpha, line_search, w, z, lag, clock, gaps
-):
+def frank_wolfe_pass(blocks, space, maximize, order, alpha, line_search, w, z, lag, clock, gaps):
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
     n = len(blocks.weight)
     for i in order:
         parts = score_block(blocks, i, w, space)
         shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
         maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
-        fixed = -1.0 if line_search else 2.0 * n / (clock[0] + 2.0 * n)
+        fixed = -1.0 if line_search else 2.0 * n / (clock[1] + 2.0 * n)
         gaps[i] = frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock)

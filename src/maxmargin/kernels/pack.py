@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.compile import INTS, SHORTS, FLOATS, kernel
+from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, kernel
 
 
 @kernel(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS))

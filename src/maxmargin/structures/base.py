@@ -63,6 +63,13 @@ class Structure(BaseEstimator):
         """The output of a vertex."""
         raise self._missing("decode")
 
+    def shape_of(self, n_parts: int) -> Shape:
+        """The shape with so many parts, where that is enough to know."""
+        raise ValueError(
+            f"{type(self).__name__} cannot tell its shape from {n_parts} parts; give each sample as"
+            " a pair (features, shape)."
+        )
+
     def variables(self, shape: Shape) -> tuple[int, int]:
         """(count, labels): the first count * labels parts say which label each variable has.
 

@@ -24,6 +24,9 @@ class Finite(Structure):
     def n_parts(self, shape: Shape) -> int:
         return int(shape[0])
 
+    def shape_of(self, n_parts: int) -> Shape:
+        return (n_parts,)
+
     def variables(self, shape: Shape) -> tuple[int, int]:
         return 1, int(shape[0])
 

@@ -1,0 +1,152 @@
+"""What may happen around a run: progress, limits, early stopping, records."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.result import Record, Result, Status
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.base import Run
+
+log = logging.getLogger("maxmargin")
+
+
+class Callback:
+    """Something that watches a run and may end it by `run.stop(status, message)`."""
+
+    def on_start(self, run: Run) -> None:
+        """Before the first epoch."""
+
+    def on_epoch(self, run: Run) -> None:
+        """After each epoch."""
+
+    def on_record(self, run: Run, record: Record) -> None:
+        """After each certificate."""
+
+    def on_end(self, run: Run, result: Result) -> None:
+        """Once, with the result."""
+
+
+class ProgressBar(Callback):
+    """Epochs, rate, relative gap and time left, on stderr."""
+
+    def __init__(self, description: str = "training"):
+        self.description = description
+        self._bar: Any = None
+
+    def on_start(self, run: Run) -> None:
+        from tqdm import tqdm
+
+        self._bar = tqdm(
+            total=run.max_epochs,
+            initial=run.state.epoch,
+            desc=self.description,
+            unit="epoch",
+            file=sys.stderr,
+        )
+
+    def on_epoch(self, run: Run) -> None:
+        facts = {}
+        if np.isfinite(run.gap) and run.primal:
+            facts["gap"] = f"{100 * run.gap / abs(run.primal):.3g} %"
+        left = _time_to_tolerance(run)
+        if left is not None:
+            facts["left"] = f"~{left:.0f} s"
+        if facts:
+            self._bar.set_postfix(facts, refresh=False)
+        self._bar.update(run.state.epoch - self._bar.n)
+
+    def on_end(self, run: Run, result: Result) -> None:
+        self._bar.close()
+        log.info(result.certificate())
+
+
+def _time_to_tolerance(run: Run) -> float | None:
+    """Seconds until the gap reaches the tolerance if it goes on falling as over the last records."""
+    records = [r for r in run.history[-4:] if np.isfinite(r.gap) and r.gap > 0]
+    if len(records) < 3:
+        return None
+    first, last = records[0], records[-1]
+    fall = np.log(first.gap / last.gap)
+    target = run.tol * abs(run.primal)
+    if fall <= 0 or target <= 0 or last.seconds <= first.seconds:
+        return None
+    return max(0.0, float(np.log(last.gap / target) / fall * (last.seconds - first.seconds)))
+
+
+class Logger(Callback):
+    """A line of the log for each certificate."""
+
+    def on_record(self, run: Run, record: Record) -> None:
+        log.info(
+            "epoch %d: %.2f s, objective %.6g, bound %.6g, gap %.3g",
+            record.epoch, record.seconds, record.primal, record.dual, record.gap,
+        )  # fmt: skip
+
+
+class Recorder(Callback):
+    """Add what `measure(w) -> {name: number}` returns to each record, e.g. train_error."""
+
+    def __init__(self, measure: Callable[[np.ndarray], dict[str, float]]):
+        self.measure = measure
+
+    def on_record(self, run: Run, record: Record) -> None:
+        run.annotate(**self.measure(run.newest))
+
+
+class TimeLimit(Callback):
+    """End the run after so many seconds (wall time, certificates included)."""
+
+    def __init__(self, seconds: float):
+        self.seconds = seconds
+
+    def on_epoch(self, run: Run) -> None:
+        if time.perf_counter() - run.started >= self.seconds:
+            run.stop(Status.TIME_LIMIT, f"after {self.seconds:g} s")
+
+
+class EarlyStopping(Callback):
+    """Keep the weights that score best on held-out samples; stop when they no longer improve.
+
+    Parameters
+    ----------
+    X, y : held-out samples, as for `fit`.
+    metric : `metric(y_true, y_pred)`, the larger the better; None means the estimator's `score`.
+    patience : certificates without a better score before the run ends.
+    """
+
+    def __init__(self, X: Any, y: Any, metric: Callable | None = None, patience: int = 5):
+        self.X = X
+        self.y = y
+        self.metric = metric
+        self.patience = patience
+        self._score: Callable[[np.ndarray], float] | None = None
+
+    def bind(self, score: Callable[[np.ndarray], float]) -> None:
+        """The estimator says how weights are scored on the held-out samples."""
+        self._score = score
+
+    def on_start(self, run: Run) -> None:
+        if self._score is None:
+            raise ValueError("EarlyStopping must be given to an estimator: callbacks=[...].")
+        self.best_, self.bad_ = -np.inf, 0
+
+    def on_record(self, run: Run, record: Record) -> None:
+        assert self._score is not None
+        w = run.newest
+        score = self._score(w)
+        run.annotate(validation_score=score)
+        if score > self.best_:
+            self.best_, self.bad_ = score, 0
+            run.choose(w)
+            return
+        self.bad_ += 1
+        if self.bad_ >= self.patience:
+            run.stop(Status.STOPPED, f"no better validation score for {self.patience} certificates")

@@ -1,0 +1,7 @@
+"""scikit-learn estimators over structures."""
+
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.chain import ChainSVM
+from maxmargin.estimators.multiclass import MulticlassSVM
+
+__all__ = ["ChainSVM", "MulticlassSVM", "StructuredSVM"]

@@ -1,0 +1,331 @@
+"""The estimator for any structure; those for known structures build on it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
+from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
+from maxmargin.features import FeatureMap, PartFeatures
+from maxmargin.losses import Loss, resolve_loss
+from maxmargin.problem import Problem, Samples
+from maxmargin.result import Result, State, Status
+from maxmargin.solvers import Solver, resolve_solver
+from maxmargin.structures import Structure
+from maxmargin.structures.base import Shape
+from maxmargin.validation import Rows, check_sample_weight
+
+CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
+
+
+class StructuredSVM(BaseEstimator):
+    """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
+
+    A sample x is a matrix with one feature row per part of its structure, or a pair
+    (matrix, shape) where the structure cannot tell the shape from the number of parts. A target y is
+    whatever `structure.encode` takes.
+
+    Parameters
+    ----------
+    structure : Structure, what the outputs are.
+    features : FeatureMap; None means one feature row per part.
+    alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
+    solver : "bcfw", "fw", "ssg", "perceptron" or a Solver; its options that are None are taken
+        from tol, max_epochs and random_state here.
+    tol : stop when the duality gap is at most tol * |objective|.
+    max_epochs : passes over the samples at most.
+    random_state : seed; the same seed gives the same bits.
+    verbose : 0 quiet, 1 a progress bar, 2 also a log line for each certificate.
+    n_jobs : threads for batch work (objectives, predictions); results do not depend on it.
+    warm_start : start from the last fit's dual point, for another alpha or solver on the same data.
+    time_limit : seconds, or None.
+    callbacks : further callbacks, e.g. EarlyStopping(X, y).
+
+    Attributes
+    ----------
+    coef_ : weights. result_ : Result, with the certificate and history. n_features_in_ : columns of
+    X. structure_, feature_map_ : the fitted parts.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        features: FeatureMap | None = None,
+        *,
+        alpha: float = 1e-2,
+        loss: str | Loss = "hamming",
+        solver: str | Solver = "bcfw",
+        tol: float = 1e-3,
+        max_epochs: int = 100,
+        random_state: Any = 0,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+    ):
+        self.structure = structure
+        self.features = features
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+
+    # -- what estimators for known structures say otherwise ---------------------------------------
+    def _make_structure(self) -> Structure:
+        return clone(self.structure)
+
+    def _make_features(self) -> FeatureMap:
+        return PartFeatures() if self.features is None else clone(self.features)
+
+    def _check_X(self, X: Any) -> tuple[Any, list[Shape] | None]:
+        """Checked features, and the shapes that the user gave, if any."""
+        if len(X) and isinstance(X[0], tuple):
+            return self.feature_map_.check([x for x, _ in X]), [tuple(s) for _, s in X]
+        return self.feature_map_.check(X), None
+
+    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
+        if given is not None:
+            return given
+        return [self.structure_.shape_of(int(n)) for n in rows.lengths]
+
+    def _n_labels(self) -> int:
+        return 0
+
+    def _learn_labels(self, y: Any, rows: Any) -> Any:
+        """Targets as `structure.encode` takes them; sets classes_ where there are labels."""
+        if len(y) != len(rows.lengths):
+            raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(y)}.")
+        return y
+
+    def _output(self, z: np.ndarray, shape: Shape) -> Any:
+        return self.structure_.decode(z, shape)
+
+    # -- fitting -----------------------------------------------------------------------------------
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, node_weight: Any = None
+    ) -> StructuredSVM:
+        """Learn coef_ and result_.
+
+        sample_weight : one number a sample. node_weight : one array a sample, the price of an error
+        at each variable.
+        """
+        problem = self._problem(X, y, sample_weight, node_weight)
+        solver = resolve_solver(
+            self.solver, tol=self.tol, max_epochs=self.max_epochs, random_state=self.random_state
+        )
+        state = self._last_state(problem) if self.warm_start else None
+        self.result_: Result = solver.run(problem, state, self._callbacks())
+        self.coef_ = self.result_.w
+        self._warn()
+        return self
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
+        self.structure_ = self._make_structure()
+        self.feature_map_ = self._make_features()
+        rows, given = self._check_X(X)
+        targets = self._learn_labels(y, rows)
+        shapes = self._shapes(rows, given)
+        self.n_features_in_ = self.feature_map_.n_columns(rows)
+        omega = check_sample_weight(sample_weight, len(shapes))
+        packed = self._pack(rows, shapes)
+        truth = self._truth(targets, shapes)
+        return Problem(
+            self.structure_,
+            shapes,
+            packed,
+            costs=self._costs(truth, shapes, packed.part_ptr, node_weight),
+            sample_weight=omega,
+            n_jobs=self.n_jobs,
+            truth=truth,
+            alpha=self.alpha,
+        )
+
+    def _pack(self, rows: Any, shapes: list[Shape]) -> Any:
+        counts = {shape: self.structure_.n_parts(shape) for shape in set(shapes)}
+        n_parts = np.array([counts[shape] for shape in shapes], dtype=np.int64)
+        return self.feature_map_.pack(rows, self._n_labels(), n_parts)
+
+    def _truth(self, targets: Any, shapes: list[Shape]) -> np.ndarray:
+        vertices = []
+        for i, (y, shape) in enumerate(zip(targets, shapes, strict=True)):
+            try:
+                z = self.structure_.encode(y, shape)
+            except (ValueError, IndexError, TypeError) as error:
+                raise ValueError(f"sample {i}: y does not fit its structure ({error}).") from error
+            if z[self.structure_.forbidden(shape)].any():
+                raise InfeasibleError(
+                    f"sample {i}: its true output is forbidden by the structure."
+                    " Correct the labels, or allow what they contain."
+                )
+            vertices.append(z)
+        return np.concatenate(vertices)
+
+    def _costs(
+        self, truth: np.ndarray, shapes: list[Shape], ptr: np.ndarray, node_weight: Any
+    ) -> np.ndarray:
+        loss = resolve_loss(self.loss).bind(getattr(self, "classes_", np.empty(0)))
+        if node_weight is not None and len(node_weight) != len(shapes):
+            raise ValueError(f"X has {len(shapes)} samples, node_weight has {len(node_weight)}.")
+        costs = np.empty_like(truth)
+        for i, shape in enumerate(shapes):
+            weight = None if node_weight is None else node_weight[i]
+            part = slice(ptr[i], ptr[i + 1])
+            try:
+                costs[part] = loss.costs(truth[part], shape, self.structure_, weight)
+            except ValueError as error:
+                raise ValueError(f"sample {i}: {error}") from error
+        return costs
+
+    def _last_state(self, problem: Problem) -> State | None:
+        result = getattr(self, "result_", None)
+        if result is None or result.state is None:
+            return None
+        if len(result.state.z) != len(problem.truth) or len(result.w) != problem.dim:
+            warnings.warn(
+                "warm_start: the data changed; starting afresh.", UserWarning, stacklevel=3
+            )
+            return None
+        old = result.state
+        extra = {k: v for k, v in old.extra.items() if k.startswith("support")}
+        return State(problem.weights(old.z), old.z, old.rng, extra=extra)
+
+    def _callbacks(self) -> list[Callback]:
+        found = list(self.callbacks)
+        if self.verbose:
+            found.append(ProgressBar())
+        if self.verbose > 1:
+            found.append(Logger())
+        if self.time_limit is not None:
+            found.append(TimeLimit(self.time_limit))
+        for callback in found:
+            if isinstance(callback, EarlyStopping):
+                callback.bind(self._validation_score(callback))
+        return found
+
+    def _validation_score(self, stopping: EarlyStopping) -> Any:
+        held_out = list(self._in_chunks(stopping.X))
+
+        def score(w: np.ndarray) -> float:
+            outputs = [y for samples in held_out for y in self._outputs(samples, w)]
+            if stopping.metric is not None:
+                return float(stopping.metric(stopping.y, outputs))
+            return self._agreement(stopping.y, outputs)
+
+        return score
+
+    def _warn(self) -> None:
+        result = self.result_
+        if result.status is Status.FAILED:
+            warnings.warn(f"training failed: {result.message}", ConvergenceWarning, stacklevel=3)
+        if result.status is Status.MAX_EPOCHS and np.isfinite(result.gap):
+            warnings.warn(
+                f"max_epochs={result.n_epochs} reached at a gap of"
+                f" {100 * result.relative_gap:.2g} % (tol asks for {100 * self.tol:.2g} %)."
+                " Raise max_epochs, tol or alpha.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # -- predicting --------------------------------------------------------------------------------
+    def predict(self, X: Any) -> list[Any]:
+        """The best output of each sample."""
+        check_is_fitted(self)
+        return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+
+    def decision_function(self, X: Any) -> Any:
+        """The score w . F z of each sample's best output. Scores are not probabilities."""
+        check_is_fitted(self)
+        chunks = [samples.apply("maximize", self.coef_) for samples in self._in_chunks(X)]
+        return np.concatenate(chunks) if chunks else np.empty(0)
+
+    def margins(self, X: Any) -> list[np.ndarray]:
+        """How much the best label of each variable leads the second best, all else chosen best."""
+        margins = []
+        for scores in self._per_variable("max_marginals", X):
+            if scores.shape[1] == 1:
+                margins.append(np.full(len(scores), np.inf))
+                continue
+            top = np.partition(scores, -2, axis=1)[:, -2:]
+            margins.append(top[:, 1] - top[:, 0])
+        return margins
+
+    def predict_marginals(self, X: Any) -> list[np.ndarray]:
+        """P(label) of each variable under p(z) ~ exp(w . F z); (variables, labels) a sample.
+
+        Margin training does not fit these probabilities: use them to rank, not as frequencies.
+        """
+        return list(self._per_variable("tilt", X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of variables that are right."""
+        return self._agreement(y, self.predict(X), sample_weight)
+
+    def _agreement(self, y: Any, outputs: list[Any], sample_weight: Any = None) -> float:
+        if len(y) != len(outputs):
+            raise ValueError(f"X has {len(outputs)} samples, y has {len(y)}.")
+        weight = np.ones(len(outputs)) if sample_weight is None else np.asarray(sample_weight)
+        right, total = 0.0, 0.0
+        for i, (a, b) in enumerate(zip(y, outputs, strict=True)):
+            a, b = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(b))
+            if a.shape != b.shape:
+                raise ValueError(f"sample {i}: y has {len(a)} labels but x has {len(b)} rows.")
+            right += weight[i] * float(np.sum(a == b))
+            total += weight[i] * a.size
+        return right / total if total else 0.0
+
+    def _per_variable(self, ability: str, X: Any) -> Iterator[np.ndarray]:
+        check_is_fitted(self)
+        if not self.structure_.has(ability):
+            kind = type(self.structure_).__name__
+            raise MissingAbilityError(f"{kind} cannot `{ability}`, which this needs.")
+        for samples in self._in_chunks(X):
+            out = np.empty(int(samples.part_ptr[-1]))
+            samples.apply(ability, self.coef_, out=out)
+            for i, shape in enumerate(samples.shapes):
+                count, labels = self.structure_.variables(shape)
+                yield out[samples.parts(i)][: count * labels].reshape(count, labels)
+
+    def _outputs(self, samples: Samples, w: np.ndarray) -> list[Any]:
+        z = np.empty(int(samples.part_ptr[-1]))
+        samples.apply("maximize", w, out=z)
+        return [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
+
+    def _in_chunks(self, X: Any) -> Iterator[Samples]:
+        if hasattr(X, "__len__") and len(X) == 0:
+            return
+        rows, given = self._check_X(X)
+        found = self.feature_map_.n_columns(rows)
+        if found != self.n_features_in_:
+            raise ValueError(
+                f"X has {found} features, the model was fitted on {self.n_features_in_}."
+            )
+        shapes = self._shapes(rows, given)
+        stops = np.concatenate([[0], np.cumsum(rows.lengths)])
+        for a in range(0, len(shapes), CHUNK):
+            b = min(a + CHUNK, len(shapes))
+            part = Rows(rows.matrix[stops[a] : stops[b]], rows.lengths[a:b])
+            packed = self._pack(part, shapes[a:b])
+            yield Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the dual point, which is as large as the training data, unless warm_start."""
+        kept = dict(super().__getstate__())
+        if "result_" in kept and not self.warm_start:
+            kept["result_"] = replace(kept["result_"], state=None)
+        return kept

@@ -1,0 +1,161 @@
+"""Label sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.callbacks import Callback
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.losses import Loss
+from maxmargin.solvers import Solver
+from maxmargin.structures import Chain, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.validation import check_lengths, check_rows
+
+
+class ChainSVM(StructuredSVM):
+    """Label sequences by a linear chain with a large margin.
+
+    Minimise  alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)],
+    f counting node features with each label, label pairs, and first and last labels.
+
+    x : (length, n_features) array or CSR matrix; y : `length` labels of any one type.
+
+    Parameters
+    ----------
+    bias, ends, transitions : learn a weight for each label; for each label as first and as last; for
+        each pair of neighbouring labels.
+    forbidden_transitions : pairs (left label, right label) that must not occur.
+    forbidden_first, forbidden_last : labels that must not begin or end a sequence.
+    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
+    callbacks : see `StructuredSVM`.
+
+    Attributes
+    ----------
+    classes_ : labels, sorted. coef_, result_, n_features_in_ : see `StructuredSVM`.
+    node_coef_ (n_features, n_labels), bias_ (n_labels,), first_, last_ (n_labels,),
+    transition_coef_ (n_labels, n_labels; row = left label) : the parts of coef_; None if not learned.
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1e-2,
+        loss: str | Loss = "hamming",
+        solver: str | Solver = "bcfw",
+        tol: float = 1e-3,
+        max_epochs: int = 100,
+        random_state: Any = 0,
+        verbose: int = 0,
+        *,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        bias: bool = True,
+        ends: bool = True,
+        transitions: bool = True,
+        forbidden_transitions: Sequence[tuple[Any, Any]] = (),
+        forbidden_first: Sequence[Any] = (),
+        forbidden_last: Sequence[Any] = (),
+    ):
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.bias = bias
+        self.ends = ends
+        self.transitions = transitions
+        self.forbidden_transitions = forbidden_transitions
+        self.forbidden_first = forbidden_first
+        self.forbidden_last = forbidden_last
+
+    def _make_structure(self) -> Structure:
+        return Chain()  # what is forbidden is known once the labels are
+
+    def _make_features(self) -> FeatureMap:
+        return LabelConjoined(self.bias, self.ends, self.transitions)
+
+    def _check_X(self, X: Any) -> tuple[Any, None]:
+        return check_rows(X), None
+
+    def _n_labels(self) -> int:
+        return len(self.classes_)
+
+    def _shapes(self, rows: Any, given: None) -> list[Shape]:
+        return [(int(length), len(self.classes_)) for length in rows.lengths]
+
+    def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
+        check_lengths(y, rows.lengths)
+        flat = np.concatenate([np.asarray(labels) for labels in y])
+        if flat.ndim != 1:
+            raise ValueError("y must hold one label per row of x, as a flat sequence.")
+        if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+            i = next(i for i, labels in enumerate(y) if not np.isfinite(labels).all())
+            raise ValueError(f"sample {i}: y has labels that are not finite.")
+        self.classes_, numbers = np.unique(flat, return_inverse=True)
+        self.structure_ = self._structure_over_labels()
+        return np.split(numbers, np.cumsum(rows.lengths)[:-1])
+
+    def _structure_over_labels(self) -> Chain:
+        number = {label: k for k, label in enumerate(self.classes_.tolist())}
+        size = len(number)
+        pairs = np.zeros((size, size), dtype=bool)
+        for left, right in self.forbidden_transitions:
+            if left in number and right in number:
+                pairs[number[left], number[right]] = True
+        ends = np.zeros((2, size), dtype=bool)
+        for row, labels in enumerate((self.forbidden_first, self.forbidden_last)):
+            for label in labels:
+                if label in number:
+                    ends[row, number[label]] = True
+        return Chain(
+            forbidden_transitions=pairs if pairs.any() else None,
+            forbidden_first=ends[0] if ends[0].any() else None,
+            forbidden_last=ends[1] if ends[1].any() else None,
+        )
+
+    def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.classes_[self.structure_.decode(z, shape)]
+
+    def decision_function(self, X: Any) -> list[np.ndarray]:
+        """(length, n_labels) a sample: the score of the best sequence with that label there."""
+        return list(self._per_variable("max_marginals", X))
+
+    def _rows(self) -> np.ndarray:
+        labels = len(self.classes_)
+        count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
+        return self.coef_[: count * labels].reshape(count, labels)
+
+    @property
+    def node_coef_(self) -> np.ndarray:
+        return self._rows()[: self.n_features_in_]
+
+    @property
+    def bias_(self) -> np.ndarray | None:
+        return self._rows()[self.n_features_in_] if self.bias else None
+
+    @property
+    def first_(self) -> np.ndarray | None:
+        return self._rows()[-2] if self.ends else None
+
+    @property
+    def last_(self) -> np.ndarray | None:
+        return self._rows()[-1] if self.ends else None
+
+    @property
+    def transition_coef_(self) -> np.ndarray | None:
+        if not self.transitions:
+            return None
+        labels = len(self.classes_)
+        return self.coef_[-labels * labels :].reshape(labels, labels)

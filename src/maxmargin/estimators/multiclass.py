@@ -1,0 +1,129 @@
+"""One label out of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.callbacks import Callback
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.losses import Loss
+from maxmargin.solvers import Solver
+from maxmargin.structures import Multiclass, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.validation import Rows, check_rows
+
+
+class MulticlassSVM(StructuredSVM):
+    """One of K classes by a large margin (Crammer and Singer 2001).
+
+    Minimise  alpha/2 |W|^2 + sum_i omega_i max_k [w_k . x_i - w_{y_i} . x_i + [k != y_i]].
+
+    X : (n_samples, n_features) array or CSR matrix; y : n_samples labels of any one type.
+
+    Parameters
+    ----------
+    bias : learn a (penalised) constant for each class.
+    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
+    callbacks : see `StructuredSVM`.
+
+    Attributes
+    ----------
+    classes_, coef_, result_, n_features_in_ : see `StructuredSVM`. node_coef_ (n_features,
+    n_classes) and bias_ (n_classes,) : the parts of coef_.
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1e-2,
+        loss: str | Loss = "hamming",
+        solver: str | Solver = "bcfw",
+        tol: float = 1e-3,
+        max_epochs: int = 100,
+        random_state: Any = 0,
+        verbose: int = 0,
+        *,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        bias: bool = True,
+    ):
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.bias = bias
+
+    def _make_structure(self) -> Structure:
+        return Multiclass()
+
+    def _make_features(self) -> FeatureMap:
+        return LabelConjoined(self.bias, ends=False, transitions=False)
+
+    def _check_X(self, X: Any) -> tuple[Any, None]:
+        matrix = X if sparse.issparse(X) else np.asarray(X)
+        if matrix.ndim != 2:
+            raise ValueError(f"X has {matrix.ndim} dimension(s), expected 2 (samples, features).")
+        if 0 in matrix.shape:
+            raise ValueError(f"X has shape {matrix.shape}: no samples, or no features.")
+        if not sparse.issparse(matrix):
+            matrix = sparse.csr_array(matrix)
+        return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))), None
+
+    def _in_chunks(self, X: Any) -> Any:
+        if sparse.issparse(X):  # len() of a sparse matrix is not defined
+            X = Rows(X, np.ones(X.shape[0], dtype=np.int64))
+        return super()._in_chunks(X)
+
+    def _n_labels(self) -> int:
+        return len(self.classes_)
+
+    def _shapes(self, rows: Any, given: None) -> list[Shape]:
+        return [(len(self.classes_),)] * len(rows.lengths)
+
+    def _learn_labels(self, y: Any, rows: Any) -> np.ndarray:
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != len(rows.lengths):
+            raise ValueError(f"X has {len(rows.lengths)} samples, y has shape {y.shape}.")
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        return numbers
+
+    def _output(self, z: np.ndarray, shape: Shape) -> Any:
+        return self.classes_[self.structure_.decode(z, shape)]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The best class of each sample."""
+        return np.asarray(super().predict(X))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n_samples, n_classes) scores. They are not probabilities."""
+        return np.concatenate(list(self._per_variable("max_marginals", X)))
+
+    def margins(self, X: Any) -> np.ndarray:
+        """How much the best class of each sample leads the second best."""
+        return np.concatenate(super().margins(X))
+
+    def predict_marginals(self, X: Any) -> np.ndarray:
+        """(n_samples, n_classes) softmax of the scores: use it to rank, not as frequencies."""
+        return np.concatenate(super().predict_marginals(X))
+
+    @property
+    def node_coef_(self) -> np.ndarray:
+        labels = len(self.classes_)
+        return self.coef_[: self.n_features_in_ * labels].reshape(self.n_features_in_, labels)
+
+    @property
+    def bias_(self) -> np.ndarray | None:
+        return self.coef_[-len(self.classes_) :] if self.bias else None

@@ -1,0 +1,287 @@
+"""The one loop that all solvers share: epoch, certify, callbacks, status."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from maxmargin.callbacks import Callback
+from maxmargin.exceptions import MissingAbilityError
+from maxmargin.problem import Problem
+from maxmargin.result import History, Record, Result, State, Status
+
+
+class Solver(BaseEstimator):
+    """Options in the constructor, `init`, `epoch`, and one inherited `run`.
+
+    A subclass defines `init(problem) -> State` and `epoch(problem, state)`, which changes the state
+    in place. If its state bounds the optimum, it says so by `bound` and `candidates`.
+
+    Common options: max_epochs (100), tol (1e-3, on gap / |primal|), random_state (0). None leaves
+    them to the estimator. check_every: epochs between certificates; None means after a quarter more
+    epochs each time, and when the solver's own estimate says that it is done.
+    """
+
+    #: each inner tuple names abilities of which the structure must have one
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("maximize",),)
+    #: whether alpha must be positive
+    needs_penalty: ClassVar[bool] = True
+    #: whether `candidates` and `bound` give a certificate; without one, records are free
+    certifies: ClassVar[bool] = True
+    #: short name
+    name: ClassVar[str] = ""
+
+    max_epochs: int | None
+    tol: float | None
+    random_state: Any
+    check_every: int | None
+
+    @abstractmethod
+    def init(self, problem: Problem) -> State:
+        """The state before the first epoch."""
+
+    @abstractmethod
+    def epoch(self, problem: Problem, state: State) -> None:
+        """One pass, in place."""
+
+    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+        """Weights worth a certificate: the last ones, averages."""
+        return [state.w]
+
+    def answer(self, state: State) -> np.ndarray:
+        """The weights to return if nothing is certified."""
+        return state.w
+
+    def done(self, state: State) -> bool:
+        """Whether a solver without certificates has nothing left to do."""
+        return False
+
+    def bound(self, problem: Problem, state: State) -> float:
+        """A lower bound on the objective; -inf if the solver has none."""
+        return problem.dual(state.z, state.w)
+
+    def estimate(self, state: State) -> float:
+        """A guess of the gap that costs nothing; inf if there is none."""
+        return float("inf")
+
+    def certified(self, state: State) -> None:
+        """Called after a certificate of this state."""
+
+    def settle(self, problem: Problem, state: State) -> None:
+        """Called before the last certificate: remove what rounding has added up."""
+
+    def check(self, problem: Problem) -> None:
+        """Fail before the first pass, and say the cure."""
+        structure = problem.structure
+        for names in self.requires:
+            if not any(structure.has(name) for name in names):
+                wanted = " or ".join(f"`{name}`" for name in names)
+                kind = type(structure).__name__
+                raise MissingAbilityError(
+                    f"{type(self).__name__} needs {wanted}, which {kind} cannot do."
+                    f" Define {kind}.{names[0]}, or choose another solver."
+                )
+        if problem.alpha < 0 or not np.isfinite(problem.alpha):
+            raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")
+        if self.needs_penalty and problem.alpha == 0:
+            raise ValueError(
+                f"{type(self).__name__} needs alpha > 0; give a small one (1e-4), or use"
+                ' solver="perceptron", which knows no penalty.'
+            )
+        limit = self.limits()[0]
+        if limit < 0:
+            raise ValueError(f"max_epochs={limit} must not be negative.")
+
+    def limits(self) -> tuple[int, float]:
+        """max_epochs and tol, with their defaults."""
+        limit = 100 if self.max_epochs is None else int(self.max_epochs)
+        return limit, 1e-3 if self.tol is None else float(self.tol)
+
+    def generator(self) -> np.random.Generator:
+        """The one door through which randomness comes in."""
+        seed = 0 if self.random_state is None else self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = seed.randint(2**31)
+        return np.random.default_rng(seed)
+
+    def run(
+        self,
+        problem: Problem,
+        state: State | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Result:
+        """Solve; a given state is continued (and certified first). Returns the best certified w."""
+        self.check(problem)
+        warm = state is not None
+        return Run(self, problem, state or self.init(problem), callbacks).go(warm)
+
+
+class Run:
+    """A solver at work on a problem. Callbacks see this."""
+
+    def __init__(
+        self, solver: Solver, problem: Problem, state: State, callbacks: Sequence[Callback]
+    ):
+        self.solver, self.problem, self.state = solver, problem, state
+        self.callbacks = list(callbacks)
+        self.max_epochs, self.tol = solver.limits()
+        self.history = History()
+        self.status: Status | None = None
+        self.message = ""
+        self.primal, self.dual = float("inf"), -float("inf")
+        self.best: np.ndarray | None = None
+        self.newest = state.w
+        self.chosen: np.ndarray | None = None
+        self.started = time.perf_counter()
+        self._next, self._last = 1, 0
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    def stop(self, status: Status, message: str = "") -> None:
+        """Ask the run to end after this epoch."""
+        if self.status is None:
+            self.status, self.message = status, message
+
+    def choose(self, w: np.ndarray) -> None:
+        """Return these weights (picked on validation data, say) instead of the best objective's."""
+        self.chosen = w.copy()
+
+    def go(self, warm: bool) -> Result:
+        """The loop."""
+        for callback in self.callbacks:
+            callback.on_start(self)
+        try:
+            if warm:
+                self._certify()
+            while self.status is None and self.state.epoch < self.max_epochs:
+                self._epoch()
+        except KeyboardInterrupt:
+            self.stop(Status.STOPPED, "interrupted; the best certified result is kept")
+        if self.status is None:
+            self.stop(Status.MAX_EPOCHS)
+        if self.status is not Status.FAILED:
+            self.solver.settle(self.problem, self.state)
+            self._certify()
+        result = self._result()
+        for callback in self.callbacks:
+            callback.on_end(self, result)
+        return result
+
+    def _epoch(self) -> None:
+        state = self.state
+        begun = time.perf_counter()
+        self.solver.epoch(self.problem, state)
+        state.seconds += time.perf_counter() - begun
+        state.epoch += 1
+        if not np.isfinite(state.w @ state.w):
+            self.stop(Status.FAILED, f"the weights are not finite after epoch {state.epoch}")
+            return
+        if self._due():
+            self._certify()
+        for callback in self.callbacks:
+            callback.on_epoch(self)
+
+    def _due(self) -> bool:
+        epoch, every = self.state.epoch, self.solver.check_every
+        if every is not None:
+            return epoch % every == 0
+        if not self.solver.certifies:
+            return True
+        if epoch >= self._next:
+            return True
+        promising = self.solver.estimate(self.state) <= self.tol * abs(self.primal)
+        return promising and epoch >= 1.1 * self._last
+
+    def _certify(self) -> None:
+        state, problem = self.state, self.problem
+        self._last, self._next = state.epoch, max(state.epoch + 1, int(1.25 * state.epoch))
+        newest = float("nan")
+        if self.solver.certifies:
+            tried = self.solver.candidates(problem, state)
+            values = [problem.primal(w) for w in tried]
+            newest = min(values)
+            self.newest = tried[int(np.argmin(values))]
+            if self.best is None or newest < self.primal:
+                self.primal, self.best = newest, self.newest.copy()
+            self.dual = max(self.dual, self.solver.bound(problem, state))
+        else:
+            self.newest = self.solver.answer(state)
+            self.primal, self.best = newest, self.newest.copy()
+        self._record(newest)
+        self.solver.certified(state)
+        proven = self.gap <= self.tol * abs(self.primal) or self.solver.done(state)
+        if proven and self.status in (None, Status.MAX_EPOCHS):
+            self.status = Status.CONVERGED
+
+    def _record(self, primal: float) -> None:
+        state = self.state
+        record = Record(
+            epoch=state.epoch,
+            seconds=state.seconds,
+            n_oracle=state.n_oracle,
+            n_project=state.n_project,
+            primal=primal,
+            dual=self.dual,
+            gap=primal - self.dual,
+            norm_w=float(np.sqrt(state.w @ state.w)),
+            train_error=state.extra.get("train_error", float("nan")),
+        )
+        if self.history and self.history[-1].epoch == state.epoch:
+            self.history.pop()
+        self.history.append(record)
+        for callback in self.callbacks:
+            callback.on_record(self, record)
+
+    def annotate(self, **facts: float) -> None:
+        """Add facts to the newest record."""
+        self.history[-1] = replace(self.history[-1], **facts)
+
+    def _result(self) -> Result:
+        best = self.state.w if self.best is None else self.best
+        primal = self.primal
+        if self.chosen is not None:
+            best = self.chosen
+            primal = self.problem.primal(best) if np.isfinite(self.dual) else self.primal
+        return Result(
+            w=best,
+            primal=primal,
+            dual=self.dual,
+            gap=primal - self.dual,
+            status=self.status or Status.FAILED,
+            n_epochs=self.state.epoch,
+            history=self.history,
+            state=self.state,
+            exact=self.problem.structure.is_exact,
+            message=self.message,
+        )
+
+
+def resolve_solver(solver: str | Solver, **options: Any) -> Solver:
+    """A solver object from its short name; options fill in what it leaves open (None)."""
+    if isinstance(solver, str):
+        solver = _by_name(solver)()
+    elif isinstance(solver, Solver):
+        solver = clone(solver)
+    else:
+        raise TypeError(f"solver must be a name or a Solver, found {type(solver).__name__}.")
+    for key, value in options.items():
+        if getattr(solver, key) is None:
+            setattr(solver, key, value)
+    return solver
+
+
+def _by_name(name: str) -> Callable[[], Solver]:
+    from maxmargin.solvers import BCFW, FrankWolfe, Perceptron, Subgradient
+
+    names = {kind.name: kind for kind in (BCFW, FrankWolfe, Subgradient, Perceptron)}
+    if name not in names:
+        raise ValueError(f"solver={name!r} is unknown; use one of {sorted(names)} or a Solver.")
+    return names[name]

@@ -1,0 +1,209 @@
+"""Block-coordinate Frank-Wolfe."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.base import Solver
+
+_EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
+
+
+class OracleCache(BaseEstimator):
+    """Remember the oracle's answers and step between them without asking it.
+
+    Parameters
+    ----------
+    size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
+    passes : passes over remembered vertices after each pass with the oracle.
+    """
+
+    def __init__(self, size: int = 30, passes: int = 5):
+        self.size = size
+        self.passes = passes
+
+
+class BCFW(Solver):
+    """Maximise D(z) by exact steps in one z_i at a time.
+
+    The oracle names s = argmax a_i . s. Then z_i moves
+
+    - "frank-wolfe": towards s, by the exact line search or by 2n / (k + 2n);
+    - "pairwise": mass goes from the remembered vertex that gives most to s;
+    - "corrective": such exchanges between all remembered vertices until they agree.
+
+    The last two remember the vertices of each sample (`cache.size`). With `cache.passes`, passes
+    over remembered vertices follow each pass with the oracle; they cost a fraction of it.
+
+    Parameters
+    ----------
+    step : see above.
+    sampling : "permutation" (each sample once a pass, in random order), "uniform", or "gap": in
+        proportion to the samples' last known gaps, with a permutation every tenth pass, because
+        gaps go stale (Osokin et al. 2016).
+    line_search : for "frank-wolfe"; False means 2n / (k + 2n).
+    averaging : certify the average of w since the last certificate too (weight k), and return the
+        better of last and average.
+    cache : OracleCache, "auto" (the default one if `step` is not "frank-wolfe"), or None.
+    relaxation : how far "corrective" goes along its block step, 1 being the block's optimum. Between
+        1 and 2 the dual still never falls, and samples that share weights zigzag less.
+
+    References: Lacoste-Julien et al., ICML 2013; Osokin et al., ICML 2016; Shah et al., CVPR 2015.
+    """
+
+    name: ClassVar[str] = "bcfw"
+
+    def __init__(
+        self,
+        step: Literal["frank-wolfe", "pairwise", "corrective"] = "corrective",
+        sampling: Literal["permutation", "uniform", "gap"] = "permutation",
+        line_search: bool = True,
+        averaging: bool = True,
+        cache: OracleCache | Literal["auto"] | None = "auto",
+        relaxation: float = 1.5,
+        max_epochs: int | None = None,
+        tol: float | None = None,
+        random_state: Any = None,
+        check_every: int | None = None,
+    ):
+        self.step = step
+        self.sampling = sampling
+        self.line_search = line_search
+        self.averaging = averaging
+        self.cache = cache
+        self.relaxation = relaxation
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.check_every = check_every
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if self.step not in _EXCHANGES:
+            raise ValueError(f"step={self.step!r} must be one of {list(_EXCHANGES)}.")
+        if self.sampling not in ("permutation", "uniform", "gap"):
+            raise ValueError(f"sampling={self.sampling!r} must be permutation, uniform or gap.")
+        if not self.line_search and (self.step != "frank-wolfe" or self._cache() is not None):
+            raise ValueError('line_search=False goes with step="frank-wolfe" and no cache only.')
+        if not 1 <= self.relaxation < 2:
+            raise ValueError(f"relaxation={self.relaxation} must be at least 1 and below 2.")
+        cache = self._cache()
+        if cache is not None and (cache.size < 1 or cache.passes < 0):
+            raise ValueError("OracleCache needs size >= 1 and passes >= 0.")
+
+    def _cache(self) -> OracleCache | None:
+        if self.cache == "auto":
+            return None if self.step == "frank-wolfe" else OracleCache()
+        if self.cache is None and self.step != "frank-wolfe":
+            return OracleCache(passes=0)
+        return self.cache  # type: ignore[return-value]
+
+    def init(self, problem: Problem) -> State:
+        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        self._prepare(problem, state)
+        return state
+
+    def _prepare(self, problem: Problem, state: State) -> None:
+        """What this solver keeps besides w and z; a state of another solver may lack it."""
+        if self.averaging and len(state.lag) == 0:
+            state.lag = np.zeros(problem.dim)
+            state.clock[0] = 0.0
+        state.extra.setdefault("gaps", np.full(problem.n, np.inf))
+        cache = self._cache()
+        if cache is not None and state.extra.get("support_size") != cache.size:
+            from maxmargin.solvers.support import make_support
+
+            state.extra["support"] = make_support(problem, state.z, cache.size)
+            state.extra["support_size"] = cache.size
+
+    def epoch(self, problem: Problem, state: State) -> None:
+        self._prepare(problem, state)
+        state.clock[2] = state.epoch
+        cache = self._cache()
+        order = self._order(problem, state)
+        if cache is None:
+            self._plain_pass(problem, state, order)
+        else:
+            self._support_pass(problem, state, order)
+            self._cached_passes(problem, state, cache.passes)
+        state.n_oracle += len(order)
+
+    def _order(self, problem: Problem, state: State) -> np.ndarray:
+        n, gaps = problem.n, state.extra["gaps"]
+        if self.sampling == "uniform":
+            return state.rng.integers(n, size=n)
+        if self.sampling == "gap" and state.epoch % 10 and np.isfinite(gaps).all():
+            chance = np.maximum(gaps, 0.0) * problem.blocks.weight
+            if chance.sum() > 0:
+                return state.rng.choice(n, size=n, p=chance / chance.sum())
+        return state.rng.permutation(n)
+
+    def _plain_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
+        from maxmargin.kernels.blocks import score_block
+        from maxmargin.kernels.frank_wolfe import frank_wolfe_pass, frank_wolfe_step
+
+        blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
+        kernel = problem.structure.kernel("maximize")
+        point = (state.w, state.z, state.lag, state.clock)
+        if kernel is not None:
+            frank_wolfe_pass(
+                blocks, space, kernel, order, problem.alpha, self.line_search, *point, gaps
+            )
+            return
+        for i in order:
+            problem.answer(i, space, score_block(blocks, i, state.w, space))
+            fixed = -1.0 if self.line_search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
+            gaps[i] = frank_wolfe_step(blocks, i, space, problem.alpha, fixed, *point)
+
+    def _support_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
+        from maxmargin.kernels.blocks import score_block
+        from maxmargin.kernels.support_pass import oracle_pass, support_step
+
+        blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
+        kernel = problem.structure.kernel("maximize")
+        support = state.extra["support"]
+        options = (problem.alpha, _EXCHANGES[self.step], self.relaxation)
+        point = (state.w, state.z, state.lag, state.clock)
+        if kernel is not None:
+            oracle_pass(blocks, space, support, kernel, order, *options, *point, gaps)
+            return
+        for i in order:
+            problem.answer(i, space, score_block(blocks, i, state.w, space))
+            gaps[i] = support_step(blocks, i, space, support, *options, *point)
+
+    def _cached_passes(self, problem: Problem, state: State, passes: int) -> None:
+        from maxmargin.kernels.support_pass import cached_pass
+
+        space, support = problem.space(), state.extra["support"]
+        limit = _EXCHANGES[self.step]
+        for _ in range(passes):
+            cached_pass(
+                problem.blocks, space, support, state.rng.permutation(problem.n), problem.alpha,
+                limit, self.relaxation, state.w, state.z, state.lag, state.clock,
+            )  # fmt: skip
+
+    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+        k = state.clock[0]
+        if not self.averaging or k == 0 or len(state.lag) == 0:
+            return [state.w]
+        return [state.w, state.w - state.lag / (k * (k + 1) / 2)]
+
+    def certified(self, state: State) -> None:
+        if self.averaging:
+            state.lag[:] = 0.0
+            state.clock[0] = 0.0
+
+    def estimate(self, state: State) -> float:
+        return float(np.mean(np.maximum(state.extra["gaps"], 0.0)))
+
+    def settle(self, problem: Problem, state: State) -> None:
+        exact = problem.weights(state.z)
+        if len(state.lag):  # keep the average where it is
+            k = state.clock[0]
+            state.lag += (exact - state.w) * (k * (k + 1) / 2)
+        state.w[:] = exact

@@ -1,0 +1,91 @@
+"""Structured perceptrons."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.base import Solver
+
+
+class Perceptron(Solver):
+    """Add F_i (y_i - s) whenever the best output s is not the truth; no penalty, no margin.
+
+    Ignores alpha and the loss. It bounds nothing, so results carry no certificate; a pass without
+    mistakes ends the run as converged. Reference: Collins, EMNLP 2002.
+
+    Parameters
+    ----------
+    averaged : return the average of all weights on the way, which generalises much better.
+    batch : update once a pass, by all mistakes together.
+    """
+
+    name: ClassVar[str] = "perceptron"
+    needs_penalty: ClassVar[bool] = False
+    certifies: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        averaged: bool = True,
+        batch: bool = False,
+        max_epochs: int | None = None,
+        tol: float | None = None,
+        random_state: Any = None,
+        check_every: int | None = None,
+    ):
+        self.averaged = averaged
+        self.batch = batch
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.check_every = check_every
+
+    def init(self, problem: Problem) -> State:
+        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        if self.averaged:
+            state.lag = np.zeros(problem.dim)
+        return state
+
+    def epoch(self, problem: Problem, state: State) -> None:
+        mistakes = self._batch(problem, state) if self.batch else self._online(problem, state)
+        state.n_oracle += problem.n
+        state.extra["train_error"] = mistakes / problem.n
+
+    def _online(self, problem: Problem, state: State) -> int:
+        from maxmargin.kernels.blocks import score_block
+        from maxmargin.kernels.online import perceptron_pass, perceptron_step
+
+        plain = problem.without_loss()
+        order = state.rng.permutation(problem.n)
+        space = problem.space()
+        kernel = problem.structure.kernel("maximize")
+        rest = (problem.truth, state.w, state.lag, state.clock)
+        if kernel is not None:
+            return perceptron_pass(plain.blocks, space, kernel, order, *rest)
+        mistakes = 0
+        for i in order:
+            plain.answer(i, space, score_block(plain.blocks, i, state.w, space))
+            mistakes += perceptron_step(plain.blocks, i, space, *rest)
+        return mistakes
+
+    def _batch(self, problem: Problem, state: State) -> int:
+        vertex = np.empty_like(problem.truth)
+        problem.without_loss().apply("maximize", state.w, out=vertex)
+        change = problem.features(problem.truth - vertex)
+        state.clock[0] += 1.0
+        state.w += change
+        if self.averaged:
+            state.lag += (state.clock[0] - 1.0) * change
+        wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
+        return int(wrong.sum())
+
+    def done(self, state: State) -> bool:
+        return state.extra.get("train_error") == 0.0
+
+    def answer(self, state: State) -> np.ndarray:
+        if not self.averaged or state.clock[0] == 0:
+            return state.w
+        return state.w - state.lag / state.clock[0]

@@ -1,0 +1,98 @@
+"""Stochastic subgradient."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.base import Solver
+
+
+class Subgradient(Solver):
+    """Minimise P(w) by stochastic subgradients with the step 1 / (alpha k).
+
+    w_k = (1 - 1/k) w_{k-1} + 1/(alpha k) n omega_i psi_i(s), psi_i(s) = F_i (y_i - s), which is
+    v_k / (alpha k) with v the plain sum of n omega_i psi_i: no step touches all weights. Samples
+    come in reshuffled passes, so that after each pass w is w(z) of z_i = the mean of sample i's
+    answers: this gives a dual bound and so a certificate, which the textbook method lacks.
+
+    Parameters
+    ----------
+    averaging : "weighted" (weight k), "half" (uniform over the second half of the passes at least;
+        SSG-tavg in the papers) or None. The best certified of last and average is returned.
+    """
+
+    name: ClassVar[str] = "ssg"
+
+    def __init__(
+        self,
+        averaging: Literal["weighted", "half"] | None = "weighted",
+        max_epochs: int | None = None,
+        tol: float | None = None,
+        random_state: Any = None,
+        check_every: int | None = None,
+    ):
+        self.averaging = averaging
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.check_every = check_every
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if self.averaging not in ("weighted", "half", None):
+            raise ValueError(f'averaging={self.averaging!r} must be "weighted", "half" or None.')
+
+    def init(self, problem: Problem) -> State:
+        d = problem.dim
+        state = State(np.zeros(d), problem.truth.copy(), self.generator())
+        state.extra["v"] = np.zeros(d)
+        state.extra["visits"] = np.zeros(problem.n, dtype=np.int64)
+        if self.averaging is not None:
+            state.lag = np.zeros(d)
+        state.clock[2] = float(self.averaging == "weighted")
+        return state
+
+    def epoch(self, problem: Problem, state: State) -> None:
+        from maxmargin.kernels.online import score_scaled, subgradient_pass, subgradient_step
+
+        order = state.rng.permutation(problem.n)
+        kernel = problem.structure.kernel("maximize")
+        space = problem.space()
+        v, visits = state.extra["v"], state.extra["visits"]
+        rest = (problem.truth, v, state.z, visits, state.lag, state.clock)
+        if kernel is not None:
+            subgradient_pass(problem.blocks, space, kernel, order, problem.alpha, *rest)
+        else:
+            for i in order:
+                k = state.clock[0]
+                scale = 1.0 / (problem.alpha * k) if k else 0.0
+                parts = score_scaled(problem.blocks, i, v, scale, space)
+                problem.answer(i, space, parts)
+                subgradient_step(problem.blocks, i, space, *rest)
+        state.n_oracle += problem.n
+        np.divide(v, problem.alpha * state.clock[0], out=state.w)
+        if self.averaging == "half" and _is_power_of_two(state.epoch + 1):
+            state.extra["before"] = state.extra.get("since", (np.zeros_like(v), 0.0))
+            state.extra["since"] = (self._sum(state), state.clock[0])
+
+    def _sum(self, state: State) -> np.ndarray:
+        """Alpha times the sum of rho_k w_k over all steps so far."""
+        return state.clock[1] * state.extra["v"] - state.lag
+
+    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+        k = state.clock[0]
+        if self.averaging is None or k == 0:
+            return [state.w]
+        total, steps = self._sum(state), k * (k + 1) / 2
+        if self.averaging == "half":
+            before, start = state.extra["before"]
+            total, steps = total - before, k - start
+        return [state.w, total / (problem.alpha * steps)]
+
+
+def _is_power_of_two(n: int) -> bool:
+    return n & (n - 1) == 0

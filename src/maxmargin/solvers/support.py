@@ -1,0 +1,46 @@
+"""Memory for remembered vertices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.problem import Problem
+
+
+def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
+    """An empty memory of `size` vertices a sample, holding z itself as its first entry.
+
+    A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
+    dense anchor.
+    """
+    from maxmargin.kernels.support import Support, start_support
+
+    n, slots = problem.n, size + 2  # the anchor and the starting point come on top
+    room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
+    entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)
+    total, largest = int(entry_ptr[-1]), int(np.diff(problem.part_ptr).max())
+    support = Support(
+        count=np.full(n, 2, dtype=np.int64),
+        mass=np.zeros(n * slots),
+        gram=np.zeros(n * slots * slots),
+        used=np.zeros(n * slots, dtype=np.int64),
+        awake=np.zeros(n * slots, dtype=np.int64),
+        n_awake=np.zeros(n, dtype=np.int64),
+        length=np.zeros(n * slots, dtype=np.int64),
+        entry_ptr=entry_ptr[:-1].copy(),
+        room=room.astype(np.int64),
+        part=np.zeros(total, dtype=np.int32),
+        row=np.zeros(total, dtype=np.int32),
+        label=np.zeros(total, dtype=np.int32),
+        value=np.zeros(total),
+        anchor=np.zeros(len(z)),
+        score=np.zeros(slots),
+        start=np.zeros(slots),
+        dense=np.zeros(slots * slots + 3 * slots),
+        stamp=np.zeros(largest + 1, dtype=np.int64),
+        delta=np.zeros(largest),
+    )
+    start_support(problem.blocks, problem.space(), support, z)
+    return support

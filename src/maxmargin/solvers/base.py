@@ -240,7 +240,7 @@ class Run:
         for callback in self.callbacks:
             callback.on_record(self, record)
 
-    def annotate(self, **facts: float) -> None:
+    def annotate(self, **facts: Any) -> None:
         """Add facts to the newest record."""
         self.history[-1] = replace(self.history[-1], **facts)
 
@@ -266,16 +266,13 @@ class Run:
 
 def resolve_solver(solver: str | Solver, **options: Any) -> Solver:
     """A solver object from its short name; options fill in what it leaves open (None)."""
-    if isinstance(solver, str):
-        solver = _by_name(solver)()
-    elif isinstance(solver, Solver):
-        solver = clone(solver)
-    else:
+    if not isinstance(solver, (str, Solver)):
         raise TypeError(f"solver must be a name or a Solver, found {type(solver).__name__}.")
+    found: Solver = _by_name(solver)() if isinstance(solver, str) else clone(solver)
     for key, value in options.items():
-        if getattr(solver, key) is None:
-            setattr(solver, key, value)
-    return solver
+        if getattr(found, key) is None:
+            setattr(found, key, value)
+    return found
 
 
 def _by_name(name: str) -> Callable[[], Solver]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, kernel, tuple_type
+from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, kernel, piece, tuple_type
 
 
 class Blocks(NamedTuple):
@@ -61,7 +61,7 @@ BLOCKS = tuple_type(
 SPACE = tuple_type(Space, dict.fromkeys(Space._fields, FLOATS) | {"iwork": INTS})
 
 
-@kernel(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
+@piece(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
 def gather(blocks, i, w, local):
     """Copy the weights that sample i touches to `local`."""
     n = 0
@@ -74,7 +74,7 @@ def gather(blocks, i, w, local):
         n += width
 
 
-@kernel(types.int64(BLOCKS, types.int64))
+@piece(types.int64(BLOCKS, types.int64))
 def local_size(blocks, i):
     """How many weights sample i touches."""
     n = 0
@@ -83,7 +83,7 @@ def local_size(blocks, i):
     return n
 
 
-@kernel(types.void(BLOCKS, types.int64, FLOATS, types.float64, FLOATS))
+@piece(types.void(BLOCKS, types.int64, FLOATS, types.float64, FLOATS))
 def scatter(blocks, i, local, scale, w):
     """Add to w: scale * local on the weights that sample i touches."""
     n = 0
@@ -96,7 +96,7 @@ def scatter(blocks, i, local, scale, w):
         n += width
 
 
-@kernel(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
+@piece(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
 def forward(blocks, i, local, theta):
     """Theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
     part = 0
@@ -125,7 +125,7 @@ def forward(blocks, i, local, theta):
             e += 1
 
 
-@kernel(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
+@piece(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
 def adjoint(blocks, i, z, local):
     """Local += F_i z; a row on which z is zero costs a look, one with few non-zeros only those."""
     part = 0
@@ -168,7 +168,7 @@ def score_block(blocks, i, w, space):
     return n
 
 
-@kernel(types.float64(FLOATS, FLOATS, types.int64))
+@piece(types.float64(FLOATS, FLOATS, types.int64))
 def dot(theta, z, n):
     """Theta . z over the parts where z is not zero, so that forbidden parts (-inf) do no harm."""
     total = 0.0

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.compile import ABILITY, FLOATS, INTS, kernel
+from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
 
 
-@kernel(types.void(FLOATS, INTS, FLOATS))
+@piece(types.void(FLOATS, INTS, FLOATS))
 def forward_max(theta, shape, best):
     """best[t, k] = score of the best beginning that ends in label k at t. best: T K.
 
@@ -54,7 +54,7 @@ def forward_max(theta, shape, best):
             new[k] += theta[t * labels + k]
 
 
-@kernel(types.void(FLOATS, INTS, FLOATS))
+@piece(types.void(FLOATS, INTS, FLOATS))
 def backward_max(theta, shape, best):
     """best[t, k] = score of the best ending that follows label k at t (its own not counted)."""
     length, labels, stride = shape[0], shape[1], shape[2]
@@ -71,7 +71,7 @@ def backward_max(theta, shape, best):
             best[t * labels + j] = high
 
 
-@kernel(ABILITY)
+@ability
 def maximize(theta, shape, out, work, iwork):
     """Viterbi. work: T K. Returns the best score, -inf if everything is forbidden.
 
@@ -103,7 +103,7 @@ def maximize(theta, shape, out, work, iwork):
     return value
 
 
-@kernel(ABILITY)
+@ability
 def max_marginals(theta, shape, out, work, iwork):
     """out[t, k] = score of the best sequence with label k at t; pair parts are left at zero."""
     nodes = shape[0] * shape[1]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.compile import ABILITY, FLOATS, kernel
+from maxmargin.kernels.compile import FLOATS, ability, piece
 
 
-@kernel(types.float64(FLOATS))
+@piece(types.float64(FLOATS))
 def normalise(x):
     """Subtract max(x) in place; returns the maximum (0 where all are -inf)."""
     high = -np.inf
@@ -22,7 +22,7 @@ def normalise(x):
     return high
 
 
-@kernel(types.float64(FLOATS))
+@piece(types.float64(FLOATS))
 def log_sum(x):
     """Log sum exp of x; -inf where all are -inf."""
     high = -np.inf
@@ -37,7 +37,7 @@ def log_sum(x):
     return high + np.log(total)
 
 
-@kernel(types.void(FLOATS))
+@piece(types.void(FLOATS))
 def softmax(x):
     """exp(x) / sum exp(x), in place."""
     normalise(x)
@@ -49,7 +49,7 @@ def softmax(x):
         x[k] /= total
 
 
-@kernel(ABILITY)
+@ability
 def tilt(theta, shape, out, work, iwork):
     """Sum-product in the log domain. work: 2 T K + K K. Writes expectations, returns log Z.
 

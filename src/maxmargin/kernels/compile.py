@@ -21,13 +21,24 @@ SHORTS = types.Array(types.int32, 1, "C")
 ABILITY = types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS)
 POINTER = types.FunctionType(ABILITY)
 
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 _SLOW = 1.5  # seconds of loading after which the user is told that kernels are being compiled
 _told = threading.Event()
 
 
+def ability(function: Callable) -> Any:
+    """An ability of a structure: called from Python, and by pointer from the passes."""
+    return njit(ABILITY, **_OPTIONS)(function)
+
+
 def kernel(signature: Any) -> Callable[[Callable], Any]:
-    """Compile with an explicit signature; found in the disk cache by every later process."""
-    return njit(signature, cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+    """A kernel that Python calls; with an explicit signature, so found in the disk cache."""
+    return njit(signature, no_cfunc_wrapper=True, **_OPTIONS)
+
+
+def piece(signature: Any) -> Callable[[Callable], Any]:
+    """A piece that only other kernels call: without its way in from Python, quicker to compile."""
+    return njit(signature, no_cfunc_wrapper=True, no_cpython_wrapper=True, **_OPTIONS)
 
 
 def inlined(function: Callable) -> Any:

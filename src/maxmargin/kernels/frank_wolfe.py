@@ -11,10 +11,10 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin.kernels.blocks import BLOCKS, SPACE, adjoint, local_size, scatter, score_block
-from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel, piece
 
 
-@kernel(types.float64(BLOCKS, types.int64, SPACE, FLOATS))
+@piece(types.float64(BLOCKS, types.int64, SPACE, FLOATS))
 def subtract_point(blocks, i, space, z):
     """space.vertex -= z_i; returns a_i . (vertex - z_i)."""
     start = blocks.part_ptr[i]
@@ -27,7 +27,7 @@ def subtract_point(blocks, i, space, z):
     return gap
 
 
-@kernel(types.float64(FLOATS))
+@piece(types.float64(FLOATS))
 def square_norm(x):
     """|x|^2 in eight partial sums, which the processor adds side by side."""
     a = b = c = d = e = f = g = h = 0.0
@@ -49,7 +49,7 @@ def square_norm(x):
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-@kernel(types.float64(BLOCKS, types.int64, SPACE))
+@piece(types.float64(BLOCKS, types.int64, SPACE))
 def block_change(blocks, i, space):
     """space.change = F_i space.vertex; returns its squared norm."""
     size = local_size(blocks, i)
@@ -59,7 +59,7 @@ def block_change(blocks, i, space):
     return square_norm(change)
 
 
-@kernel(types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, types.float64))
+@piece(types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, types.float64))
 def apply_change(blocks, i, space, scale, w, lag, passed):
     """Let w += scale * change, and lag += passed * scale * change if averages are kept.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, kernel
+from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, kernel, piece
 
 
-@kernel(types.void(INTS))
+@piece(types.void(INTS))
 def sort(x):
     """Shell sort: as good as any for the short lists here, and quick to compile."""
     step = len(x) // 2

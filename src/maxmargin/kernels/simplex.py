@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin.kernels.compile import ABILITY, kernel
+from maxmargin.kernels.compile import ability
 
 
-@kernel(ABILITY)
+@ability
 def maximize(theta, shape, out, work, iwork):
     """The best single output; returns its score."""
     best = 0
@@ -19,14 +19,14 @@ def maximize(theta, shape, out, work, iwork):
     return theta[best]
 
 
-@kernel(ABILITY)
+@ability
 def max_marginals(theta, shape, out, work, iwork):
     """The scores themselves."""
     out[:] = theta
     return np.max(theta)
 
 
-@kernel(ABILITY)
+@ability
 def tilt(theta, shape, out, work, iwork):
     """Softmax; returns log sum exp."""
     high = np.max(theta)
@@ -41,7 +41,7 @@ def tilt(theta, shape, out, work, iwork):
     return high + np.log(total)
 
 
-@kernel(ABILITY)
+@ability
 def project(theta, shape, out, work, iwork):
     """Euclidean projection on the simplex by sorting. work: K.
 

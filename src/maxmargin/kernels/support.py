@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 
 from maxmargin.kernels.blocks import BLOCKS, SPACE, dot, forward
-from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, inlined, kernel, tuple_type
+from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, inlined, kernel, piece, tuple_type
 from maxmargin.kernels.frank_wolfe import block_change
 
 
@@ -77,7 +77,7 @@ def anchor_dot(blocks, i, support, theta):
     return dot(theta, anchor, len(anchor))
 
 
-@kernel(types.void(BLOCKS, INT, SPACE, SUPPORT, FLOATS))
+@piece(types.void(BLOCKS, INT, SPACE, SUPPORT, FLOATS))
 def score_support(blocks, i, space, support, w):
     """space.theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
 
@@ -104,7 +104,7 @@ def score_support(blocks, i, space, support, w):
             space.theta[p] = total
 
 
-@kernel(FLOAT(BLOCKS, INT, SPACE, SUPPORT))
+@piece(FLOAT(BLOCKS, INT, SPACE, SUPPORT))
 def recall(blocks, i, space, support):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
     slots = len(support.score)
@@ -124,7 +124,7 @@ def recall(blocks, i, space, support):
     return value
 
 
-@kernel(types.void(SUPPORT, INT))
+@piece(types.void(SUPPORT, INT))
 def wake_all(support, i):
     """Look at every slot again."""
     slots = len(support.score)
@@ -133,7 +133,7 @@ def wake_all(support, i):
         support.awake[i * slots + slot] = slot
 
 
-@kernel(types.void(SUPPORT, INT, FLOAT))
+@piece(types.void(SUPPORT, INT, FLOAT))
 def put_to_sleep(support, i, margin):
     """Leave out slots without mass whose score is more than `margin` below the best."""
     slots = len(support.score)
@@ -148,7 +148,7 @@ def put_to_sleep(support, i, margin):
     support.n_awake[i] = n
 
 
-@kernel(INT(SUPPORT, INT, FLOATS))
+@piece(INT(SUPPORT, INT, FLOATS))
 def find_slot(support, i, vertex):
     """The slot that holds this vertex, or -1."""
     slots = len(support.score)
@@ -169,7 +169,7 @@ def find_slot(support, i, vertex):
     return -1
 
 
-@kernel(types.void(BLOCKS, INT, SUPPORT, INT))
+@piece(types.void(BLOCKS, INT, SUPPORT, INT))
 def fold(blocks, i, support, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
     slots = len(support.score)
@@ -199,7 +199,7 @@ def fold(blocks, i, support, slot):
     support.start[0], support.start[slot] = total, 0.0
 
 
-@kernel(INT(BLOCKS, INT, SUPPORT))
+@piece(INT(BLOCKS, INT, SUPPORT))
 def free_slot(blocks, i, support):
     """A slot for a new vertex: an empty one, the longest unused one, or the lightest, folded."""
     slots = len(support.score)
@@ -221,7 +221,7 @@ def free_slot(blocks, i, support):
     return lightest
 
 
-@kernel(types.void(BLOCKS, INT, SPACE, SUPPORT, INT))
+@piece(types.void(BLOCKS, INT, SPACE, SUPPORT, INT))
 def fill_gram(blocks, i, space, support, slot):
     """Inner products of F v (v in space.vertex, remembered in `slot`) with all slots."""
     slots = len(support.score)
@@ -236,7 +236,7 @@ def fill_gram(blocks, i, space, support, slot):
         gram[other * slots + slot] = product
 
 
-@kernel(types.void(BLOCKS, INT, SUPPORT, INT, FLOATS))
+@piece(types.void(BLOCKS, INT, SUPPORT, INT, FLOATS))
 def write_entries(blocks, i, support, slot, vertex):
     """Store a vertex as a list of its non-zeros."""
     first = entries(support, i, slot)
@@ -253,7 +253,7 @@ def write_entries(blocks, i, support, slot, vertex):
     support.length[i * len(support.score) + slot] = n
 
 
-@kernel(INT(BLOCKS, INT, SPACE, SUPPORT, INT))
+@piece(INT(BLOCKS, INT, SPACE, SUPPORT, INT))
 def learn(blocks, i, space, support, now):
     """Remember space.vertex, with mass 0, unless it is known; returns its slot."""
     slots = len(support.score)
@@ -293,7 +293,7 @@ def overshoot(support, i, awake, mass, score, before, relaxation):
     return reach
 
 
-@kernel(INT(SUPPORT, INT, FLOAT, INT, FLOAT, FLOAT))
+@piece(INT(SUPPORT, INT, FLOAT, INT, FLOAT, FLOAT))
 def exchange(support, i, rate, limit, tolerance, relaxation):
     """Exact steps between pairs of slots that are awake until scores agree; returns how many.
 
@@ -356,7 +356,7 @@ def exchange(support, i, rate, limit, tolerance, relaxation):
     return steps
 
 
-@kernel(types.void(SUPPORT, INT, FLOAT, FLOAT))
+@piece(types.void(SUPPORT, INT, FLOAT, FLOAT))
 def approach(support, i, rate, gap):
     """The Frank-Wolfe step: all masses shrink alike in favour of the best slot."""
     slots = len(support.score)
@@ -390,7 +390,7 @@ def move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed):
             lag[blocks.home[x] + k] += passed * change
 
 
-@kernel(types.void(BLOCKS, INT, SUPPORT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+@piece(types.void(BLOCKS, INT, SUPPORT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
 def settle(blocks, i, support, now, alpha, w, z, lag, clock):
     """Carry the change of masses since `recall` over to z_i and w."""
     slots = len(support.score)

@@ -1,4 +1,4 @@
-"""Chains: sum-product. Shapes and parts as in `kernels.chain`; apart, to be compiled when needed."""
+"""Chains: sum-product. Shapes and parts as in `kernels.chain`; compiled on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from maxmargin.kernels.compile import ABILITY, FLOATS, kernel
 
 @kernel(types.float64(FLOATS))
 def normalise(x):
-    """X - max(x), in place; returns the maximum (0 where all are -inf)."""
+    """Subtract max(x) in place; returns the maximum (0 where all are -inf)."""
     high = -np.inf
     for k in range(len(x)):
         if x[k] > high:

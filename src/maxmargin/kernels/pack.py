@@ -1,4 +1,4 @@
-"""Packing of feature rows: which weights a sample touches, and rows of several groups interleaved."""
+"""Packing of feature rows: which weights a sample touches, rows of several groups mixed."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ class BCFW(Solver):
     averaging : certify the average of w since the last certificate too (weight k), and return the
         better of last and average.
     cache : OracleCache, "auto" (the default one if `step` is not "frank-wolfe"), or None.
-    relaxation : how far "corrective" goes along its block step, 1 being the block's optimum. Between
-        1 and 2 the dual still never falls, and samples that share weights zigzag less.
+    relaxation : how far "corrective" goes along its block step, 1 being the block's optimum.
+        Between 1 and 2 the dual still never falls, and samples that share weights zigzag less.
 
     References: Lacoste-Julien et al., ICML 2013; Osokin et al., ICML 2016; Shah et al., CVPR 2015.
     """
@@ -101,7 +101,7 @@ class BCFW(Solver):
             return None if self.step == "frank-wolfe" else OracleCache()
         if self.cache is None and self.step != "frank-wolfe":
             return OracleCache(passes=0)
-        return self.cache  # type: ignore[return-value]
+        return self.cache
 
     def _policy(self) -> tuple[int, float]:
         """Exchanges a visit, and how far to go along them."""

@@ -151,7 +151,7 @@ def plot_words(
     across = names + max(len(x) for x in X) + GUTTER
     down = tall + LINE * len(lines) + GUTTER
     rows = -(-len(X) // columns)
-    size = (across * min(columns, len(X)), down * rows - GUTTER)
+    size = (across * min(columns, len(X)), down * rows - GUTTER + 0.2)  # and the last underline
     ax = _axes(ax, (0.3 * size[0], 0.3 * size[1] + 0.3))
     for i, x in enumerate(X):
         left, top = names + across * (i % columns), down * (i // columns)

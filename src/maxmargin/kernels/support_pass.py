@@ -23,8 +23,8 @@ INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(FLOAT(BLOCKS, INT, SPACE, SUPPORT, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS))
-def support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock):
+@kernel(FLOAT(BLOCKS, INT, SPACE, SUPPORT, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+def support_step(blocks, i, space, support, alpha, limit, relaxation, w, z, lag, clock):
     """After the oracle has written space.vertex: learn it, step, settle; returns the gap.
 
     limit: exchanges between pairs of vertices; 1 is the pairwise step, 0 the Frank-Wolfe step.
@@ -39,7 +39,7 @@ def support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock):
         if limit == 0:
             approach(support, i, rate, gap)
         else:
-            exchange(support, i, rate, limit, 0.1 * gap)
+            exchange(support, i, rate, limit, 0.1 * gap, relaxation)
     settle(blocks, i, support, now, alpha, w, z, lag, clock)
     put_to_sleep(support, i, gap)
     return gap
@@ -47,20 +47,36 @@ def support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock):
 
 @kernel(
     types.void(
-        BLOCKS, SPACE, SUPPORT, POINTER, INTS, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS
+        BLOCKS,
+        SPACE,
+        SUPPORT,
+        POINTER,
+        INTS,
+        FLOAT,
+        INT,
+        FLOAT,
+        FLOATS,
+        FLOATS,
+        FLOATS,
+        FLOATS,
+        FLOATS,
     )
 )
-def oracle_pass(blocks, space, support, maximize, order, alpha, limit, w, z, lag, clock, gaps):
+def oracle_pass(
+    blocks, space, support, maximize, order, alpha, limit, relaxation, w, z, lag, clock, gaps
+):
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(blocks, i, w, space)
         shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
         maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
-        gaps[i] = support_step(blocks, i, space, support, alpha, limit, w, z, lag, clock)
+        gaps[i] = support_step(
+            blocks, i, space, support, alpha, limit, relaxation, w, z, lag, clock
+        )
 
 
-@kernel(FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOATS, FLOATS, FLOATS, FLOATS))
-def cached_pass(blocks, space, support, order, alpha, limit, w, z, lag, clock):
+@kernel(FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+def cached_pass(blocks, space, support, order, alpha, limit, relaxation, w, z, lag, clock):
     """Steps between remembered vertices only; returns the sum of the weighted gaps seen there."""
     slots = len(support.score)
     total = 0.0
@@ -80,6 +96,6 @@ def cached_pass(blocks, space, support, order, alpha, limit, w, z, lag, clock):
             if limit == 0:
                 approach(support, i, rate, gap)
             else:
-                exchange(support, i, rate, limit, 0.1 * gap)
+                exchange(support, i, rate, limit, 0.1 * gap, relaxation)
             settle(blocks, i, support, np.int64(clock[2]), alpha, w, z, lag, clock)
     return total

@@ -24,8 +24,8 @@ class Solver(BaseEstimator):
     in place. If its state bounds the optimum, it says so by `bound` and `candidates`.
 
     Common options: max_epochs (100), tol (1e-3, on gap / |primal|), random_state (0). None leaves
-    them to the estimator. check_every: epochs between certificates; None means at epochs 1, 2, 3,
-    5, 8, 12, ... and when the solver's own estimate says that it is done.
+    them to the estimator. check_every: epochs between certificates; None means after a quarter more
+    epochs each time, and when the solver's own estimate says that it is done.
     """
 
     #: each inner tuple names abilities of which the structure must have one
@@ -202,7 +202,7 @@ class Run:
 
     def _certify(self) -> None:
         state, problem = self.state, self.problem
-        self._last, self._next = state.epoch, max(state.epoch + 1, int(1.5 * state.epoch))
+        self._last, self._next = state.epoch, max(state.epoch + 1, int(1.25 * state.epoch))
         newest = float("nan")
         if self.solver.certifies:
             tried = self.solver.candidates(problem, state)

@@ -23,7 +23,7 @@ class OracleCache(BaseEstimator):
     passes : passes over remembered vertices after each pass with the oracle.
     """
 
-    def __init__(self, size: int = 30, passes: int = 10):
+    def __init__(self, size: int = 30, passes: int = 5):
         self.size = size
         self.passes = passes
 
@@ -50,6 +50,8 @@ class BCFW(Solver):
     averaging : certify the average of w since the last certificate too (weight k), and return the
         better of last and average.
     cache : OracleCache, "auto" (the default one if `step` is not "frank-wolfe"), or None.
+    relaxation : how far "corrective" goes along its block step, 1 being the block's optimum. Between
+        1 and 2 the dual still never falls, and samples that share weights zigzag less.
 
     References: Lacoste-Julien et al., ICML 2013; Osokin et al., ICML 2016; Shah et al., CVPR 2015.
     """
@@ -63,6 +65,7 @@ class BCFW(Solver):
         line_search: bool = True,
         averaging: bool = True,
         cache: OracleCache | Literal["auto"] | None = "auto",
+        relaxation: float = 1.5,
         max_epochs: int | None = None,
         tol: float | None = None,
         random_state: Any = None,
@@ -73,6 +76,7 @@ class BCFW(Solver):
         self.line_search = line_search
         self.averaging = averaging
         self.cache = cache
+        self.relaxation = relaxation
         self.max_epochs = max_epochs
         self.tol = tol
         self.random_state = random_state
@@ -86,6 +90,8 @@ class BCFW(Solver):
             raise ValueError(f"sampling={self.sampling!r} must be permutation, uniform or gap.")
         if not self.line_search and (self.step != "frank-wolfe" or self._cache() is not None):
             raise ValueError('line_search=False goes with step="frank-wolfe" and no cache only.')
+        if not 1 <= self.relaxation < 2:
+            raise ValueError(f"relaxation={self.relaxation} must be at least 1 and below 2.")
         cache = self._cache()
         if cache is not None and (cache.size < 1 or cache.passes < 0):
             raise ValueError("OracleCache needs size >= 1 and passes >= 0.")
@@ -161,7 +167,7 @@ class BCFW(Solver):
         blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
         kernel = problem.structure.kernel("maximize")
         support = state.extra["support"]
-        options = (problem.alpha, _EXCHANGES[self.step])
+        options = (problem.alpha, _EXCHANGES[self.step], self.relaxation)
         point = (state.w, state.z, state.lag, state.clock)
         if kernel is not None:
             oracle_pass(blocks, space, support, kernel, order, *options, *point, gaps)
@@ -178,7 +184,7 @@ class BCFW(Solver):
         for _ in range(passes):
             cached_pass(
                 problem.blocks, space, support, state.rng.permutation(problem.n), problem.alpha,
-                limit, state.w, state.z, state.lag, state.clock,
+                limit, self.relaxation, state.w, state.z, state.lag, state.clock,
             )  # fmt: skip
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:

@@ -38,6 +38,7 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
         anchor=np.zeros(len(z)),
         score=np.zeros(slots),
         start=np.zeros(slots),
+        dense=np.zeros(slots * slots + 3 * slots),
         stamp=np.zeros(largest + 1, dtype=np.int64),
         delta=np.zeros(largest),
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.features.base import PackedFeatures
@@ -17,7 +19,8 @@ from maxmargin.structures.base import Shape, Structure
 class Samples:
     """n inputs, packed: their structures' shapes, their features, and costs added to the scores.
 
-    The batch oracle works on this; `Problem` adds the truth.
+    The batch oracle works on this; `Problem` adds the truth. `costs` has all samples' parts.
+    n_jobs is the number of threads, -1 for one a core; the results are the same bit for bit.
     """
 
     def __init__(
@@ -38,14 +41,15 @@ class Samples:
         self.shapes = list(shapes)
         self.dim = features.dim
         self.part_ptr = features.part_ptr
-        self.n_jobs = n_jobs or 1
+        self.n_jobs = effective_n_jobs(n_jobs)
+        self._check_shapes()
         codes = [np.asarray(structure.code(shape), dtype=np.int64) for shape in self.shapes]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
         self.blocks = Blocks(
             shape_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]),
             shapes=np.concatenate(codes),
             costs=self._with_forbidden(costs),
-            weight=np.ascontiguousarray(weight, dtype=np.float64),
+            weight=_vector("sample_weight", weight, self.n),
             **{k: v for k, v in features._asdict().items() if k != "dim"},
         )
 
@@ -59,12 +63,26 @@ class Samples:
 
     def _with_forbidden(self, costs: np.ndarray | None) -> np.ndarray:
         banned = [self.structure.forbidden(shape) for shape in self.shapes]
-        if not any(len(b) for b in banned):
-            return np.empty(0) if costs is None else costs
-        total = np.zeros(int(self.part_ptr[-1])) if costs is None else costs.copy()
+        if costs is None and not any(len(b) for b in banned):
+            return np.empty(0)
+        total = np.zeros(int(self.part_ptr[-1])) if costs is None else self._all_parts(costs).copy()
         for i, b in enumerate(banned):
             total[self.parts(i)][b] = -np.inf
         return total
+
+    def _check_shapes(self) -> None:
+        if len(self.part_ptr) != self.n + 1:
+            raise ValueError(f"features of {len(self.part_ptr) - 1} samples, shapes of {self.n}.")
+        for i, (shape, found) in enumerate(zip(self.shapes, np.diff(self.part_ptr), strict=True)):
+            if found != self.structure.n_parts(shape):
+                raise ValueError(
+                    f"sample {i}: its features describe {found} parts, its structure has "
+                    f"{self.structure.n_parts(shape)}."
+                )
+
+    def _all_parts(self, values: np.ndarray) -> np.ndarray:
+        """Values of all samples' parts, fit for the kernels, which check nothing."""
+        return _vector("all samples' parts", values, int(self.part_ptr[-1]))
 
     def space(self) -> Any:
         """Scratch for one thread."""
@@ -89,18 +107,26 @@ class Samples:
         """theta_i = F_i^T w + c_i."""
         from maxmargin.kernels.blocks import score_block
 
-        space = self.space()
+        w, space = _vector("w", w, self.dim), self.space()
         return space.theta[: score_block(self.blocks, i, w, space)].copy()
 
     def answer(self, i: int, space: Any, parts: int) -> None:
         """space.vertex = argmax over space.theta, by the structure's Python method."""
-        z = np.asarray(self.structure.maximize(space.theta[:parts].copy(), self.shapes[i]))
-        if z.shape != (parts,) or not np.isfinite(z).all():
+        space.vertex[:parts] = self._ask("maximize", space.theta[:parts].copy(), i)
+
+    def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
+        """What the structure's Python method returns for sample i, checked."""
+        try:
+            z = np.asarray(getattr(self.structure, ability)(theta, self.shapes[i]), dtype=float)
+        except InfeasibleError as error:
+            raise InfeasibleError(f"sample {i}: {error}") from error
+        # The best score with a forbidden part is -inf; nothing else may be.
+        if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
             raise ValueError(
-                f"sample {i}: {type(self.structure).__name__}.maximize returned shape {z.shape}"
-                f" or numbers that are not finite; expected {parts} finite numbers."
+                f"sample {i}: {type(self.structure).__name__}.{ability} returned shape {z.shape}"
+                f" or numbers that are not finite; expected {len(theta)} finite numbers."
             )
-        space.vertex[:parts] = z
+        return z
 
     def apply(
         self,
@@ -111,15 +137,21 @@ class Samples:
     ) -> np.ndarray:
         """value_i = ability(theta_i) - theta_i . point_i for all i, by `n_jobs` threads.
 
-        What the ability writes (vertices, expectations) goes to `out`, all samples' parts.
+        ability(theta_i) is the best score of `maximize` and `max_marginals`, the log-partition of
+        `tilt` and a residual of `project`. What the ability writes (vertices, expectations) goes
+        to `out`, all samples' parts.
         """
-        point = np.empty(0) if point is None else point
-        out = np.empty(0) if out is None else out
+        w = _vector("w", w, self.dim)
+        point = np.empty(0) if point is None else self._all_parts(point)
+        if out is None:
+            out = np.empty(0)
+        elif self._all_parts(out) is not out:
+            raise ValueError("out must be a contiguous array of float64.")
         values = np.empty(self.n)
         kernel = self.structure.kernel(ability)
         run = self._compiled(kernel) if kernel is not None else self._interpreted(ability)
         bounds = np.linspace(0, self.n, self.n_jobs + 1).astype(int)
-        ranges = [(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
+        ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
         if len(ranges) == 1:
             run(w, point, 0, self.n, values, out)
         else:
@@ -137,19 +169,33 @@ class Samples:
         return lambda *args: apply_range(self.blocks, self.space(), kernel, *args)
 
     def _interpreted(self, ability: str) -> Callable:
-        method = getattr(self.structure, ability)
-
-        def run(w, point, first, last, values, out):
+        def run(
+            w: np.ndarray,
+            point: np.ndarray,
+            first: int,
+            last: int,
+            values: np.ndarray,
+            out: np.ndarray,
+        ) -> None:
             for i in range(first, last):
                 theta = self.scores(w, i)
-                z = method(theta, self.shapes[i])
-                values[i] = _dot(theta, z)
+                z = self._ask(ability, theta, i)
+                values[i] = self._value(ability, theta, z, self.shapes[i])
                 if len(point):
                     values[i] -= _dot(theta, point[self.parts(i)])
                 if len(out):
                     out[self.parts(i)] = z
 
         return run
+
+    def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, shape: Shape) -> float:
+        """What the ability's kernel would return."""
+        if ability == "tilt":
+            return self.structure.log_partition(theta, shape)
+        if ability == "max_marginals":
+            count, labels = self.structure.variables(shape)
+            return float(np.max(z[: count * labels]))
+        return _dot(theta, z) if ability == "maximize" else 0.0
 
     def _check(self, values: np.ndarray) -> None:
         if np.isfinite(values).all():
@@ -169,12 +215,36 @@ class Problem(Samples):
         D(z) = -alpha/2 |w(z)|^2 + sum_i omega_i c_i . (z_i - y_i)
     """
 
-    def __init__(self, *args: Any, truth: np.ndarray, alpha: float, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        self.truth = truth
+    def __init__(
+        self,
+        structure: Structure,
+        shapes: Sequence[Shape],
+        features: PackedFeatures,
+        costs: np.ndarray | None = None,
+        sample_weight: np.ndarray | None = None,
+        n_jobs: int | None = None,
+        *,
+        truth: np.ndarray,
+        alpha: float,
+    ):
+        super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
+        self.truth = self._all_parts(truth)
         self.alpha = float(alpha)
         self._plain: Samples | None = None
-        self._loss_costs = np.where(np.isfinite(self.blocks.costs), self.blocks.costs, 0.0)
+        self._loss_costs = self._allowed_costs()
+
+    def _allowed_costs(self) -> np.ndarray:
+        """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
+        costs = self.blocks.costs if len(self.blocks.costs) else np.zeros(len(self.truth))
+        banned = np.isneginf(costs)
+        wrong = np.flatnonzero(banned & (self.truth != 0))
+        if len(wrong):
+            i = int(np.searchsorted(self.part_ptr, wrong[0], side="right")) - 1
+            raise InfeasibleError(
+                f"sample {i}: its true output is forbidden (part {wrong[0] - self.part_ptr[i]})."
+                " Allow it in the structure, or leave the sample out."
+            )
+        return np.where(banned, 0.0, costs)
 
     def without_loss(self) -> Samples:
         """The same samples with nothing added to the scores but what is forbidden."""
@@ -191,23 +261,23 @@ class Problem(Samples):
 
     def primal(self, w: np.ndarray) -> float:
         """P(w), exact if the structure's oracle is."""
-        return float(self.alpha / 2 * (w @ w) + self.blocks.weight @ self.hinges(w))
+        return float(self.blocks.weight @ self.hinges(w) + self.alpha / 2 * (w @ w))
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """sum_i omega_i F_i z_i."""
         from maxmargin.kernels.batch import add_features
 
         total = np.zeros(self.dim)
-        add_features(self.blocks, self.space(), z, total)
+        add_features(self.blocks, self.space(), self._all_parts(z), total)
         return total
 
     def weights(self, z: np.ndarray) -> np.ndarray:
         """w(z)."""
-        return self.features(self.truth - z) / self.alpha
+        return self.features(self.truth - self._all_parts(z)) / self.alpha
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """c_i . (z_i - y_i) for each sample: the loss of z_i."""
-        products = self._loss_costs * (z - self.truth)
+        products = self._loss_costs * (self._all_parts(z) - self.truth)
         return np.add.reduceat(products, self.part_ptr[:-1])
 
     def dual(self, z: np.ndarray, w: np.ndarray | None = None) -> float:
@@ -218,6 +288,13 @@ class Problem(Samples):
     def block_gaps(self, w: np.ndarray, z: np.ndarray) -> np.ndarray:
         """max_s a_i . (s - z_i) for each sample; sum_i omega_i of it is the duality gap at w(z)."""
         return self.apply("maximize", w, point=z)
+
+
+def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    if values.shape != (size,):
+        raise ValueError(f"{name}: shape {values.shape}, expected ({size},).")
+    return values
 
 
 def _dot(theta: np.ndarray, z: np.ndarray) -> float:

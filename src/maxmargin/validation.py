@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,13 +30,15 @@ def check_rows(X: Any) -> Rows:
 
 
 def _as_samples(X: Any) -> list[Any]:
-    if isinstance(X, str) or not hasattr(X, "__len__"):
-        raise TypeError(f"X must be a list of samples, found {type(X).__name__}.")
+    if not _is_list(X):
+        raise TypeError(
+            f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
+        )
     if len(X) == 0:
         raise ValueError("X is empty: at least one sample is needed.")
     samples = []
     for i, x in enumerate(X):
-        samples.append(x if sparse.issparse(x) else _as_array(i, x))
+        samples.append(_as_array(i, x))
         shape = samples[-1].shape
         if len(shape) != 2:
             raise ValueError(
@@ -49,17 +51,22 @@ def _as_samples(X: Any) -> list[Any]:
             raise ValueError(
                 f"sample {i}: x has {shape[1]} features, sample 0 has {samples[0].shape[1]}."
             )
-    if samples[0].shape[1] == 0:
-        raise ValueError("sample 0: x has no features; give a constant column at least.")
     return samples
 
 
-def _as_array(i: int, x: Any) -> np.ndarray:
+def _is_list(values: Any) -> bool:
+    """Whether it has a length and members that stand for samples or labels, not characters."""
+    if isinstance(values, str | bytes | Mapping) or sparse.issparse(values):
+        return False
+    return hasattr(values, "__len__") and getattr(values, "shape", None) != ()
+
+
+def _as_array(i: int, x: Any) -> Any:
     try:
-        array = np.asarray(x)
+        array = x if sparse.issparse(x) else np.asarray(x)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"dtype {array.dtype}")
-        return array.astype(np.float64, copy=False)
+        return array if sparse.issparse(x) else array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample {i}: x is not an array of real numbers ({error}).") from None
 
@@ -73,6 +80,8 @@ def _check_flat(rows: Rows) -> Rows:
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()  # sorts as well
+    if matrix.shape[1] == 0:
+        raise ValueError("sample 0: x has no features; give a constant column at least.")
     lengths = np.asarray(rows.lengths, dtype=np.int64)
     if lengths.sum() != matrix.shape[0] or (lengths <= 0).any():
         raise ValueError("lengths must be positive and add up to the number of rows.")
@@ -112,10 +121,14 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
 
 def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:
     """As many label sequences as samples, each as long as its sample."""
+    if not _is_list(y):
+        raise TypeError(
+            f"y must be a list with the labels of each sample, found {type(y).__name__}."
+        )
     if len(y) != len(lengths):
         raise ValueError(f"X has {len(lengths)} samples, y has {len(y)}.")
     for i, (labels, length) in enumerate(zip(y, lengths, strict=True)):
-        if isinstance(labels, str) or not hasattr(labels, "__len__"):
+        if not _is_list(labels):
             raise TypeError(
                 f"sample {i}: y is {type(labels).__name__}, expected a sequence of {length} labels."
             )

@@ -29,7 +29,7 @@ class PackedFeatures(NamedTuple):
     row_ptr: np.ndarray
     width: np.ndarray
     indptr: np.ndarray
-    index: np.ndarray
+    index: np.ndarray  # type: ignore[assignment]  # the kernels' name for it; hides tuple.index
     home: np.ndarray
     value: np.ndarray
     block_ptr: np.ndarray
@@ -81,7 +81,7 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
 
     n = len(groups[0].counts)
     local = [_localise(group, kernels) for group in groups]
-    rows = sum(group.counts for group in groups)
+    rows = np.sum([group.counts for group in groups], axis=0)
     row_ptr = _pointers(rows)
     indptr = _row_starts(groups, row_ptr)
     index = np.empty(indptr[-1], dtype=np.int32)
@@ -102,20 +102,10 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     if n and offset.max() > np.iinfo(np.int32).max:
         raise ValueError("a single sample touches more than 2**31 weights")
     block_ptr, source, block_width = _weight_blocks(groups, local)
-    parts = sum(group.counts * group.width for group in groups)
-    return PackedFeatures(  # fmt: skip
-        row_ptr,
-        width,
-        indptr,
-        index,
-        home,
-        value,
-        block_ptr,
-        source,
-        block_width,
-        _pointers(parts),
-        dim,
-    )
+    part_ptr = _pointers(np.sum([group.counts * group.width for group in groups], axis=0))
+    return PackedFeatures(
+        row_ptr, width, indptr, index, home, value, block_ptr, source, block_width, part_ptr, dim
+    )  # fmt: skip
 
 
 def _pointers(counts: np.ndarray) -> np.ndarray:

@@ -15,8 +15,9 @@ class LabelConjoined(FeatureMap):
     """Node scores x_t . W[:, k], and one weight for each pair of neighbouring labels.
 
     Weights, in this order: W of shape (n_features + bias + 2 ends, K), row by row; then, with
-    `transitions`, a (K, K) table, row = left label. Dense and CSR rows are packed alike: only
-    non-zeros cost anything.
+    `transitions`, a (K, K) table, row = left label, shared by all places of the chain whether or
+    not the structure ties their parts. Dense and CSR rows are packed alike: only non-zeros cost
+    anything.
 
     Parameters
     ----------
@@ -45,14 +46,19 @@ class LabelConjoined(FeatureMap):
 
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes = Group(self._with_constants(X), X.lengths, n_labels, 0)
-        tail = n_parts - X.lengths * n_labels
-        if not tail.any():
+        square = n_labels * n_labels
+        tables, rest = np.divmod(n_parts - X.lengths * n_labels, square)
+        if rest.any() or (tables < 0).any():
+            i = int(np.flatnonzero(rest + (tables < 0))[0])
+            raise ValueError(
+                f"sample {i}: {X.lengths[i]} rows and tables of {square} label pairs do not make "
+                f"{n_parts[i]} parts. Use PartFeatures, with one row of features per part."
+            )
+        if not tables.any():
             return [nodes]
-        n = len(X.lengths)
-        ones = np.ones((n, 1)) if self.transitions else np.zeros((n, 1))
+        one = np.full((tables.sum(), 1), float(self.transitions))
         base = nodes.matrix.shape[1] * n_labels
-        counts = np.ones(n, dtype=np.int64)
-        return [nodes, Group(sparse.csr_array(ones), counts, int(tail[0]), base)]
+        return [nodes, Group(sparse.csr_array(one), tables, square, base)]
 
     def _with_constants(self, X: Rows) -> sparse.csr_array:
         extra = []

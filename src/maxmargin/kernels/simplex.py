@@ -43,10 +43,12 @@ def tilt(theta, shape, out, work, iwork):
 
 @kernel(ABILITY)
 def project(theta, shape, out, work, iwork):
-    """Euclidean projection on the simplex by sorting. work: K. Returns |sum - 1|."""
+    """Euclidean projection on the simplex by sorting. work: K. Returns |sum - 1|, -inf if all are."""
     n = shape[0]
     ordered = work[:n]
     high = np.max(theta)
+    if high == -np.inf:
+        return high
     for k in range(n):
         ordered[k] = theta[k] - high  # the projection does not change; no digits are lost
     ordered.sort()

@@ -19,7 +19,7 @@ class Loss(BaseEstimator):
     def costs(
         self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
-        """C for a sample whose truth is the vertex `truth`."""
+        """The costs c of a sample whose truth is the vertex `truth`."""
 
     def bind(self, classes: np.ndarray) -> Loss:
         """The loss with everything that speaks of the user's labels turned into label numbers."""
@@ -54,6 +54,6 @@ def resolve_loss(loss: str | Loss) -> Loss:
     if isinstance(loss, Loss):
         return loss
     names = {"hamming": Hamming(), "hamming-sum": Hamming(normalize=False)}
-    if loss not in names:
+    if not isinstance(loss, str) or loss not in names:
         raise ValueError(f"loss={loss!r} is unknown; use one of {sorted(names)} or a Loss object.")
     return names[loss]

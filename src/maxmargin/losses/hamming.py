@@ -21,6 +21,7 @@ class Hamming(Loss):
     ----------
     normalize : divide by the number of variables of the sample (the mean; else the count).
     class_weight : {label: weight}, by the *true* label of the variable; 1 for labels not named.
+        Or an array, one weight for each label number. Variables that are 0/1 parts do not use it.
     false_positive, false_negative : prices of 0/1 parts.
     """
 
@@ -40,31 +41,38 @@ class Hamming(Loss):
         if not isinstance(self.class_weight, Mapping):
             return self
         weights = np.array([float(self.class_weight.get(label, 1.0)) for label in classes.tolist()])
-        if not np.isfinite(weights).all() or (weights < 0).any():
-            raise ValueError("class_weight must be finite and not negative.")
         return Hamming(self.normalize, weights, self.false_positive, self.false_negative)
 
     def costs(
         self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
         count, labels = structure.variables(shape)
-        weight = np.ones(count) if node_weight is None else self._node_weight(node_weight, count)
+        weight = np.ones(count)
+        if node_weight is not None:
+            weight = _weights("node_weight", node_weight, count)
         costs = np.zeros(len(truth))
         on = truth[: count * labels].reshape(count, labels)
         if labels == 1:
+            _weights("prices", (self.false_positive, self.false_negative), 2)
             price = self.false_positive - (self.false_positive + self.false_negative) * on
         else:
             price = 1.0 - on
             if self.class_weight is not None:
-                weight = weight * (on @ self.class_weight)
+                weight = weight * (on @ self._class_weight(labels))
         scale = 1.0 / count if self.normalize else 1.0
         costs[: count * labels] = (price * (weight * scale)[:, None]).ravel()
         return costs
 
-    def _node_weight(self, node_weight: Any, count: int) -> np.ndarray:
-        weight = np.asarray(node_weight, dtype=np.float64)
-        if weight.shape != (count,):
-            raise ValueError(f"node_weight has shape {weight.shape}, expected ({count},).")
-        if not np.isfinite(weight).all() or (weight < 0).any():
-            raise ValueError("node_weight must be finite and not negative.")
-        return weight
+    def _class_weight(self, labels: int) -> np.ndarray:
+        if isinstance(self.class_weight, Mapping):
+            raise ValueError("class_weight names labels; call bind(classes) before costs.")
+        return _weights("class_weight", self.class_weight, labels)
+
+
+def _weights(name: str, values: Any, count: int) -> np.ndarray:
+    weights = np.asarray(values, dtype=np.float64)
+    if weights.shape != (count,):
+        raise ValueError(f"{name} has shape {weights.shape}, expected ({count},).")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f"{name} must be finite and not negative.")
+    return weights

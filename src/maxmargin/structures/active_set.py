@@ -6,57 +6,56 @@ from collections.abc import Callable
 
 import numpy as np
 
+_NOTHING = 1e-14  # a vertex with this share or less is dropped
+
 
 def project_by_vertices(
     maximize: Callable[[np.ndarray], np.ndarray],
     point: np.ndarray,
-    tol: float = 1e-10,
+    tol: float = 1e-12,
     max_steps: int = 10_000,
 ) -> np.ndarray:
     """Minimise 1/2 |z - point|^2 over the hull of the oracle's vertices (Wolfe 1976).
 
     Each step asks for the vertex that the residual points to and moves to the nearest point of the
     hull of the vertices kept so far, dropping those whose share falls to zero. Stops when no
-    vertex lies further along the residual than z itself, relative to the scales of both: the
-    variational inequality (point - z) . (s - z) <= tol.
+    vertex lies further along the residual than z itself, but for rounding: the variational
+    inequality (point - z) . (s - z) <= tol (1 + |z|^2 + |s|^2). Parts at -inf stay at zero.
     """
     finite = np.isfinite(point)
-    target = np.where(finite, point, 0.0)  # a part at -inf is never chosen; it stays at zero
-    vertices = [maximize(point)]
+    target = np.where(finite, point, 0.0)
+    rounding = 8 * np.finfo(float).eps * np.abs(target).max(initial=0.0)
+    vertices = maximize(point)[np.newaxis]
     shares = np.ones(1)
-    z = vertices[0].copy()
     for _ in range(max_steps):
-        residual = np.where(finite, target - z, -np.inf)
-        vertex = maximize(residual)
-        ahead = np.where(finite, residual, 0.0) @ (vertex - z)
-        scale = 1.0 + z @ z + vertex @ vertex + np.abs(target).max()
-        if ahead <= tol * scale or any(np.array_equal(vertex, v) for v in vertices):
+        z = shares @ vertices
+        residual = target - z
+        vertex = maximize(np.where(finite, residual, -np.inf))
+        ahead = residual @ (vertex - z)
+        noise = tol * (1.0 + z @ z + vertex @ vertex) + rounding * np.abs(vertex - z).sum()
+        if ahead <= noise or (vertices == vertex).all(axis=1).any():
             return z
-        vertices.append(vertex)
-        shares = np.append(shares, 0.0)
-        vertices, shares = _nearest_in_hull(vertices, shares, target)
-        z = shares @ np.array(vertices)
+        found = np.vstack([vertices, vertex])
+        vertices, shares = _nearest_in_hull(found, np.append(shares, 0.0), target)
+        if not (vertices[-1] == vertex).all():  # dropped at once: only rounding is left to gain
+            return z
     raise RuntimeError(f"the projection did not settle in {max_steps} steps.")
 
 
 def _nearest_in_hull(
-    vertices: list[np.ndarray], shares: np.ndarray, target: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """Walk to the nearest point of the affine hull; drop the vertex that blocks; repeat."""
+    vertices: np.ndarray, shares: np.ndarray, target: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Walk to the nearest point of the affine hull; drop the vertices that block; repeat."""
     while True:
-        wanted = _affine_nearest(np.array(vertices), target)
-        if (wanted > 1e-14).all():
+        wanted = _affine_nearest(vertices, target)
+        falling = wanted <= _NOTHING
+        if not falling.any():
             return vertices, wanted
-        falling = wanted <= 1e-14
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(falling, shares / (shares - wanted), np.inf)
-        step = min(1.0, np.nanmin(reach))
-        shares = shares + step * (wanted - shares)
-        blocked = falling & (shares <= 1e-14)
-        blocked[np.nanargmin(reach)] = True
-        keep = ~blocked
-        vertices = [v for v, k in zip(vertices, keep, strict=True) if k]
-        shares = shares[keep] / shares[keep].sum()
+        way = np.maximum(shares - wanted, _NOTHING)
+        reach = np.where(falling, shares / way, np.inf)
+        shares = shares + min(1.0, reach.min()) * (wanted - shares)
+        keep = ~(falling & ((reach <= reach.min()) | (shares <= _NOTHING)))
+        vertices, shares = vertices[keep], shares[keep] / shares[keep].sum()
 
 
 def _affine_nearest(vertices: np.ndarray, target: np.ndarray) -> np.ndarray:

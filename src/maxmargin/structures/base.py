@@ -45,7 +45,7 @@ class Structure(BaseEstimator):
     `constraints`. An ability with a compiled kernel is named in `compiled` instead.
     """
 
-    #: ability -> module below maxmargin.kernels whose function of that name has the ABILITY signature
+    #: ability -> module of maxmargin.kernels whose function of that name has that signature
     compiled: ClassVar[dict[str, str]] = {}
     #: False if `maximize` may miss the maximum; results then say that their gap is an estimate.
     is_exact: bool = True
@@ -115,10 +115,7 @@ class Structure(BaseEstimator):
     def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
         """A vertex z of Z(shape) that maximises theta . z."""
         if "maximize" in self.compiled:
-            z, value = self._run("maximize", theta, shape)
-            if value == -np.inf:
-                raise InfeasibleError("every output is forbidden (all scores are -inf).")
-            return z
+            return self._run("maximize", theta, shape)[0]
         if self._overridden("constraints"):
             from maxmargin.structures.linear import maximize_linear
 
@@ -133,18 +130,23 @@ class Structure(BaseEstimator):
             raise self._missing("project")
         from maxmargin.structures.active_set import project_by_vertices
 
-        return project_by_vertices(lambda theta: self.maximize(theta, shape), self._vector(point))
+        allowed = self._allowed(point, shape)
+        return project_by_vertices(lambda theta: self.maximize(theta, shape), allowed)
 
     def tilt(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
         """The expectation of z when p(z) is proportional to exp(theta . z) on the vertices."""
-        return self._tilted(theta, shape)[0]
+        if "tilt" not in self.compiled:
+            raise self._missing("tilt")
+        return self._run("tilt", theta, shape)[0]
 
     def log_partition(self, theta: np.ndarray, shape: Shape) -> float:
-        """Log sum over vertices of exp(theta . z); `tilt` is its gradient."""
-        return self._tilted(theta, shape)[1]
+        """The log of the sum of exp(theta . z) over all vertices; `tilt` is its gradient."""
+        if "tilt" not in self.compiled or self._overridden("tilt"):
+            raise self._missing("log_partition")
+        return self._run("tilt", theta, shape)[1]
 
     def max_marginals(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
-        """For each part of the variables, the score of the best output that has it."""
+        """For each part of the variables, the score of the best output that has it; else 0."""
         if "max_marginals" not in self.compiled:
             raise self._missing("max_marginals")
         return self._run("max_marginals", theta, shape)[0]
@@ -158,7 +160,7 @@ class Structure(BaseEstimator):
         raise self._missing("vertices")
 
     def radius(self, shape: Shape) -> float:
-        """A bound on |z - z'| over Z(shape)."""
+        """A bound on |z - z'| over Z(shape), for vertices of zeros and ones."""
         return float(np.sqrt(2 * self.vertex_size(shape)))
 
     # -- inside ----------------------------------------------------------------------------------
@@ -173,15 +175,12 @@ class Structure(BaseEstimator):
             f"{name} cannot `{ability}`; it has {have}. Define {name}.{ability}."
         )
 
-    def _vector(self, theta: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(theta, dtype=np.float64).ravel()
-
     def _allowed(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
-        theta = self._vector(theta)
-        if len(theta) != self.n_parts(shape):
-            raise ValueError(
-                f"{len(theta)} scores given, but shape {tuple(shape)} has {self.n_parts(shape)} parts."
-            )
+        """Scores as one checked vector, -inf on the parts that are forbidden."""
+        theta = np.ascontiguousarray(theta, dtype=np.float64).ravel()
+        expected = self.n_parts(shape)
+        if len(theta) != expected:
+            raise ValueError(f"{len(theta)} scores given, but shape {shape} has {expected} parts.")
         if np.isnan(theta).any() or (theta == np.inf).any():
             raise ValueError("scores must be finite or -inf (forbidden).")
         forbidden = self.forbidden(shape)
@@ -197,12 +196,8 @@ class Structure(BaseEstimator):
         code = np.array(self.code(shape), dtype=np.int64)
         theta = self._allowed(theta, shape)
         value = kernel(theta, code, out, np.empty(floats), np.empty(ints, dtype=np.int64))
-        return out, value
-
-    def _tilted(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
-        if "tilt" not in self.compiled:
-            raise self._missing("tilt")
-        z, value = self._run("tilt", theta, shape)
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        return z, value
+        if np.isnan(value):
+            raise FloatingPointError(f"`{ability}` failed; scale the scores down.")
+        return out, value

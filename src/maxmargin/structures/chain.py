@@ -63,6 +63,11 @@ class Chain(Structure):
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1
 
+    def radius(self, shape: Shape) -> float:
+        """|z - z'| is largest where all labels differ and, if tied, each has one pair all along."""
+        pairs = shape[0] - 1
+        return float(np.sqrt(2 * shape[0] + 2 * (pairs**2 if self.tied else pairs)))
+
     def forbidden(self, shape: Shape) -> np.ndarray:
         length, labels = shape
         found = []
@@ -86,6 +91,10 @@ class Chain(Structure):
     def encode(self, y: Any, shape: Shape) -> np.ndarray:
         length, labels = shape
         y = np.asarray(y, dtype=np.int64)
+        if y.shape != (length,):
+            raise ValueError(f"y has shape {y.shape}, expected ({length},).")
+        if y.min() < 0 or y.max() >= labels:
+            raise ValueError(f"y has labels outside 0 to {labels - 1}.")
         z = np.zeros(self.n_parts(shape))
         z[np.arange(length) * labels + y] = 1.0
         stride = 0 if self.tied else labels * labels

@@ -10,7 +10,7 @@ from maxmargin.structures.base import Constraints
 
 
 def maximize_linear(constraints: Constraints, theta: np.ndarray) -> np.ndarray:
-    """Argmax theta . z over the polytope, by the HiGHS simplex method (so a vertex)."""
+    """The argmax of theta . z over the polytope, by the HiGHS simplex method (so a vertex)."""
     matrix = constraints.matrix
     costs = np.zeros(matrix.shape[1])
     costs[: len(theta)] = np.where(np.isfinite(theta), -theta, 0.0)
@@ -24,4 +24,7 @@ def maximize_linear(constraints: Constraints, theta: np.ndarray) -> np.ndarray:
     )
     if answer.x is None:
         raise InfeasibleError(f"the linear program has no solution: {answer.message}")
-    return answer.x[: len(theta)]
+    z = answer.x[: len(theta)]
+    whole = np.rint(z)
+    # The solver's own tolerance is 1e-7; most polytopes here have vertices of whole numbers.
+    return np.where(np.abs(z - whole) < 1e-9, whole, z)

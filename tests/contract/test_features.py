@@ -1,0 +1,222 @@
+"""What every feature map must do: be the linear map it says, forwards and back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy import sparse
+
+from maxmargin.features import FeatureMap, LabelConjoined, PartFeatures
+from maxmargin.problem import Problem
+from maxmargin.structures import Structure
+from maxmargin.validation import Rows
+from reference import features as reference
+
+
+class Parts(Structure):
+    """As many parts as the shape says: features need no more of a structure."""
+
+    def n_parts(self, shape):
+        return shape[0]
+
+
+@dataclass
+class Case:
+    """matrix(x): the dense F of a sample; labels: width of a node; tables(length): pair tables."""
+
+    name: str
+    map: FeatureMap
+    matrix: Callable[[np.ndarray], np.ndarray]
+    labels: int = 1
+    tables: Callable[[int], int] = lambda length: 0
+
+
+def conjoined_case(labels, tables, kind, **flags):
+    name = "-".join([f"conjoined{labels}", kind, *(key for key, on in flags.items() if on)])
+
+    def matrix(x):
+        return reference.conjoined(x, labels, n_tables=tables(len(x)), **flags)
+
+    return Case(name, LabelConjoined(**flags), matrix, labels, tables)
+
+
+KINDS = {"none": lambda length: 0, "tied": lambda length: 1, "untied": lambda length: length - 1}
+FLAGS = [
+    dict(zip(("bias", "ends", "transitions"), on, strict=True))
+    for on in product([False, True], repeat=3)
+]
+CASES = [
+    *(conjoined_case(3, KINDS["tied"], "tied", **flags) for flags in FLAGS),
+    *(conjoined_case(2, KINDS["untied"], "untied", **flags) for flags in FLAGS[::3]),
+    conjoined_case(1, KINDS["tied"], "tied", **FLAGS[-1]),
+    conjoined_case(4, KINDS["none"], "none", bias=True, ends=False, transitions=False),
+    Case("parts", PartFeatures(), lambda x: np.asarray(x, dtype=float).T),
+]
+every_map = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def build(case, X):
+    """A problem without costs, truth or structure: only its linear map is looked at."""
+    checked = case.map.check(X)
+    lengths = np.array([x.shape[0] for x in X])
+    tables = np.array([case.tables(length) for length in lengths])
+    n_parts = lengths * case.labels + tables * case.labels**2
+    packed = case.map.pack(checked, case.labels, n_parts)
+    return Problem(
+        structure=Parts(),
+        shapes=[(int(n),) for n in n_parts],
+        features=packed,
+        truth=np.zeros(n_parts.sum()),
+        alpha=1.0,
+    )
+
+
+def random_samples(seed, lengths, n_features, density=1.0):
+    rng = np.random.default_rng(seed)
+    sizes = [(length, n_features) for length in lengths]
+    return [rng.standard_normal(size) * (rng.random(size) < density) for size in sizes]
+
+
+def check_map(case, X, problem, seed=0):
+    """theta_i = F_i^T w and sum_i omega_i F_i z_i against dense matrices; the adjoint identity."""
+    rng = np.random.default_rng(seed)
+    matrices = [case.matrix(np.asarray(x)) for x in X]
+    w = rng.standard_normal(problem.dim)
+    z = rng.standard_normal(int(problem.part_ptr[-1])) * (
+        rng.random(int(problem.part_ptr[-1])) < 0.7
+    )
+    total = np.zeros(problem.dim)
+    inner = 0.0
+    for i, matrix in enumerate(matrices):
+        assert matrix.shape[0] == problem.dim
+        theta = problem.scores(w, i)
+        assert np.abs(theta - matrix.T @ w).max() <= 1e-12
+        total += matrix @ z[problem.parts(i)] / len(X)
+        inner += theta @ z[problem.parts(i)] / len(X)
+    found = problem.features(z)
+    assert np.abs(found - total).max() <= 1e-12
+    assert found @ w == pytest.approx(inner, abs=1e-11)
+
+
+def assert_same_packing(a, b):
+    for name, left, right in zip(a._fields, a, b, strict=True):
+        assert np.array_equal(left, right), name
+
+
+def packed(case, X):
+    return build(case, X).blocks
+
+
+@every_map
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    lengths=st.lists(st.integers(1, 5), min_size=1, max_size=4),
+    n_features=st.integers(1, 9),
+    density=st.sampled_from([0.0, 0.2, 0.6, 1.0]),
+)
+def test_map_and_adjoint_equal_the_dense_matrix(case, seed, lengths, n_features, density):
+    X = random_samples(seed, lengths, n_features, density)
+    check_map(case, X, build(case, X), seed)
+
+
+@every_map
+def test_number_of_weights(case):
+    X = random_samples(0, [3], 7)
+    assert case.map.n_columns(case.map.check(X)) == 7
+    assert case.map.dim(7, case.labels) == len(case.matrix(X[0]))
+
+
+def test_letters_have_4082_weights():
+    assert LabelConjoined().dim(128, 26) == 4082
+
+
+@every_map
+@pytest.mark.parametrize("density", [0.1, 0.5, 1.0])
+def test_dense_and_sparse_samples_are_packed_alike(case, density):
+    X = random_samples(1, [3, 1, 4], 8, density)
+    dense = packed(case, X)
+    for form in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array):
+        assert_same_packing(dense, packed(case, [form(x) for x in X]))
+    assert_same_packing(dense, packed(case, [X[0], sparse.csr_array(X[1]), X[2]]))
+
+
+@every_map
+def test_flat_rows_are_packed_like_a_list(case):
+    X = random_samples(2, [3, 1, 4], 6, 0.5)
+    rows = Rows(sparse.csr_array(np.concatenate(X)), np.array([3, 1, 4]))
+    from_rows = case.map.check(rows)
+    from_list = case.map.check(X)
+    assert np.array_equal(from_rows.lengths, from_list.lengths)
+    for field in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(from_rows.matrix, field), getattr(from_list.matrix, field))
+
+
+@every_map
+def test_unsorted_and_repeated_entries_add_up(case):
+    data = [2.0, 1.0, -3.0, 0.5, 0.5, 4.0]
+    indices = [4, 0, 4, 2, 2, 1]  # row 0: columns 4, 0 and 4 again; row 1 is empty; row 2: 2, 2, 1
+    messy = sparse.csr_array((data, indices, [0, 3, 3, 6]), shape=(3, 5))
+    plain = np.array([[1, 0, 0, 0, -1], [0, 0, 0, 0, 0], [0, 4, 1, 0, 0]], dtype=float)
+    assert_same_packing(packed(case, [plain]), packed(case, [messy]))
+    check_map(case, [plain], build(case, [messy]))
+    assert messy.data.tolist() == data  # the user's own matrix stays as it was
+    assert messy.indices.tolist() == indices
+
+
+@every_map
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, np.uint8, np.bool_])
+def test_numbers_of_any_type_are_taken(case, dtype):
+    X = [np.array([[1, 0], [0, 1], [1, 1]], dtype=dtype), np.array([[0, 1]], dtype=dtype)]
+    assert_same_packing(packed(case, [x.astype(float) for x in X]), packed(case, X))
+    assert_same_packing(packed(case, X), packed(case, [sparse.csr_array(x) for x in X]))
+
+
+@every_map
+def test_samples_of_zeros_and_single_features(case):
+    for X in ([np.zeros((3, 4)), np.ones((2, 4))], [np.ones((1, 1))], [np.zeros((2, 1))]):
+        check_map(case, X, build(case, X))
+
+
+@every_map
+@pytest.mark.parametrize("touched", [1, 3, 20, 21, 39, 40])
+def test_local_weights_are_the_stretches_that_a_sample_touches(case, touched):
+    """Below half of all columns a sample keeps its own; above, one copy of all is faster."""
+    rng = np.random.default_rng(touched)
+    X = [np.zeros((3, 40)), np.zeros((2, 40))]
+    X[0][rng.integers(3, size=touched), rng.permutation(40)[:touched]] = 1.0
+    X[1][0, 7] = 1.0
+    problem = build(case, X)
+    blocks = problem.blocks
+    for i in range(2):
+        runs = range(blocks.block_ptr[i], blocks.block_ptr[i + 1])
+        stretches = [np.arange(blocks.block_width[b]) + blocks.source[b] for b in runs]
+        home_of = np.concatenate([*stretches, np.empty(0, dtype=int)])
+        assert len(np.unique(home_of)) == len(home_of)  # no weight twice, or steps would be lost
+        rows = range(blocks.row_ptr[i], blocks.row_ptr[i + 1])
+        for r in rows:
+            for e in range(blocks.indptr[r], blocks.indptr[r + 1]):
+                own = home_of[blocks.index[e] : blocks.index[e] + blocks.width[r]]
+                assert np.array_equal(own, blocks.home[e] + np.arange(blocks.width[r]))
+        used = np.flatnonzero(case.matrix(X[i]).any(axis=1))
+        assert np.isin(used, home_of).all()
+        if (X[i].any(axis=0)).sum() <= 18:
+            assert len(home_of) <= len(used)
+    check_map(case, X, problem)
+
+
+@every_map
+def test_features_that_do_not_fit_the_structure_are_refused(case):
+    X = case.map.check(random_samples(0, [3, 3], 2))
+    n = 3 * case.labels + case.tables(3) * case.labels**2
+    with pytest.raises(ValueError, match=r"sample 1: .* parts"):
+        case.map.pack(X, case.labels, np.array([n, 3 * case.labels - 1]))
+
+
+def test_pairs_that_make_no_table_are_refused():
+    X = LabelConjoined().check(random_samples(0, [3, 3], 2))
+    for wrong in (5, 6 + 3, 6 + 4 + 1):
+        with pytest.raises(ValueError, match=r"sample 1: 3 rows .* PartFeatures"):
+            LabelConjoined().pack(X, 2, np.array([10, wrong]))

@@ -1,0 +1,481 @@
+"""What every structure must do. A structure joins by a line in CASES.
+
+A case lists its vertices by code of its own, so that the battery trusts nothing of the package.
+Scores are multiples of 1/8 times a power of two: their sums are exact, so that ties are ties.
+"""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from sklearn.base import clone
+
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.structures import Chain, Constraints, Finite, Multiclass, Structure
+from reference import chains, enumeration, linear
+from reference.user_structures import (
+    Assignment,
+    AtMostTwo,
+    assignment_vertices,
+    at_most_two_constraints,
+    at_most_two_vertices,
+)
+
+TINY, HUGE = 2.0**-30, 2.0**30
+
+
+@dataclass
+class Case:
+    """shapes: tiny enough to enumerate; medium: left to linear programs."""
+
+    name: str
+    structure: Structure
+    vertices: Callable[[Any], Any]
+    shapes: list
+    medium: list
+    constraints: Callable[[Any], Constraints] | None = None  # where the structure states none
+
+    def listed(self, shape):
+        return np.array(list(self.vertices(shape)), dtype=float)
+
+    def stated(self, shape):
+        return (self.constraints or self.structure.constraints)(shape)
+
+
+def sequences(tied=True, **masks):
+    return lambda shape: [chains.vertex(y, shape, tied) for y in chains.sequences(shape, **masks)]
+
+
+def chain_case(name, shapes, medium, tied=True, **masks):
+    forbidden = {f"forbidden_{key}": np.array(mask) for key, mask in masks.items()}
+    return Case(name, Chain(tied=tied, **forbidden), sequences(tied, **masks), shapes, medium)
+
+
+CHAINS = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 3), (4, 2), (2, 5)]
+BANNED = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+CASES = [
+    chain_case("chain", CHAINS, [(8, 5), (5, 9)]),
+    chain_case("chain-untied", CHAINS, [(8, 5)], tied=False),
+    chain_case("chain-pairs", [(1, 3), (2, 3), (4, 3)], [(9, 3)], transitions=BANNED),
+    chain_case("chain-ends", [(1, 3), (3, 3)], [(9, 3)], first=[1, 0, 0], last=[0, 1, 0]),
+    chain_case(
+        "chain-masks", [(2, 3), (3, 3)], [(7, 3)], tied=False, transitions=BANNED, last=[1, 0, 1]
+    ),
+    Case("finite", Finite(), lambda shape: np.eye(*shape), [(1,), (2,), (5,)], [(60,)]),
+    Case("multiclass", Multiclass(), lambda shape: np.eye(*shape), [(1,), (3,)], [(40,)]),
+    Case(
+        "only-maximize", AtMostTwo(), at_most_two_vertices, [(1,), (2,), (5,)], [(30,)],
+        at_most_two_constraints,
+    ),
+    Case("only-constraints", Assignment(), assignment_vertices, [(1,), (2,), (3,)], [(6,)]),
+]  # fmt: skip
+
+
+def having(*abilities):
+    """Every case that has the abilities; those that have not are no part of the test."""
+    found = [case for case in CASES if all(case.structure.has(a) for a in abilities)]
+    return pytest.mark.parametrize("case", found, ids=lambda case: case.name)
+
+
+def vectors(n, forbid=True, scales=(TINY, 1.0, HUGE)):
+    """n scores with a common scale, many of them equal, a few perhaps forbidden."""
+    one = st.integers(-64, 64) | st.sampled_from([0, 0, 8, -8])
+    plain = st.builds(
+        lambda values, scale: np.array(values, dtype=float) / 8 * scale,
+        st.lists(one, min_size=n, max_size=n),
+        st.sampled_from(scales),
+    )
+    banned = st.sets(st.integers(0, n - 1), max_size=max(1, n // 4)) if forbid else st.just(set())
+    return st.builds(without, plain, banned)
+
+
+def without(theta, banned):
+    theta = theta.copy()
+    theta[list(banned)] = -np.inf
+    return theta
+
+
+def draw(data, case, forbid=True, **options):
+    """A tiny shape, its vertices, and scores by which at least one of them is allowed."""
+    shape = data.draw(st.sampled_from(case.shapes), label="shape")
+    theta = data.draw(vectors(case.structure.n_parts(shape), forbid, **options), label="theta")
+    vertices = case.listed(shape)
+    if enumeration.best(theta, vertices) == -np.inf:
+        theta = np.where(np.isneginf(theta), 0.0, theta)
+    return shape, theta, vertices
+
+
+def size_of(theta):
+    finite = theta[np.isfinite(theta)]
+    return np.abs(finite).max(initial=0.0)
+
+
+def normal(case, shape, seed=0, scale=1.0):
+    return scale * np.random.default_rng(seed).standard_normal(case.structure.n_parts(shape))
+
+
+def is_among(z, vertices):
+    return (np.abs(vertices - z).max(axis=1) == 0).any()
+
+
+# -- vertices, constraints, labels -----------------------------------------------------------------
+
+
+@having("vertices")
+def test_vertices_are_all_outputs_once(case):
+    for shape in case.shapes:
+        found = sorted(map(tuple, case.structure.vertices(shape)))
+        assert found == sorted(map(tuple, case.listed(shape)))
+
+
+@having("constraints")
+def test_vertices_satisfy_constraints(case):
+    for shape in case.shapes:
+        for vertex in case.listed(shape):
+            assert linear.violation(case.stated(shape), vertex) <= 1e-9
+
+
+@having("constraints")
+def test_constraints_allow_no_more_than_the_hull(case):
+    for shape in case.shapes:
+        vertices = case.listed(shape)
+        for seed in range(5):
+            theta = normal(case, shape, seed)
+            value = linear.best_value(case.stated(shape), theta)
+            assert value == pytest.approx(enumeration.best(theta, vertices), abs=1e-9)
+
+
+@having("constraints")
+def test_constraints_refuse_points_outside(case):
+    for shape in case.shapes:
+        vertices = case.listed(shape)
+        centre = vertices.mean(axis=0)
+        for vertex in vertices[:5]:
+            beyond = vertex + 0.1 * (vertex - centre)
+            outside = linear.violation(case.stated(shape), beyond)
+            assert outside > 1e-3 or len(vertices) == 1
+
+
+@having("maximize")
+def test_sizes_are_bounds(case):
+    for shape in case.shapes:
+        vertices = case.listed(shape)
+        assert vertices.shape[1] == case.structure.n_parts(shape)
+        assert (vertices != 0).sum(axis=1).max() <= case.structure.vertex_size(shape)
+        apart = [np.linalg.norm(a - b) for a, b in combinations(vertices, 2)]
+        assert max(apart, default=0.0) <= case.structure.radius(shape) + 1e-12
+        count, labels = case.structure.variables(shape)
+        assert count * labels <= case.structure.n_parts(shape)
+        if labels > 1:
+            ones = vertices[:, : count * labels].reshape(len(vertices), count, labels)
+            assert (ones.sum(axis=2) == 1).all()
+
+
+@having("maximize")
+def test_forbidden_parts_are_in_no_vertex(case):
+    for shape in case.shapes:
+        assert not case.listed(shape)[:, case.structure.forbidden(shape)].any()
+
+
+@having("maximize")
+def test_decode_undoes_encode(case):
+    for shape in case.shapes:
+        for vertex in case.listed(shape):
+            y = case.structure.decode(vertex, shape)
+            again = case.structure.encode(y, shape)
+            assert np.array_equal(again, vertex)
+            assert np.array_equal(case.structure.decode(again, shape), y)
+
+
+@having("maximize")
+def test_clones_and_pickles_work_alike(case):
+    shape = case.shapes[-1]
+    theta = normal(case, shape)
+    expected = case.structure.maximize(theta, shape)
+    for copy in (clone(case.structure), pickle.loads(pickle.dumps(case.structure))):
+        assert np.array_equal(copy.maximize(theta, shape), expected)
+
+
+# -- maximize --------------------------------------------------------------------------------------
+
+
+@having("maximize")
+@given(data=st.data())
+def test_maximize_is_the_best_vertex(case, data):
+    shape, theta, vertices = draw(data, case)
+    given_theta = theta.copy()
+    z = case.structure.maximize(theta, shape)
+    assert np.array_equal(theta, given_theta)
+    assert z.dtype == np.float64
+    assert is_among(z, vertices)
+    # The linear program's own tolerance is 1e-7 of the largest score.
+    slack = 1e-7 * size_of(theta) if case.structure.kernel("maximize") is None else 0.0
+    assert enumeration.score(theta, z) >= enumeration.best(theta, vertices) - slack
+
+
+@having("maximize")
+def test_maximize_reaches_the_linear_program_on_medium_shapes(case):
+    for shape in case.medium:
+        for seed in range(3):
+            for scale in (1e-9, 1.0, 1e9):
+                theta = normal(case, shape, seed, scale)
+                z = case.structure.maximize(theta, shape)
+                value = linear.best_value(case.stated(shape), theta)
+                assert theta @ z == pytest.approx(value, rel=1e-8)
+                assert linear.violation(case.stated(shape), z) <= 1e-9
+                assert np.array_equal(z, np.rint(z))
+
+
+@having("maximize")
+def test_maximize_avoids_forbidden_parts_on_medium_shapes(case):
+    for shape in case.medium:
+        theta = normal(case, shape)
+        for step in range(12):
+            z = case.structure.maximize(theta, shape)
+            on = np.flatnonzero(z)
+            theta[on[7 * step % len(on)]] = -np.inf
+            value = linear.best_value(case.stated(shape), theta)
+            if value == -np.inf:
+                with pytest.raises(InfeasibleError):
+                    case.structure.maximize(theta, shape)
+                break
+            again = case.structure.maximize(theta, shape)
+            assert enumeration.score(theta, again) == pytest.approx(value, rel=1e-8)
+
+
+@having("maximize")
+@pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 1e-9, 1e9])
+def test_equal_scores_give_a_vertex(case, value):
+    for shape in case.shapes:
+        theta = np.full(case.structure.n_parts(shape), value)
+        vertices = case.listed(shape)
+        z = case.structure.maximize(theta, shape)
+        assert is_among(z, vertices)
+        assert theta @ z == pytest.approx(enumeration.best(theta, vertices), rel=1e-14)
+
+
+@having("maximize")
+def test_scores_of_any_layout_are_taken(case):
+    shape = case.shapes[-1]
+    theta = np.round(4 * normal(case, shape))
+    expected = case.structure.maximize(theta, shape)
+    wide = np.repeat(theta, 2)[::2]
+    assert not wide.flags.c_contiguous or len(wide) == 1
+    assert np.array_equal(case.structure.maximize(wide, shape), expected)
+    assert np.array_equal(case.structure.maximize(theta.astype(np.int64), shape), expected)
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def impossible(case, shape):
+    """Scores by which every output is forbidden, if an output always has a part."""
+    return np.full(case.structure.n_parts(shape), -np.inf)
+
+
+@pytest.mark.parametrize(
+    "ability", ["maximize", "project", "tilt", "log_partition", "max_marginals"]
+)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_everything_forbidden_is_infeasible(case, ability):
+    needed = "tilt" if ability == "log_partition" else ability
+    for shape in case.shapes:
+        theta = impossible(case, shape)
+        call = getattr(case.structure, ability)
+        if not case.structure.has(needed):
+            with pytest.raises(MissingAbilityError, match=f"cannot `{ability}`"):
+                call(theta, shape)
+        elif enumeration.best(theta, case.listed(shape)) == -np.inf:
+            with pytest.raises(InfeasibleError):
+                call(theta, shape)
+        else:  # the output without parts remains
+            assert not call(theta, shape).any()
+
+
+@having("project")
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_are_no_scores_are_refused(case, value):
+    shape = case.shapes[-1]
+    theta = normal(case, shape)
+    theta[0] = value
+    for ability in ("maximize", "project", "tilt", "log_partition", "max_marginals"):
+        own = type(case.structure).__module__.startswith("reference") and ability == "maximize"
+        if case.structure.has(ability) and not own:
+            with pytest.raises(ValueError, match="finite or -inf"):
+                getattr(case.structure, ability)(theta, shape)
+
+
+@having("project")
+def test_wrong_number_of_scores_is_refused(case):
+    shape = case.shapes[-1]
+    n = case.structure.n_parts(shape)
+    with pytest.raises(ValueError, match=f"{n + 1} scores given, but shape .* has {n} parts"):
+        case.structure.project(np.zeros(n + 1), shape)
+
+
+# -- project ---------------------------------------------------------------------------------------
+
+
+def ahead(case, shape, point, z):
+    """max_s (point - z) . (s - z): how much a step to a vertex would still gain."""
+    residual = np.where(np.isneginf(point), -np.inf, point - z)
+    s = case.structure.maximize(residual, shape)
+    finite = np.isfinite(residual)
+    return float(residual[finite] @ (s - z)[finite])
+
+
+@having("project")
+@given(data=st.data())
+@settings(max_examples=20)
+def test_project_is_the_nearest_point(case, data):
+    shape, point, vertices = draw(data, case, scales=(TINY, 1.0))
+    z = case.structure.project(point, shape)
+    assert np.abs(z - enumeration.nearest_in_hull(point, vertices)).max() <= 1e-8
+    assert not z[np.isneginf(point)].any()
+
+
+@having("project")
+def test_project_takes_huge_points_to_their_vertex(case):
+    for shape in case.shapes:
+        for vertex in case.listed(shape)[:5]:
+            point = 1e9 * (2 * vertex - vertex.max()) + normal(case, shape)
+            z = case.structure.project(point, shape)
+            values = enumeration.scores(point, case.listed(shape))
+            if len(values) == 1 or np.diff(np.sort(values))[-1] > 1e3:
+                assert np.abs(z - case.listed(shape)[values.argmax()]).max() <= 1e-6
+            assert ahead(case, shape, point, z) <= 1e-5
+
+
+COMPILED = [case for case in CASES if "maximize" in case.structure.compiled]
+
+
+# Not by linear programs: a difference of 1 between scores of 1e9 is below their tolerance.
+@pytest.mark.parametrize("case", COMPILED, ids=lambda case: case.name)
+@given(data=st.data())
+@settings(max_examples=20)
+def test_project_does_not_mind_a_huge_shift_of_all_labels_of_a_variable(case, data):
+    shape, point, vertices = draw(data, case, forbid=False, scales=(1.0,))
+    count, labels = case.structure.variables(shape)
+    if labels > 1:
+        shifted = point.copy()
+        shifted[: count * labels] += HUGE  # exact, and orthogonal to the polytope
+        z = case.structure.project(shifted, shape)
+        assert np.abs(z - enumeration.nearest_in_hull(point, vertices)).max() <= 1e-5
+
+
+@having("project")
+@given(data=st.data())
+@settings(max_examples=20)
+def test_projection_of_a_projection_is_itself(case, data):
+    shape, point, _ = draw(data, case, forbid=False, scales=(1.0,))
+    z = case.structure.project(point, shape)
+    assert np.abs(case.structure.project(z, shape) - z).max() <= 1e-7
+
+
+@having("project")
+def test_project_keeps_vertices(case):
+    for shape in case.shapes:
+        for vertex in case.listed(shape)[:10]:
+            assert np.abs(case.structure.project(vertex, shape) - vertex).max() <= 1e-12
+
+
+@having("project")
+@pytest.mark.parametrize("scale", [1e-9, 0.3, 3.0])
+def test_project_satisfies_the_variational_inequality_on_medium_shapes(case, scale):
+    for shape in case.medium:
+        point = normal(case, shape, scale=scale)
+        z = case.structure.project(point, shape)
+        assert linear.violation(case.stated(shape), z) <= 1e-9
+        assert ahead(case, shape, point, z) <= 1e-9
+        assert np.abs(case.structure.project(z, shape) - z).max() <= 1e-6
+
+
+# -- tilt ------------------------------------------------------------------------------------------
+
+
+def tolerance(theta):
+    """Rounding of scores that large, a few times over."""
+    return 1e-13 + 100 * np.finfo(float).eps * size_of(theta)
+
+
+@having("tilt")
+@given(data=st.data())
+def test_tilt_is_the_expectation(case, data):
+    shape, theta, vertices = draw(data, case)
+    z = case.structure.tilt(theta, shape)
+    assert np.abs(z - enumeration.expectation(theta, vertices)).max() <= tolerance(theta)
+    expected = enumeration.log_partition(theta, vertices)
+    assert abs(case.structure.log_partition(theta, shape) - expected) <= tolerance(theta)
+
+
+@having("tilt")
+def test_tilt_is_the_gradient_of_the_log_partition(case):
+    step = 1e-5
+    for shape in [*case.shapes, *case.medium]:
+        theta = normal(case, shape)
+        z = case.structure.tilt(theta, shape)
+        for seed in range(3):
+            way = normal(case, shape, 10 + seed)
+            up = case.structure.log_partition(theta + step * way, shape)
+            down = case.structure.log_partition(theta - step * way, shape)
+            assert (up - down) / (2 * step) == pytest.approx(z @ way, rel=1e-6, abs=1e-7)
+
+
+@having("tilt", "constraints")
+def test_tilt_stays_in_the_polytope_on_medium_shapes(case):
+    for shape in case.medium:
+        for scale in (1e-9, 1.0, 30.0, 1e9):
+            z = case.structure.tilt(normal(case, shape, scale=scale), shape)
+            assert linear.violation(case.stated(shape), z) <= 1e-9
+
+
+@having("tilt")
+def test_tilt_of_sharp_scores_is_the_best_vertex(case):
+    for shape in [*case.shapes, *case.medium]:
+        theta = normal(case, shape, scale=1e9)
+        best = case.structure.maximize(theta, shape)
+        assert np.abs(case.structure.tilt(theta, shape) - best).max() <= 1e-12
+        value = case.structure.log_partition(theta, shape)
+        assert value == pytest.approx(theta @ best, rel=1e-12)
+
+
+# -- max-marginals ---------------------------------------------------------------------------------
+
+
+@having("max_marginals")
+@given(data=st.data())
+def test_max_marginals_are_the_best_scores_with_each_part(case, data):
+    shape, theta, vertices = draw(data, case)
+    found = case.structure.max_marginals(theta, shape)
+    count, labels = case.structure.variables(shape)
+    n = count * labels
+    assert np.array_equal(found[:n], enumeration.max_marginals(theta, vertices, n))
+    assert not found[n:].any()
+
+
+# -- the kernels' own signature --------------------------------------------------------------------
+
+
+@having("maximize")
+def test_kernels_need_no_more_room_than_they_ask_for(case):
+    """Work space with a fence behind it, full of NaN: nothing is read before it is written."""
+    for ability in case.structure.compiled:
+        kernel = case.structure.kernel(ability)
+        for shape in [*case.shapes, *case.medium]:
+            floats, ints = case.structure.scratch(shape)
+            n = case.structure.n_parts(shape)
+            theta = normal(case, shape)
+            theta[case.structure.forbidden(shape)] = -np.inf
+            room, iroom = np.full(floats + 64, np.nan), np.full(ints + 64, -7)
+            out = np.full(n, np.nan)
+            code = np.array(case.structure.code(shape), dtype=np.int64)
+            value = kernel(theta, code, out, room[:floats], iroom[:ints])
+            assert np.isfinite(value)
+            assert np.isnan(room[floats:]).all()
+            assert (iroom[ints:] == -7).all()
+            assert np.array_equal(out, getattr(case.structure, ability)(theta, shape))

@@ -1,0 +1,137 @@
+"""Chains: compiled against plain Python, tied against untied, and the masks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.structures import Chain
+from reference import chains
+from reference.enumeration import score
+from reference.user_structures import PlainChain
+
+shapes = st.tuples(st.integers(1, 9), st.integers(1, 10))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def draw_scores(shape, tied, seed, whole=False, banned=0.0):
+    rng = np.random.default_rng(seed)
+    theta = rng.standard_normal(Chain(tied=tied).n_parts(shape))
+    if whole:
+        theta = np.round(2 * theta)
+    theta[rng.random(len(theta)) < banned] = -np.inf
+    return theta
+
+
+@given(shapes, st.booleans(), seeds, st.booleans(), st.sampled_from([0.0, 0.1, 0.4]))
+def test_maximize_equals_viterbi_in_plain_python(shape, tied, seed, whole, banned):
+    theta = draw_scores(shape, tied, seed, whole, banned)
+    value, labels = chains.viterbi(theta, shape, tied)
+    if labels is None:
+        with pytest.raises(InfeasibleError):
+            Chain(tied=tied).maximize(theta, shape)
+        return
+    z = Chain(tied=tied).maximize(theta, shape)
+    found = Chain().decode(z, shape)
+    assert np.array_equal(z, chains.vertex(found, shape, tied))
+    assert score(theta, z) == pytest.approx(value, rel=1e-13, abs=1e-13)
+    if not whole:  # no ties
+        assert tuple(found) == labels
+
+
+@given(shapes, seeds)
+def test_plain_python_structure_agrees(shape, seed):
+    theta = draw_scores(shape, True, seed)
+    assert np.array_equal(Chain().maximize(theta, shape), PlainChain().maximize(theta, shape))
+
+
+@given(shapes, seeds)
+def test_untied_tables_that_are_equal_act_like_one(shape, seed):
+    length, labels = shape
+    nodes = length * labels
+    theta = draw_scores(shape, True, seed)
+    spread = np.concatenate([theta[:nodes], np.tile(theta[nodes:], length - 1)])
+    tied, untied = Chain(), Chain(tied=False)
+
+    def fold(z):
+        return np.concatenate([z[:nodes], z[nodes:].reshape(length - 1, labels**2).sum(axis=0)])
+
+    assert np.array_equal(fold(untied.maximize(spread, shape)), tied.maximize(theta, shape))
+    apart = fold(untied.tilt(spread, shape)) - tied.tilt(theta, shape)
+    assert np.abs(apart).max() <= 1e-12
+    assert untied.log_partition(spread, shape) == pytest.approx(
+        tied.log_partition(theta, shape), rel=1e-13, abs=1e-13
+    )
+
+
+@given(shapes, seeds)
+def test_masks_equal_scores_of_minus_infinity(shape, seed):
+    length, labels = shape
+    rng = np.random.default_rng(seed)
+    pairs = rng.random((labels, labels)) < 0.3
+    first, last = rng.random(labels) < 0.3, rng.random(labels) < 0.3
+    theta = draw_scores(shape, True, seed)
+    banned = theta.reshape(-1).copy()
+    banned[:labels][first] = -np.inf
+    banned[(length - 1) * labels : length * labels][last] = -np.inf
+    banned[length * labels :][pairs.ravel()] = -np.inf
+    masked = Chain(forbidden_transitions=pairs, forbidden_first=first, forbidden_last=last)
+    if chains.viterbi(banned, shape, True)[1] is None:
+        for ability in ("maximize", "tilt", "max_marginals", "project"):
+            with pytest.raises(InfeasibleError):
+                getattr(masked, ability)(theta, shape)
+        return
+    for ability in ("maximize", "tilt", "max_marginals"):
+        found = getattr(masked, ability)(theta, shape)
+        assert np.array_equal(found, getattr(Chain(), ability)(banned, shape))
+
+
+def test_pair_marginals_agree_with_node_marginals():
+    shape = (6, 4)
+    z = Chain(tied=False).tilt(draw_scores(shape, False, 0), shape)
+    nodes, pairs = z[:24].reshape(6, 4), z[24:].reshape(5, 4, 4)
+    assert np.abs(pairs.sum(axis=2) - nodes[:-1]).max() <= 1e-14
+    assert np.abs(pairs.sum(axis=1) - nodes[1:]).max() <= 1e-14
+
+
+def test_best_of_max_marginals_is_the_maximum():
+    shape = (7, 5)
+    theta = draw_scores(shape, True, 1)
+    table = Chain().max_marginals(theta, shape)[:35].reshape(7, 5)
+    z = Chain().maximize(theta, shape)
+    assert np.abs(table.max(axis=1) - theta @ z).max() <= 1e-13
+    assert np.array_equal(table.argmax(axis=1), Chain().decode(z, shape))
+
+
+@pytest.mark.parametrize(
+    "y, message",
+    [
+        ([0, 1, 2], r"y has shape \(3,\), expected \(4,\)"),
+        ([1], r"y has shape \(1,\), expected \(4,\)"),
+        ([[0, 1, 2, 0]], r"y has shape \(1, 4\), expected \(4,\)"),
+        ([0, 1, 2, 3], "labels outside 0 to 2"),
+        ([0, -1, 2, 1], "labels outside 0 to 2"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        Chain().encode(y, (4, 3))
+
+
+@pytest.mark.parametrize(
+    "name, mask",
+    [
+        ("forbidden_first", [True, False]),
+        ("forbidden_last", [[True, False, True]]),
+        ("forbidden_transitions", [True, False, True]),
+        ("forbidden_transitions", np.zeros((2, 3), dtype=bool)),
+    ],
+)
+def test_masks_that_do_not_fit_are_refused(name, mask):
+    with pytest.raises(ValueError, match=f"{name} has shape .*, expected"):
+        Chain(**{name: mask}).maximize(np.zeros(12), (1, 3))
+
+
+def test_radius_of_a_tied_chain_counts_repeated_pairs():
+    apart = Chain().encode([0] * 10, (10, 2)) - Chain().encode([1] * 10, (10, 2))
+    assert np.linalg.norm(apart) == pytest.approx(Chain().radius((10, 2)), rel=1e-15)

@@ -37,6 +37,9 @@ def variants():
         found[f"bcfw-{step}-cache-{cache}"] = BCFW(step, cache=CACHES[cache])
     for step, sampling in product(STEPS, ("uniform", "gap")):
         found[f"bcfw-{step}-{sampling}"] = BCFW(step, sampling, averaging=False)
+    for relaxation in (1.0, 1.9):
+        found[f"bcfw-corrective-relaxation-{relaxation}"] = BCFW(relaxation=relaxation)
+        found[f"bcfw-pairwise-relaxation-{relaxation}"] = BCFW("pairwise", relaxation=relaxation)
     found["fw"] = FrankWolfe()
     found["fw-fixed"] = FrankWolfe(line_search=False)
     for averaging in ("weighted", "half", None):
@@ -154,13 +157,13 @@ def accuracy(variant):
     """(relative gap, epochs) within which a variant is done on every case."""
     if "frank-wolfe" in variant:
         return 6e-2, 400
-    if "auto" in variant or "uniform" in variant or "gap" in variant:
-        return 1e-5, 60
+    if any(word in variant for word in ("auto", "uniform", "gap", "relaxation")):
+        return 1e-5, 120
     return (1e-3, 200) if "none" in variant else (1e-2, 200)
 
 
 @all_cases
-@pytest.mark.parametrize("variant", [v for v in ASCENT if "-1" not in v and "-3" not in v])
+@pytest.mark.parametrize("variant", [v for v in ASCENT if not v.endswith(("-1", "-3"))])
 def test_block_coordinate_variants_reach_the_optimum(variant, name):
     tol, limit = accuracy(variant)
     result = set_up(DUAL[variant], tol=tol, max_epochs=limit).run(case(name).problem)
@@ -185,7 +188,7 @@ def test_all_solvers_agree_within_their_gaps(name):
     assert highest_bound <= lowest + 1e-12
     for variant, result in results.items():
         assert 0 <= result.primal - lowest <= result.gap + 1e-12, variant
-        assert result.gap <= 0.12 * result.primal, variant
+        assert result.gap <= 0.15 * result.primal, variant
 
 
 def test_the_reference_optimum_agrees_with_a_general_solver():
@@ -213,7 +216,7 @@ def test_the_reference_optimum_agrees_with_a_general_solver():
         constraints={"type": "ineq", "fun": lambda x: rows @ x - losses, "jac": lambda x: rows},
         options={"ftol": 1e-14, "maxiter": 1000},
     )
-    best, bound, w = reference("finite")
+    best, _, w = reference("finite")
     assert answer.fun == pytest.approx(best, rel=1e-6)
     np.testing.assert_allclose(answer.x[:d], w, atol=1e-3)
     ours = BCFW(tol=1e-9, max_epochs=300).run(case("finite").problem)
@@ -272,8 +275,8 @@ def test_subgradient_is_the_textbook_method(name, averaging):
             wanted = np.average(path[:k], axis=0, weights=np.arange(1, k + 1))
             np.testing.assert_allclose(average[0], wanted, atol=1e-10)
         if averaging == "half":
-            shares = [np.mean(path[start * n : k], axis=0) for start in range((epoch + 1) // 2 + 1)]
-            assert min(np.abs(average[0] - share).max() for share in shares) < 1e-10
+            start = {1: 0, 2: 1, 3: 1}.get(epoch, 2)  # half of the last power of two
+            np.testing.assert_allclose(average[0], path[start * n : k].mean(axis=0), atol=1e-10)
         if averaging is None:
             assert average == []
 
@@ -342,20 +345,39 @@ def test_the_batch_line_search_beats_a_grid_of_steps(name):
 
 
 @pytest.mark.parametrize("name", COMPILED)
-def test_better_steps_rise_faster(name):
-    """After two passes with the oracle: corrective >= pairwise >= Frank-Wolfe, cache >= no cache."""
+def test_remembered_vertices_raise_the_dual_faster(name):
     made = case(name)
 
-    def reached(step, cache):
+    def reached(step, cache, count):
+        """The mean dual over some orders of the samples."""
         values = []
         for seed in range(5):
-            *_, state = epochs(BCFW(step, cache=cache, random_state=seed), made.problem, 2)
+            solver = BCFW(step, cache=cache, relaxation=1.0, random_state=seed)
+            *_, state = epochs(solver, made.problem, count)
             values.append(made.training.dual(state.z))
         return np.mean(values)
 
-    assert reached("corrective", "auto") >= reached("pairwise", "auto") - 1e-12
-    assert reached("pairwise", "auto") > reached("frank-wolfe", None)
-    assert reached("pairwise", "auto") > reached("pairwise", None)
+    first = {step: reached(step, None, 1) for step in STEPS}
+    # each sample has the truth and one vertex by then, so that all steps are the same
+    assert first["pairwise"] == pytest.approx(first["frank-wolfe"], rel=1e-10)
+    assert first["corrective"] == pytest.approx(first["frank-wolfe"], rel=1e-10)
+    for step in STEPS:
+        assert reached(step, OracleCache(), 1) > 1.2 * first[step]
+    assert reached("corrective", None, 3) > reached("frank-wolfe", None, 3)
+
+
+@pytest.mark.parametrize("relaxation", [1.0, 1.5, 1.9])
+@all_cases
+def test_each_step_of_a_block_raises_the_dual(name, relaxation):
+    made = without_ties(name)
+    solver = BCFW(cache=OracleCache(size=2, passes=0), relaxation=relaxation)
+    *_, state = epochs(solver, made.problem, 1)
+    value = made.training.dual(state.z)
+    for i in np.random.default_rng(1).integers(made.problem.n, size=25):
+        solver._support_pass(made.problem, state, np.array([i]))
+        risen = made.training.dual(state.z)
+        assert risen >= value - 1e-14
+        value = risen
 
 
 # -- weights of samples ----------------------------------------------------------------------------
@@ -467,9 +489,10 @@ def test_a_run_that_starts_at_the_solution_ends_at_once(name, variant):
     assert again.primal <= first.dual + again.gap + 1e-12
 
 
-@pytest.mark.parametrize("variant", CHOSEN)
+@pytest.mark.parametrize("variant", [v for v in CHOSEN if "corrective" not in v])
 def test_a_run_in_two_parts_is_a_run(variant):
-    made = case("chain")
+    """Corrective steps make scores equal, so that rounding decides what comes next: not they."""
+    made = without_ties("chain")
     options = {"tol": 0.0, "check_every": 3}
     whole = set_up(DUAL[variant], max_epochs=6, **options).run(made.problem)
     half = set_up(DUAL[variant], max_epochs=3, **options).run(made.problem)
@@ -477,9 +500,89 @@ def test_a_run_in_two_parts_is_a_run(variant):
     rest = set_up(DUAL[variant], max_epochs=6, **options).run(made.problem, state=half.state)
     assert rest.n_epochs == 6
     assert rest.history[-1].n_oracle == whole.history[-1].n_oracle
-    # `settle` between the parts rounds differently, so not bit for bit
+    # weights are recomputed between the parts, so equal to rounding only
     np.testing.assert_allclose(rest.state.w, whole.state.w, atol=1e-9)
     np.testing.assert_allclose(rest.state.z, whole.state.z, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "middle", ["fw", "ssg-weighted", "bcfw-frank-wolfe-cache-none", "online-plain"]
+)
+@pytest.mark.parametrize(
+    "variant", ["bcfw-corrective-cache-auto", "bcfw-pairwise-cache-2", "ssg-half"]
+)
+def test_a_state_that_another_solver_has_moved_is_taken_up_rightly(variant, middle):
+    """What a solver remembers besides z must not outlive a move of z by another."""
+    made = case("chain")
+    best, bound, _ = reference("chain")
+    state = None
+    for step, name in enumerate((variant, middle, variant, middle, variant), start=1):
+        value = made.training.dual(state.z) if state is not None else -np.inf
+        solver = set_up((DUAL | PERCEPTRONS)[name], max_epochs=3 * step, tol=0.0)
+        result = solver.run(made.problem, state=state)
+        state = result.state
+        assert made.training.distance(state.z) < 1e-12
+        if name in PERCEPTRONS:
+            continue
+        np.testing.assert_allclose(state.w, made.training.weights(state.z), atol=1e-11)
+        assert bound - 1e-11 <= result.primal
+        assert result.dual <= best + 1e-11
+        assert result.dual >= value - 1e-12  # certified where it began
+
+
+@pytest.mark.parametrize("variant", CHOSEN)
+def test_a_state_of_other_data_gives_a_true_certificate(variant):
+    """z is kept; inner products and sums of the other features are not."""
+    state = set_up(DUAL[variant], max_epochs=4, tol=0.0).run(case("chain").problem).state
+    other = problems.chain(seed=11, cost=problems.share_wrong, alpha=0.05)
+    result = set_up(DUAL[variant], max_epochs=12, tol=0.0).run(other.problem, state=state)
+    np.testing.assert_allclose(
+        result.state.w, other.training.weights(result.state.z), rtol=0, atol=1e-11
+    )
+    assert other.training.distance(result.state.z) < 1e-12
+    assert result.primal == pytest.approx(other.training.primal(result.w), abs=1e-11)
+    best, bound, _ = optimum(other.training, 1e-6)
+    assert result.dual <= best + 1e-11
+    assert result.primal >= bound - 1e-11
+
+
+def test_a_state_of_another_size_is_refused():
+    state = BCFW(max_epochs=1).run(case("chain").problem).state
+    with pytest.raises(ValueError, match=r"the state has \d+ parts .* start without it"):
+        BCFW().run(case("finite").problem, state=state)
+
+
+class Interrupted(problems.PlainChain):
+    """A chain whose user presses Ctrl-C during the n-th call of the oracle."""
+
+    calls_left = 0
+
+    def maximize(self, theta, shape):
+        self.calls_left -= 1
+        if self.calls_left == 0:
+            raise KeyboardInterrupt
+        return super().maximize(theta, shape)
+
+
+@pytest.mark.parametrize("variant", CHOSEN)
+@pytest.mark.parametrize("calls", [1, 4, 15, 22])
+def test_an_interrupted_pass_leaves_a_true_certificate(variant, calls):
+    made = problems.chain(plain=True, lengths=(1, 2, 3, 2, 3))
+    made.problem.structure = Interrupted()
+    made.problem.structure.calls_left = calls
+    result = set_up(DUAL[variant], max_epochs=50, tol=0.0).run(made.problem)
+    assert result.status is Status.STOPPED
+    assert "interrupted" in result.message
+    assert result.n_epochs < 5
+    best, bound, _ = optimum(made.training, 1e-6)
+    assert result.primal == pytest.approx(made.training.primal(result.w), abs=1e-11)
+    assert result.primal >= bound - 1e-11
+    assert result.dual <= best + 1e-11
+    assert result.dual >= made.training.dual(result.state.z) - 1e-11
+    again = set_up(DUAL[variant], max_epochs=4, tol=0.0).run(made.problem, state=result.state)
+    np.testing.assert_allclose(again.state.w, made.training.weights(again.state.z), atol=1e-11)
+    assert made.training.distance(again.state.z) < 1e-12
+    assert again.dual <= best + 1e-11
 
 
 @pytest.mark.parametrize("later", [*CHOSEN, *PERCEPTRONS])

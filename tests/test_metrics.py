@@ -88,8 +88,10 @@ def test_per_label_scores():
 def test_labels_choose_rows_and_their_order():
     report = metrics.per_label_scores(TRUE, PRED, labels=["never", "a"])
     assert [row.label for row in report] == ["never", "a"]
-    assert report["never"].support == 0 and report["never"].f1 == 0.0
-    assert report.overall.support == 2 and report.overall.predicted == 3
+    assert report["never"].support == 0
+    assert report["never"].f1 == 0.0
+    assert report.overall.support == 2
+    assert report.overall.predicted == 3
     with pytest.raises(KeyError):
         report["b"]
 
@@ -117,7 +119,8 @@ def test_to_frame():
     pytest.importorskip("pandas")
     frame = metrics.per_label_scores(TRUE, PRED).to_frame()
     assert frame.index.tolist() == ["a", "b", "c", "overall"]
-    assert frame.loc["a", "recall"] == 1.0 and frame.loc["overall", "support"] == 4
+    assert frame.loc["a", "recall"] == 1.0
+    assert frame.loc["overall", "support"] == 4
 
 
 @pytest.mark.parametrize(
@@ -188,8 +191,10 @@ def test_chunk_scores_worked_example():
     counts = {row.label: (row.correct, row.predicted, row.support) for row in report}
     assert counts == {"ADJP": (0, 1, 0), "NP": (2, 3, 3), "PP": (0, 0, 1), "VP": (1, 2, 1)}
     assert report["NP"].f1 == pytest.approx(2 / 3)
-    assert report["VP"].precision == 0.5 and report["VP"].recall == 1.0
-    assert report["PP"].f1 == 0.0 and report["ADJP"].f1 == 0.0
+    assert report["VP"].precision == 0.5
+    assert report["VP"].recall == 1.0
+    assert report["PP"].f1 == 0.0
+    assert report["ADJP"].f1 == 0.0
     assert report.overall.precision == 0.5
     assert report.overall.recall == pytest.approx(3 / 5)
     assert metrics.chunk_f1(true, pred) == report.overall.f1 == pytest.approx(6 / 11)

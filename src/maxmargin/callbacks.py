@@ -70,7 +70,7 @@ class ProgressBar(Callback):
 
 
 def _time_to_tolerance(run: Run) -> float | None:
-    """Seconds until the gap reaches the tolerance if it goes on falling as over the last records."""
+    """Seconds until the gap reaches the tolerance if it goes on falling as it did lately."""
     records = [r for r in run.history[-4:] if np.isfinite(r.gap) and r.gap > 0]
     if len(records) < 3:
         return None

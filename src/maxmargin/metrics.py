@@ -114,7 +114,7 @@ class SequenceReport:
         )
         return "\n".join([head, *body, foot])
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return a pandas DataFrame, one row per label, then the overall row."""
         try:
             import pandas as pd
@@ -149,7 +149,7 @@ def token_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
 def sequence_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
     """1/n sum_i [y_i != y'_i]: the share of samples with at least one wrong label."""
     pairs = list(_pairs(y_true, y_pred))
-    return _ratio(sum(wrong.any() for *_, wrong in pairs), len(pairs))
+    return _ratio(sum(bool(wrong.any()) for *_, wrong in pairs), len(pairs))
 
 
 def per_label_scores(
@@ -163,7 +163,7 @@ def per_label_scores(
     pools these rows; with all labels it is the share of right labels.
     """
     pairs = list(_pairs(y_true, y_pred))
-    correct, predicted, support = Counter(), Counter(), Counter()
+    correct, predicted, support = Counter[Hashable](), Counter[Hashable](), Counter[Hashable]()
     for t, p, wrong in pairs:
         support.update(t.ravel().tolist())
         predicted.update(p.ravel().tolist())
@@ -190,8 +190,9 @@ def chunk_spans(tags: Sequence[str]) -> list[Span]:
     and where the type changes. So IOB1, IOB2 and IOBES are read alike. The type is what follows
     the first hyphen, possibly nothing.
     """
-    spans = []
-    start, last, last_type = None, "O", ""
+    spans: list[Span] = []
+    start: int | None = None
+    last, last_type = "O", ""
     for i, tag in enumerate([*tags, "O"]):
         now, _, kind = str(tag).partition("-")
         starts = _starts(last, now, last_type, kind)
@@ -213,7 +214,7 @@ def chunk_scores(
     overall row pools all types: its f1 is conlleval's FB1 (as a share, not in per cent).
     """
     pairs = list(_pairs(y_true, y_pred))
-    correct, predicted, support = Counter(), Counter(), Counter()
+    correct, predicted, support = Counter[str](), Counter[str](), Counter[str]()
     for t, p, _ in pairs:
         truth, guess = set(chunk_spans(t.tolist())), set(chunk_spans(p.tolist()))
         support.update(kind for *_, kind in truth)
@@ -282,7 +283,7 @@ def _pairs(y_true: Iterable, y_pred: Iterable) -> Iterator[Pair]:
         yield t, p, np.broadcast_to(np.asarray(t != p, dtype=bool), t.shape)
 
 
-def _sorted(labels: Iterable[Hashable]) -> list[Hashable]:
+def _sorted(labels: Iterable[Any]) -> list[Hashable]:
     labels = list(labels)
     try:
         return sorted(labels)
@@ -308,7 +309,7 @@ def _report(
         n_samples=len(pairs),
         n_tokens=n_tokens,
         token_error=_ratio(sum(n_wrong), n_tokens),
-        sequence_error=_ratio(np.count_nonzero(n_wrong), len(pairs)),
+        sequence_error=_ratio(int(np.count_nonzero(n_wrong)), len(pairs)),
     )
 
 
@@ -323,7 +324,9 @@ def _starts(last: str, now: str, last_type: str, kind: str) -> bool:
     return now in ("B", "S") or after_end or last_type != kind
 
 
-def _link_counts(predicted, sure, possible) -> tuple[int, int, int, int]:
+def _link_counts(
+    predicted: Iterable, sure: Iterable, possible: Iterable | None
+) -> tuple[int, int, int, int]:
     """Return |A|, |S|, |A n S|, |A n P| over all sentences."""
     links = {"predicted": list(predicted), "sure": list(sure)}
     links["possible"] = links["sure"] if possible is None else list(possible)
@@ -337,7 +340,8 @@ def _link_counts(predicted, sure, possible) -> tuple[int, int, int, int]:
     for i, sentence in enumerate(zip(*links.values(), strict=True)):
         a, s, p = (_link_set(item, i) for item in sentence)
         counts += [len(a), len(s), len(a & s), len(a & (s | p))]
-    return tuple(counts.tolist())
+    n_predicted, n_sure, hits_sure, hits_possible = counts.tolist()
+    return n_predicted, n_sure, hits_sure, hits_possible
 
 
 def _is_link(item: Any) -> bool:

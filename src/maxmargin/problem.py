@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -65,12 +66,12 @@ class Samples:
         return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1]))
 
     def _with_forbidden(self, costs: np.ndarray | None) -> np.ndarray:
-        banned = [self.structure.forbidden(shape) for shape in self.shapes]
-        if costs is None and not any(len(b) for b in banned):
-            return np.empty(0)
+        banned = {shape: self.structure.forbidden(shape) for shape in set(self.shapes)}
+        if not any(len(b) for b in banned.values()):
+            return np.empty(0) if costs is None else self._all_parts(costs)
         total = np.zeros(int(self.part_ptr[-1])) if costs is None else self._all_parts(costs).copy()
-        for i, b in enumerate(banned):
-            total[self.parts(i)][b] = -np.inf
+        for i, shape in enumerate(self.shapes):
+            total[self.parts(i)][banned[shape]] = -np.inf
         return total
 
     def _check_shapes(self) -> None:
@@ -91,19 +92,27 @@ class Samples:
         """Scratch for one thread."""
         from maxmargin.kernels.blocks import Space
 
-        parts = int(np.diff(self.part_ptr).max())
-        work = [self.structure.scratch(shape) for shape in set(self.shapes)]
-        blocks = self.blocks
-        sizes = np.concatenate([[0], np.cumsum(blocks.block_width, dtype=np.int64)])
-        local = int(np.diff(sizes[blocks.block_ptr]).max())
+        parts, local, floats, ints = self._sizes
         return Space(
             theta=np.zeros(parts),
             vertex=np.zeros(parts),
-            work=np.zeros(max(f for f, _ in work)),
-            iwork=np.zeros(max(k for _, k in work), dtype=np.int64),
+            work=np.zeros(floats),
+            iwork=np.zeros(ints, dtype=np.int64),
             local=np.zeros(local),
             change=np.zeros(local),
             spare=np.zeros(parts),
+        )
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int, int, int]:
+        """Parts, local weights, floats and integers of work space that the largest sample needs."""
+        work = [self.structure.scratch(shape) for shape in set(self.shapes)]
+        widths = np.concatenate([[0], np.cumsum(self.blocks.block_width, dtype=np.int64)])
+        return (
+            int(np.diff(self.part_ptr).max()),
+            int(np.diff(widths[self.blocks.block_ptr]).max()),
+            max(floats for floats, _ in work),
+            max(ints for _, ints in work),
         )
 
     def scores(self, w: np.ndarray, i: int) -> np.ndarray:
@@ -252,7 +261,7 @@ class Problem(Samples):
                 f"sample {i}: its true output is forbidden (part {wrong[0] - self.part_ptr[i]})."
                 " Allow it in the structure, or leave the sample out."
             )
-        return np.where(banned, 0.0, costs)
+        return np.where(banned, 0.0, costs) if banned.any() else costs
 
     def without_loss(self) -> Samples:
         """The same samples with nothing added to the scores but what is forbidden."""

@@ -30,7 +30,8 @@ def test_published_counts(real):
 
 def test_truth_scores_one_against_itself(real):
     report = chunk_scores(real.tags, real.tags)
-    assert report.overall.f1 == 1.0 and report.overall.support == 106978
+    assert report.overall.f1 == 1.0
+    assert report.overall.support == 106978
     assert len(report) == 11
 
 
@@ -63,7 +64,8 @@ def test_labels_unseen_in_training_load_and_score(tmp_path):
     bunch = load_conll2000("test", tmp_path)
     assert bunch.tags == [["B-LST", "I-LST", "B-NP"]]
     report = chunk_scores(bunch.tags, [["O", "O", "B-NP"]])
-    assert report["LST"].recall == 0.0 and report["LST"].support == 1
+    assert report["LST"].recall == 0.0
+    assert report["LST"].support == 1
     assert report["NP"].f1 == 1.0
 
 

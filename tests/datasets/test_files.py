@@ -84,7 +84,8 @@ def test_other_content_is_refused_and_not_kept(cache, monkeypatch, raw, load):
     serve(monkeypatch, raw)
     with pytest.raises(ValueError, match="did not deliver the known") as caught:
         load()
-    assert "Nothing was kept" in str(caught.value) and "path=" in str(caught.value)
+    assert "Nothing was kept" in str(caught.value)
+    assert "path=" in str(caught.value)
     assert files_in(cache) == []
 
 
@@ -121,7 +122,8 @@ def test_nothing_appears_under_the_final_name_before_the_check(cache, monkeypatc
 
     serve(monkeypatch, gzip.compress(TEXT))
     path = _files.download(replace(conll2000.SOURCES["train"], check=check))
-    assert seen == [False] and path.exists()
+    assert seen == [False]
+    assert path.exists()
 
 
 def test_unwritable_cache_says_the_cure(tmp_path, monkeypatch):

@@ -51,7 +51,8 @@ def test_published_counts(real):
     lengths = [len(y) for y in real.y]
     assert (min(lengths), max(lengths)) == (3, 14)
     assert all(x.shape == (len(y), 128) for x, y in zip(real.X, real.y, strict=True))
-    assert real.X[0].dtype == np.float64 and set(np.unique(np.concatenate(real.X))) == {0.0, 1.0}
+    assert real.X[0].dtype == np.float64
+    assert set(np.unique(np.concatenate(real.X))) == {0.0, 1.0}
     assert real.feature_names[:9] == [*(f"p_0_{j}" for j in range(8)), "p_1_0"]
     assert len(real.feature_names) == 128
     assert "Kassel" in real.DESCR

@@ -15,7 +15,8 @@ def test_dense_shapes():
     assert all(x.shape == (4, 6) and x.dtype == np.float64 for x in bunch.X)
     assert all(y.shape == (4,) and y.min() >= 0 and y.max() < 3 for y in bunch.y)
     assert bunch.coef.shape == (3, 6)
-    assert bunch.transitions.shape == (3, 3) and bunch.first.shape == (3,)
+    assert bunch.transitions.shape == (3, 3)
+    assert bunch.first.shape == (3,)
     np.testing.assert_allclose(np.exp(bunch.transitions).sum(axis=1), 1.0)
     np.testing.assert_allclose(np.exp(bunch.first).sum(), 1.0)
 
@@ -23,11 +24,16 @@ def test_dense_shapes():
 def test_sparse_rows_have_the_density_asked_for():
     bunch = make_sequences(5, (2, 6), 4, 1000, density=0.013)
     for x, y in zip(bunch.X, bunch.y, strict=True):
-        assert sparse.issparse(x) and x.format == "csr" and x.shape == (len(y), 1000)
+        assert sparse.issparse(x)
+        assert x.format == "csr"
+        assert x.shape == (len(y), 1000)
         assert np.diff(x.indptr).tolist() == [13] * len(y)
-        assert x.has_sorted_indices and x.has_canonical_format
+        assert x.has_sorted_indices
+        assert x.has_canonical_format
     used = np.unique(np.concatenate([x.indices for x in bunch.X]))
-    assert used.min() >= 0 and used.max() < 1000 and len(used) > 100
+    assert used.min() >= 0
+    assert used.max() < 1000
+    assert len(used) > 100
 
 
 def test_ragged_lengths_cover_the_range():

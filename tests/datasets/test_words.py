@@ -14,10 +14,13 @@ def test_shapes_and_types():
     bunch = make_words(50)
     assert len(bunch.X) == len(bunch.y) == len(bunch.fold) == 50
     for x, y in zip(bunch.X, bunch.y, strict=True):
-        assert x.shape == (len(y), 128) and x.dtype == np.float64
-        assert 3 <= len(y) <= 12 and set(y) <= set(string.ascii_lowercase)
+        assert x.shape == (len(y), 128)
+        assert x.dtype == np.float64
+        assert 3 <= len(y) <= 12
+        assert set(y) <= set(string.ascii_lowercase)
     assert set(np.unique(np.concatenate(bunch.X))) == {0.0, 1.0}
-    assert bunch.image_shape == (16, 8) and len(bunch.feature_names) == 128
+    assert bunch.image_shape == (16, 8)
+    assert len(bunch.feature_names) == 128
     assert np.bincount(bunch.fold).tolist() == [5] * 10
 
 

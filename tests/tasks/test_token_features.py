@@ -8,12 +8,13 @@ import re
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.sparse import isspmatrix_csr
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from maxmargin.tasks import token_templates
-from maxmargin.tasks.token_features import FlatRows, TokenFeatures
+from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.validation import Rows
 
 CHUNKING = [
     *(f"word[{i}]" for i in range(-2, 3)),
@@ -81,8 +82,8 @@ def naive_rows(sentences, templates):
 
 
 def named_rows(rows, names):
-    assert isinstance(rows, FlatRows)
-    assert isspmatrix_csr(rows.matrix)
+    assert isinstance(rows, Rows)
+    assert isinstance(rows.matrix, csr_array)
     matrix = rows.matrix
     assert matrix.shape == (rows.lengths.sum(), len(names))
     assert matrix.data.dtype == np.float64
@@ -417,5 +418,5 @@ def test_chunking_corpus(data_dir):
     assert (features.transform(sentences).matrix != rows.matrix).nnz == 0
     names = features.feature_names_out()
     assert len(set(names)) == len(names)
-    part = FlatRows(rows.matrix[: rows.lengths[:300].sum()], rows.lengths[:300])
+    part = Rows(rows.matrix[: rows.lengths[:300].sum()], rows.lengths[:300])
     assert [set(row) for row in named_rows(part, names)] == naive_rows(sentences[:300], CHUNKING)

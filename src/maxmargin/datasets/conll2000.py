@@ -53,8 +53,8 @@ def _parse(raw: bytes, name: str) -> tuple[Sentences, list[list[str]]]:
     try:
         lines = raw.decode("utf-8").replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{name}, line {line}: found bytes that are not UTF-8 text") from error
+        number = raw.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{name}, line {number}: found bytes that are not UTF-8 text") from error
     sentences, tags = [], []
     tokens, labels = [], []
     for number, line in enumerate(lines, start=1):

@@ -70,9 +70,10 @@ def _parse(raw: bytes, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     try:
         pixels = _pixels(raw, starts, stops)
         heads = [raw[a:b].split(b"\t") for a, b in zip(starts, stops - TAIL - 1, strict=True)]
-        ids, chars, nexts, _, _, folds = zip(*heads, strict=True)
+        id_texts, chars, next_texts, _, _, fold_texts = zip(*heads, strict=True)
         ids, nexts, folds = (
-            np.array(list(map(int, column)), dtype=np.int64) for column in (ids, nexts, folds)
+            np.array(list(map(int, texts)), dtype=np.int64)
+            for texts in (id_texts, next_texts, fold_texts)
         )
         letters = np.array(b"\n".join(chars).decode().split("\n"))
         if letters.dtype != "<U1" or len(letters) != len(ids) or not np.char.isalpha(letters).all():
@@ -116,7 +117,9 @@ def _pixels(raw: bytes, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     return values
 
 
-def _blame(raw, starts, stops, numbers, name: str) -> NoReturn:
+def _blame(
+    raw: bytes, starts: np.ndarray, stops: np.ndarray, numbers: np.ndarray, name: str
+) -> NoReturn:
     """Read again, slowly, and raise for the first malformed line."""
     for start, stop, number in zip(starts, stops, numbers, strict=True):
         fields = raw[start:stop].decode(errors="replace").split("\t")
@@ -142,7 +145,9 @@ def _fault(fields: list[str]) -> str | None:
     return None
 
 
-def _follow(ids, nexts, numbers, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _follow(
+    ids: np.ndarray, nexts: np.ndarray, numbers: np.ndarray, name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Return rows in reading order (words by the id of their first letter) and word lengths."""
     order = np.argsort(ids, kind="stable")
     ids, nexts, numbers = ids[order], nexts[order], numbers[order]
@@ -173,7 +178,7 @@ def _follow(ids, nexts, numbers, name: str) -> tuple[np.ndarray, np.ndarray]:
     return order[rows], np.diff(ends, prepend=0)
 
 
-def _digest(letters, folds, pixels, lengths) -> str:
+def _digest(letters: np.ndarray, folds: np.ndarray, pixels: np.ndarray, lengths: np.ndarray) -> str:
     words = [part.tobytes() for part in np.split(letters.astype("S1"), np.cumsum(lengths)[:-1])]
     digest = hashlib.sha256(b"\n".join(words))
     digest.update(folds.astype("<i8").tobytes())

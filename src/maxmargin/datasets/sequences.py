@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
@@ -34,7 +36,8 @@ def make_sequences(
     Bunch with X (list of float64 arrays or CSR matrices (length, n_features)), y (list of int
     arrays), coef (n_labels, n_features), transitions (n_labels, n_labels), first (n_labels,).
     """
-    shortest, longest = (length, length) if np.isscalar(length) else length
+    ends = (length, length) if np.isscalar(length) else length
+    shortest, longest = cast(tuple[int, int], ends)  # isscalar does not tell mypy what is left
     if min(n_samples, shortest, n_labels, n_features) < 1 or longest < shortest:
         raise ValueError(
             "n_samples, length, n_labels, n_features must be at least 1 and length in order: got "
@@ -71,7 +74,12 @@ def _chain(n_labels: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.nd
     return rows[0], rows[1:]
 
 
-def _labels(lengths, first, transitions, rng) -> np.ndarray:
+def _labels(
+    lengths: np.ndarray,
+    first: np.ndarray,
+    transitions: np.ndarray,
+    rng: np.random.RandomState,
+) -> np.ndarray:
     """Draw all chains in lockstep and return their labels one after another."""
     n_steps = lengths.max()
     uniform = rng.random_sample((n_steps, len(lengths)))
@@ -83,7 +91,13 @@ def _labels(lengths, first, transitions, rng) -> np.ndarray:
     return steps[np.arange(n_steps) < lengths[:, None]]
 
 
-def _sparse_rows(labels, cuts, coef, n_present: int, rng) -> list[sparse.csr_matrix]:
+def _sparse_rows(
+    labels: np.ndarray,
+    cuts: np.ndarray,
+    coef: np.ndarray,
+    n_present: int,
+    rng: np.random.RandomState,
+) -> list[sparse.csr_matrix]:
     # One feature from each of n_present equal ranges: distinct and sorted without a search.
     n_features = coef.shape[1]
     bounds = np.arange(n_present + 1) * n_features // n_present

@@ -160,11 +160,11 @@ def _spell(n_words: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.nda
     while missing > 0:
         uniform = rng.random_sample((LONGEST + 1, missing + missing // 4 + 8))
         last, now = np.full((2, uniform.shape[1]), 26)
-        steps = []
+        columns = []
         for draw in uniform:
             last, now = now, (table[last, now] <= draw[:, None]).sum(axis=1)
-            steps.append(now)
-        steps = np.stack(steps, axis=1)
+            columns.append(now)
+        steps = np.stack(columns, axis=1)
         length = np.where((steps == 26).any(axis=1), (steps == 26).argmax(axis=1), LONGEST + 1)
         kept = np.flatnonzero((length >= SHORTEST) & (length <= LONGEST))[:missing]
         letters.append(steps[kept][np.arange(LONGEST + 1) < length[kept, None]])

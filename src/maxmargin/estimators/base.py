@@ -30,8 +30,8 @@ class StructuredSVM(BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair
-    (matrix, shape) where the structure cannot tell the shape from the number of parts. A target y is
-    whatever `structure.encode` takes.
+    (matrix, shape) where the structure cannot tell the shape from the number of parts. A target y
+    is whatever `structure.encode` takes.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class StructuredSVM(BaseEstimator):
             )
 
     # -- predicting --------------------------------------------------------------------------------
-    def predict(self, X: Any) -> list[Any]:
+    def predict(self, X: Any) -> Any:
         """The best output of each sample."""
         check_is_fitted(self)
         return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
@@ -265,7 +265,7 @@ class StructuredSVM(BaseEstimator):
         chunks = [samples.apply("maximize", self.coef_) for samples in self._in_chunks(X)]
         return np.concatenate(chunks) if chunks else np.empty(0)
 
-    def margins(self, X: Any) -> list[np.ndarray]:
+    def margins(self, X: Any) -> Any:
         """How much the best label of each variable leads the second best, all else chosen best."""
         margins = []
         for scores in self._per_variable("max_marginals", X):
@@ -276,7 +276,7 @@ class StructuredSVM(BaseEstimator):
             margins.append(top[:, 1] - top[:, 0])
         return margins
 
-    def predict_marginals(self, X: Any) -> list[np.ndarray]:
+    def predict_marginals(self, X: Any) -> Any:
         """P(label) of each variable under p(z) ~ exp(w . F z); (variables, labels) a sample.
 
         Margin training does not fit these probabilities: use them to rank, not as frequencies.

@@ -27,8 +27,8 @@ class ChainSVM(StructuredSVM):
 
     Parameters
     ----------
-    bias, ends, transitions : learn a weight for each label; for each label as first and as last; for
-        each pair of neighbouring labels.
+    bias, ends, transitions : learn a weight for each label; for each label as first and as last;
+        for each pair of neighbouring labels.
     forbidden_transitions : pairs (left label, right label) that must not occur.
     forbidden_first, forbidden_last : labels that must not begin or end a sequence.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
@@ -38,7 +38,7 @@ class ChainSVM(StructuredSVM):
     ----------
     classes_ : labels, sorted. coef_, result_, n_features_in_ : see `StructuredSVM`.
     node_coef_ (n_features, n_labels), bias_ (n_labels,), first_, last_ (n_labels,),
-    transition_coef_ (n_labels, n_labels; row = left label) : the parts of coef_; None if not learned.
+    transition_coef_ (n_labels, n_labels; row = left label) : the parts of coef_; None if absent.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ChainSVM(StructuredSVM):
     def _n_labels(self) -> int:
         return len(self.classes_)
 
-    def _shapes(self, rows: Any, given: None) -> list[Shape]:
+    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
         return [(int(length), len(self.classes_)) for length in rows.lengths]
 
     def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:

@@ -84,7 +84,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     def _n_labels(self) -> int:
         return len(self.classes_)
 
-    def _shapes(self, rows: Any, given: None) -> list[Shape]:
+    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
         return [(len(self.classes_),)] * len(rows.lengths)
 
     def _learn_labels(self, y: Any, rows: Any) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""Compiled kernels: flat arrays in, flat arrays out; nothing else of the package is imported here."""
+"""Compiled kernels: flat arrays in and out; nothing else of the package is imported here."""

@@ -40,7 +40,7 @@ def apply_range(blocks, space, ability, w, point, first, last, values, out):
 
 @kernel(types.void(BLOCKS, SPACE, FLOATS, FLOATS))
 def add_features(blocks, space, z, w):
-    """W += sum_i omega_i F_i z_i."""
+    """Add to w: sum_i omega_i F_i z_i."""
     for i in range(len(blocks.weight)):
         if blocks.weight[i] == 0.0:
             continue

@@ -1,4 +1,4 @@
-"""Samples packed in flat arrays, and the linear map of one sample: scores, adjoint, gather, scatter.
+"""Samples packed in flat arrays, and the linear map of one sample.
 
 A sample is a list of *rows*. Row r owns `width[r]` consecutive parts; each of its non-zeros
 (index, value) adds `value * weights[index : index + width[r]]` to their scores. A node with K
@@ -85,7 +85,7 @@ def local_size(blocks, i):
 
 @kernel(types.void(BLOCKS, types.int64, FLOATS, types.float64, FLOATS))
 def scatter(blocks, i, local, scale, w):
-    """W += scale * local on the weights that sample i touches."""
+    """Add to w: scale * local on the weights that sample i touches."""
     n = 0
     for b in range(blocks.block_ptr[i], blocks.block_ptr[i + 1]):
         width = np.int64(blocks.block_width[b])

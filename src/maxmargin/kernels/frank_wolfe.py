@@ -61,10 +61,10 @@ def block_change(blocks, i, space):
 
 @kernel(types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, types.float64))
 def apply_change(blocks, i, space, scale, w, lag, passed):
-    """W += scale * change, and lag += passed * scale * change if averages are kept.
+    """Let w += scale * change, and lag += passed * scale * change if averages are kept.
 
-    With weights rho_k the average of w_1 ... w_K is w_K - lag / S_K, where S_k = rho_1 + ... + rho_k
-    and lag sums each change times the S before it: no step touches more than its own weights.
+    With weights rho_k the average of w_1 ... w_K is w_K - lag / S_K with S_k = rho_1 + ... + rho_k,
+    where lag sums each change times the S before it: no step touches more than its own weights.
     """
     scatter(blocks, i, space.change, scale, w)
     if len(lag) > 0 and passed != 0.0:

@@ -26,7 +26,7 @@ def score_scaled(blocks, i, v, scale, space):
 
 @kernel(types.void(BLOCKS, INT, SPACE, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS))
 def subgradient_step(blocks, i, space, truth, v, z, visits, lag, clock):
-    """V += n omega_i F_i (y_i - s), s in space.vertex; z_i becomes the mean of its answers.
+    """Add to v: n omega_i F_i (y_i - s), s in space.vertex; z_i becomes the mean of its answers.
 
     clock: [0] steps; [1] R, the sum over steps of rho_k / k, and [2] whether rho_k = k (else 1).
     The average of w_k = v_k / (alpha k) with weights rho_k is then (R v - lag) / (alpha sum rho).
@@ -57,7 +57,7 @@ def subgradient_pass(blocks, space, maximize, order, alpha, truth, v, z, visits,
 
 @kernel(types.boolean(BLOCKS, INT, SPACE, FLOATS, FLOATS, FLOATS, FLOATS))
 def perceptron_step(blocks, i, space, truth, w, lag, clock):
-    """W += n omega_i F_i (y_i - s), s in space.vertex; returns whether s is wrong."""
+    """Add to w: n omega_i F_i (y_i - s), s in space.vertex; returns whether s is wrong."""
     clock[0] += 1.0
     subtract_point(blocks, i, space, truth)
     wrong = False

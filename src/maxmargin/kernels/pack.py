@@ -1,4 +1,4 @@
-"""Packing of feature rows: which weights a sample touches, and rows of several groups interleaved."""
+"""Packing of feature rows: which weights a sample touches, rows of several groups mixed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,20 @@ import numpy as np
 from numba import types
 
 from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, kernel
+
+
+@kernel(types.void(INTS))
+def sort(x):
+    """Shell sort: as good as any for the short lists here, and quick to compile."""
+    step = len(x) // 2
+    while step > 0:
+        for a in range(step, len(x)):
+            value, b = x[a], a
+            while b >= step and x[b - step] > value:
+                x[b] = x[b - step]
+                b -= step
+            x[b] = value
+        step = step // 2
 
 
 @kernel(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS))
@@ -20,14 +34,14 @@ def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_len
     """
     n_columns = len(stamp)
     touched = np.empty(n_columns, dtype=np.int64)
-    runs = 0
+    runs, first = 0, 0  # stamps below `first` are of samples before
     run_ptr[0] = 0
     for i in range(len(size)):
         count = 0
         for e in range(entry_ptr[i], entry_ptr[i + 1]):
             c = columns[e]
-            if stamp[c] != i:
-                stamp[c] = i
+            if stamp[c] < first:
+                stamp[c] = first
                 touched[count] = c
                 count += 1
         if 2 * count > n_columns:
@@ -38,16 +52,18 @@ def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_len
                 local[e] = columns[e]
         else:
             own = touched[:count]
-            own.sort()
+            sort(own)
             for k in range(count):
                 if k > 0 and own[k] == own[k - 1] + 1:
                     run_length[runs - 1] += 1
                 else:
                     run_start[runs], run_length[runs] = own[k], 1
                     runs += 1
+                stamp[own[k]] = first + k
             size[i] = count
             for e in range(entry_ptr[i], entry_ptr[i + 1]):
-                local[e] = np.searchsorted(own, columns[e])
+                local[e] = stamp[columns[e]] - first
+        first += count
         run_ptr[i + 1] = runs
     return runs
 

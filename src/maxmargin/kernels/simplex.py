@@ -43,7 +43,10 @@ def tilt(theta, shape, out, work, iwork):
 
 @kernel(ABILITY)
 def project(theta, shape, out, work, iwork):
-    """Euclidean projection on the simplex by sorting. work: K. Returns |sum - 1|, -inf if all are."""
+    """Euclidean projection on the simplex by sorting. work: K.
+
+    Returns |sum - 1|, or -inf if everything is forbidden.
+    """
     n = shape[0]
     ordered = work[:n]
     high = np.max(theta)

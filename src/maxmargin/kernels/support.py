@@ -447,6 +447,7 @@ def start_support(blocks, space, support, z):
             fill_gram(blocks, i, space, support, 1)
         else:
             support.mass[i * slots] = 1.0
-            support.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]] = point
+            for p in range(len(point)):
+                support.anchor[blocks.part_ptr[i] + p] = point[p]
             support.count[i] = 1
             support.gram[i * slots * slots] = block_change(blocks, i, space)

@@ -25,8 +25,8 @@ class Solver(BaseEstimator):
     in place. If its state bounds the optimum, it says so by `bound` and `candidates`.
 
     Common options: max_epochs (100), tol (1e-3, on gap / |primal|), random_state (0). None leaves
-    them to the estimator. check_every: epochs between certificates; None means after a quarter more
-    epochs each time, and when the solver's own estimate says that it is done.
+    them to the estimator. check_every: epochs between certificates; None means after half as many
+    epochs again each time, and when the solver's own estimate says that it may be done.
     """
 
     #: each inner tuple names abilities of which the structure must have one
@@ -165,7 +165,7 @@ class Run:
         self.newest = state.w
         self.chosen: np.ndarray | None = None
         self.started = time.perf_counter()
-        self._next, self._last = 1, 0
+        self._next, self._last, self._winner = 1, 0, 1_000
 
     @property
     def gap(self) -> float:
@@ -195,7 +195,7 @@ class Run:
             self.stop(Status.MAX_EPOCHS)
         if self.status is not Status.FAILED:
             self.solver.settle(self.problem, self.state)
-            self._certify()
+            self._certify(last=True)
         result = self._result()
         for callback in self.callbacks:
             callback.on_end(self, result)
@@ -221,20 +221,24 @@ class Run:
             return epoch % every == 0
         if not self.solver.certifies:
             return True
-        if epoch >= self._next:
-            return True
-        promising = self.solver.estimate(self.state) <= self.tol * abs(self.primal)
-        return promising and epoch >= 1.1 * self._last
+        return epoch >= self._next or (self._promising() and epoch >= 1.1 * self._last)
 
-    def _certify(self) -> None:
+    def _promising(self) -> bool:
+        return self.solver.estimate(self.state) <= 1.5 * self.tol * abs(self.primal)
+
+    def _certify(self, last: bool = False) -> None:
         state, problem = self.state, self.problem
-        self._last, self._next = state.epoch, max(state.epoch + 1, int(1.25 * state.epoch))
+        self._last, self._next = state.epoch, max(state.epoch + 1, int(1.5 * state.epoch))
         newest = float("nan")
         if self.solver.certifies:
             tried = self.solver.candidates(problem, state)
+            if self._winner < len(tried) and not (last or self._promising()):
+                tried = [tried[self._winner]]  # on the way, trust the kind that won before
             values = [problem.primal(w) for w in tried]
             newest = min(values)
             self.newest = tried[int(np.argmin(values))]
+            if len(tried) > 1:
+                self._winner = int(np.argmin(values))
             if self.best is None or newest < self.primal:
                 self.primal, self.best = newest, self.newest.copy()
             self.dual = max(self.dual, self.solver.bound(problem, state))
@@ -272,7 +276,7 @@ class Run:
         for callback in self.callbacks:
             callback.on_record(self, record)
 
-    def annotate(self, **facts: float) -> None:
+    def annotate(self, **facts: Any) -> None:
         """Add facts to the newest record."""
         self.history[-1] = self.history[-1].with_facts(**facts)
 
@@ -298,16 +302,13 @@ class Run:
 
 def resolve_solver(solver: str | Solver, **options: Any) -> Solver:
     """A solver object from its short name; options fill in what it leaves open (None)."""
-    if isinstance(solver, str):
-        solver = _by_name(solver)()
-    elif isinstance(solver, Solver):
-        solver = clone(solver)
-    else:
+    if not isinstance(solver, (str, Solver)):
         raise TypeError(f"solver must be a name or a Solver, found {type(solver).__name__}.")
+    found: Solver = _by_name(solver)() if isinstance(solver, str) else clone(solver)
     for key, value in options.items():
-        if getattr(solver, key) is None:
-            setattr(solver, key, value)
-    return solver
+        if getattr(found, key) is None:
+            setattr(found, key, value)
+    return found
 
 
 def _by_name(name: str) -> Callable[[], Solver]:

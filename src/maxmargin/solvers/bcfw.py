@@ -51,8 +51,8 @@ class BCFW(Solver):
     averaging : certify the average of w since the last certificate too (weight k), and return the
         better of last and average.
     cache : OracleCache, "auto" (the default one if `step` is not "frank-wolfe"), or None.
-    relaxation : how far "corrective" goes along its block step, 1 being the block's optimum. Between
-        1 and 2 the dual still never falls, and samples that share weights zigzag less.
+    relaxation : how far "corrective" goes along its block step, 1 being the block's optimum.
+        Between 1 and 2 the dual still never falls, and samples that share weights zigzag less.
 
     References: Lacoste-Julien et al., ICML 2013; Osokin et al., ICML 2016; Shah et al., CVPR 2015.
     """
@@ -110,7 +110,11 @@ class BCFW(Solver):
             return None if self.step == "frank-wolfe" else OracleCache()
         if self.cache is None and self.step != "frank-wolfe":
             return OracleCache(passes=0)
-        return self.cache  # type: ignore[return-value]
+        return self.cache
+
+    def _policy(self) -> tuple[int, float]:
+        """Exchanges a visit, and how far to go along them."""
+        return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
     def init(self, problem: Problem) -> State:
         state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
@@ -186,7 +190,7 @@ class BCFW(Solver):
         blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
         kernel = problem.structure.kernel("maximize")
         support = state.extra["support"]
-        options = (problem.alpha, _EXCHANGES[self.step], self.relaxation)
+        options = (problem.alpha, *self._policy())
         point = (state.w, state.z, state.lag, state.clock)
         if kernel is not None:
             oracle_pass(blocks, space, support, kernel, order, *options, *point, gaps)
@@ -199,11 +203,11 @@ class BCFW(Solver):
         from maxmargin.kernels.support_pass import cached_pass
 
         space, support = problem.space(), state.extra["support"]
-        limit = _EXCHANGES[self.step]
+        limit, relaxation = self._policy()
         for _ in range(passes):
             cached_pass(
                 problem.blocks, space, support, state.rng.permutation(problem.n), problem.alpha,
-                limit, self.relaxation, state.w, state.z, state.lag, state.clock,
+                limit, relaxation, state.w, state.z, state.lag, state.clock,
             )  # fmt: skip
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:

@@ -15,8 +15,8 @@ class FrankWolfe(Solver):
     """Maximise D(z) by Frank-Wolfe steps of all samples at once.
 
     An epoch asks every oracle for s_i = argmax a_i . s, then moves all z_i by the same share gamma
-    towards s_i: the exact maximiser clip(alpha gap / |u|^2, 0, 1) with u = sum omega_i F_i (s_i - z_i),
-    or 2 / (k + 2). The gap is exact at every epoch.
+    towards s_i: the exact maximiser clip(alpha gap / |u|^2, 0, 1) with
+    u = sum_i omega_i F_i (s_i - z_i), or 2 / (k + 2). The gap is exact at every epoch.
 
     Reference: Lacoste-Julien, Jaggi, Schmidt, Pletscher, ICML 2013, algorithm 2.
     """

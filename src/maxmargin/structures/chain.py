@@ -26,9 +26,11 @@ class Chain(Structure):
     forbidden_first, forbidden_last : (K,) of bool, True for labels that must not begin or end.
     """
 
-    compiled: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("maximize", "tilt", "max_marginals"), "chain"
-    )
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "chain",
+        "max_marginals": "chain",
+        "tilt": "chain_sums",
+    }
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array, get_index_dtype
 
 from maxmargin.tasks.token_templates import intern
 
@@ -25,7 +25,7 @@ class DictIndex:
     def __init__(self, min_count: int = 1):
         self.min_count = min_count
 
-    def fit(self, tokens: list[dict], locate: Locate) -> csr_matrix:
+    def fit(self, tokens: list[dict], locate: Locate) -> csr_array:
         """Learn the features of the tokens; return their rows."""
         found: dict[str, int] = {}
         rows = _rows(tokens, locate, lambda name: found.setdefault(name, len(found)))
@@ -36,7 +36,7 @@ class DictIndex:
         self.n_features = len(self.numbers)
         return matrix if keep.all() else matrix[:, np.flatnonzero(keep)]
 
-    def encode(self, tokens: list[dict], locate: Locate) -> csr_matrix:
+    def encode(self, tokens: list[dict], locate: Locate) -> csr_array:
         """Rows of the learned features."""
         rows = _rows(tokens, locate, lambda name: self.numbers.get(name, -1))
         return _matrix(rows, self.n_features)
@@ -46,8 +46,8 @@ class DictIndex:
         return list(self.numbers)
 
 
-def _matrix(rows: tuple[np.ndarray, np.ndarray, np.ndarray], n_features: int) -> csr_matrix:
-    matrix = csr_matrix(rows, shape=(len(rows[2]) - 1, n_features))
+def _matrix(rows: tuple[np.ndarray, np.ndarray, np.ndarray], n_features: int) -> csr_array:
+    matrix = csr_array(rows, shape=(len(rows[2]) - 1, n_features))
     # {"a": "b", "a=b": 1.0} names one feature twice
     matrix.sum_duplicates()
     return matrix
@@ -57,7 +57,7 @@ def _rows(
     tokens: list[dict], locate: Locate, number: Callable[[str], int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """CSR arrays (data, indices, indptr); features that `number` maps to -1 are left out."""
-    pairs = [token.items() for token in tokens]
+    pairs: list[Any] = [token.items() for token in tokens]
     try:
         ids, distinct = intern(itertools.chain.from_iterable(pairs))
     except TypeError:  # lists, sets and dicts are not hashable
@@ -65,7 +65,7 @@ def _rows(
         ids, distinct = intern(itertools.chain.from_iterable(pairs))
     ends = np.concatenate([[0], np.cumsum(np.fromiter(map(len, pairs), np.int64, len(pairs)))])
 
-    starts, column, value = [0], [], []
+    stops, column, value = [0], [], []
     for i, (key, given) in enumerate(distinct):
         try:
             for name, amount in _features(key, given):
@@ -76,14 +76,15 @@ def _rows(
         except ValueError as error:
             row = int(np.searchsorted(ends, np.argmax(ids == i), side="right")) - 1
             raise ValueError(f"{locate(row)}: {error}") from None
-        starts.append(len(column))
-    starts = np.array(starts, dtype=np.int64)
+        stops.append(len(column))
+    starts = np.array(stops, dtype=np.int64)
     repeats = np.diff(starts)[ids]
     after = np.concatenate([[0], np.cumsum(repeats)])
     # entry j of a pair is place starts[pair] + j of the pairs' own list
     place = np.arange(after[-1]) + np.repeat(starts[ids] - after[:-1], repeats)
     indices = np.array(column, dtype=np.int32)[place]
-    return np.array(value, dtype=np.float64)[place], indices, after[ends]
+    indptr = after[ends].astype(get_index_dtype(maxval=int(after[-1])), copy=False)
+    return np.array(value, dtype=np.float64)[place], indices, indptr
 
 
 def _features(key: Any, given: Any) -> list[tuple[str, float]]:

@@ -6,35 +6,21 @@ import numbers
 import operator
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array, get_index_dtype
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.tasks.token_dicts import DictIndex
 from maxmargin.tasks.token_templates import TemplateIndex, default_templates, parse_templates
+from maxmargin.validation import Rows, locate
 
 Token = str | Sequence[str] | dict[str, Any]
 
 
-class FlatRows(NamedTuple):
-    """Feature rows of many sentences in one matrix.
-
-    Attributes
-    ----------
-    matrix : scipy.sparse.csr_matrix of shape (n_tokens, n_features)
-        One row per token, sentence after sentence; indices sorted, without duplicates.
-    lengths : ndarray of shape (n_sentences,)
-        Number of tokens, hence of rows, of each sentence.
-    """
-
-    matrix: csr_matrix
-    lengths: np.ndarray
-
-
-class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn sentences into one sparse matrix with a row of features per token.
 
     A sentence is a list of tokens. All tokens are of one kind, found from the data:
@@ -86,6 +72,12 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     ((3, 4), [2, 1])
     """
 
+    kind_: str
+    n_columns_: int
+    templates_: list[str]
+    n_features_: int
+    index_: Any
+
     def __init__(
         self,
         templates: list[str] | None = None,
@@ -102,17 +94,16 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         self.fit_transform(sentences)
         return self
 
-    def fit_transform(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> FlatRows:
+    def fit_transform(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> Rows:
         """Learn the features and return their rows, at the cost of one pass."""
-        count = self.min_count
-        if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
-            raise ValueError(f"min_count must be an int of at least 1, found {count!r}")
+        count = _check_count(self.min_count)
         tokens, lengths = _flatten(sentences)
         if not tokens:
             raise ValueError("no sentences to learn features from")
         kind, n_columns = _kind(tokens[0])
         _check_kind(tokens, lengths, kind, n_columns)
         templates = self._templates(kind, n_columns)
+        index: Any
         if kind == "dict":
             index = DictIndex(count)
             matrix = index.fit(tokens, functools.partial(_where, lengths))
@@ -123,18 +114,18 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
             matrix = _indicators(found, index.n_features)
         self.kind_, self.n_columns_, self.templates_ = kind, n_columns, list(templates)
         self.index_, self.n_features_ = index, index.n_features
-        return FlatRows(matrix, lengths)
+        return Rows(matrix, lengths)
 
-    def transform(self, sentences: Iterable[Sequence[Token]]) -> FlatRows:
+    def transform(self, sentences: Iterable[Sequence[Token]]) -> Rows:
         """Rows of the learned features; features not learned are dropped."""
         check_is_fitted(self, "index_")
         tokens, lengths = _flatten(sentences)
         _check_kind(tokens, lengths, self.kind_, self.n_columns_)
         if self.kind_ == "dict":
-            return FlatRows(self.index_.encode(tokens, functools.partial(_where, lengths)), lengths)
+            return Rows(self.index_.encode(tokens, functools.partial(_where, lengths)), lengths)
         columns = _columns(tokens, lengths, self.kind_, self.n_columns_)
         found = self.index_.encode(columns, lengths)
-        return FlatRows(_indicators(found, self.n_features_), lengths)
+        return Rows(_indicators(found, self.n_features_), lengths)
 
     def feature_names_out(self) -> np.ndarray:
         """Names of the features, such as ``pos[0]=NN``; made anew at each call."""
@@ -150,6 +141,12 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
                 "leave both None, or give the words as str"
             )
         return []
+
+
+def _check_count(count: Any) -> int:
+    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
+        raise ValueError(f"min_count must be an int of at least 1, found {count!r}")
+    return int(count)
 
 
 def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
@@ -169,9 +166,8 @@ def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
 
 
 def _where(lengths: np.ndarray, row: int) -> str:
-    ends = np.cumsum(lengths)
-    sentence = int(np.searchsorted(ends, row, side="right"))
-    return f"sentence {sentence}, token {row - int(ends[sentence] - lengths[sentence])}"
+    sentence, place = locate(row, lengths)
+    return f"sentence {sentence}, token {place}"
 
 
 def _kind(token: Any) -> tuple[str, int]:
@@ -187,7 +183,7 @@ def _kind(token: Any) -> tuple[str, int]:
     )
 
 
-_TYPES = {"str": str, "columns": (tuple, list), "dict": dict}
+_TYPES: dict[str, Any] = {"str": str, "columns": (tuple, list), "dict": dict}
 
 
 def _check_kind(tokens: list, lengths: np.ndarray, kind: str, n_columns: int) -> None:
@@ -233,12 +229,14 @@ def _column_names(names: Sequence[str] | None, n_columns: int) -> list[str]:
     return list(names)
 
 
-def _indicators(number: np.ndarray, n_features: int) -> csr_matrix:
+def _indicators(number: np.ndarray, n_features: int) -> csr_array:
     """Matrix with ones at the feature numbers (tokens, templates), -1 meaning none."""
     found = number >= 0
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(found, axis=1))])
+    # scipy keeps both index arrays at the wider type
+    indptr = indptr.astype(get_index_dtype(maxval=int(indptr[-1])), copy=False)
     indices = number.ravel() if indptr[-1] == number.size else number[found]
-    matrix = csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(number), n_features))
+    matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(number), n_features))
     # true by construction (see TemplateIndex); saves scipy a check at each use
     matrix.has_canonical_format = True
     return matrix

@@ -25,7 +25,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class Template(NamedTuple):
 
 def intern(values: Iterable) -> tuple[np.ndarray, list]:
     """Number the distinct values in order of appearance; return the numbers and the values."""
-    numbers = defaultdict(itertools.count().__next__)
+    numbers: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
     ids = np.fromiter(map(numbers.__getitem__, values), dtype=np.int64)
     return ids, list(numbers)
 

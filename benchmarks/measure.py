@@ -1,0 +1,43 @@
+"""Timing, growth exponents and memory, shared by the measurements."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
+    """The least seconds of several runs: the one that other processes disturbed least."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def exponent(sizes: list[float], values: list[float]) -> float:
+    """p of the power law values ~ sizes ** p, by least squares on logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def peak_memory() -> float:
+    """Largest resident size of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def data_folder(name: str) -> Path | None:
+    """The folder of a real data set, or None, having said so."""
+    root = os.environ.get("MAXMARGIN_DATA")
+    here = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = (Path(root) if root else here) / name
+    if folder.is_dir():
+        return folder
+    print(f"skipped: {name} not found; set MAXMARGIN_DATA to the folder that holds it.")
+    return None

@@ -1,0 +1,224 @@
+"""`maxmargin demo`: read synthetic handwritten words, letter by letter and as chains."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from maxmargin.estimators import ChainSVM
+
+FEWEST, MOST, TEST_FOLDS, SHOWN = 20, 20_000, (0, 1), 6
+# The penalties that suit each model best on other seeds, so that the comparison is fair.
+CHAIN_ALPHA, LETTER_ALPHA = 0.02, 0.004
+TOL, SECONDS = 0.01, 40.0
+FIGURE = "words.png"
+
+Words = Sequence[Any]  # an array of letters, or of their features, each
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    """Add the subcommand to a parser."""
+    parser = commands.add_parser(
+        "demo",
+        help="train and show a small model on synthetic handwritten words",
+        description="Learn to read synthetic handwritten words as chains of letters, beside a"
+        " classifier of single letters; print both errors and save a figure.",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("demo-output"),
+        metavar="FOLDER",
+        help="where the figure goes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--words",
+        type=_between(FEWEST, MOST),
+        default=2000,
+        metavar="N",
+        help=f"words to draw, {FEWEST} to {MOST} (default: %(default)s); a fifth is for testing",
+    )
+    parser.add_argument(
+        "--seed",
+        type=_between(0, 2**32 - 1),
+        default=0,
+        metavar="S",
+        help="seed of the data and of training (default: %(default)s)",
+    )
+    parser.set_defaults(run=run)
+
+
+def _between(low: int, high: int) -> Any:
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = low - 1
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+        return number
+
+    return parse
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, compare, show."""
+    from maxmargin import datasets
+    from maxmargin.plotting import HINT, has_matplotlib
+
+    drawing = has_matplotlib()
+    if drawing:
+        _make_writable(options.out)
+    print(
+        "Learning to read handwritten words: a chain of letters against one letter at a time\n"
+        f"({options.words} synthetic words, seed {options.seed}).\n",
+        flush=True,
+    )
+    data = datasets.make_words(options.words, random_state=options.seed)
+    testing = np.isin(data.fold, TEST_FOLDS)
+    X, y = _pick(data.X, ~testing), _pick(data.y, ~testing)
+    X_test, y_test = _pick(data.X, testing), _pick(data.y, testing)
+    with _quiet_unless_terminal() as callbacks:
+        chain = _train_chain(X, y, options.seed, callbacks)
+        readings = {
+            "per letter": _read_letters(X, y, X_test, options.seed),
+            "chain": chain.predict(X_test),
+        }
+    _print_errors(y_test, readings)
+    shown = _differing(readings)
+    _print_words(y_test, readings, shown)
+    if drawing:
+        words = [X_test[i] for i in shown], [y_test[i] for i in shown]
+        read = {name: [words[i] for i in shown] for name, words in readings.items()}
+        _draw(options.out / FIGURE, chain, data.image_shape, *words, read)
+        print(f"\nFigure: {options.out / FIGURE}")
+    else:
+        print(f"\nNo figure, because matplotlib is not installed: {HINT}")
+
+
+def _make_writable(folder: Path) -> None:
+    """Fail before the training, not after it."""
+    probe = folder / f".{FIGURE}.probe"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(
+            f"cannot write to the folder {str(folder)!r} ({reason}); name another with --out"
+        ) from error
+
+
+def _pick(items: Sequence[Any], chosen: np.ndarray) -> list[Any]:
+    return [item for item, wanted in zip(items, chosen, strict=True) if wanted]
+
+
+@contextmanager
+def _quiet_unless_terminal() -> Iterator[list[Any]]:
+    """Callbacks that show progress on a terminal; elsewhere none, and no notes on stderr."""
+    from maxmargin.callbacks import ProgressBar
+    from maxmargin.exceptions import ConvergenceWarning
+
+    log = logging.getLogger("maxmargin")
+    level = log.level
+    terminal = sys.stderr.isatty()
+    if not terminal:
+        log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it
+            yield [ProgressBar("training the chain")] if terminal else []
+    finally:
+        log.setLevel(level)
+
+
+def _train_chain(X: Words, y: Words, seed: int, callbacks: list[Any]) -> ChainSVM:
+    from maxmargin import ChainSVM
+
+    ChainSVM(max_epochs=1).fit(X[:1], y[:1])  # compiles, so that the curve shows training only
+    begun = time.perf_counter()
+    chain = ChainSVM(
+        alpha=CHAIN_ALPHA, tol=TOL, random_state=seed, time_limit=SECONDS, callbacks=callbacks
+    ).fit(X, y)
+    seconds = time.perf_counter() - begun
+    print(f"Trained on {len(X)} words ({sum(map(len, X))} letters) in {seconds:.1f} s.")
+    print(f"Certificate: the chain is {chain.result_.certificate()}.\n", flush=True)
+    return chain
+
+
+def _read_letters(X: Words, y: Words, X_test: Words, seed: int) -> list[np.ndarray]:
+    """The test words as read by a classifier of single letters with the same features."""
+    from maxmargin import MulticlassSVM
+
+    letters = MulticlassSVM(alpha=LETTER_ALPHA, tol=TOL, random_state=seed, time_limit=SECONDS)
+    letters.fit(np.concatenate(X), np.concatenate(y))
+    cuts = np.cumsum([len(x) for x in X_test])[:-1]
+    return np.split(letters.predict(np.concatenate(X_test)), cuts)
+
+
+def _print_errors(truth: Words, readings: Mapping[str, Words]) -> None:
+    from maxmargin.metrics import sequence_error, token_error
+
+    count = f"on {len(truth)} test words"
+    print(f"{count:22}{'letters wrong':>15}{'words wrong':>15}")
+    for name, words in readings.items():
+        letter, word = 100 * token_error(truth, words), 100 * sequence_error(truth, words)
+        print(f"  {name:20}{letter:>13.1f} %{word:>13.1f} %")
+
+
+def _differing(readings: Mapping[str, Words]) -> list[int]:
+    """Numbers of the first words that the models read differently; of the first ones if none."""
+    one, other = readings.values()
+    differ = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if list(a) != list(b)]
+    return (differ or list(range(len(one))))[:SHOWN]
+
+
+def _print_words(truth: Words, readings: Mapping[str, Words], shown: list[int]) -> None:
+    print("\nThe first test words that the two read differently (wrong letters in capitals):")
+    print("  " + "".join(f"{name:15}" for name in ["truth", *readings]).rstrip())
+    for i in shown:
+        cells = ["".join(truth[i])]
+        cells += [_marked(truth[i], words[i]) for words in readings.values()]
+        print("  " + "".join(f"{cell:15}" for cell in cells).rstrip())
+
+
+def _marked(truth: np.ndarray, word: np.ndarray) -> str:
+    return "".join(b if a == b else b.upper() for a, b in zip(truth, word, strict=True))
+
+
+def _draw(
+    file: Path,
+    chain: ChainSVM,
+    image_shape: tuple[int, int],
+    X: Words,
+    truth: Words,
+    readings: Mapping[str, Words],
+) -> None:
+    """Test words beside the convergence of the chain; no pyplot, so no window and no backend."""
+    from matplotlib.figure import Figure
+
+    from maxmargin.plotting import ConvergenceDisplay, plot_words
+
+    figure = Figure(figsize=(12, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    plot_words(X, truth, readings, image_shape, columns=2, ax=left)
+    left.set_title("test words that the two models read differently (errors underlined)")
+    ConvergenceDisplay.from_estimator(chain, ax=right)
+    right.set_title("training the chain: the optimum is in the band")
+    try:
+        figure.savefig(file, dpi=110)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(file)!r} ({error.strerror or error})") from error

@@ -1,0 +1,286 @@
+"""Tags for the tokens of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.estimators import ChainSVM
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.losses import Loss
+from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
+from maxmargin.result import Result
+from maxmargin.solvers import BCFW, OracleCache, Solver
+from maxmargin.tasks.tag_reports import TaggingReport, WeightTable, strongest
+from maxmargin.tasks.tag_schemes import Forbidden, forbidden_by_scheme, is_chunk_tag, mark_chunks
+from maxmargin.tasks.token_features import Token, TokenFeatures
+from maxmargin.validation import locate
+
+Sentences = Iterable[Sequence[Token]]
+Tags = Sequence[Sequence[str]]
+
+
+class SequenceTagger(BaseEstimator):
+    """Tag the tokens of sentences (chunks, names, parts of speech) by a chain with a large margin.
+
+    Minimise  alpha/2 |w|^2 + 1/n sum_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]  over
+    the weights w of token features with tags, pairs of neighbouring tags, first and last tags.
+
+    A sentence is a list of tokens; a token is a str, a tuple of columns such as (word, pos), or a
+    dict of features as for sklearn-crfsuite. A sentence's tags are a list of str.
+
+    Parameters
+    ----------
+    alpha : strength of the penalty; C = 1 / (alpha n) for n sentences. None means 10 / n, so that
+        corpora of all sizes take about as many epochs.
+    loss : "hamming-sum" (the number of wrong tags), "hamming" (their share) or a Loss.
+    solver : as for `ChainSVM`; None means BCFW(cache=OracleCache(size=10, passes=1)), because with
+        as many features as text has, a pass with the oracle costs little more than one without.
+    tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see `ChainSVM`.
+    callbacks : further callbacks, e.g. EarlyStopping(sentences, tags).
+    templates, columns, min_count : which features words and columns make, see `TokenFeatures`.
+    bio : never predict what the scheme of the tags rules out. For BIO that is I-X at the start,
+        after O or after another type; if there are tags E-X or S-X, the rules of IOBES.
+
+    Attributes
+    ----------
+    classes_ : tags, sorted. result_ : Result, with the certificate and history. coef_ : weights.
+    n_features_in_ : number of features. features_ : the fitted TokenFeatures. model_ : the fitted
+    ChainSVM.
+
+    Examples
+    --------
+    >>> sentences = [["the", "cat", "sleeps"], ["a", "dog", "barks"]]
+    >>> tagger = SequenceTagger().fit(sentences, [["D", "N", "V"], ["D", "N", "V"]])
+    >>> tagger.predict([["the", "dog", "sleeps"]])
+    [['D', 'N', 'V']]
+    """
+
+    def __init__(
+        self,
+        alpha: float | None = None,
+        loss: str | Loss = "hamming-sum",
+        solver: str | Solver | None = None,
+        tol: float = 0.05,
+        max_epochs: int = 100,
+        random_state: Any = 0,
+        verbose: int = 0,
+        *,
+        templates: list[str] | None = None,
+        columns: list[str] | None = None,
+        min_count: int = 1,
+        bio: bool = False,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+    ):
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.templates = templates
+        self.columns = columns
+        self.min_count = min_count
+        self.bio = bio
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+
+    def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
+        """Learn features_ and model_; sample_weight: one number a sentence."""
+        features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
+        rows = features.fit_transform(sentences)
+        flat = _check_tags(tags, rows.lengths)
+        classes = np.unique(flat).tolist()
+        if len(classes) < 2:
+            raise ValueError(
+                f"all tags are {classes[0]!r}: there is nothing to learn."
+                " Give sentences with at least two different tags."
+            )
+        forbidden = Forbidden([], [], [])
+        if self.bio:
+            forbidden = _forbidden(classes, tags)
+        callbacks = [_on_rows(callback, features) for callback in self.callbacks]
+        model = self._chain(len(tags), callbacks, forbidden).fit(rows, tags, sample_weight)
+        self.features_, self.model_ = features, model
+        return self
+
+    def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:
+        old = getattr(self, "model_", None)
+        model = old if self.warm_start and old is not None else ChainSVM()
+        return model.set_params(
+            alpha=10.0 / n if self.alpha is None else self.alpha,
+            loss=self.loss,
+            solver=BCFW(cache=OracleCache(10, 1)) if self.solver is None else self.solver,
+            tol=self.tol,
+            max_epochs=self.max_epochs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+            n_jobs=self.n_jobs,
+            warm_start=self.warm_start,
+            time_limit=self.time_limit,
+            callbacks=callbacks,
+            forbidden_transitions=forbidden.pairs,
+            forbidden_first=forbidden.first,
+            forbidden_last=forbidden.last,
+        )
+
+    def predict(self, sentences: Sentences) -> list[list[str]]:
+        """The best tags of each sentence."""
+        rows = self._rows(sentences)
+        return [tags.tolist() for tags in self.model_.predict(rows)]
+
+    def predict_marginals(self, sentences: Sentences) -> list[np.ndarray]:
+        """P(tag) of each token under p(y) ~ exp(score); (length, len(classes_)) a sentence.
+
+        Margin training does not fit these probabilities: use them to rank, not as frequencies.
+        """
+        rows = self._rows(sentences)
+        return self.model_.predict_marginals(rows)
+
+    def margins(self, sentences: Sentences) -> list[np.ndarray]:
+        """How much the best tag of each token leads the second best: small where in doubt."""
+        rows = self._rows(sentences)
+        return self.model_.margins(rows)
+
+    def score(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> float:
+        """The share of tokens with the right tag."""
+        rows = self._rows(sentences)
+        _check_tags(tags, rows.lengths)
+        return self.model_.score(rows, tags, sample_weight)
+
+    def chunk_f1(self, sentences: Sentences, tags: Tags) -> float:
+        """F1 of chunks by the rules of conlleval.
+
+        For a grid search: `GridSearchCV(tagger, grid, scoring=SequenceTagger.chunk_f1)`.
+        """
+        return chunk_f1(tags, self._checked_predictions(sentences, tags))
+
+    def report(self, sentences: Sentences, tags: Tags) -> TaggingReport:
+        """Scores by tag, and by chunk type if the tags look like BIO or IOBES."""
+        predicted = self._checked_predictions(sentences, tags)
+        labels = per_label_scores(tags, predicted)
+        seen = chain(self.classes_.tolist(), (str(row.label) for row in labels))
+        return TaggingReport(labels, chunk_scores(tags, predicted) if mark_chunks(seen) else None)
+
+    def _checked_predictions(self, sentences: Sentences, tags: Tags) -> list[list[str]]:
+        predicted = self.predict(sentences)
+        _check_tags(tags, np.fromiter(map(len, predicted), np.int64, len(predicted)))
+        return predicted
+
+    def _rows(self, sentences: Sentences) -> Any:
+        check_is_fitted(self, "model_")
+        return self.features_.transform(sentences)
+
+    def top_features(self, n: int = 10, label: str | None = None) -> WeightTable:
+        """The n features that speak most for each tag (or for `label`), and the n most against it.
+
+        (bias), (first) and (last) stand for any token, the first and the last of a sentence.
+        """
+        check_is_fitted(self, "model_")
+        model = self.model_
+        labels = self.classes_.tolist()
+        if label is not None and label not in labels:
+            raise ValueError(f"label {label!r} is not among the tags learned: {labels}.")
+        names = [*self.features_.feature_names_out(), "(bias)", "(first)", "(last)"]
+        weights = np.vstack([model.node_coef_, model.bias_, model.first_, model.last_])
+        rows = [
+            (tag, names[j], float(weights[j, k]))
+            for k, tag in enumerate(labels)
+            if label in (None, tag)
+            for j in strongest(weights[:, k], n)
+        ]
+        return WeightTable(("tag", "feature", "weight"), tuple(rows))
+
+    def top_transitions(self, n: int = 20) -> WeightTable:
+        """The n pairs of neighbouring tags that score most, and the n that score least."""
+        check_is_fitted(self, "model_")
+        labels, table = self.classes_.tolist(), self.model_.transition_coef_
+        assert table is not None
+        pairs = [divmod(int(j), len(labels)) for j in strongest(table.ravel(), n)]
+        rows = [(labels[a], labels[b], float(table[a, b])) for a, b in pairs]
+        return WeightTable(("left", "right", "weight"), tuple(rows))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self.model_.classes_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self.model_.coef_
+
+    @property
+    def result_(self) -> Result:
+        return self.model_.result_
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.model_.n_features_in_
+
+
+def _on_rows(callback: Callback, features: TokenFeatures) -> Callback:
+    """A callback that looks at sentences, made to look at their features."""
+    if not isinstance(callback, EarlyStopping):
+        return callback
+    callback = copy(callback)
+    callback.X = features.transform(callback.X)
+    return callback
+
+
+def _check_tags(tags: Any, lengths: np.ndarray) -> np.ndarray:
+    """All tags in one array; errors name the sentence."""
+    if tags is None or isinstance(tags, (str, dict)) or not hasattr(tags, "__len__"):
+        kind = "None" if tags is None else type(tags).__name__
+        raise TypeError(f"tags is {kind}, expected a list with one list of tags per sentence.")
+    if len(tags) != len(lengths):
+        raise ValueError(f"{len(lengths)} sentences but {len(tags)} lists of tags.")
+    for i, (own, length) in enumerate(zip(tags, lengths.tolist(), strict=True)):
+        if isinstance(own, (str, dict)) or not hasattr(own, "__len__"):
+            kind = "None" if own is None else f"a {type(own).__name__}"
+            raise TypeError(f"sentence {i}: its tags are {kind}, expected a list of str.")
+        if len(own) != length:
+            raise ValueError(f"sentence {i}: {len(own)} tags but {length} tokens.")
+    flat = list(chain.from_iterable(tags))
+    if not all(issubclass(kind, str) for kind in set(map(type, flat))):
+        row = next(r for r, tag in enumerate(flat) if not isinstance(tag, str))
+        i, t = locate(row, lengths)
+        kind = type(flat[row]).__name__
+        raise TypeError(f"sentence {i}, token {t}: the tag {flat[row]!r} is {kind}, expected str.")
+    return np.array(flat)
+
+
+def _forbidden(classes: list[str], tags: Tags) -> Forbidden:
+    """What the scheme forbids; an error if it forbids any of the tags to learn from."""
+    odd = next((tag for tag in classes if not is_chunk_tag(tag)), None)
+    if odd is not None:
+        i = next(i for i, own in enumerate(tags) if odd in list(own))
+        raise ValueError(
+            f"sentence {i}: bio=True needs tags O, B-X, I-X (and E-X, S-X), found {odd!r}."
+            " Rename the tags, or use bio=False."
+        )
+    found = forbidden_by_scheme(classes)
+    pairs = set(found.pairs)
+    for i, own in enumerate(tags):
+        own = list(own)
+        wrong = [f"{a} {b}" for a, b in pairwise(own) if (a, b) in pairs]
+        wrong += [f"{own[0]} at the start"] * (own[0] in found.first)
+        wrong += [f"{own[-1]} at the end"] * (own[-1] in found.last)
+        if wrong:
+            raise InfeasibleError(
+                f"sentence {i}: its tags have {wrong[0]!r}, which bio=True forbids (tags: "
+                f"{' '.join(own)}). Correct the tags, e.g. begin every chunk with B-, or use"
+                " bio=False."
+            )
+    return found

@@ -1,0 +1,144 @@
+"""`maxmargin demo`, on few words."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import maxmargin
+from maxmargin.cli import main
+from maxmargin.cli.demo import FIGURE, _differing, _marked
+
+SMALL = ["demo", "--words", "60"]
+CERTIFICATE = r"within [\d.e-]+ % of the best possible objective \((converged|max_epochs) after \d+"
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def errors_of(output, name):
+    (line,) = [
+        line for line in output.splitlines() if line.startswith(f"  {name} ") and "%" in line
+    ]
+    return [float(number) for number in re.findall(r"([\d.]+) %", line)]
+
+
+def test_demo_shows_certificate_errors_words_and_figure(folder, capsys):
+    assert main([*SMALL, "--out", "pictures"]) == 0
+    output = capsys.readouterr().out
+    assert re.search(CERTIFICATE, output)
+    assert "Trained on 48 words" in output
+    for name in ("per letter", "chain"):
+        letters, words = errors_of(output, name)
+        assert 0 < letters <= words <= 100
+    assert re.search(r"^  truth +per letter +chain$", output, re.MULTILINE)
+    figure = folder / "pictures" / FIGURE
+    assert str(figure.relative_to(folder)) in output
+    assert figure.read_bytes().startswith(PNG)
+    assert [p for p in folder.rglob("*") if p.is_file()] == [figure]
+
+
+def test_demo_writes_to_demo_output_by_default_and_repeats(folder, capsys):
+    outputs = []
+    for _ in range(2):
+        assert main(SMALL) == 0
+        outputs.append(re.sub(r"in [\d.]+ s", "", capsys.readouterr().out))
+    assert outputs[0] == outputs[1]
+    assert [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()] == [
+        f"demo-output/{FIGURE}"
+    ]
+
+
+def test_the_seed_changes_the_words(folder, capsys):
+    main(SMALL)
+    first = capsys.readouterr().out
+    main([*SMALL, "--seed", "1"])
+    assert first.split("differently")[1] != capsys.readouterr().out.split("differently")[1]
+
+
+def test_chains_beat_single_letters(folder, capsys):
+    assert main(["demo", "--words", "500", "--seed", "4"]) == 0
+    output = capsys.readouterr().out
+    chain, letter = errors_of(output, "chain"), errors_of(output, "per letter")
+    assert chain[0] < letter[0]
+    assert chain[1] < letter[1]
+
+
+def test_without_matplotlib_all_but_the_figure_works(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(SMALL) == 0
+    output = capsys.readouterr().out
+    assert re.search(CERTIFICATE, output)
+    assert "pip install 'maxmargin[plot]'" in output
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--words", "3"], "--words: '3' is not a whole number from 20 to 20000"),
+        (["--words", "many"], "--words: 'many' is not a whole number"),
+        (["--seed", "-1"], "--seed: '-1' is not a whole number from 0 to"),
+        (["--out", "file/below"], "cannot write to the folder 'file/below'"),
+        (["--out", "file"], "cannot write to the folder 'file'"),
+        (["--colour"], "unrecognized arguments: --colour"),
+    ],
+)
+def test_faults_are_one_line_and_code_2(folder, capsys, arguments, message):
+    (folder / "file").write_text("not a folder")
+    assert main(["demo", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert said.err.startswith("maxmargin: error: ")
+    assert message in said.err
+
+
+def test_nothing_on_stderr_when_it_is_no_terminal(folder):
+    run = subprocess.run(
+        [sys.executable, "-m", "maxmargin.cli", *SMALL],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(maxmargin.__file__).parents[1])},
+        timeout=300,
+        check=False,
+    )
+    assert run.returncode == 0
+    assert run.stderr == ""
+    assert re.search(CERTIFICATE, run.stdout)
+
+
+def test_progress_on_a_terminal(folder, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(SMALL) == 0
+    shown = capsys.readouterr().err
+    assert "training the chain" in shown
+    assert "gap=" in shown
+
+
+def test_interruption_outside_training_ends_with_130(folder, capsys, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("maxmargin.datasets.make_words", interrupt)
+    assert main(SMALL) == 130
+    assert capsys.readouterr().err == "maxmargin: interrupted\n"
+
+
+def test_wrong_letters_are_capitals():
+    assert _marked(np.array(list("cast")), np.array(list("cost"))) == "cOst"
+
+
+def test_words_shown_are_the_first_read_differently():
+    one = [list("ab"), list("cd"), list("ef")]
+    other = [list("ab"), list("cx"), list("yf")]
+    assert _differing({"one": one, "other": other}) == [1, 2]
+    assert _differing({"one": one, "other": one}) == [0, 1, 2]

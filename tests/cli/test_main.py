@@ -1,0 +1,108 @@
+"""The command as a whole, and `maxmargin info`."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import numba
+import pytest
+
+import maxmargin
+from maxmargin.cli import main
+
+
+def facts_of(output):
+    return dict(line.split("  ", 1) for line in output.splitlines())
+
+
+def info(capsys):
+    assert main(["info"]) == 0
+    return {name: value.strip() for name, value in facts_of(capsys.readouterr().out).items()}
+
+
+def test_info_names_versions_threads_and_kernel_cache(capsys):
+    facts = info(capsys)
+    assert facts["maxmargin"] == maxmargin.__version__
+    assert facts["python"] == platform.python_version()
+    assert facts["numba"] == numba.__version__
+    assert {"numpy", "scipy", "scikit-learn"} <= set(facts)
+    assert int(facts["threads"].split()[0]) >= 1
+    assert facts["kernel cache"].startswith(os.environ["NUMBA_CACHE_DIR"])
+
+
+def test_info_counts_only_kernels_newer_than_their_source(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    facts = info(capsys)
+    assert facts["kernels"] == "none compiled yet; the first fit does it, once"
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    cache = tmp_path / os.path.basename(facts["kernel cache"])
+    (cache / f"chain.maximize-1.{python}.nbi").touch()
+    (cache / "chain.tilt-2.py30.nbi").touch()
+    stale = cache / f"chain.tilt-3.{python}.nbi"
+    stale.touch()
+    os.utime(stale, (0, 0))
+    assert info(capsys)["kernels"] == "1 compiled"
+
+
+def test_info_lists_data_sets_without_a_download(capsys, monkeypatch, tmp_path):
+    (tmp_path / "data" / "ocr_letters").mkdir(parents=True)
+    (tmp_path / "data" / "ocr_letters" / "letter.data").touch()
+    (tmp_path / "cache" / "conll2000").mkdir(parents=True)
+    (tmp_path / "cache" / "conll2000" / "test.txt").touch()
+    monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("MAXMARGIN_CACHE", str(tmp_path / "cache"))
+    facts = info(capsys)
+    assert facts["MAXMARGIN_DATA"] == f"{tmp_path / 'data'}: letters"
+    assert facts["data cache"] == f"{tmp_path / 'cache'}: conll2000 (test)"
+    monkeypatch.delenv("MAXMARGIN_DATA")
+    monkeypatch.setenv("MAXMARGIN_CACHE", str(tmp_path / "missing"))
+    facts = info(capsys)
+    assert facts["MAXMARGIN_DATA"] == "not set"
+    assert facts["data cache"].endswith("missing: no such folder")
+    assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"]])
+def test_missing_or_unknown_command_is_code_2(capsys, arguments):
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "command" in said.err
+
+
+@pytest.mark.parametrize("arguments, text", [(["--help"], "demo"), (["demo", "--help"], "--words")])
+def test_help(capsys, arguments, text):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 0
+    assert text in capsys.readouterr().out
+
+
+def test_help_is_quick_because_numba_is_not_imported():
+    code = (
+        "import sys\n"
+        "from maxmargin.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "sys.exit('numba' in sys.modules or 'matplotlib' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        == 0
+    )
+
+
+def test_a_reader_that_leaves_early_causes_no_traceback():
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = subprocess.run(
+        [sys.executable, "-m", "maxmargin.cli", "info"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert run.returncode == 141
+    assert run.stderr == ""

@@ -1,0 +1,90 @@
+"""What the README says is true: its code runs as printed, its tables hold, its links exist."""
+
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from maxmargin import StructuredSVM, solvers, structures
+from maxmargin.solvers import resolve_solver
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+# | `BCFW`, ... | `"bcfw"` | yes | compiled | compiled | compiled | Python |
+SOLVERS = re.findall(r'^\| `(\w+)`.*?\| `"([\w-]+)"` \| (\w+) \| (.*) \|$', README, re.MULTILINE)
+
+
+class Mine(structures.Structure):
+    """One of n, by a Python method."""
+
+    def n_parts(self, shape):
+        return shape[0]
+
+    def shape_of(self, n_parts):
+        return (n_parts,)
+
+    def encode(self, y, shape):
+        return np.eye(shape[0])[y]
+
+    def decode(self, z, shape):
+        return int(z.argmax())
+
+    def maximize(self, theta, shape):
+        return np.eye(shape[0])[theta.argmax()]
+
+
+def test_python_blocks_run_as_printed(capsys):
+    assert len(BLOCKS) == 3
+    names = {"__name__": "readme"}
+    for number, block in enumerate(BLOCKS):
+        exec(compile(block, f"README.md, block {number}", "exec"), names)
+    plt.close("all")
+    output = capsys.readouterr().out
+    assert output.count("of the best possible objective (converged") == 2
+    wrong = float(re.search(r"letters wrong: ([\d.]+)%", output)[1])
+    assert 0 < wrong < 30
+    assert int(re.search(r"right choices: (\d+)%", output)[1]) > 80
+
+
+def test_first_block_is_short():
+    assert len([line for line in BLOCKS[0].splitlines() if line.strip()]) <= 15
+
+
+def test_solver_table_is_complete():
+    kinds = {
+        name
+        for name in solvers.__all__
+        if isinstance(getattr(solvers, name), type)
+        and issubclass(getattr(solvers, name), solvers.Solver)
+    }
+    assert {name for name, *_ in SOLVERS} == kinds - {"Solver"}
+
+
+@pytest.mark.parametrize("name, short, certificate, cells", SOLVERS)
+def test_solver_table_holds(name, short, certificate, cells):
+    assert type(resolve_solver(short)).__name__ == name
+    rng = np.random.default_rng(0)
+    columns = [structures.Chain, structures.Multiclass, structures.Finite, Mine]
+    for kind, cell in zip(columns, cells.split(" | "), strict=True):
+        structure, X, y = kind(), [], []
+        for _ in range(8):
+            parts = structure.n_parts((2, 3)) if kind is structures.Chain else 3
+            x = rng.normal(size=(parts, 4))
+            X.append((x, (2, 3)) if kind is structures.Chain else x)
+            y.append([0, 2] if kind is structures.Chain else int(x[:, 0].argmax()))
+        model = StructuredSVM(structure, solver=short, alpha=0.1, tol=0.5, max_epochs=500)
+        result = model.fit(X, y).result_
+        assert (structure.kernel("maximize") is not None) == (cell == "compiled")
+        assert np.isfinite(result.gap) == (certificate == "yes")
+        assert len(model.predict(X)) == 8
+
+
+def test_links_and_the_figure_exist():
+    targets = re.findall(r"\]\(([^)]+)\)", README)
+    assert "docs/images/demo.png" in targets
+    for target in targets:
+        assert (ROOT / target).is_file(), target
+    assert (ROOT / "docs/images/demo.png").stat().st_size < 150_000

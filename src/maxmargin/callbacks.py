@@ -65,6 +65,7 @@ class ProgressBar(Callback):
 
     def on_end(self, run: Run, result: Result) -> None:
         self._bar.close()
+        self._bar = None  # an open stream cannot be pickled or copied
         log.info(result.certificate())
 
 
@@ -92,7 +93,10 @@ class Logger(Callback):
 
 
 class Recorder(Callback):
-    """Add what `measure(w) -> {name: number}` returns to each record, e.g. train_error."""
+    """Add what `measure(w) -> {name: number}` returns to each record, e.g. train_error.
+
+    Other names than the record's own go to its `extra`, and are columns of `history.to_frame()`.
+    """
 
     def __init__(self, measure: Callable[[np.ndarray], dict[str, float]]):
         self.measure = measure
@@ -132,6 +136,10 @@ class EarlyStopping(Callback):
     def bind(self, score: Callable[[np.ndarray], float]) -> None:
         """The estimator says how weights are scored on the held-out samples."""
         self._score = score
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the estimator's part, which `fit` gives anew."""
+        return self.__dict__ | {"_score": None}
 
     def on_start(self, run: Run) -> None:
         if self._score is None:

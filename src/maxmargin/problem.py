@@ -24,6 +24,9 @@ class Samples:
     n_jobs is the number of threads, -1 for one a core; the results are the same bit for bit.
     """
 
+    #: what the first sample is called in errors, where these are some of many
+    first: int = 0
+
     def __init__(
         self,
         structure: Structure,
@@ -128,12 +131,13 @@ class Samples:
         try:
             z = np.asarray(getattr(self.structure, ability)(theta, self.shapes[i]), dtype=float)
         except InfeasibleError as error:
-            raise InfeasibleError(f"sample {i}: {error}") from error
+            raise InfeasibleError(f"sample {self.first + i}: {error}") from error
         # The best score with a forbidden part is -inf; nothing else may be.
         if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
             raise ValueError(
-                f"sample {i}: {type(self.structure).__name__}.{ability} returned shape {z.shape}"
-                f" or numbers that are not finite; expected {len(theta)} finite numbers."
+                f"sample {self.first + i}: {type(self.structure).__name__}.{ability} returned"
+                f" shape {z.shape} or numbers that are not finite;"
+                f" expected {len(theta)} finite numbers."
             )
         return z
 
@@ -211,8 +215,12 @@ class Samples:
             return
         i = int(np.flatnonzero(~np.isfinite(values))[0])
         if values[i] == -np.inf:
-            raise InfeasibleError(f"sample {i}: every output is forbidden.")
-        raise FloatingPointError(f"sample {i}: its scores are not finite; scale the features down.")
+            raise InfeasibleError(
+                f"sample {self.first + i}: every output is forbidden. Allow one at least."
+            )
+        raise FloatingPointError(
+            f"sample {self.first + i}: its scores are not finite; scale the features down."
+        )
 
 
 class Problem(Samples):
@@ -300,7 +308,7 @@ class Problem(Samples):
 
 
 def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = np.require(values, np.float64, ["C", "W"])  # kernels take no read-only arrays
     if values.shape != (size,):
         raise ValueError(f"{name}: shape {values.shape}, expected ({size},).")
     return values

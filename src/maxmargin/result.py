@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any
 
@@ -21,7 +21,10 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Record:
-    """One certified moment of a run. Times exclude certification; nan where not computed."""
+    """One certified moment of a run. Times exclude certification; nan where not computed.
+
+    extra : facts that callbacks add under names of their own.
+    """
 
     epoch: int
     seconds: float
@@ -33,6 +36,22 @@ class Record:
     norm_w: float
     train_error: float = float("nan")
     validation_score: float = float("nan")
+    extra: dict[str, float] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, float]:
+        """All numbers by name, those of callbacks included."""
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "extra"}
+        return named | self.extra
+
+    def with_facts(self, **facts: float) -> Record:
+        """The same moment with more known about it; names of certified numbers are taken."""
+        known = {f.name for f in fields(self)} - {"extra"}
+        taken = known - {"train_error", "validation_score"}
+        if taken & facts.keys():
+            raise ValueError(f"records have {sorted(taken & facts.keys())} already; rename yours.")
+        extra = self.extra | {k: v for k, v in facts.items() if k not in known}
+        changes: dict[str, Any] = {k: v for k, v in facts.items() if k in known}
+        return replace(self, extra=extra, **changes)
 
 
 class History(list[Record]):
@@ -42,7 +61,7 @@ class History(list[Record]):
         """A pandas DataFrame, one row a record (needs pandas: `pip install maxmargin[pandas]`)."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(record) for record in self])
+        return pd.DataFrame([record.facts() for record in self])
 
 
 @dataclass
@@ -50,7 +69,8 @@ class State:
     """Everything that a run needs to go on: the same for every solver.
 
     z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
-    see `kernels.frank_wolfe.apply_change`. extra : arrays of one solver only, by name.
+    see `kernels.frank_wolfe.apply_change`. extra : arrays of one solver only, by name. solver : the
+    solver whose lag, clock and extra these are; another one starts them afresh from z.
     """
 
     w: np.ndarray
@@ -63,6 +83,7 @@ class State:
     n_project: int = 0
     seconds: float = 0.0
     extra: dict[str, Any] = field(default_factory=dict)
+    solver: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,8 @@ def _check_flat(rows: Rows) -> Rows:
         matrix.sum_duplicates()  # sorts as well
     if matrix.shape[1] == 0:
         raise ValueError("sample 0: x has no features; give a constant column at least.")
+    if not (matrix.data.flags.writeable and matrix.indices.flags.writeable):
+        matrix = matrix.copy()  # memory maps of parallel workers; kernels take plain arrays only
     lengths = np.asarray(rows.lengths, dtype=np.int64)
     if lengths.sum() != matrix.shape[0] or (lengths <= 0).any():
         raise ValueError("lengths must be positive and add up to the number of rows.")
@@ -92,7 +95,7 @@ def _check_flat(rows: Rows) -> Rows:
         i, t = locate(row, lengths)
         raise ValueError(
             f"sample {i}: x[{t}, {matrix.indices[entry]}] is {matrix.data[entry]};"
-            " features must be finite. Impute or drop it before fitting."
+            " features must be finite, not NaN or inf. Impute or drop it before fitting."
         )
     return Rows(matrix, lengths)
 
@@ -134,3 +137,42 @@ def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:
             )
         if len(labels) != length:
             raise ValueError(f"sample {i}: y has {len(labels)} labels but x has {length} rows.")
+
+
+def check_labels(y: Sequence[Any]) -> list[np.ndarray]:
+    """The label sequences as flat arrays of one kind: all text, all numbers, or all of one type."""
+    arrays = [np.asarray(labels) for labels in y]
+    first = ""
+    for i, labels in enumerate(arrays):
+        if labels.ndim != 1:
+            raise ValueError(
+                f"sample {i}: y has shape {labels.shape}, expected one label per row of x."
+            )
+        kind = _kind_of_labels(i, labels)
+        first = first or kind
+        if kind != first:
+            raise ValueError(
+                f"sample {i}: y has labels of type {kind}, sample 0 of type {first}."
+                " Use one type for all, such as str."
+            )
+    return arrays
+
+
+def _kind_of_labels(i: int, labels: np.ndarray) -> str:
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError(f"sample {i}: y has labels that are not finite. Leave them out.")
+    if labels.dtype.kind in "biuf":
+        return "number"
+    if labels.dtype.kind in "US":
+        return "str"
+    found = sorted({type(label).__name__ for label in labels.tolist()})
+    if len(found) > 1 or found == ["NoneType"]:
+        raise ValueError(
+            f"sample {i}: y has labels of type {' and '.join(found)}. Use one type, such as str."
+        )
+    return {"int": "number", "float": "number", "bool": "number"}.get(found[0], found[0])
+
+
+def is_number(value: Any, whole: bool = False) -> bool:
+    """Whether an option is a (whole) number."""
+    return isinstance(value, Integral if whole else Real)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, check_sample_weight
+from maxmargin.validation import Rows, check_sample_weight, is_number
 
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
@@ -125,17 +126,20 @@ class StructuredSVM(BaseEstimator):
         sample_weight : one number a sample. node_weight : one array a sample, the price of an error
         at each variable.
         """
-        problem = self._problem(X, y, sample_weight, node_weight)
         solver = resolve_solver(
             self.solver, tol=self.tol, max_epochs=self.max_epochs, random_state=self.random_state
         )
+        problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
         self.result_: Result = solver.run(problem, state, self._callbacks())
         self.coef_ = self.result_.w
-        self._warn()
+        self._last_shapes = problem.shapes
+        self._warn(solver.limits()[1])
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
+        if not is_number(self.alpha):
+            raise TypeError(f"alpha={self.alpha!r} must be a number, 0 or more.")
         self.structure_ = self._make_structure()
         self.feature_map_ = self._make_features()
         rows, given = self._check_X(X)
@@ -196,14 +200,20 @@ class StructuredSVM(BaseEstimator):
         result = getattr(self, "result_", None)
         if result is None or result.state is None:
             return None
-        if len(result.state.z) != len(problem.truth) or len(result.w) != problem.dim:
+        old = result.state
+        same = self._last_shapes == problem.shapes and len(result.w) == problem.dim
+        if not same or old.z[np.isneginf(problem.blocks.costs)].any():
             warnings.warn(
-                "warm_start: the data changed; starting afresh.", UserWarning, stacklevel=3
+                "warm_start: the samples' shapes or what is forbidden changed; starting afresh.",
+                UserWarning,
+                stacklevel=3,
             )
             return None
-        old = result.state
-        extra = {k: v for k, v in old.extra.items() if k.startswith("support")}
-        return State(problem.weights(old.z), old.z, old.rng, extra=extra)
+        # Moved, not shared: the old state would go on with a memory that follows the new one.
+        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
+        return State(
+            problem.weights(old.z), old.z.copy(), deepcopy(old.rng), extra=extra, solver=old.solver
+        )
 
     def _callbacks(self) -> list[Callback]:
         found = list(self.callbacks)
@@ -225,18 +235,19 @@ class StructuredSVM(BaseEstimator):
             outputs = [y for samples in held_out for y in self._outputs(samples, w)]
             if stopping.metric is not None:
                 return float(stopping.metric(stopping.y, outputs))
-            return self._agreement(stopping.y, outputs)
+            shapes = [shape for samples in held_out for shape in samples.shapes]
+            return self._agreement(stopping.y, outputs, shapes)
 
         return score
 
-    def _warn(self) -> None:
+    def _warn(self, tol: float) -> None:
         result = self.result_
         if result.status is Status.FAILED:
             warnings.warn(f"training failed: {result.message}", ConvergenceWarning, stacklevel=3)
         if result.status is Status.MAX_EPOCHS and np.isfinite(result.gap):
             warnings.warn(
                 f"max_epochs={result.n_epochs} reached at a gap of"
-                f" {100 * result.relative_gap:.2g} % (tol asks for {100 * self.tol:.2g} %)."
+                f" {100 * result.relative_gap:.2g} % (tol asks for {100 * tol:.2g} %)."
                 " Raise max_epochs, tol or alpha.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -274,20 +285,36 @@ class StructuredSVM(BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of variables that are right."""
-        return self._agreement(y, self.predict(X), sample_weight)
+        check_is_fitted(self)
+        outputs, shapes = [], []
+        for samples in self._in_chunks(X):
+            outputs += self._outputs(samples, self.coef_)
+            shapes += samples.shapes
+        return self._agreement(y, outputs, shapes, sample_weight)
 
-    def _agreement(self, y: Any, outputs: list[Any], sample_weight: Any = None) -> float:
+    def _agreement(
+        self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
+    ) -> float:
         if len(y) != len(outputs):
             raise ValueError(f"X has {len(outputs)} samples, y has {len(y)}.")
-        weight = np.ones(len(outputs)) if sample_weight is None else np.asarray(sample_weight)
+        if not outputs:
+            return 0.0
+        weight = check_sample_weight(sample_weight, len(outputs))
         right, total = 0.0, 0.0
-        for i, (a, b) in enumerate(zip(y, outputs, strict=True)):
-            a, b = np.atleast_1d(np.asarray(a)), np.atleast_1d(np.asarray(b))
-            if a.shape != b.shape:
-                raise ValueError(f"sample {i}: y has {len(a)} labels but x has {len(b)} rows.")
-            right += weight[i] * float(np.sum(a == b))
-            total += weight[i] * a.size
-        return right / total if total else 0.0
+        for i, (truth, output, shape) in enumerate(zip(y, outputs, shapes, strict=True)):
+            try:
+                same = self._right(truth, output, shape)
+            except (ValueError, IndexError, TypeError) as error:
+                raise ValueError(f"sample {i}: {error}") from error
+            right += weight[i] * float(same.sum())
+            total += weight[i] * len(same)
+        return right / total
+
+    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
+        """Which variables of a sample agree."""
+        count, labels = self.structure_.variables(shape)
+        a, b = (self.structure_.encode(y, shape)[: count * labels] for y in (truth, output))
+        return (a == b).reshape(count, labels).all(axis=1)
 
     def _per_variable(self, ability: str, X: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self)
@@ -307,13 +334,14 @@ class StructuredSVM(BaseEstimator):
         return [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
 
     def _in_chunks(self, X: Any) -> Iterator[Samples]:
-        if hasattr(X, "__len__") and len(X) == 0:
+        if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else 1) == 0:
             return
         rows, given = self._check_X(X)
         found = self.feature_map_.n_columns(rows)
         if found != self.n_features_in_:
             raise ValueError(
-                f"X has {found} features, the model was fitted on {self.n_features_in_}."
+                f"X has {found} features, but {type(self).__name__} is expecting"
+                f" {self.n_features_in_} features as input: those it was fitted on."
             )
         shapes = self._shapes(rows, given)
         stops = np.concatenate([[0], np.cumsum(rows.lengths)])
@@ -321,11 +349,14 @@ class StructuredSVM(BaseEstimator):
             b = min(a + CHUNK, len(shapes))
             part = Rows(rows.matrix[stops[a] : stops[b]], rows.lengths[a:b])
             packed = self._pack(part, shapes[a:b])
-            yield Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
+            samples = Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
+            samples.first = a
+            yield samples
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the dual point, which is as large as the training data, unless warm_start."""
         kept = dict(super().__getstate__())
         if "result_" in kept and not self.warm_start:
             kept["result_"] = replace(kept["result_"], state=None)
+            kept["_last_shapes"] = None
         return kept

@@ -14,7 +14,7 @@ from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Chain, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_lengths, check_rows
+from maxmargin.validation import check_labels, check_lengths, check_rows
 
 
 class ChainSVM(StructuredSVM):
@@ -97,12 +97,7 @@ class ChainSVM(StructuredSVM):
 
     def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
         check_lengths(y, rows.lengths)
-        flat = np.concatenate([np.asarray(labels) for labels in y])
-        if flat.ndim != 1:
-            raise ValueError("y must hold one label per row of x, as a flat sequence.")
-        if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-            i = next(i for i, labels in enumerate(y) if not np.isfinite(labels).all())
-            raise ValueError(f"sample {i}: y has labels that are not finite.")
+        flat = np.concatenate(check_labels(y))
         self.classes_, numbers = np.unique(flat, return_inverse=True)
         self.structure_ = self._structure_over_labels()
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
@@ -127,6 +122,12 @@ class ChainSVM(StructuredSVM):
 
     def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
         return self.classes_[self.structure_.decode(z, shape)]
+
+    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
+        truth = np.asarray(truth)
+        if truth.shape != output.shape:
+            raise ValueError(f"y has {truth.size} labels but x has {len(output)} rows.")
+        return truth == output
 
     def decision_function(self, X: Any) -> list[np.ndarray]:
         """(length, n_labels) a sample: the score of the best sequence with that label there."""

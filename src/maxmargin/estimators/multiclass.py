@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.estimators.base import StructuredSVM
@@ -18,7 +21,7 @@ from maxmargin.structures.base import Shape
 from maxmargin.validation import Rows, check_rows
 
 
-class MulticlassSVM(StructuredSVM):
+class MulticlassSVM(ClassifierMixin, StructuredSVM):
     """One of K classes by a large margin (Crammer and Singer 2001).
 
     Minimise  alpha/2 |W|^2 + sum_i omega_i max_k [w_k . x_i - w_{y_i} . x_i + [k != y_i]].
@@ -73,19 +76,10 @@ class MulticlassSVM(StructuredSVM):
         return LabelConjoined(self.bias, ends=False, transitions=False)
 
     def _check_X(self, X: Any) -> tuple[Any, None]:
-        matrix = X if sparse.issparse(X) else np.asarray(X)
-        if matrix.ndim != 2:
-            raise ValueError(f"X has {matrix.ndim} dimension(s), expected 2 (samples, features).")
-        if 0 in matrix.shape:
-            raise ValueError(f"X has shape {matrix.shape}: no samples, or no features.")
-        if not sparse.issparse(matrix):
-            matrix = sparse.csr_array(matrix)
+        matrix = check_array(  # numbers that are not finite are left to `check_rows`
+            X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name="X"
+        )
         return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))), None
-
-    def _in_chunks(self, X: Any) -> Any:
-        if sparse.issparse(X):  # len() of a sparse matrix is not defined
-            X = Rows(X, np.ones(X.shape[0], dtype=np.int64))
-        return super()._in_chunks(X)
 
     def _n_labels(self) -> int:
         return len(self.classes_)
@@ -94,30 +88,51 @@ class MulticlassSVM(StructuredSVM):
         return [(len(self.classes_),)] * len(rows.lengths)
 
     def _learn_labels(self, y: Any, rows: Any) -> np.ndarray:
-        y = np.asarray(y)
-        if y.ndim != 1 or len(y) != len(rows.lengths):
-            raise ValueError(f"X has {len(rows.lengths)} samples, y has shape {y.shape}.")
+        if y is None:
+            raise ValueError("MulticlassSVM requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(rows.lengths):
+            raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(y)}.")
+        check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         return numbers
 
     def _output(self, z: np.ndarray, shape: Shape) -> Any:
         return self.classes_[self.structure_.decode(z, shape)]
 
+    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
+        return np.atleast_1d(truth == output)
+
     def predict(self, X: Any) -> np.ndarray:
         """The best class of each sample."""
         return np.asarray(super().predict(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """(n_samples, n_classes) scores. They are not probabilities."""
-        return np.concatenate(list(self._per_variable("max_marginals", X)))
+        """(n_samples, n_classes) scores; of two classes, by how much the second leads (n_samples,).
+
+        They are not probabilities.
+        """
+        scores = self._stacked("max_marginals", X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def margins(self, X: Any) -> np.ndarray:
         """How much the best class of each sample leads the second best."""
-        return np.concatenate(super().margins(X))
+        margins = super().margins(X)
+        return np.concatenate(margins) if margins else np.empty(0)
 
     def predict_marginals(self, X: Any) -> np.ndarray:
         """(n_samples, n_classes) softmax of the scores: use it to rank, not as frequencies."""
-        return np.concatenate(super().predict_marginals(X))
+        return self._stacked("tilt", X)
+
+    def _stacked(self, ability: str, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        nothing = np.empty((0, len(self.classes_)))
+        return np.concatenate([nothing, *self._per_variable(ability, X)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @property
     def node_coef_(self) -> np.ndarray:

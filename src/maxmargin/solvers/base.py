@@ -15,6 +15,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
+from maxmargin.validation import is_number
 
 
 class Solver(BaseEstimator):
@@ -94,9 +95,17 @@ class Solver(BaseEstimator):
                 f"{type(self).__name__} needs alpha > 0; give a small one (1e-4), or use"
                 ' solver="perceptron", which knows no penalty.'
             )
-        limit = self.limits()[0]
-        if limit < 0:
-            raise ValueError(f"max_epochs={limit} must not be negative.")
+        self._check_limits()
+
+    def _check_limits(self) -> None:
+        for name, least in (("max_epochs", 0), ("check_every", 1)):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not is_number(value, whole=True) or value < least:
+                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
+        if self.tol is not None and not (is_number(self.tol) and self.tol >= 0):
+            raise ValueError(f"tol={self.tol!r} must be a number, 0 or more (0: never stop early).")
 
     def limits(self) -> tuple[int, float]:
         """max_epochs and tol, with their defaults."""
@@ -119,7 +128,24 @@ class Solver(BaseEstimator):
         """Solve; a given state is continued (and certified first). Returns the best certified w."""
         self.check(problem)
         warm = state is not None
-        return Run(self, problem, state or self.init(problem), callbacks).go(warm)
+        if state is None:
+            state = self.init(problem)
+        else:
+            self._adopt(problem, state)
+        state.solver = self.name
+        return Run(self, problem, state, callbacks).go(warm)
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        """Make a state of any solver, alpha or loss fit for this solver and problem."""
+        if len(state.z) != len(problem.truth) or len(state.w) != problem.dim:
+            raise ValueError(
+                f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
+                f" {len(problem.truth)} and {problem.dim}; start without it."
+            )
+        if state.solver not in ("", self.name):
+            state.lag, state.clock, state.extra = np.empty(0), np.zeros(4), {}
+        if self.certifies:
+            state.w[:] = problem.weights(state.z)
 
 
 class Run:
@@ -239,14 +265,20 @@ class Run:
             train_error=state.extra.get("train_error", float("nan")),
         )
         if self.history and self.history[-1].epoch == state.epoch:
-            self.history.pop()
+            # The last epoch, certified once more without rounding: callbacks have seen it.
+            last = self.history[-1]
+            best = min(last.primal, primal)
+            self.history[-1] = replace(
+                last, primal=best, dual=self.dual, gap=best - self.dual, norm_w=record.norm_w
+            )
+            return
         self.history.append(record)
         for callback in self.callbacks:
             callback.on_record(self, record)
 
     def annotate(self, **facts: Any) -> None:
         """Add facts to the newest record."""
-        self.history[-1] = replace(self.history[-1], **facts)
+        self.history[-1] = self.history[-1].with_facts(**facts)
 
     def _result(self) -> Result:
         best = self.state.w if self.best is None else self.best

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.validation import is_number
 
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
 
@@ -93,8 +94,16 @@ class BCFW(Solver):
         if not 1 <= self.relaxation < 2:
             raise ValueError(f"relaxation={self.relaxation} must be at least 1 and below 2.")
         cache = self._cache()
-        if cache is not None and (cache.size < 1 or cache.passes < 0):
-            raise ValueError("OracleCache needs size >= 1 and passes >= 0.")
+        if cache is None:
+            return
+        if not isinstance(cache, OracleCache):
+            raise TypeError(f'cache={cache!r} must be an OracleCache, "auto" or None.')
+        for name, least in (("size", 1), ("passes", 0)):
+            value = getattr(cache, name)
+            if not is_number(value, whole=True) or value < least:
+                raise ValueError(
+                    f"OracleCache: {name}={value!r} must be a whole number, {least} or more."
+                )
 
     def _cache(self) -> OracleCache | None:
         if self.cache == "auto":
@@ -124,6 +133,16 @@ class BCFW(Solver):
 
             state.extra["support"] = make_support(problem, state.z, cache.size)
             state.extra["support_size"] = cache.size
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        super()._adopt(problem, state)
+        if "support" in state.extra:
+            from maxmargin.solvers.support import support_key
+
+            # remembered vertices and their inner products hold for these data and this z only
+            known = state.extra.get("support_key")
+            if self._cache() is None or known != support_key(problem, state.z):
+                del state.extra["support"], state.extra["support_size"]
 
     def epoch(self, problem: Problem, state: State) -> None:
         self._prepare(problem, state)
@@ -211,3 +230,7 @@ class BCFW(Solver):
             k = state.clock[0]
             state.lag += (exact - state.w) * (k * (k + 1) / 2)
         state.w[:] = exact
+        if "support" in state.extra:
+            from maxmargin.solvers.support import support_key
+
+            state.extra["support_key"] = support_key(problem, state.z)

@@ -44,15 +44,16 @@ class Perceptron(Solver):
         self.check_every = check_every
 
     def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
-        if self.averaged:
-            state.lag = np.zeros(problem.dim)
-        return state
+        return State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
 
     def epoch(self, problem: Problem, state: State) -> None:
+        if self.averaged and len(state.lag) == 0:
+            state.lag = np.zeros(problem.dim)
+            state.clock[0] = 0.0
         mistakes = self._batch(problem, state) if self.batch else self._online(problem, state)
         state.n_oracle += problem.n
-        state.extra["train_error"] = mistakes / problem.n
+        # samples without weight are no reason to go on
+        state.extra["train_error"] = mistakes / np.count_nonzero(problem.blocks.weight)
 
     def _online(self, problem: Problem, state: State) -> int:
         from maxmargin.kernels.blocks import score_block
@@ -60,6 +61,7 @@ class Perceptron(Solver):
 
         plain = problem.without_loss()
         order = state.rng.permutation(problem.n)
+        order = order[problem.blocks.weight[order] > 0]
         space = problem.space()
         kernel = problem.structure.kernel("maximize")
         rest = (problem.truth, state.w, state.lag, state.clock)
@@ -80,12 +82,12 @@ class Perceptron(Solver):
         if self.averaged:
             state.lag += (state.clock[0] - 1.0) * change
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
-        return int(wrong.sum())
+        return int(np.count_nonzero(wrong & (problem.blocks.weight > 0)))
 
     def done(self, state: State) -> bool:
         return state.extra.get("train_error") == 0.0
 
     def answer(self, state: State) -> np.ndarray:
-        if not self.averaged or state.clock[0] == 0:
+        if not self.averaged or state.clock[0] == 0 or len(state.lag) == 0:
             return state.w
         return state.w - state.lag / state.clock[0]

@@ -47,14 +47,39 @@ class Subgradient(Solver):
             raise ValueError(f'averaging={self.averaging!r} must be "weighted", "half" or None.')
 
     def init(self, problem: Problem) -> State:
-        d = problem.dim
-        state = State(np.zeros(d), problem.truth.copy(), self.generator())
-        state.extra["v"] = np.zeros(d)
-        state.extra["visits"] = np.zeros(problem.n, dtype=np.int64)
-        if self.averaging is not None:
-            state.lag = np.zeros(d)
-        state.clock[2] = float(self.averaging == "weighted")
+        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        self._begin(problem, state, passes=0)
         return state
+
+    def _begin(self, problem: Problem, state: State, passes: int) -> None:
+        """As if `passes` (0 or 1) passes lay behind, all at the present w = w(z)."""
+        k = passes * problem.n
+        v = problem.alpha * k * state.w
+        weighted = self.averaging == "weighted"
+        rates = np.ones(k) if weighted else 1.0 / np.arange(1, k + 1)
+        state.clock[:3] = k, rates.sum(), float(weighted)
+        steps = k * (k + 1) / 2 if weighted else k
+        state.lag = np.empty(0)
+        if self.averaging is not None:
+            state.lag = state.clock[1] * v - problem.alpha * steps * state.w
+        nothing = (np.zeros_like(v), 0.0)
+        state.extra = {
+            "v": v,
+            "visits": np.full(problem.n, passes, dtype=np.int64),
+            "averaging": self.averaging,
+            "before": nothing,
+            "since": nothing,
+        }
+
+    def _prepare(self, problem: Problem, state: State) -> None:
+        """Go on from any dual point, such as another solver's or that of an interrupted pass."""
+        known = state.extra.get("averaging", "none") == self.averaging and "v" in state.extra
+        if not known or np.ptp(state.extra["visits"]) > 0:
+            self._begin(problem, state, passes=1)
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        super()._adopt(problem, state)
+        self._prepare(problem, state)
 
     def epoch(self, problem: Problem, state: State) -> None:
         from maxmargin.kernels.online import score_scaled, subgradient_pass, subgradient_step
@@ -76,7 +101,7 @@ class Subgradient(Solver):
         state.n_oracle += problem.n
         np.divide(v, problem.alpha * state.clock[0], out=state.w)
         if self.averaging == "half" and _is_power_of_two(state.epoch + 1):
-            state.extra["before"] = state.extra.get("since", (np.zeros_like(v), 0.0))
+            state.extra["before"] = state.extra["since"]
             state.extra["since"] = (self._sum(state), state.clock[0])
 
     def _sum(self, state: State) -> np.ndarray:
@@ -92,6 +117,9 @@ class Subgradient(Solver):
             before, start = state.extra["before"]
             total, steps = total - before, k - start
         return [state.w, total / (problem.alpha * steps)]
+
+    def settle(self, problem: Problem, state: State) -> None:
+        state.w[:] = problem.weights(state.z)  # an interrupted pass has moved z, not yet w
 
 
 def _is_power_of_two(n: int) -> bool:

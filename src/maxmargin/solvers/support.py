@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -44,3 +45,10 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
     )
     start_support(problem.blocks, problem.space(), support, z)
     return support
+
+
+def support_key(problem: Problem, z: np.ndarray) -> tuple[int, ...]:
+    """Checksums of all that a memory depends on: the features, the layout of parts, and z."""
+    blocks = problem.blocks
+    arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr)
+    return tuple(crc32(array.data) for array in arrays)

@@ -1,0 +1,258 @@
+"""Small seeded training problems, each built twice: for the package, and over all its vertices."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, pairwise, permutations, product
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.features import LabelConjoined, PartFeatures
+from maxmargin.problem import Problem
+from maxmargin.structures import Chain, Finite, Multiclass, Structure
+from maxmargin.structures.base import Constraints
+from maxmargin.validation import check_rows
+from reference.training import Block, Training
+
+ALPHA = 0.1
+
+
+@dataclass(frozen=True)
+class Case:
+    """problem: as the package sees it; training: the same by definition."""
+
+    problem: Problem
+    training: Training
+
+
+# -- structures of a user, in plain Python ---------------------------------------------------------
+class AtMostTwo(Structure):
+    """At most two of n items, none included, by sorting. shape = (n,)."""
+
+    def n_parts(self, shape):
+        return shape[0]
+
+    def encode(self, y, shape):
+        return np.isin(np.arange(shape[0]), list(y)).astype(float)
+
+    def decode(self, z, shape):
+        return tuple(np.flatnonzero(z > 0.5).tolist())
+
+    def maximize(self, theta, shape):
+        best = sorted(range(shape[0]), key=lambda p: -theta[p])[:2]
+        return self.encode([p for p in best if theta[p] > 0], shape)
+
+
+class Assignment(Structure):
+    """A column of its own for each of n rows; only its constraints are known. shape = (n, n)."""
+
+    def n_parts(self, shape):
+        return shape[0] * shape[1]
+
+    def encode(self, y, shape):
+        return np.eye(shape[0])[list(y)].ravel()
+
+    def decode(self, z, shape):
+        return tuple(z.reshape(shape).argmax(axis=1).tolist())
+
+    def constraints(self, shape):
+        n = shape[0]
+        sums = np.vstack([np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))])
+        return Constraints(sparse.csr_array(sums), np.ones(2 * n), np.ones(2 * n))
+
+
+class PlainChain(Chain):
+    """The chain with an oracle in plain Python: tries every sequence that is allowed."""
+
+    def maximize(self, theta, shape):
+        theta = np.array(theta)
+        theta[self.forbidden(shape)] = -np.inf
+        labels = range(shape[1])
+        sequences = product(labels, repeat=shape[0])
+        return chain_vertex(max(sequences, key=lambda y: chain_score(theta, y, shape)), shape)
+
+
+def chain_vertex(y, shape):
+    """Node parts, then counts of neighbouring pairs."""
+    length, labels = shape
+    z = np.zeros(length * labels + labels * labels)
+    for t, k in enumerate(y):
+        z[t * labels + k] = 1.0
+    for j, k in pairwise(y):
+        z[length * labels + j * labels + k] += 1.0
+    return z
+
+
+def chain_score(theta, y, shape):
+    length, labels = shape
+    nodes = sum(theta[t * labels + k] for t, k in enumerate(y))
+    return nodes + sum(theta[length * labels + j * labels + k] for j, k in pairwise(y))
+
+
+# -- cases -----------------------------------------------------------------------------------------
+def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_labels=0, **options):
+    """maps: F of each sample, a column per part; vertices: all allowed outputs of each sample."""
+    rng = np.random.default_rng(options.get("seed", 0))
+    alpha = options.get("alpha", ALPHA)
+    weight = options.get("weight")
+    omega = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+    omega = omega / omega.sum()
+    costs = [
+        options["cost"](rng, truth, shape) for truth, shape in zip(truths, shapes, strict=True)
+    ]
+    n_parts = np.array([len(t) for t in truths])
+    problem = Problem(
+        structure,
+        shapes,
+        features.pack(check_rows(X), n_labels, n_parts),
+        costs=np.concatenate(costs),
+        sample_weight=omega,
+        n_jobs=options.get("n_jobs"),
+        truth=np.concatenate(truths),
+        alpha=alpha,
+    )
+    blocks = [
+        Block(F, c, y, np.array(v), o)
+        for F, c, y, v, o in zip(maps, costs, truths, vertices, omega, strict=True)
+    ]
+    return Case(problem, Training(blocks, alpha))
+
+
+def zero_one(rng, truth, shape):
+    """Costs of the zero-one loss."""
+    return 1.0 - truth
+
+
+def generic(rng, truth, shape):
+    """Costs without ties: any part that the truth lacks costs something else."""
+    return rng.uniform(0.5, 1.5, len(truth)) * (truth == 0)
+
+
+def share_wrong(rng, truth, shape):
+    """Costs of the normalised Hamming loss of a chain."""
+    nodes = shape[0] * shape[1]
+    return np.append(1.0 - truth[:nodes], np.zeros(len(truth) - nodes)) / shape[0]
+
+
+def prices(rng, truth, shape):
+    """Costs of wrong items, a missed one 1.5 and a needless one 0.5."""
+    return (0.5 - 2.0 * truth) / len(truth)
+
+
+def multiclass(cost=zero_one, n=9, n_features=3, labels=3, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)) + 0.3
+    y = rng.permutation(np.arange(n) % labels)
+    maps = [
+        np.kron(np.append(row, 1.0)[:, None], np.eye(labels)) for row in x
+    ]  # weights (n_features + bias, labels), row by row
+    return make_case(
+        Multiclass(), LabelConjoined(True, False, False), list(x[:, None, :]),
+        [(labels,)] * n, maps, list(np.eye(labels)[y]), [np.eye(labels)] * n,
+        n_labels=labels, cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
+def finite(cost=zero_one, n=8, n_features=4, seed=1, **options):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, size=n)
+    X = [rng.normal(size=(m, n_features)) for m in sizes]
+    truths = [np.eye(m)[rng.integers(m)] for m in sizes]
+    return make_case(
+        Finite(), PartFeatures(), X, [(int(m),) for m in sizes], [x.T for x in X], truths,
+        [np.eye(m) for m in sizes], cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
+def chain_map(x, labels):
+    """F of a chain with bias, ends and transitions: one column per node-label and pair part."""
+    length, n_features = x.shape
+    rows = n_features + 3
+    full = np.zeros((rows * labels + labels * labels, length * labels + labels * labels))
+    for t in range(length):
+        facts = np.concatenate([x[t], [1.0, float(t == 0), float(t == length - 1)]])
+        for k in range(labels):
+            full[np.arange(rows) * labels + k, t * labels + k] = facts
+    full[rows * labels :, length * labels :] = np.eye(labels * labels)
+    return full
+
+
+def chain(
+    cost=share_wrong,
+    lengths=(1, 2, 3, 4, 3, 2),
+    n_features=3,
+    labels=3,
+    seed=2,
+    as_csr=False,
+    banned=None,
+    plain=False,
+    **options,
+):
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(length, n_features)) for length in lengths]
+    if as_csr:
+        X = [x * (rng.random(x.shape) < 0.5) for x in X]
+    allowed = [
+        [
+            y
+            for y in product(range(labels), repeat=length)
+            if banned is None or not any(banned[j][k] for j, k in pairwise(y))
+        ]
+        for length in lengths
+    ]
+    shapes = [(length, labels) for length in lengths]
+    vertices = [[chain_vertex(y, s) for y in ys] for ys, s in zip(allowed, shapes, strict=True)]
+    kind = PlainChain if plain else Chain
+    return make_case(
+        kind(forbidden_transitions=banned), LabelConjoined(),
+        [sparse.csr_matrix(x) for x in X] if as_csr else X, shapes,
+        [chain_map(x, labels) for x in X], [v[rng.integers(len(v))] for v in vertices], vertices,
+        n_labels=labels, cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
+BANNED = np.array([[False, True, False], [False, False, True], [False, False, True]])
+
+
+def items(cost=prices, n=6, n_features=3, seed=3, **options):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 5, size=n)
+    X = [rng.normal(size=(m, n_features)) for m in sizes]
+    vertices = []
+    for m in sizes:
+        chosen = [c for size in range(3) for c in combinations(range(m), size)]
+        vertices.append([np.isin(np.arange(m), c).astype(float) for c in chosen])
+    truths = [v[rng.integers(len(v))] for v in vertices]
+    truths[0] = vertices[0][0]  # nothing chosen: a truth without parts
+    return make_case(
+        AtMostTwo(), PartFeatures(), X, [(int(m),) for m in sizes], [x.T for x in X], truths,
+        vertices, cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
+def assignment(cost=zero_one, n=4, size=3, n_features=3, seed=4, **options):
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(size * size, n_features)) for _ in range(n)]
+    vertices = [np.eye(size)[list(p)].ravel() for p in permutations(range(size))]
+    truths = [vertices[rng.integers(len(vertices))] for _ in range(n)]
+    return make_case(
+        Assignment(), PartFeatures(), X, [(size, size)] * n, [x.T for x in X], truths,
+        [vertices] * n, cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
+CASES = {
+    "multiclass": multiclass,
+    "finite": finite,
+    "chain": chain,
+    "chain-csr": lambda **options: chain(seed=5, as_csr=True, **options),
+    "chain-forbidden": lambda **options: chain(seed=6, banned=BANNED, **options),
+    "items": items,
+    "assignment": assignment,
+}
+
+
+@lru_cache
+def case(name):
+    """The case of that name; shared by tests, which must not change it."""
+    return CASES[name]()

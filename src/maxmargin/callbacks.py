@@ -49,6 +49,8 @@ class ProgressBar(Callback):
             initial=run.state.epoch,
             desc=self.description,
             unit="epoch",
+            # no percentage: runs end when the gap is small, mostly long before the last epoch
+            bar_format="{desc}: epoch {n_fmt}, at most {total_fmt} [{elapsed}, {rate_fmt}{postfix}]",
             file=sys.stderr,
         )
 

@@ -69,7 +69,7 @@ class State:
     """Everything that a run needs to go on: the same for every solver.
 
     z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
-    see `kernels.frank_wolfe.apply_change`. extra : arrays of one solver only, by name. solver : the
+    see `kernels.steps.apply_change`. extra : arrays of one solver only, by name. solver : the
     solver whose lag, clock and extra these are; another one starts them afresh from z.
     """
 
@@ -84,6 +84,14 @@ class State:
     seconds: float = 0.0
     extra: dict[str, Any] = field(default_factory=dict)
     solver: str = ""
+
+
+def _round_up(x: float) -> float:
+    """Two digits, never less than x: a certificate must not claim more than is proven."""
+    if not (np.isfinite(x) and x > 0):
+        return x
+    scale = 10.0 ** (np.floor(np.log10(x)) - 1)
+    return float(np.ceil(x / scale) * scale)
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,7 @@ class Result:
         """In words, how good the result is known to be."""
         if not np.isfinite(self.gap):
             return f"no certificate: this solver does not bound the objective ({self.status.value})"
-        words = f"within {100 * self.relative_gap:.2g} % of the best possible objective"
+        words = f"within {_round_up(100 * self.relative_gap):g} % of the best possible objective"
         if not self.exact:
             words = f"estimated {words}; no proof, because the oracle is not exact"
         return f"{words} ({self.status.value} after {self.n_epochs} epochs)"

@@ -10,65 +10,9 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin.kernels.blocks import BLOCKS, SPACE, adjoint, local_size, scatter, score_block
-from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel, piece
-
-
-@piece(types.float64(BLOCKS, types.int64, SPACE, FLOATS))
-def subtract_point(blocks, i, space, z):
-    """space.vertex -= z_i; returns a_i . (vertex - z_i)."""
-    start = blocks.part_ptr[i]
-    gap = 0.0
-    for p in range(blocks.part_ptr[i + 1] - start):
-        delta = space.vertex[p] - z[start + p]
-        space.vertex[p] = delta
-        if delta != 0.0:
-            gap += space.theta[p] * delta
-    return gap
-
-
-@piece(types.float64(FLOATS))
-def square_norm(x):
-    """|x|^2 in eight partial sums, which the processor adds side by side."""
-    a = b = c = d = e = f = g = h = 0.0
-    n = len(x)
-    k = 0
-    while k + 7 < n:
-        a += x[k] * x[k]
-        b += x[k + 1] * x[k + 1]
-        c += x[k + 2] * x[k + 2]
-        d += x[k + 3] * x[k + 3]
-        e += x[k + 4] * x[k + 4]
-        f += x[k + 5] * x[k + 5]
-        g += x[k + 6] * x[k + 6]
-        h += x[k + 7] * x[k + 7]
-        k += 8
-    while k < n:
-        a += x[k] * x[k]
-        k += 1
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
-
-
-@piece(types.float64(BLOCKS, types.int64, SPACE))
-def block_change(blocks, i, space):
-    """space.change = F_i space.vertex; returns its squared norm."""
-    size = local_size(blocks, i)
-    change = space.change[:size]
-    change[:] = 0.0
-    adjoint(blocks, i, space.vertex, change)
-    return square_norm(change)
-
-
-@piece(types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, types.float64))
-def apply_change(blocks, i, space, scale, w, lag, passed):
-    """Let w += scale * change, and lag += passed * scale * change if averages are kept.
-
-    With weights rho_k the average of w_1 ... w_K is w_K - lag / S_K with S_k = rho_1 + ... + rho_k,
-    where lag sums each change times the S before it: no step touches more than its own weights.
-    """
-    scatter(blocks, i, space.change, scale, w)
-    if len(lag) > 0 and passed != 0.0:
-        scatter(blocks, i, space.change, scale * passed, lag)
+from maxmargin.kernels.blocks import BLOCKS, SPACE, score_block
+from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin.kernels.steps import apply_change, block_change, subtract_point
 
 
 @kernel(

@@ -6,7 +6,7 @@ from numba import types
 
 from maxmargin.kernels.blocks import BLOCKS, SPACE, forward, gather, score_block
 from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin.kernels.frank_wolfe import apply_change, block_change, subtract_point
+from maxmargin.kernels.steps import apply_change, block_change, subtract_point
 
 INT = types.int64
 FLOAT = types.float64

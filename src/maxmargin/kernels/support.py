@@ -16,7 +16,7 @@ from numba import types
 
 from maxmargin.kernels.blocks import BLOCKS, SPACE, dot, forward
 from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, inlined, kernel, piece, tuple_type
-from maxmargin.kernels.frank_wolfe import block_change
+from maxmargin.kernels.steps import block_change
 
 
 class Support(NamedTuple):

@@ -6,6 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,6 +51,19 @@ class Solver(BaseEstimator):
     @abstractmethod
     def epoch(self, problem: Problem, state: State) -> None:
         """One pass, in place."""
+
+    def load(self, problem: Problem) -> None:
+        """Load the kernels of a pass, so that its time is not theirs."""
+        from maxmargin.kernels.compile import loading
+
+        with loading():
+            problem.structure.kernel("maximize")
+            for name in self.kernels():
+                import_module(f"maxmargin.kernels.{name}")
+
+    def kernels(self) -> tuple[str, ...]:
+        """Modules below maxmargin.kernels that an epoch uses."""
+        return ("batch",)
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         """Weights worth a certificate: the last ones, averages."""
@@ -127,6 +141,7 @@ class Solver(BaseEstimator):
     ) -> Result:
         """Solve; a given state is continued (and certified first). Returns the best certified w."""
         self.check(problem)
+        self.load(problem)
         warm = state is not None
         if state is None:
             state = self.init(problem)

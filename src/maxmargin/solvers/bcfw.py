@@ -112,6 +112,9 @@ class BCFW(Solver):
             return OracleCache(passes=0)
         return self.cache
 
+    def kernels(self) -> tuple[str, ...]:
+        return ("batch", "frank_wolfe" if self._cache() is None else "support_pass")
+
     def _policy(self) -> tuple[int, float]:
         """Exchanges a visit, and how far to go along them."""
         return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0

@@ -43,6 +43,9 @@ class Perceptron(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
+    def kernels(self) -> tuple[str, ...]:
+        return ("batch", "online")
+
     def init(self, problem: Problem) -> State:
         return State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
 

@@ -19,6 +19,9 @@ class Subgradient(Solver):
     come in reshuffled passes, so that after each pass w is w(z) of z_i = the mean of sample i's
     answers: this gives a dual bound and so a certificate, which the textbook method lacks.
 
+    References: Shalev-Shwartz, Singer, Srebro, ICML 2007 (the step); Lacoste-Julien et al., 2013
+    (weighted averages).
+
     Parameters
     ----------
     averaging : "weighted" (weight k), "half" (uniform over the second half of the passes at least;
@@ -45,6 +48,9 @@ class Subgradient(Solver):
         super().check(problem)
         if self.averaging not in ("weighted", "half", None):
             raise ValueError(f'averaging={self.averaging!r} must be "weighted", "half" or None.')
+
+    def kernels(self) -> tuple[str, ...]:
+        return ("batch", "online")
 
     def init(self, problem: Problem) -> State:
         state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())

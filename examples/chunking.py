@@ -47,5 +47,5 @@ if __name__ == "__main__":
     print(f"{len(sentences)} sentences, {tagger.n_features_in_} features, {seconds:.1f} s")
     print(f"certificate: {tagger.result_.certificate()}\n")
     print(tagger.report(test_sentences, test_tags).chunks, "\n")
-    print(tagger.top_features(n=5, label="B-NP"), "\n")
+    print(tagger.top_features(n=5, label=tagger.classes_[0]), "\n")
     print(tagger.top_transitions(n=5))

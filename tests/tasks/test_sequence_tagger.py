@@ -137,6 +137,7 @@ def test_sample_weight_decides_between_contradictions():
 def test_report_survives_tags_and_words_never_seen(tagger):
     sentences, tags = made_up(10, seed=3)
     tags[0] = ["B-NEW", *tags[0][1:]]
+    tags[2] = ["odd", *tags[2][1:]]
     sentences[1] = ["@@", *sentences[1][1:]]
     report = tagger.report(sentences, tags)
     assert report.labels["B-NEW"].support == 1

@@ -169,11 +169,13 @@ class SequenceTagger(BaseEstimator):
         return chunk_f1(tags, self._checked_predictions(sentences, tags))
 
     def report(self, sentences: Sentences, tags: Tags) -> TaggingReport:
-        """Scores by tag, and by chunk type if the tags look like BIO or IOBES."""
+        """Scores by tag, and by chunk type if the tags learned look like BIO or IOBES."""
         predicted = self._checked_predictions(sentences, tags)
-        labels = per_label_scores(tags, predicted)
-        seen = chain(self.classes_.tolist(), (str(row.label) for row in labels))
-        return TaggingReport(labels, chunk_scores(tags, predicted) if mark_chunks(seen) else None)
+        chunks = mark_chunks(self.classes_.tolist())
+        return TaggingReport(
+            labels=per_label_scores(tags, predicted),
+            chunks=chunk_scores(tags, predicted) if chunks else None,
+        )
 
     def _checked_predictions(self, sentences: Sentences, tags: Tags) -> list[list[str]]:
         predicted = self.predict(sentences)

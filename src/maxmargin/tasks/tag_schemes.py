@@ -28,8 +28,8 @@ def is_chunk_tag(tag: str) -> bool:
 
 def mark_chunks(tags: Iterable[str]) -> bool:
     """Whether tags look like BIO or IOBES: all are of that form, and not all are O."""
-    found = set(tags)
-    return found > {"O"} & found and all(map(is_chunk_tag, found))
+    found = set(tags) - {"O"}
+    return bool(found) and all(map(is_chunk_tag, found))
 
 
 def forbidden_by_scheme(tags: Collection[str]) -> Forbidden:

@@ -50,7 +50,7 @@ class ProgressBar(Callback):
             desc=self.description,
             unit="epoch",
             # no percentage: runs end when the gap is small, mostly long before the last epoch
-            bar_format="{desc}: epoch {n_fmt}, at most {total_fmt} [{elapsed}, {rate_fmt}{postfix}]",
+            bar_format="{desc}: epoch {n_fmt} of max {total_fmt} [{elapsed}, {rate_fmt}{postfix}]",
             file=sys.stderr,
         )
 

@@ -217,7 +217,9 @@ class BCFW(Solver):
         k = state.clock[0]
         if not self.averaging or k == 0 or len(state.lag) == 0:
             return [state.w]
-        return [state.w, state.w - state.lag / (k * (k + 1) / 2)]
+        average = state.lag / (-k * (k + 1) / 2)
+        average += state.w
+        return [state.w, average]
 
     def certified(self, state: State) -> None:
         if self.averaging:

@@ -133,13 +133,14 @@ def adjoint(blocks, i, z, local):
         width = np.int64(blocks.width[r])
         row = z[part : part + width]
         part += width
-        count = 0
-        for k in range(width):
-            count += row[k] != 0.0
-        if count == 0:
-            continue
         first, stop = blocks.indptr[r], blocks.indptr[r + 1]
-        if 4 * count > width:
+        count = 0
+        if stop > first + 1:  # a row of one feature, such as a pair table, is simply added
+            for k in range(width):
+                count += row[k] != 0.0
+            if count == 0:
+                continue
+        if stop <= first + 1 or 4 * count > width:
             for e in range(first, stop):
                 v = blocks.value[e]
                 target = local[blocks.index[e] : blocks.index[e] + width]

@@ -36,9 +36,13 @@ def kernel(signature: Any) -> Callable[[Callable], Any]:
     return njit(signature, no_cfunc_wrapper=True, **_OPTIONS)
 
 
-def piece(signature: Any) -> Callable[[Callable], Any]:
-    """A piece that only other kernels call: without its way in from Python, quicker to compile."""
-    return njit(signature, no_cfunc_wrapper=True, no_cpython_wrapper=True, **_OPTIONS)
+def piece(signature: Any, reorder: bool = False) -> Callable[[Callable], Any]:
+    """A piece that only other kernels call: without its way in from Python, quicker to compile.
+
+    reorder : sums may be taken in any order (the same one at every call), for speed.
+    """
+    options = {**_OPTIONS, "fastmath": {"contract", "reassoc"}} if reorder else _OPTIONS
+    return njit(signature, no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)
 
 
 def inlined(function: Callable) -> Any:

@@ -21,26 +21,13 @@ def subtract_point(blocks, i, space, z):
     return gap
 
 
-@piece(types.float64(FLOATS))
+@piece(types.float64(FLOATS), reorder=True)
 def square_norm(x):
-    """|x|^2 in eight partial sums, which the processor adds side by side."""
-    a = b = c = d = e = f = g = h = 0.0
-    n = len(x)
-    k = 0
-    while k + 7 < n:
-        a += x[k] * x[k]
-        b += x[k + 1] * x[k + 1]
-        c += x[k + 2] * x[k + 2]
-        d += x[k + 3] * x[k + 3]
-        e += x[k + 4] * x[k + 4]
-        f += x[k + 5] * x[k + 5]
-        g += x[k + 6] * x[k + 6]
-        h += x[k + 7] * x[k + 7]
-        k += 8
-    while k < n:
-        a += x[k] * x[k]
-        k += 1
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+    """|x|^2; the sum may be taken in any order, side by side."""
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * x[k]
+    return total
 
 
 @piece(types.float64(BLOCKS, types.int64, SPACE))

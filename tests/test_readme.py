@@ -37,7 +37,7 @@ class Mine(structures.Structure):
 
 
 def test_python_blocks_run_as_printed(capsys):
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
     names = {"__name__": "readme"}
     for number, block in enumerate(BLOCKS):
         exec(compile(block, f"README.md, block {number}", "exec"), names)
@@ -46,6 +46,7 @@ def test_python_blocks_run_as_printed(capsys):
     assert output.count("of the best possible objective (converged") == 2
     wrong = float(re.search(r"letters wrong: ([\d.]+)%", output)[1])
     assert 0 < wrong < 30
+    assert "['B-NP', 'I-NP', 'I-NP', 'O']" in output
     assert int(re.search(r"right choices: (\d+)%", output)[1]) > 80
 
 

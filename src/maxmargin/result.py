@@ -70,7 +70,8 @@ class State:
 
     z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
     see `kernels.steps.apply_change`. extra : arrays of one solver only, by name. solver : the
-    solver whose lag, clock and extra these are; another one starts them afresh from z.
+    solver whose lag, clock and extra these are; another one starts them afresh from z. best : the
+    best certified weights of the last run, an average maybe; tried first when the run goes on.
     """
 
     w: np.ndarray
@@ -84,6 +85,7 @@ class State:
     seconds: float = 0.0
     extra: dict[str, Any] = field(default_factory=dict)
     solver: str = ""
+    best: np.ndarray | None = None
 
 
 def _round_up(x: float) -> float:

@@ -165,12 +165,18 @@ def _kind_of_labels(i: int, labels: np.ndarray) -> str:
         return "number"
     if labels.dtype.kind in "US":
         return "str"
-    found = sorted({type(label).__name__ for label in labels.tolist()})
+    found = sorted({_type_of_label(label) for label in labels.tolist()})
     if len(found) > 1 or found == ["NoneType"]:
         raise ValueError(
             f"sample {i}: y has labels of type {' and '.join(found)}. Use one type, such as str."
         )
-    return {"int": "number", "float": "number", "bool": "number"}.get(found[0], found[0])
+    return found[0]
+
+
+def _type_of_label(label: Any) -> str:
+    if isinstance(label, str):
+        return "str"
+    return "number" if isinstance(label, Real) else type(label).__name__
 
 
 def is_number(value: Any, whole: bool = False) -> bool:

@@ -32,6 +32,9 @@ class AtMostTwo(Structure):
     def n_parts(self, shape):
         return shape[0]
 
+    def shape_of(self, n_parts):
+        return (n_parts,)
+
     def encode(self, y, shape):
         return np.isin(np.arange(shape[0]), list(y)).astype(float)
 

@@ -212,7 +212,12 @@ class StructuredSVM(BaseEstimator):
         # Moved, not shared: the old state would go on with a memory that follows the new one.
         extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
         return State(
-            problem.weights(old.z), old.z.copy(), deepcopy(old.rng), extra=extra, solver=old.solver
+            problem.weights(old.z),
+            old.z.copy(),
+            deepcopy(old.rng),
+            extra=extra,
+            solver=old.solver,
+            best=old.best,
         )
 
     def _callbacks(self) -> list[Callback]:
@@ -256,12 +261,12 @@ class StructuredSVM(BaseEstimator):
     # -- predicting --------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:
         """The best output of each sample."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
 
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         chunks = [samples.apply("maximize", self.coef_) for samples in self._in_chunks(X)]
         return np.concatenate(chunks) if chunks else np.empty(0)
 
@@ -285,7 +290,7 @@ class StructuredSVM(BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of variables that are right."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         outputs, shapes = [], []
         for samples in self._in_chunks(X):
             outputs += self._outputs(samples, self.coef_)
@@ -317,7 +322,7 @@ class StructuredSVM(BaseEstimator):
         return (a == b).reshape(count, labels).all(axis=1)
 
     def _per_variable(self, ability: str, X: Any) -> Iterator[np.ndarray]:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         if not self.structure_.has(ability):
             kind = type(self.structure_).__name__
             raise MissingAbilityError(f"{kind} cannot `{ability}`, which this needs.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -91,6 +91,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         if y is None:
             raise ValueError("MulticlassSVM requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         if len(y) != len(rows.lengths):
             raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(y)}.")
         check_classification_targets(y)
@@ -125,7 +126,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         return self._stacked("tilt", X)
 
     def _stacked(self, ability: str, X: Any) -> np.ndarray:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         nothing = np.empty((0, len(self.classes_)))
         return np.concatenate([nothing, *self._per_variable(ability, X)])
 

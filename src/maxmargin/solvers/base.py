@@ -201,6 +201,7 @@ class Run:
             callback.on_start(self)
         try:
             if warm:
+                self._recall()
                 self._certify()
             while self.status is None and self.state.epoch < self.max_epochs:
                 self._epoch()
@@ -215,6 +216,12 @@ class Run:
         for callback in self.callbacks:
             callback.on_end(self, result)
         return result
+
+    def _recall(self) -> None:
+        """Begin with the best weights of the run that is continued."""
+        if self.solver.certifies and self.state.best is not None:
+            self.best = self.state.best.copy()
+            self.primal = self.problem.primal(self.best)
 
     def _epoch(self) -> None:
         state = self.state
@@ -297,6 +304,8 @@ class Run:
 
     def _result(self) -> Result:
         best = self.state.w if self.best is None else self.best
+        if self.solver.certifies:
+            self.state.best = best
         primal = self.primal
         if self.chosen is not None:
             best = self.chosen

@@ -1,0 +1,292 @@
+"""Bad input, in one table: either an error that names the sample and the cure, or a result.
+
+Each row: a name, what the user does, the error, and what its message must say. Where the message
+speaks of all samples alike (an option, the number of samples), there is no sample to name.
+"""
+
+# ruff: noqa: E501
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM
+from maxmargin.callbacks import EarlyStopping
+from maxmargin.datasets import make_sequences
+from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
+from maxmargin.losses import Hamming, PartCosts
+from maxmargin.result import Status
+from maxmargin.solvers import BCFW, OracleCache, Perceptron, Subgradient
+from maxmargin.structures import Finite, Structure
+
+DATA = make_sequences(12, (2, 4), 3, 4, separation=2.0, random_state=2)
+X = DATA.X
+Y = [np.array(["a", "b", "c"])[y] for y in DATA.y]
+FLAT, LABELS = np.concatenate(X), np.concatenate(Y)
+PAIRS = [(j, k) for j in "abc" for k in "abc"]
+
+
+def put(samples, i, value):
+    return [value if j == i else s for j, s in enumerate(samples)]
+
+
+def spoiled(i, t, column, value):
+    x = X[i].copy()
+    x[t, column] = value
+    return put(X, i, x)
+
+
+def chain(X=X, y=Y, fit=(), **options):
+    return ChainSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def multiclass(X=FLAT, y=LABELS, fit=(), **options):
+    return MulticlassSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def listed(X, y, **options):
+    return StructuredSVM(Finite(), alpha=0.1, **options).fit(X, y)
+
+
+class Mute(Structure):
+    """A structure without any ability."""
+
+    def n_parts(self, shape):
+        return shape[0]
+
+    def shape_of(self, n_parts):
+        return (n_parts,)
+
+    def encode(self, y, shape):
+        return np.eye(shape[0])[y]
+
+
+V = ValueError
+TABLE = [
+    # -- samples and their sizes
+    ("y shorter than x", lambda: chain(y=put(Y, 3, Y[3][:-1])), V,
+     r"sample 3: y has \d labels but x has \d rows"),
+    ("y longer than x", lambda: chain(y=put(Y, 0, [*Y[0], "a"])), V, "sample 0: y has .* labels but"),
+    ("fewer y than X", lambda: chain(y=Y[:-1]), V, "X has 12 samples, y has 11"),
+    ("fewer y than X, classes", lambda: multiclass(y=LABELS[:-1]), V, r"X has \d+ samples, y has"),
+    ("fewer y than X, listed", lambda: listed(X, [0, 1]), V, "X has 12 samples, y has 2"),
+    ("an empty sample", lambda: chain(put(X, 2, np.zeros((0, 4))), put(Y, 2, [])), V,
+     "sample 2: x has no rows. Leave empty samples out"),
+    ("no samples", lambda: chain([], []), V, "X is empty: at least one sample"),
+    ("no samples, classes", lambda: multiclass(np.zeros((0, 3)), []), V, r"0 sample\(s\).* minimum of 1"),
+    ("no features", lambda: chain([x[:, :0] for x in X]), V,
+     "sample 0: x has no features; give a constant column"),
+    ("no features, classes", lambda: multiclass(FLAT[:, :0]), V, r"0 feature\(s\).* minimum of 1"),
+    ("another number of features", lambda: chain(put(X, 5, X[5][:, :3])), V,
+     "sample 5: x has 3 features, sample 0 has 4"),
+    ("one 3-D sample", lambda: chain(put(X, 1, np.zeros((2, 3, 4)))), V,
+     r"sample 1: x has 3 dimension\(s\), expected 2"),
+    ("3-D input, classes", lambda: multiclass(np.zeros((2, 2, 2)), [0, 1]), V, "dim 3.* <= 2"),
+    ("1-D samples", lambda: chain([x[:, 0] for x in X]), V,
+     r"sample 0: x has 1 dimension.* A single feature is a column: x.reshape\(-1, 1\)"),
+    ("1-D input, classes", lambda: multiclass(FLAT[:, 0]), V, r"Reshape your data .*reshape\(-1, 1\)"),
+    ("one matrix instead of a list", lambda: chain(FLAT, LABELS), V, "sample 0: x has 1 dimension"),
+    ("one CSR matrix instead of a list", lambda: chain(sparse.csr_array(FLAT), LABELS), TypeError,
+     r"X must be a list of samples, .* One sample alone: \[x\]"),
+    ("X is None", lambda: chain(None), TypeError, "X must be a list of samples, found NoneType"),
+    ("X is text", lambda: chain("some text"), TypeError, "X must be a list of samples, found str"),
+    # -- numbers
+    ("NaN", lambda: chain(spoiled(4, 1, 2, np.nan)), V, r"sample 4: x\[1, 2\] is nan; .* Impute or drop"),
+    ("infinity", lambda: chain(spoiled(4, 1, 2, -np.inf)), V, r"sample 4: x\[1, 2\] is -inf"),
+    ("infinity in CSR", lambda: chain([sparse.csr_array(x) for x in spoiled(4, 1, 2, np.inf)]), V,
+     r"sample 4: x\[1, 2\] is inf"),
+    ("NaN, classes", lambda: multiclass(np.where(np.arange(4) == FLAT.argmax() % 4, np.nan, FLAT)), V,
+     r"sample 0: x\[0, \d\] is nan"),
+    ("NaN at predict", lambda: chain().predict(spoiled(4, 1, 2, np.nan)), V, r"sample 4: x\[1, 2\]"),
+    ("text for numbers", lambda: chain(put(X, 1, np.full(X[1].shape, "1.5"))), V,
+     "sample 1: x is not an array of real numbers"),
+    ("objects for numbers", lambda: chain(put(X, 1, np.full(X[1].shape, None))), V,
+     "sample 1: x is not an array of real numbers .*object"),
+    ("complex numbers", lambda: chain(put(X, 6, X[6] * 1j)), V, "sample 6: .* real numbers .*complex"),
+    ("complex numbers, classes", lambda: multiclass(FLAT * 1j), V, "Complex data not supported"),
+    ("text, classes", lambda: multiclass([["a", "b"], ["c", "d"]], [0, 1]), V, "Convert your data to numeric values"),
+    # -- labels
+    ("y is a text", lambda: chain(y="abcabcabcabc"), TypeError, "y must be a list .*found str"),
+    ("one y is a text", lambda: chain(y=put(Y, 7, "".join(Y[7]))), TypeError,
+     "sample 7: y is str, expected a sequence of"),
+    ("y is None", lambda: chain(y=None), TypeError, "y must be a list .*found NoneType"),
+    ("y is None, classes", lambda: multiclass(y=None), V, "requires y to be passed"),
+    ("y in two dimensions", lambda: chain(y=put(Y, 2, [[k] for k in Y[2]])), V,
+     r"sample 2: y has shape \(\d, 1\), expected one label per row"),
+    ("y is NaN", lambda: chain(y=[np.full(len(y), np.nan if i == 3 else 1.0) for i, y in enumerate(Y)]),
+     V, "sample 3: y has labels that are not finite. Leave them out"),
+    ("numbers among texts", lambda: chain(y=put(Y, 9, np.arange(len(Y[9])))), V,
+     "sample 9: y has labels of type number, sample 0 of type str. Use one type"),
+    ("None among labels", lambda: chain(y=put(Y, 4, [None, *Y[4][1:]])), V,
+     "sample 4: y has labels of type NoneType and str. Use one type"),
+    ("targets of a regression", lambda: multiclass(y=np.linspace(0, 1, len(FLAT))), V,
+     "Unknown label type: continuous"),
+    ("y is infinite, classes", lambda: multiclass(y=np.where(FLAT[:, 0] > 0, np.inf, 1.0)), V,
+     "Input y contains infinity"),
+    ("an output that is not listed", lambda: listed(X, put([0] * 12, 8, 99)), V,
+     "sample 8: y does not fit its structure"),
+    ("forbidden truth", lambda: chain(forbidden_transitions=PAIRS), InfeasibleError,
+     "sample 0: its true output is forbidden .*(Correct|Allow|allow)"),
+    ("forbidden first label", lambda: chain(forbidden_first="abc"), InfeasibleError, "sample 0: its true"),
+    ("everything forbidden at predict", lambda: chain(
+        [x[:1] for x in X], [y[:1] for y in Y], forbidden_transitions=PAIRS).predict(
+        [X[0][:1], X[1][:1], X[2]]), InfeasibleError,
+     "sample 2: every output is forbidden. Allow one at least"),
+    ("score with fewer y", lambda: chain().score(X, Y[:-1]), V, "X has 12 samples, y has 11"),
+    ("score with a shorter y", lambda: chain().score(X, put(Y, 5, Y[5][:1])), V, "sample 5: y has 1 labels"),
+    # -- options
+    ("negative alpha", lambda: chain(alpha=-1.0), V, "alpha=-1.0 must be a finite number, 0 or more"),
+    ("alpha is NaN", lambda: chain(alpha=np.nan), V, "alpha=nan must be a finite number"),
+    ("infinite alpha", lambda: chain(alpha=np.inf), V, "alpha=inf must be a finite number"),
+    ("no penalty", lambda: chain(alpha=0), V, "BCFW needs alpha > 0; give a small one .*perceptron"),
+    ("no penalty, ssg", lambda: chain(alpha=0, solver="ssg"), V, "Subgradient needs alpha > 0"),
+    ("alpha is text", lambda: chain(alpha="0.1"), TypeError, "alpha='0.1' must be a number"),
+    ("alpha is None", lambda: chain(alpha=None), TypeError, "alpha=None must be a number"),
+    ("unknown solver", lambda: chain(solver="bcwf"), V, r"solver='bcwf' is unknown; use one of \['bcfw'"),
+    ("a solver class", lambda: chain(solver=BCFW), TypeError, "solver must be a name or a Solver"),
+    ("unknown loss", lambda: chain(loss="haming"), V, r"loss='haming' is unknown; use one of \['hamming'"),
+    ("a loss of another type", lambda: chain(loss=3), V, "loss=3 is unknown"),
+    ("unknown step", lambda: chain(solver=BCFW("newton")), V, "step='newton' must be one of"),
+    ("unknown sampling", lambda: chain(solver=BCFW(sampling="all")), V, "sampling='all' must be"),
+    ("unknown averaging", lambda: chain(solver=Subgradient("all")), V, "averaging='all' must be"),
+    ("a number for the cache", lambda: chain(solver=BCFW(cache=5)), TypeError,
+     'cache=5 must be an OracleCache, "auto" or None'),
+    ("a cache of nothing", lambda: chain(solver=BCFW(cache=OracleCache(0))), V,
+     "OracleCache: size=0 must be a whole number, 1 or more"),
+    ("a cache of halves", lambda: chain(solver=BCFW(cache=OracleCache(1.5))), V, "size=1.5 must be"),
+    ("negative passes", lambda: chain(solver=BCFW(cache=OracleCache(passes=-1))), V, "passes=-1 must be"),
+    ("fixed steps of exchanges", lambda: chain(solver=BCFW(line_search=False)), V,
+     'line_search=False goes with step="frank-wolfe"'),
+    ("too much relaxation", lambda: chain(solver=BCFW(relaxation=2.0)), V, "relaxation=2.0 must be"),
+    ("negative max_epochs", lambda: chain(max_epochs=-1), V, "max_epochs=-1 must be a whole number, 0"),
+    ("half an epoch", lambda: chain(max_epochs=1.5), V, "max_epochs=1.5 must be a whole number"),
+    ("epochs in words", lambda: chain(max_epochs="ten"), V, "max_epochs='ten' must be a whole number"),
+    ("negative tol", lambda: chain(tol=-1e-3), V, "tol=-0.001 must be a number, 0 or more"),
+    ("tol is NaN", lambda: chain(tol=np.nan), V, "tol=nan must be a number"),
+    ("never a certificate", lambda: chain(solver=BCFW(check_every=0)), V, "check_every=0 must be"),
+    ("no threads", lambda: chain(n_jobs=0), V, "n_jobs"),
+    # -- weights
+    ("weights of other samples", lambda: chain(fit={"sample_weight": [1, 2]}), V,
+     r"sample_weight has shape \(2,\), expected \(12,\)"),
+    ("negative weight", lambda: chain(fit={"sample_weight": put([1] * 12, 7, -1)}), V,
+     "sample 7: weight -1.0 must be finite and not negative"),
+    ("weight is NaN", lambda: chain(fit={"sample_weight": put([1] * 12, 7, np.nan)}), V, "sample 7: weight nan"),
+    ("no weight at all", lambda: chain(fit={"sample_weight": [0] * 12}), V,
+     "sample_weight is zero everywhere; give one sample a weight"),
+    ("weights in score", lambda: chain().score(X, Y, sample_weight=[1.0]), V, "sample_weight has shape"),
+    ("node weights of other samples", lambda: chain(fit={"node_weight": [[1.0]]}), V,
+     "X has 12 samples, node_weight has 1"),
+    ("node weights of other sizes", lambda: chain(fit={"node_weight": put([np.ones(len(y)) for y in Y], 3,
+     [1.0])}), V, r"sample 3: node_weight has shape \(1,\)"),
+    ("negative node weights", lambda: chain(fit={"node_weight": put([np.ones(len(y)) for y in Y], 3,
+     -np.ones(len(Y[3])))}), V, "sample 3: node_weight must be finite and not negative"),
+    ("negative class weight", lambda: chain(loss=Hamming(class_weight={"a": -1})), V,
+     "class_weight must be finite and not negative"),
+    ("costs of another size", lambda: chain(loss=PartCosts(lambda truth, shape: [1.0])), V,
+     r"sample 0: part costs have shape \(1,\)"),
+    # -- use
+    ("predict before fit", lambda: ChainSVM().predict(X), NotFittedError, "not fitted yet. Call 'fit'"),
+    ("score before fit", lambda: ChainSVM().score(X, Y), NotFittedError, "not fitted yet"),
+    ("margins before fit", lambda: ChainSVM().margins(X), NotFittedError, "not fitted yet"),
+    ("classes before fit", lambda: MulticlassSVM().decision_function(FLAT), NotFittedError, "not fitted"),
+    ("other features at predict", lambda: chain().predict([x[:, :3] for x in X]), V,
+     "X has 3 features, but ChainSVM is expecting 4 features"),
+    ("other features held out", lambda: chain(callbacks=[EarlyStopping([x[:, :3] for x in X], Y)]), V,
+     "X has 3 features, but ChainSVM is expecting 4"),
+    ("no oracle", lambda: StructuredSVM(Mute()).fit(X, [0] * 12), MissingAbilityError,
+     "BCFW needs `maximize`, which Mute cannot do. Define Mute.maximize"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "do, error, message", [row[1:] for row in TABLE], ids=[r[0] for r in TABLE]
+)
+def test_bad_input_is_refused(do, error, message):
+    with pytest.raises(error, match=message) as caught:
+        do()
+    assert caught.type is error or error is not ValueError  # no accident further down
+
+
+def test_nothing_is_known_after_a_fit_that_failed():
+    model = ChainSVM(alpha=-1.0)
+    with pytest.raises(ValueError, match="alpha"):
+        model.fit(X, Y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+# -- odd but good: handled, with a result ----------------------------------------------------------
+def test_labels_unknown_at_score_time_are_errors_of_the_model():
+    model = chain()
+    right = sum(np.sum(a == b) for a, b in zip(model.predict(X), Y, strict=True))
+    total = sum(len(y) for y in Y)
+    odd = put(Y, 0, np.array(["unheard of"] * len(Y[0])))
+    lost = np.sum(model.predict(X[:1])[0] == Y[0])
+    assert model.score(X, odd) == pytest.approx((right - lost) / total)
+    assert model.score(X, [np.arange(len(y)) for y in Y]) == 0.0
+
+
+def test_a_fold_without_some_label_is_a_smaller_problem():
+    kept = [i for i, y in enumerate(Y) if "c" not in y]
+    model = chain([X[i] for i in kept], [Y[i] for i in kept], forbidden_transitions=[("c", "a")])
+    assert model.classes_.tolist() == ["a", "b"]
+    assert 0.3 < model.score(X, Y) < 1.0
+
+
+@pytest.mark.parametrize("fit", [chain, multiclass])
+def test_one_single_label_is_always_right(fit):
+    y = [["u"] * len(labels) for labels in Y] if fit is chain else ["u"] * len(FLAT)
+    model = fit(y=y)
+    assert model.result_.primal == model.result_.gap == 0.0
+    assert model.score(X if fit is chain else FLAT, y) == 1.0
+
+
+def test_unsorted_and_repeated_csr_entries_mean_their_sum():
+    wanted = chain()
+    odd = []
+    for x in X:
+        row, column = np.nonzero(np.ones_like(x))
+        order = np.random.default_rng(0).permutation(2 * len(row))
+        half = np.tile(x.ravel() / 2, 2)[order]
+        row, column = np.tile(row, 2)[order], np.tile(column, 2)[order]
+        by_row = np.argsort(row, kind="stable")
+        start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(x)))])
+        odd.append(sparse.csr_matrix((half[by_row], column[by_row], start), shape=x.shape))
+        assert not odd[-1].has_canonical_format
+    before = [x.data.copy() for x in odd]
+    model = chain(odd)
+    np.testing.assert_array_equal(model.coef_, wanted.coef_)
+    for a, b in zip(model.predict(odd), wanted.predict(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    for x, data in zip(odd, before, strict=True):
+        np.testing.assert_array_equal(x.data, data)  # the user's matrices are left alone
+
+
+def test_a_block_of_equal_samples_may_be_one_3_d_array():
+    block = np.stack([x[:2] for x in X])
+    model = chain(block, [y[:2] for y in Y])
+    np.testing.assert_array_equal(model.coef_, chain(list(block), [y[:2] for y in Y]).coef_)
+
+
+def test_no_penalty_is_fine_for_the_perceptron():
+    model = chain(alpha=0, solver=Perceptron(averaged=False))
+    assert model.score(X, Y) == 1.0
+
+
+def test_features_of_any_size_are_certified_as_far_as_it_got():
+    for size in (1e-150, 1e150):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = chain([size * x for x in X], bias=False, ends=False, transitions=False)
+        result = model.result_
+        assert np.isfinite(model.coef_).all()
+        assert (result.status is Status.CONVERGED) == (result.gap <= 1e-3 * result.primal)
+        assert 0 <= result.dual <= result.primal <= 1.0
+
+
+def test_features_without_any_entry_give_a_model_of_the_biases():
+    model = chain([np.zeros_like(x) for x in X])
+    assert not model.node_coef_.any()
+    assert model.bias_.any()

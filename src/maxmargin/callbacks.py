@@ -33,6 +33,9 @@ class Callback:
     def on_end(self, run: Run, result: Result) -> None:
         """Once, with the result."""
 
+    def on_abort(self, run: Run) -> None:
+        """Instead of `on_end`, if the run ends by an error."""
+
 
 class ProgressBar(Callback):
     """Epochs, rate, relative gap and time left, on stderr."""
@@ -69,6 +72,11 @@ class ProgressBar(Callback):
         self._bar.close()
         self._bar = None  # an open stream cannot be pickled or copied
         log.info(result.certificate())
+
+    def on_abort(self, run: Run) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
 
 def _time_to_tolerance(run: Run) -> float | None:

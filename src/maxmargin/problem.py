@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from maxmargin.exceptions import InfeasibleError
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.structures.base import Shape, Structure
 
@@ -124,7 +124,14 @@ class Samples:
 
     def answer(self, i: int, space: Any, parts: int) -> None:
         """space.vertex = argmax over space.theta, by the structure's Python method."""
-        space.vertex[:parts] = self._ask("maximize", space.theta[:parts].copy(), i)
+        vertex = self._ask("maximize", space.theta[:parts].copy(), i)
+        room = self.structure.vertex_size(self.shapes[i])
+        if np.count_nonzero(vertex) > room:
+            raise ValueError(
+                f"sample {self.first + i}: {type(self.structure).__name__}.maximize returned"
+                f" {np.count_nonzero(vertex)} non-zeros, more than vertex_size says ({room})."
+            )
+        space.vertex[:parts] = vertex
 
     def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the structure's Python method returns for sample i, checked."""
@@ -204,7 +211,10 @@ class Samples:
     def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, shape: Shape) -> float:
         """What the ability's kernel would return."""
         if ability == "tilt":
-            return self.structure.log_partition(theta, shape)
+            try:
+                return self.structure.log_partition(theta, shape)
+            except MissingAbilityError:
+                return 0.0  # a structure may tilt without being able to count
         if ability == "max_marginals":
             count, labels = self.structure.variables(shape)
             return float(np.max(z[: count * labels]))
@@ -262,6 +272,32 @@ class Problem(Samples):
                 " Allow it in the structure, or leave the sample out."
             )
         return np.where(banned, 0.0, costs) if banned.any() else costs
+
+    def probe(self) -> None:
+        """Try a maximize written in Python on random scores: its answers must be maxima.
+
+        Compared are the truth and the answer to the opposite scores, on a few samples; a wrong sign
+        or a wrong output is found before it leads to a false certificate.
+        """
+        if self.structure.kernel("maximize") is not None or not self.structure.is_exact:
+            return
+        rng = np.random.default_rng(0)
+        for i in range(min(3, self.n)):
+            theta = rng.normal(size=int(np.diff(self.part_ptr)[i]))
+            banned = self.structure.forbidden(self.shapes[i])
+            answers = []
+            for scores in (theta, -theta):
+                scores = scores.copy()
+                scores[banned] = -np.inf
+                answers.append(self._ask("maximize", scores, i))
+            value = theta @ answers[0]
+            better = max(theta @ answers[1], theta @ self.truth[self.parts(i)])
+            if better > value + 1e-9 * (1 + abs(value)):
+                raise ValueError(
+                    f"sample {i}: {type(self.structure).__name__}.maximize returned an output of"
+                    f" score {value:.6g} where one of {better:.6g} exists. Correct it, or say"
+                    " is_exact = False if it is meant to be approximate."
+                )
 
     def without_loss(self) -> Samples:
         """The same samples with nothing added to the scores but what is forbidden."""

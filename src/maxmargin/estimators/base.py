@@ -89,6 +89,10 @@ class StructuredSVM(BaseEstimator):
 
     # -- what estimators for known structures say otherwise ---------------------------------------
     def _make_structure(self) -> Structure:
+        if not isinstance(self.structure, Structure):
+            raise TypeError(
+                f"structure={self.structure!r} must be a Structure object, such as Finite()."
+            )
         return clone(self.structure)
 
     def _make_features(self) -> FeatureMap:
@@ -211,8 +215,9 @@ class StructuredSVM(BaseEstimator):
             return None
         # Moved, not shared: the old state would go on with a memory that follows the new one.
         extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
+        certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
-            problem.weights(old.z),
+            problem.weights(old.z) if certified else result.w.copy(),
             old.z.copy(),
             deepcopy(old.rng),
             extra=extra,
@@ -221,6 +226,12 @@ class StructuredSVM(BaseEstimator):
         )
 
     def _callbacks(self) -> list[Callback]:
+        if isinstance(self.callbacks, Callback) or not all(
+            isinstance(callback, Callback) for callback in self.callbacks
+        ):
+            raise TypeError("callbacks must be a list of Callback objects: callbacks=[...].")
+        if self.time_limit is not None and not (is_number(self.time_limit) and self.time_limit > 0):
+            raise ValueError(f"time_limit={self.time_limit!r} must be positive seconds, or None.")
         found = list(self.callbacks)
         if self.verbose:
             found.append(ProgressBar())
@@ -249,10 +260,16 @@ class StructuredSVM(BaseEstimator):
         result = self.result_
         if result.status is Status.FAILED:
             warnings.warn(f"training failed: {result.message}", ConvergenceWarning, stacklevel=3)
+        if result.status is Status.STOPPED and "interrupted" in result.message:
+            warnings.warn(
+                f"fit was interrupted: {result.certificate()}. Its weights are kept.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         if result.status is Status.MAX_EPOCHS and np.isfinite(result.gap):
             warnings.warn(
-                f"max_epochs={result.n_epochs} reached at a gap of"
-                f" {100 * result.relative_gap:.2g} % (tol asks for {100 * tol:.2g} %)."
+                f"max_epochs={result.n_epochs} reached, {result.certificate()};"
+                f" tol asks for {100 * tol:g} %."
                 " Raise max_epochs, tol or alpha.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.estimators.base import StructuredSVM
@@ -29,7 +30,8 @@ class ChainSVM(StructuredSVM):
     ----------
     bias, ends, transitions : learn a weight for each label; for each label as first and as last;
         for each pair of neighbouring labels.
-    forbidden_transitions : pairs (left label, right label) that must not occur.
+    forbidden_transitions : pairs (left label, right label) that must not occur; pairs with labels
+        that do not occur in y are left aside, because a fold may lack some.
     forbidden_first, forbidden_last : labels that must not begin or end a sequence.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks : see `StructuredSVM`.
@@ -106,7 +108,10 @@ class ChainSVM(StructuredSVM):
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
         size = len(number)
         pairs = np.zeros((size, size), dtype=bool)
-        for left, right in self.forbidden_transitions:
+        for pair in self.forbidden_transitions:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise ValueError(f"forbidden_transitions: {pair!r} is no pair (left, right).")
+            left, right = pair
             if left in number and right in number:
                 pairs[number[left], number[right]] = True
         ends = np.zeros((2, size), dtype=bool)
@@ -134,6 +139,7 @@ class ChainSVM(StructuredSVM):
         return list(self._per_variable("max_marginals", X))
 
     def _rows(self) -> np.ndarray:
+        check_is_fitted(self, "coef_")
         labels = len(self.classes_)
         count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
         return self.coef_[: count * labels].reshape(count, labels)

@@ -58,6 +58,9 @@ def tuple_type(cls: type, fields: dict[str, Any]) -> types.NamedTuple:
 @contextmanager
 def loading():
     """Say once that kernels are being compiled, if loading them takes more than a moment."""
+    if _told.is_set():
+        yield
+        return
     timer = threading.Timer(_SLOW, _tell)
     timer.daemon = True
     timer.start()

@@ -20,7 +20,9 @@ def score_scaled(blocks, i, v, scale, space):
     start = blocks.part_ptr[i]
     n = blocks.part_ptr[i + 1] - start
     for p in range(n):
-        space.theta[p] = scale * space.theta[p] + blocks.costs[start + p]
+        space.theta[p] *= scale
+        if len(blocks.costs) > 0:
+            space.theta[p] += blocks.costs[start + p]
     return n
 
 

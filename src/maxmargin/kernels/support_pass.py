@@ -7,17 +7,8 @@ from numba import types
 
 from maxmargin.kernels.blocks import BLOCKS, SPACE, score_block
 from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin.kernels.support import (
-    SUPPORT,
-    approach,
-    exchange,
-    learn,
-    put_to_sleep,
-    recall,
-    score_support,
-    settle,
-    wake_all,
-)
+from maxmargin.kernels.support import SUPPORT, learn, put_to_sleep, recall, score_support, wake_all
+from maxmargin.kernels.support_steps import approach, exchange, settle
 
 INT = types.int64
 FLOAT = types.float64
@@ -75,11 +66,10 @@ def oracle_pass(
         )
 
 
-@kernel(FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+@kernel(types.void(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
 def cached_pass(blocks, space, support, order, alpha, limit, relaxation, w, z, lag, clock):
-    """Steps between remembered vertices only; returns the sum of the weighted gaps seen there."""
+    """Steps between remembered vertices only."""
     slots = len(support.score)
-    total = 0.0
     for i in order:
         if support.mass[i * slots] > 0.0:
             score_block(blocks, i, w, space)
@@ -91,11 +81,9 @@ def cached_pass(blocks, space, support, order, alpha, limit, relaxation, w, z, l
             best = max(best, support.score[support.awake[i * slots + a]])
         gap = best - value
         if blocks.weight[i] > 0.0 and gap > 0.0:
-            total += blocks.weight[i] * gap
             rate = blocks.weight[i] / alpha
             if limit == 0:
                 approach(support, i, rate, gap)
             else:
                 exchange(support, i, rate, limit, 0.1 * gap, relaxation)
             settle(blocks, i, support, np.int64(clock[2]), alpha, w, z, lag, clock)
-    return total

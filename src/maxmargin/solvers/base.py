@@ -142,13 +142,25 @@ class Solver(BaseEstimator):
         """Solve; a given state is continued (and certified first). Returns the best certified w."""
         self.check(problem)
         self.load(problem)
+        problem.probe()
         warm = state is not None
         if state is None:
             state = self.init(problem)
         else:
             self._adopt(problem, state)
         state.solver = self.name
-        return Run(self, problem, state, callbacks).go(warm)
+        run = Run(self, problem, state, callbacks)
+        try:
+            for callback in callbacks:
+                callback.on_start(run)
+            result = run.go(warm)
+        except BaseException:
+            for callback in callbacks:
+                callback.on_abort(run)
+            raise
+        for callback in callbacks:
+            callback.on_end(run, result)
+        return result
 
     def _adopt(self, problem: Problem, state: State) -> None:
         """Make a state of any solver, alpha or loss fit for this solver and problem."""
@@ -157,6 +169,9 @@ class Solver(BaseEstimator):
                 f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
                 f" {len(problem.truth)} and {problem.dim}; start without it."
             )
+        if np.any(np.isneginf(problem.blocks.costs) & (state.z != 0)):
+            raise ValueError("the state has outputs that the problem forbids; start without it.")
+        state.extra.pop("train_error", None)
         if state.solver not in ("", self.name):
             state.lag, state.clock, state.extra = np.empty(0), np.zeros(4), {}
         if self.certifies:
@@ -180,7 +195,8 @@ class Run:
         self.newest = state.w
         self.chosen: np.ndarray | None = None
         self.started = time.perf_counter()
-        self._next, self._last, self._winner = 1, 0, 1_000
+        self._next, self._last = 1, 0
+        self._winner: int | None = None
 
     @property
     def gap(self) -> float:
@@ -197,8 +213,6 @@ class Run:
 
     def go(self, warm: bool) -> Result:
         """The loop."""
-        for callback in self.callbacks:
-            callback.on_start(self)
         try:
             if warm:
                 self._recall()
@@ -212,10 +226,7 @@ class Run:
         if self.status is not Status.FAILED:
             self.solver.settle(self.problem, self.state)
             self._certify(last=True)
-        result = self._result()
-        for callback in self.callbacks:
-            callback.on_end(self, result)
-        return result
+        return self._result()
 
     def _recall(self) -> None:
         """Begin with the best weights of the run that is continued."""
@@ -254,7 +265,7 @@ class Run:
         newest = float("nan")
         if self.solver.certifies:
             tried = self.solver.candidates(problem, state)
-            if self._winner < len(tried) and not (last or self._promising()):
+            if self._winner is not None and len(tried) > 1 and not (last or self._promising()):
                 tried = [tried[self._winner]]  # on the way, trust the kind that won before
             values = [problem.primal(w) for w in tried]
             newest = min(values)
@@ -269,6 +280,11 @@ class Run:
             self.primal, self.best = newest, self.newest.copy()
         self._record(newest)
         self.solver.certified(state)
+        if problem.structure.is_exact and self.gap < -1e-9 * (abs(self.primal) + abs(self.dual)):
+            name = type(problem.structure).__name__
+            self.status = Status.FAILED
+            self.message = f"the bound is above the objective: {name}.maximize misses maxima"
+            return
         proven = self.gap <= self.tol * abs(self.primal) or self.solver.done(state)
         if proven and self.status in (None, Status.MAX_EPOCHS):
             self.status = Status.CONVERGED
@@ -309,7 +325,11 @@ class Run:
         primal = self.primal
         if self.chosen is not None:
             best = self.chosen
-            primal = self.problem.primal(best) if np.isfinite(self.dual) else self.primal
+            if np.isfinite(self.dual):
+                primal = self.problem.primal(best)
+                if self.status is Status.CONVERGED and primal - self.dual > self.tol * abs(primal):
+                    self.status = Status.STOPPED
+                    self.message = "weights chosen on validation data"
         return Result(
             w=best,
             primal=primal,

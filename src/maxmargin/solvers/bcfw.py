@@ -158,6 +158,9 @@ class BCFW(Solver):
             self._support_pass(problem, state, order)
             self._cached_passes(problem, state, cache.passes)
         state.n_oracle += len(order)
+        weighty = problem.blocks.weight > 0
+        gaps = np.maximum(state.extra["gaps"][weighty], 0.0)
+        state.extra["estimate"] = float(problem.blocks.weight[weighty] @ gaps)
 
     def _order(self, problem: Problem, state: State) -> np.ndarray:
         n, gaps = problem.n, state.extra["gaps"]
@@ -227,7 +230,7 @@ class BCFW(Solver):
             state.clock[0] = 0.0
 
     def estimate(self, state: State) -> float:
-        return float(np.mean(np.maximum(state.extra["gaps"], 0.0)))
+        return state.extra.get("estimate", float("inf"))
 
     def settle(self, problem: Problem, state: State) -> None:
         exact = problem.weights(state.z)

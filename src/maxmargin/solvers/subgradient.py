@@ -80,7 +80,12 @@ class Subgradient(Solver):
     def _prepare(self, problem: Problem, state: State) -> None:
         """Go on from any dual point, such as another solver's or that of an interrupted pass."""
         known = state.extra.get("averaging", "none") == self.averaging and "v" in state.extra
-        if not known or np.ptp(state.extra["visits"]) > 0:
+        if known and np.ptp(state.extra["visits"]) == 0:
+            v, k = state.extra["v"], state.clock[0]
+            known = k > 0 and np.allclose(v, problem.alpha * k * state.w, rtol=1e-6, atol=1e-9)
+        else:
+            known = False
+        if not known:
             self._begin(problem, state, passes=1)
 
     def _adopt(self, problem: Problem, state: State) -> None:

@@ -39,7 +39,7 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
         anchor=np.zeros(len(z)),
         score=np.zeros(slots),
         start=np.zeros(slots),
-        dense=np.zeros(slots * slots + 3 * slots),
+        dense=np.zeros(slots * slots + 4 * slots),
         stamp=np.zeros(largest + 1, dtype=np.int64),
         delta=np.zeros(largest),
     )
@@ -48,7 +48,8 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
 
 
 def support_key(problem: Problem, z: np.ndarray) -> tuple[int, ...]:
-    """Checksums of all that a memory depends on: the features, the layout of parts, and z."""
+    """Checksums of all that a memory depends on: features, layout, what is forbidden, and z."""
     blocks = problem.blocks
-    arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr)
+    forbidden = np.packbits(np.isneginf(blocks.costs))
+    arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr, forbidden)
     return tuple(crc32(array.data) for array in arrays)

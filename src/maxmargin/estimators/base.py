@@ -268,8 +268,8 @@ class StructuredSVM(BaseEstimator):
             )
         if result.status is Status.MAX_EPOCHS and np.isfinite(result.gap):
             warnings.warn(
-                f"max_epochs={result.n_epochs} reached, {result.certificate()};"
-                f" tol asks for {100 * tol:g} %."
+                f"max_epochs={result.n_epochs} reached at a gap of"
+                f" {100 * result.relative_gap:.3g} % (tol asks for {100 * tol:g} %)."
                 " Raise max_epochs, tol or alpha.",
                 ConvergenceWarning,
                 stacklevel=3,

@@ -135,7 +135,8 @@ def approach(support, i, rate, gap):
 @inlined
 def move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed):
     """z_i[p] += step, and w (and lag, see `apply_change`) with it."""
-    z[blocks.part_ptr[i] + p] += step
+    place = blocks.part_ptr[i] + p
+    z[place] = max(0.0, z[place] + step)  # below zero by rounding only
     for x in range(blocks.indptr[r], blocks.indptr[r + 1]):
         change = scale * step * blocks.value[x]
         w[blocks.home[x] + k] += change

@@ -142,7 +142,6 @@ class Solver(BaseEstimator):
         """Solve; a given state is continued (and certified first). Returns the best certified w."""
         self.check(problem)
         self.load(problem)
-        problem.probe()
         warm = state is not None
         if state is None:
             state = self.init(problem)
@@ -214,6 +213,7 @@ class Run:
     def go(self, warm: bool) -> Result:
         """The loop."""
         try:
+            self.problem.probe()
             if warm:
                 self._recall()
                 self._certify()

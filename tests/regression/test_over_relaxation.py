@@ -1,0 +1,40 @@
+"""Over-relaxed steps at gaps of rounding size: masses stay masses, bounds stay bounds."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from maxmargin import ChainSVM, MulticlassSVM
+from maxmargin.result import Status
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("forbidden", [(), [(1, 0)]])
+def test_bounds_hold_to_the_last_digit(seed, forbidden):
+    """Moves below the rounding of a mass once made the step explode, and z leave its polytope."""
+    rng = np.random.default_rng(seed)
+    W = 2 * rng.normal(size=(5, 6))
+    X = [rng.normal(size=(4, 5)) for _ in range(40)]
+    y = [(x @ W).argmax(1) for x in X]
+    if forbidden and any(((a[:-1] == 1) & (a[1:] == 0)).any() for a in y):
+        pytest.skip("this seed's labels contain the forbidden pair")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = ChainSVM(
+            alpha=0.015, forbidden_transitions=forbidden, max_epochs=300, tol=1e-6
+        ).fit(X, y).result_  # fmt: skip
+    assert result.gap >= -1e-12
+    nodes = result.state.z.reshape(40, -1)[:, : 4 * len(np.unique(np.concatenate(y)))]
+    assert nodes.min() >= 0.0
+    np.testing.assert_allclose(nodes.sum(axis=1), 4.0, atol=1e-10)
+
+
+def test_repeated_samples_do_not_break_the_bound():
+    rng = np.random.default_rng(1)
+    y = rng.integers(4, size=60)
+    X = rng.normal(size=(60, 3)) + 4 * rng.normal(size=(4, 3))[y]
+    repeated = np.repeat(np.arange(60), 1 + np.arange(60) % 3)
+    model = MulticlassSVM(alpha=0.05, tol=1e-6, max_epochs=1000).fit(X[repeated], y[repeated])
+    assert model.result_.status is Status.CONVERGED
+    assert 0 <= model.result_.gap <= 1e-6 * model.result_.primal

@@ -1,0 +1,65 @@
+"""An oracle that does not maximise is found before it can lead to a false certificate."""
+
+import numpy as np
+import pytest
+
+from maxmargin import StructuredSVM
+from maxmargin.structures import Structure
+
+
+class OneOf(Structure):
+    """One of n, by a method that a test replaces."""
+
+    def n_parts(self, shape):
+        return shape[0]
+
+    def shape_of(self, n_parts):
+        return (n_parts,)
+
+    def encode(self, y, shape):
+        return np.eye(shape[0])[y]
+
+    def decode(self, z, shape):
+        return int(z.argmax())
+
+
+class Minimises(OneOf):
+    def maximize(self, theta, shape):
+        return np.eye(shape[0])[theta.argmin()]
+
+
+class Negative(OneOf):
+    def maximize(self, theta, shape):
+        return -np.eye(shape[0])[theta.argmax()]
+
+
+class Constant(OneOf):
+    def maximize(self, theta, shape):
+        return np.eye(shape[0])[0]
+
+
+class Crowded(OneOf):
+    def vertex_size(self, shape):
+        return 1
+
+    def maximize(self, theta, shape):
+        return np.ones(shape[0])
+
+
+def samples():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(20)]
+    return X, [int((x @ [1.0, -1.0, 0.5]).argmax()) for x in X]
+
+
+@pytest.mark.parametrize("structure", [Minimises(), Negative(), Constant()])
+def test_an_answer_that_is_no_maximum_is_named(structure):
+    with pytest.raises(ValueError, match=r"sample \d: \w+\.maximize returned an output of score"):
+        StructuredSVM(structure).fit(*samples())
+
+
+def test_more_non_zeros_than_promised_are_refused():
+    structure = Crowded()
+    structure.is_exact = False
+    with pytest.raises(ValueError, match=r"sample \d+: Crowded.maximize returned 4 non-zeros"):
+        StructuredSVM(structure).fit(*samples())

@@ -11,8 +11,9 @@ SOAK_ARGS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-# Numba's disk cache does not see that a kernel called from another file changed, so runs on an edited source tree
-# get a cache folder of their own. (The tests do the same in tests/conftest.py.)
+# Numba's disk cache does not see that a kernel called from another file changed, so benchmarks of an edited source
+# tree get a cache folder of their own. (The tests do the same in tests/conftest.py.) The demo uses numba's own cache,
+# so that a program started after it finds the kernels compiled.
 SOURCE_HASH = $(shell find src/maxmargin -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
 FRESH_KERNELS = NUMBA_CACHE_DIR="$(CURDIR)/.cache/run-$(SOURCE_HASH)"
 
@@ -25,7 +26,7 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.stamp-plot  ## train and show a small model (options in DEMO_ARGS)
-	$(FRESH_KERNELS) $(BIN)/maxmargin demo $(DEMO_ARGS)
+	$(BIN)/maxmargin demo $(DEMO_ARGS)
 
 test: $(VENV)/.stamp-test  ## run the tests (options in PYTEST_ARGS)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

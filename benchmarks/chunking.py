@@ -6,6 +6,7 @@ warm. The peak memory is that of a process which does nothing else.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -34,25 +35,42 @@ def main() -> None:
     """Each program in a process of its own, so that memory is its own."""
     if data_folder("conll2000") is None:
         return
+    measured = {}
     for name in (*OURS, *THEIRS):
-        subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.chunking", name], check=True
-        )
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.chunking", name]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        *shown, numbers = done.stdout.splitlines()
+        print("\n".join(shown), flush=True)
+        measured[name] = json.loads(numbers)
+    compare(measured)
+
+
+def compare(measured: dict[str, dict[str, float]]) -> None:
+    """Each of ours beside each of theirs."""
+    for ours in OURS:
+        for theirs in THEIRS:
+            a, b = measured[ours], measured[theirs]
+            print(
+                f"  {ours} to {theirs}: {a['seconds'] / b['seconds']:.2f} x its time,"
+                f" F1 {100 * (a['f1'] - b['f1']):+.2f}"
+            )
 
 
 def run(name: str) -> None:
-    """Train, tag the held-out tenth, print one line."""
+    """Train, tag the held-out tenth, print one line to read and one of JSON."""
     data = load_conll2000("train", data_folder("conll2000"))
     cut = len(data.sentences) * 9 // 10
     train, tags = data.sentences[:cut], data.tags[:cut]
     test, truth = data.sentences[cut:], data.tags[cut:]
     passes = train_ours if name in OURS else train_theirs
     seconds, tagging, predicted, facts = passes(name, train, tags, test)
+    f1 = chunk_f1(truth, predicted)
     print(
         f"  {name:40s} fit {seconds:6.1f} s, tagging {tagging:.2f} s,"
-        f" F1 {100 * chunk_f1(truth, predicted):.2f}, peak {peak_memory():.0f} MB; {facts}",
+        f" F1 {100 * f1:.2f}, peak {peak_memory():.0f} MB; {facts}",
         flush=True,
     )
+    print(json.dumps({"seconds": seconds, "f1": f1}))
 
 
 def train_ours(name: str, train: list, tags: list, test: list) -> tuple[float, float, list, str]:

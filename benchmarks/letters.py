@@ -39,16 +39,18 @@ def main() -> None:
     seconds = time.perf_counter() - begun
     Xt, yt = _pick(data, test)
     words = 100 * sequence_error(yt, model.predict(Xt))
+    ours = 1 - model.score(Xt, yt)
     print(
         f"  chosen alpha {alpha:g}: {len(X)} words, fit {seconds:.1f} s in all"
         f" ({model.result_.certificate()}), test letter error"
-        f" {100 * (1 - model.score(Xt, yt)):.2f} %, word error {words:.2f} %"
+        f" {100 * ours:.2f} %, word error {words:.2f} %"
     )
     begun = time.perf_counter()
     baseline = LinearSVC(C=0.01).fit(np.concatenate(X), np.concatenate(y))
+    theirs = time.perf_counter() - begun
     error = 1 - baseline.score(np.concatenate(Xt), np.concatenate(yt))
-    print(f"  scikit-learn LinearSVC on single letters: {100 * error:.2f} %"
-          f" in {time.perf_counter() - begun:.1f} s")  # fmt: skip
+    print(f"  scikit-learn LinearSVC on single letters: {100 * error:.2f} % in {theirs:.1f} s")
+    print(f"  the chain has {ours / error:.2f} x its error at {seconds / theirs:.2f} x its time")
 
 
 def _pick(data: object, where: np.ndarray) -> tuple[list, list]:

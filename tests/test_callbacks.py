@@ -301,3 +301,20 @@ def test_a_real_interrupt_ends_a_fit_in_good_order(solver):
         "True True",
     ]
     assert "Traceback" not in err
+
+
+def test_the_logger_is_seen_without_a_configured_log(capfd, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("maxmargin"), "level", logging.WARNING)
+    logging.getLogger("maxmargin").manager._clear_cache()
+    result = run(Logger())
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("objective") == len(result.history)
+    assert "epoch 2: " in err
+
+
+def test_the_progress_bar_does_not_guess_beyond_an_hour(capfd, monkeypatch):
+    for seconds, shown in [(3599.0, True), (3601.0, False)]:
+        monkeypatch.setattr("maxmargin.callbacks._time_to_tolerance", lambda run, s=seconds: s)
+        run(ProgressBar())
+        assert ("left=" in capfd.readouterr().err) == shown

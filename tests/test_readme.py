@@ -37,7 +37,7 @@ class Mine(structures.Structure):
 
 
 def test_python_blocks_run_as_printed(capsys):
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
     names = {"__name__": "readme"}
     for number, block in enumerate(BLOCKS):
         exec(compile(block, f"README.md, block {number}", "exec"), names)

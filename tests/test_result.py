@@ -119,3 +119,31 @@ def test_a_perceptron_has_a_history_too():
     assert [r.epoch for r in result.history] == list(range(1, result.n_epochs + 1))
     assert all(0 <= r.train_error <= 1 for r in result.history)
     assert all(np.isnan(r.gap) for r in result.history)
+
+
+def test_the_certificate_says_why_the_run_ended():
+    stopped = made(status=Status.STOPPED, n_epochs=9, message="no better score for 5 certificates")
+    assert stopped.certificate().endswith(
+        "(stopped after 9 epochs: no better score for 5 certificates)"
+    )
+    assert made(n_epochs=1).certificate().endswith("(converged after 1 epoch)")
+    unknown = made(gap=np.nan, status=Status.STOPPED, message="enough").certificate()
+    assert unknown.endswith("(stopped: enough)")
+
+
+def test_results_and_states_show_no_arrays():
+    result = BCFW(tol=0.0, max_epochs=3).run(case("chain").problem)
+    shown = repr(result)
+    assert len(shown.splitlines()) == 2
+    assert result.certificate() in shown
+    assert f"primal {result.primal:.6g}, dual {result.dual:.6g}" in shown
+    assert "3 epochs, status max_epochs" in shown
+    assert "array" not in shown
+    assert "3 epochs" in repr(result.state)
+    assert len(repr(result.state)) < 100
+
+
+def test_a_table_needs_pandas_and_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        History().to_frame()

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin.validation import Rows, check_lengths, check_rows, check_sample_weight, locate
+from maxmargin.validation import (
+    Rows,
+    check_labels,
+    check_lengths,
+    check_rows,
+    check_sample_weight,
+    locate,
+)
 
 GOOD = np.ones((2, 3))
 
@@ -145,3 +152,19 @@ def test_bad_labels_are_refused(y, error, message):
 
 def test_good_labels_pass():
     assert check_lengths([["a", "b"], np.array([1, 2, 3])], np.array([2, 3])) is None
+
+
+def test_a_single_sequence_is_passed_as_a_list():
+    with pytest.raises(ValueError, match=r"sample 0: x has 1 dimension.*as a list: \[x\]"):
+        check_rows(np.ones((3, 2)))
+
+
+def test_an_empty_list_has_no_rows():
+    with pytest.raises(ValueError, match=r"sample 1: x has no rows. Leave empty samples out"):
+        check_rows([[[1.0]], []])
+
+
+@pytest.mark.parametrize("labels", [["a", float("nan")], ["a", 1], (1, "a"), ["a", None]])
+def test_text_mixed_with_other_labels_is_an_error(labels):
+    with pytest.raises(ValueError, match="sample 1: y has labels of type .* and .*str"):
+        check_labels([["a", "b"], labels])

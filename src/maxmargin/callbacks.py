@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("maxmargin")
 
+AN_HOUR = 3600.0
+
 
 class Callback:
     """Something that watches a run and may end it by `run.stop(status, message)`."""
@@ -62,7 +64,7 @@ class ProgressBar(Callback):
         if np.isfinite(run.gap) and run.primal:
             facts["gap"] = f"{100 * run.gap / abs(run.primal):.3g} %"
         left = _time_to_tolerance(run)
-        if left is not None:
+        if left is not None and left < AN_HOUR:  # beyond that, a guess says nothing
             facts["left"] = f"~{left:.0f} s"
         if facts:
             self._bar.set_postfix(facts, refresh=False)
@@ -93,13 +95,19 @@ def _time_to_tolerance(run: Run) -> float | None:
 
 
 class Logger(Callback):
-    """A line of the log for each certificate."""
+    """A line for each certificate: in the log if it takes INFO, else on stderr."""
 
     def on_record(self, run: Run, record: Record) -> None:
-        log.info(
-            "epoch %d: %.2f s, objective %.6g, bound %.6g, gap %.3g",
-            record.epoch, record.seconds, record.primal, record.dual, record.gap,
-        )  # fmt: skip
+        line = (
+            f"epoch {record.epoch}: {record.seconds:.2f} s, objective {record.primal:.6g},"
+            f" bound {record.dual:.6g}, gap {record.gap:.3g}"
+        )
+        if log.isEnabledFor(logging.INFO):
+            log.info(line)
+            return
+        from tqdm import tqdm
+
+        tqdm.write(line, file=sys.stderr)  # above a progress bar, not through it
 
 
 class Recorder(Callback):

@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Status(Enum):
-    """How a run ended. Never set to CONVERGED but by a certificate."""
+    """How a run ended. CONVERGED only by a certificate or, for the perceptron, a faultless pass."""
 
     CONVERGED = "converged"
     MAX_EPOCHS = "max_epochs"
@@ -58,13 +58,16 @@ class History(list[Record]):
     """The records of a run, in order."""
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a record (needs pandas: `pip install maxmargin[pandas]`)."""
-        import pandas as pd
+        """A pandas DataFrame, one row a record (needs pandas: `pip install pandas`)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
 
         return pd.DataFrame([record.facts() for record in self])
 
 
-@dataclass
+@dataclass(repr=False)
 class State:
     """Everything that a run needs to go on: the same for every solver.
 
@@ -87,6 +90,15 @@ class State:
     solver: str = ""
     best: np.ndarray | None = None
 
+    def __repr__(self) -> str:
+        by = f" of {self.solver}" if self.solver else ""
+        sizes = f"{len(self.w)} weights, {len(self.z)} parts"
+        return f"<State{by}: {_epochs(self.epoch)}, {sizes}, {self.seconds:.3g} s>"
+
+
+def _epochs(count: int) -> str:
+    return f"{count} epoch" if count == 1 else f"{count} epochs"
+
 
 def _round_up(x: float) -> float:
     """Two digits, never less than x: a certificate must not claim more than is proven."""
@@ -96,13 +108,15 @@ def _round_up(x: float) -> float:
     return float(np.ceil(x / scale) * scale)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The outcome of a run.
 
-    w : weights with the best certified objective. primal, dual, gap : exact, recomputed at the
-    end; the best possible objective lies between dual and primal. exact : False if the structure
-    may miss maxima, so that the gap is an estimate and no bound.
+    w : weights with the best certified objective, or those that a callback chose. primal : the
+    objective of w. dual : the best lower bound seen on the way. Both are exact, computed from all
+    samples; the best possible objective lies between them, and gap is their difference. exact :
+    False if the structure may miss maxima, so that the gap is an estimate and no bound. message :
+    why the run ended, where the status does not say it all.
     """
 
     w: np.ndarray
@@ -123,9 +137,16 @@ class Result:
 
     def certificate(self) -> str:
         """In words, how good the result is known to be."""
+        why = f": {self.message}" if self.message else ""
         if not np.isfinite(self.gap):
-            return f"no certificate: this solver does not bound the objective ({self.status.value})"
+            ended = f"{self.status.value}{why}"
+            return f"no certificate: this solver does not bound the objective ({ended})"
         words = f"within {_round_up(100 * self.relative_gap):g} % of the best possible objective"
         if not self.exact:
             words = f"estimated {words}; no proof, because the oracle is not exact"
-        return f"{words} ({self.status.value} after {self.n_epochs} epochs)"
+        return f"{words} ({self.status.value} after {_epochs(self.n_epochs)}{why})"
+
+    def __repr__(self) -> str:
+        numbers = f"primal {self.primal:.6g}, dual {self.dual:.6g}"
+        how = f"{_epochs(self.n_epochs)}, status {self.status.value}"
+        return f"<Result: {self.certificate()}\n {numbers}, {how}>"

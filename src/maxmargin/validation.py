@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+NO_ROWS = "x has no rows. Leave empty samples out."
+
 
 class Rows(NamedTuple):
     """Rows of all samples in one CSR matrix, and how many of them each sample has."""
@@ -39,15 +41,18 @@ def _as_samples(X: Any) -> list[Any]:
         raise ValueError("X is empty: at least one sample is needed.")
     samples = []
     for i, x in enumerate(X):
+        if isinstance(x, list | tuple) and len(x) == 0:  # numpy would say: one dimension
+            raise ValueError(f"sample {i}: {NO_ROWS}")
         samples.append(_as_array(i, x))
         shape = samples[-1].shape
         if len(shape) != 2:
             raise ValueError(
                 f"sample {i}: x has {len(shape)} dimension(s), expected 2 (length, n_features)."
-                " A single feature is a column: x.reshape(-1, 1)."
+                " A single feature is a column: x.reshape(-1, 1). A single sequence is passed as"
+                " a list: [x]."
             )
         if shape[0] == 0:
-            raise ValueError(f"sample {i}: x has no rows. Leave empty samples out.")
+            raise ValueError(f"sample {i}: {NO_ROWS}")
         if shape[1] != samples[0].shape[1]:
             raise ValueError(
                 f"sample {i}: x has {shape[1]} features, sample 0 has {samples[0].shape[1]}."
@@ -141,7 +146,7 @@ def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:
 
 def check_labels(y: Sequence[Any]) -> list[np.ndarray]:
     """The label sequences as flat arrays of one kind: all text, all numbers, or all of one type."""
-    arrays = [np.asarray(labels) for labels in y]
+    arrays = [_as_labels(i, labels) for i, labels in enumerate(y)]
     first = ""
     for i, labels in enumerate(arrays):
         if labels.ndim != 1:
@@ -158,6 +163,23 @@ def check_labels(y: Sequence[Any]) -> list[np.ndarray]:
     return arrays
 
 
+def _as_labels(i: int, labels: Any) -> np.ndarray:
+    array = np.asarray(labels)
+    if array.dtype.kind in "US" and not isinstance(labels, np.ndarray):
+        # numpy makes text of all labels as soon as one of them is text
+        _check_one_type(i, labels)
+    return array
+
+
+def _check_one_type(i: int, labels: Any) -> str:
+    found = sorted({_type_of_label(label) for label in labels})
+    if len(found) > 1 or found == ["NoneType"]:
+        raise ValueError(
+            f"sample {i}: y has labels of type {' and '.join(found)}. Use one type, such as str."
+        )
+    return found[0]
+
+
 def _kind_of_labels(i: int, labels: np.ndarray) -> str:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(f"sample {i}: y has labels that are not finite. Leave them out.")
@@ -165,12 +187,7 @@ def _kind_of_labels(i: int, labels: np.ndarray) -> str:
         return "number"
     if labels.dtype.kind in "US":
         return "str"
-    found = sorted({_type_of_label(label) for label in labels.tolist()})
-    if len(found) > 1 or found == ["NoneType"]:
-        raise ValueError(
-            f"sample {i}: y has labels of type {' and '.join(found)}. Use one type, such as str."
-        )
-    return found[0]
+    return _check_one_type(i, labels.tolist())
 
 
 def _type_of_label(label: Any) -> str:

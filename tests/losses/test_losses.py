@@ -30,7 +30,8 @@ def test_unknown_losses_are_refused_with_the_known_ones(loss):
 
 def test_bind_turns_labels_into_numbers():
     loss = Hamming(class_weight={"b": 2.0, "z": 9.0}, normalize=False, false_positive=3.0)
-    bound = loss.bind(np.array(["a", "b", "c"]))
+    with pytest.warns(UserWarning, match="'z'"):
+        bound = loss.bind(np.array(["a", "b", "c"]))
     assert bound.class_weight.tolist() == [1.0, 2.0, 1.0]
     assert bound.normalize is False
     assert bound.false_positive == 3.0
@@ -96,3 +97,14 @@ def test_truth_is_not_changed_and_losses_clone():
         again = clone(loss).costs(TRUTH, SHAPE, Chain(), node_weight=[1.0, 2.0])
         assert np.array_equal(first, again)
     assert np.array_equal(TRUTH, before)
+
+
+def test_a_class_weight_without_its_label_is_warned_of():
+    with pytest.warns(UserWarning, match=r"names \['x'\].*labels are \['a', 'b'\]"):
+        bound = Hamming(class_weight={"a": 2.0, "x": 3.0}).bind(np.array(["a", "b"]))
+    assert bound.class_weight.tolist() == [2.0, 1.0]
+
+
+def test_class_weight_is_no_word():
+    with pytest.raises(ValueError, match=r"class_weight is 'balanced', expected \{label: weight\}"):
+        Hamming(class_weight="balanced").bind(np.array(["a", "b"]))

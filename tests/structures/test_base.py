@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures import Chain, Constraints, Finite, Structure
+from maxmargin.structures import Chain, Constraints, Finite, Multiclass, Structure
 from maxmargin.structures.active_set import project_by_vertices
 from maxmargin.structures.linear import maximize_linear
 from reference import enumeration
@@ -149,3 +149,17 @@ def test_projection_of_a_huge_point_is_as_good_as_its_digits():
     expected = [0.96875, 0.03125, 0.0]
     assert np.abs(project_by_vertices(oracle(np.eye(3)), point) - expected).max() <= 1e-6
     assert np.abs(Finite().project(point, (3,)) - expected).max() <= 1e-6
+
+
+def test_scores_may_be_read_only():
+    theta = np.array([0.0, 2.0, 1.0])
+    theta.flags.writeable = False
+    assert Multiclass().maximize(theta, (3,)).tolist() == [0.0, 1.0, 0.0]
+
+
+def test_labels_are_whole_numbers():
+    with pytest.raises(ValueError, match=r"y is 1.7, expected an output number"):
+        Multiclass().encode(1.7, (3,))
+    with pytest.raises(ValueError, match=r"labels that are not whole numbers: 1.7"):
+        Chain().encode([0, 1.7], (2, 3))
+    assert Multiclass().encode(np.float64(1.0), (3,)).argmax() == 1

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import sys
 import warnings
 
 import numpy as np
@@ -369,6 +370,27 @@ def test_early_stopping_on_sentences(corpus):
     scores = [record.validation_score for record in tagger.result_.history]
     assert tagger.chunk_f1(*held_out) == max(scores)
     assert stopping.X is held_out[0], "the user's object is left as it was"
+    assert stopping.best_ == max(scores)
+
+
+def test_one_sentence_alone_and_text_not_split(corpus):
+    tagger = SequenceTagger().fit(*corpus)
+    with pytest.raises(ValueError, match=r"found str. One sentence alone .*: \[sentence\]"):
+        tagger.predict(["the", "cat", "sees"])
+    with pytest.raises(ValueError, match=r"found str. Split text into words: .*\.split\(\)"):
+        tagger.predict(["the cat sees"])
+
+
+def test_a_min_count_that_leaves_no_features_is_named(corpus):
+    with pytest.raises(ValueError, match="min_count=100000 leaves no features"):
+        SequenceTagger(min_count=100_000).fit(*corpus)
+
+
+def test_tables_need_pandas_and_say_so(corpus, monkeypatch):
+    table = SequenceTagger().fit(*corpus).top_transitions(1)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        table.to_frame()
 
 
 # -- real text -------------------------------------------------------------------------------------

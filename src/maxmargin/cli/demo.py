@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
-import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,8 +88,8 @@ def run(options: argparse.Namespace) -> None:
     testing = np.isin(data.fold, TEST_FOLDS)
     X, y = _pick(data.X, ~testing), _pick(data.y, ~testing)
     X_test, y_test = _pick(data.X, testing), _pick(data.y, testing)
-    with _quiet_unless_terminal() as callbacks:
-        chain = _train_chain(X, y, options.seed, callbacks)
+    with _without_warnings():
+        chain = _train_chain(X, y, options.seed)
         readings = {
             "per letter": _read_letters(X, y, X_test, options.seed),
             "chain": chain.predict(X_test),
@@ -127,27 +125,19 @@ def _pick(items: Sequence[Any], chosen: np.ndarray) -> list[Any]:
 
 
 @contextmanager
-def _quiet_unless_terminal() -> Iterator[list[Any]]:
-    """Callbacks that show progress on a terminal; elsewhere none, and no notes on stderr."""
-    from maxmargin.callbacks import ProgressBar
+def _without_warnings() -> Iterator[None]:
     from maxmargin.exceptions import ConvergenceWarning
 
-    log = logging.getLogger("maxmargin")
-    level = log.level
-    terminal = sys.stderr.isatty()
-    if not terminal:
-        log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it
-            yield [ProgressBar("training the chain")] if terminal else []
-    finally:
-        log.setLevel(level)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it
+        yield
 
 
-def _train_chain(X: Words, y: Words, seed: int, callbacks: list[Any]) -> ChainSVM:
+def _train_chain(X: Words, y: Words, seed: int) -> ChainSVM:
     from maxmargin import ChainSVM
+    from maxmargin.callbacks import ProgressBar
 
+    callbacks = [ProgressBar("training the chain")]
     ChainSVM(max_epochs=1).fit(X[:1], y[:1])  # compiles, so that the curve shows training only
     begun = time.perf_counter()
     chain = ChainSVM(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,10 +39,27 @@ class Hamming(Loss):
         self.false_negative = false_negative
 
     def bind(self, classes: np.ndarray) -> Hamming:
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight is {self.class_weight!r}, expected {{label: weight}} or an array of"
+                " one weight for each label."
+            )
         if not isinstance(self.class_weight, Mapping):
             return self
+        self._warn_of_unknown(classes.tolist())
         weights = np.array([float(self.class_weight.get(label, 1.0)) for label in classes.tolist()])
         return Hamming(self.normalize, weights, self.false_positive, self.false_negative)
+
+    def _warn_of_unknown(self, known: list[Any]) -> None:
+        """Of a key that is no label: a slip, or a fold that lacks the label, hence no error."""
+        assert isinstance(self.class_weight, Mapping)
+        unknown = [key for key in self.class_weight if key not in known]
+        if known and unknown:
+            warnings.warn(
+                f"class_weight names {unknown}, which are no labels here; the labels are {known}.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def costs(
         self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None

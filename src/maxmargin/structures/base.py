@@ -67,7 +67,7 @@ class Structure(BaseEstimator):
         """The shape with so many parts, where that is enough to know."""
         raise ValueError(
             f"{type(self).__name__} cannot tell its shape from {n_parts} parts; give each sample as"
-            " a pair (features, shape)."
+            " a pair (features, shape), or define shape_of."
         )
 
     def variables(self, shape: Shape) -> tuple[int, int]:
@@ -177,7 +177,8 @@ class Structure(BaseEstimator):
 
     def _allowed(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
         """Scores as one checked vector, -inf on the parts that are forbidden."""
-        theta = np.ascontiguousarray(theta, dtype=np.float64).ravel()
+        # kernels are compiled for arrays that can be written to
+        theta = np.require(theta, np.float64, ["C", "W"]).ravel()
         expected = self.n_parts(shape)
         if len(theta) != expected:
             raise ValueError(f"{len(theta)} scores given, but shape {shape} has {expected} parts.")

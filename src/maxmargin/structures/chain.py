@@ -92,7 +92,7 @@ class Chain(Structure):
 
     def encode(self, y: Any, shape: Shape) -> np.ndarray:
         length, labels = shape
-        y = np.asarray(y, dtype=np.int64)
+        y = _whole(np.asarray(y))
         if y.shape != (length,):
             raise ValueError(f"y has shape {y.shape}, expected ({length},).")
         if y.min() < 0 or y.max() >= labels:
@@ -138,6 +138,15 @@ class Chain(Structure):
         none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
         equal = np.concatenate([equal, np.zeros(len(banned))])
         return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
+
+
+def _whole(labels: np.ndarray) -> np.ndarray:
+    if labels.dtype.kind in "fO":
+        labels = labels.astype(np.float64)
+        broken = ~np.isfinite(labels) | (labels != np.floor(labels))
+        if broken.any():
+            raise ValueError(f"y has labels that are not whole numbers: {labels[broken][0]}.")
+    return labels.astype(np.int64)
 
 
 def _beside(nodes: Any, pairs: Any, shape: Shape) -> Any:

@@ -34,7 +34,7 @@ class Finite(Structure):
         return 1
 
     def encode(self, y: Any, shape: Shape) -> np.ndarray:
-        if not 0 <= y < shape[0]:
+        if not 0 <= y < shape[0] or y != int(y):
             raise ValueError(f"y is {y}, expected an output number from 0 to {shape[0] - 1}.")
         z = np.zeros(shape[0])
         z[int(y)] = 1.0

@@ -102,6 +102,11 @@ class SequenceTagger(BaseEstimator):
         """Learn features_ and model_; sample_weight: one number a sentence."""
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         rows = features.fit_transform(sentences)
+        if features.n_features_ == 0 and self.min_count > 1:
+            raise ValueError(
+                f"min_count={self.min_count} leaves no features: none is found on as many tokens."
+                " Lower min_count."
+            )
         flat = _check_tags(tags, rows.lengths)
         classes = np.unique(flat).tolist()
         if len(classes) < 2:
@@ -114,6 +119,9 @@ class SequenceTagger(BaseEstimator):
             forbidden = _forbidden(classes, tags)
         callbacks = [_on_rows(callback, features) for callback in self.callbacks]
         model = self._chain(len(tags), callbacks, forbidden).fit(rows, tags, sample_weight)
+        for given, used in zip(self.callbacks, callbacks, strict=True):
+            if isinstance(given, EarlyStopping) and isinstance(used, EarlyStopping):
+                given.best_, given.bad_ = used.best_, used.bad_
         self.features_, self.model_ = features, model
         return self
 

@@ -58,8 +58,11 @@ class WeightTable:
         return "\n".join(lines)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame (needs pandas: `pip install maxmargin[pandas]`)."""
-        import pandas as pd
+        """A pandas DataFrame (needs pandas: `pip install pandas`)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
 
         return pd.DataFrame(list(self.rows), columns=list(self.columns))
 

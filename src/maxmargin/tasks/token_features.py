@@ -158,11 +158,23 @@ def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
         if isinstance(sentence, (str, bytes, dict)) or not hasattr(sentence, "__len__"):
             raise ValueError(
                 f"sentence {i}: expected a list of tokens, found {type(sentence).__name__}"
+                f"{_cure(sentences)}"
             )
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
     if not lengths.all():
         raise ValueError(f"sentence {np.argmin(lengths)}: it has no tokens; leave it out")
     return list(itertools.chain.from_iterable(sentences)), lengths
+
+
+def _cure(sentences: list) -> str:
+    """What to do if strings or dicts are where sentences should be."""
+    if all(isinstance(each, dict) for each in sentences):
+        return ". One sentence alone is passed as a list: [sentence]."
+    if not all(isinstance(each, str) for each in sentences):
+        return ""
+    if any(len(each.split()) > 1 for each in sentences):
+        return ". Split text into words: [text.split() for text in sentences]."
+    return ". One sentence alone is passed as a list: [sentence]."
 
 
 def _where(lengths: np.ndarray, row: int) -> str:

@@ -39,6 +39,8 @@ class Constant(OneOf):
 
 
 class Crowded(OneOf):
+    is_exact = False
+
     def vertex_size(self, shape):
         return 1
 
@@ -59,7 +61,5 @@ def test_an_answer_that_is_no_maximum_is_named(structure):
 
 
 def test_more_non_zeros_than_promised_are_refused():
-    structure = Crowded()
-    structure.is_exact = False
     with pytest.raises(ValueError, match=r"sample \d+: Crowded.maximize returned 4 non-zeros"):
-        StructuredSVM(structure).fit(*samples())
+        StructuredSVM(Crowded()).fit(*samples())

@@ -131,7 +131,7 @@ class TimeLimit(Callback):
 
     def on_epoch(self, run: Run) -> None:
         if time.perf_counter() - run.started >= self.seconds:
-            run.stop(Status.TIME_LIMIT, f"after {self.seconds:g} s")
+            run.stop(Status.TIME_LIMIT, f"{self.seconds:g} s are over")
 
 
 class EarlyStopping(Callback):

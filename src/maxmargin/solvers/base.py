@@ -285,7 +285,8 @@ class Run:
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
             return
-        proven = self.gap <= self.tol * abs(self.primal) or self.solver.done(state)
+        proven = self.tol > 0 and self.gap <= self.tol * abs(self.primal)
+        proven = proven or self.solver.done(state)
         if proven and self.status in (None, Status.MAX_EPOCHS):
             self.status = Status.CONVERGED
 

@@ -44,8 +44,8 @@ format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by i
 bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
 	$(FRESH_KERNELS) $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-soak: $(VENV)/.stamp-test  ## run the long tests that are left out of `make test`
-	$(BIN)/python -m pytest -m soak $(SOAK_ARGS)
+soak: $(VENV)/.stamp-test  ## run the batteries of structures at a thousand random cases each
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

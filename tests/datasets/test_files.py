@@ -71,14 +71,16 @@ def test_without_network_the_error_says_the_cure(cache, load, name, url):
 
 def test_download_is_checked_kept_and_used_again(cache, monkeypatch):
     monkeypatch.setattr(conll2000, "TRAIN_SHA256", hashlib.sha256(TEXT).hexdigest())
-    calls = serve(monkeypatch, gzip.compress(TEXT))
+    calls = serve(monkeypatch, gzip.compress(TEXT, mtime=0))
     assert load_conll2000().tags == [["B-NP", "B-VP"]]
     assert files_in(cache) == [cache / "conll2000" / "train.txt.gz"]
     assert load_conll2000().tags == [["B-NP", "B-VP"]]
     assert calls == ["https://www.clips.uantwerpen.be/conll2000/chunking/train.txt.gz"]
 
 
-@pytest.mark.parametrize("raw", [gzip.compress(TEXT), b"<html>Please log in</html>"])
+@pytest.mark.parametrize(
+    "raw", [gzip.compress(TEXT, mtime=0), b"<html>Please log in</html>"], ids=["other", "page"]
+)
 @pytest.mark.parametrize("load", [load_letters, load_conll2000])
 def test_other_content_is_refused_and_not_kept(cache, monkeypatch, raw, load):
     serve(monkeypatch, raw)
@@ -90,7 +92,7 @@ def test_other_content_is_refused_and_not_kept(cache, monkeypatch, raw, load):
 
 
 def test_truncated_download_is_refused_and_not_kept(cache, monkeypatch):
-    serve(monkeypatch, gzip.compress(TEXT)[:-9])
+    serve(monkeypatch, gzip.compress(TEXT, mtime=0)[:-9])
     with pytest.raises(ValueError, match="damaged gzip"):
         load_conll2000()
     assert files_in(cache) == []
@@ -107,7 +109,9 @@ def test_interrupted_download_leaves_nothing_and_spares_the_old_file(cache, monk
     target = cache / "conll2000" / "train.txt.gz"
     target.parent.mkdir(parents=True)
     target.write_bytes(b"old")
-    monkeypatch.setattr(_files, "urlopen", lambda url, timeout: Broken(gzip.compress(TEXT)))
+    monkeypatch.setattr(
+        _files, "urlopen", lambda url, timeout: Broken(gzip.compress(TEXT, mtime=0))
+    )
     with pytest.raises((ConnectionError, KeyboardInterrupt)):
         _files.download(conll2000.SOURCES["train"])
     assert files_in(cache) == [target]
@@ -120,7 +124,7 @@ def test_nothing_appears_under_the_final_name_before_the_check(cache, monkeypatc
     def check(raw, name):
         seen.append((cache / "conll2000" / "train.txt.gz").exists())
 
-    serve(monkeypatch, gzip.compress(TEXT))
+    serve(monkeypatch, gzip.compress(TEXT, mtime=0))
     path = _files.download(replace(conll2000.SOURCES["train"], check=check))
     assert seen == [False]
     assert path.exists()
@@ -158,7 +162,7 @@ def test_a_wrong_path_never_downloads(tmp_path, monkeypatch):
 
 def test_damaged_local_gzip_is_named(tmp_path):
     file = tmp_path / "train.txt.gz"
-    file.write_bytes(gzip.compress(TEXT)[:-9])
+    file.write_bytes(gzip.compress(TEXT, mtime=0)[:-9])
     with pytest.raises(ValueError, match="damaged gzip") as caught:
         load_conll2000(path=file)
     assert str(file) in str(caught.value)

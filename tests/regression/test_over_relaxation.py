@@ -21,11 +21,15 @@ def test_bounds_hold_to_the_last_digit(seed, forbid):
     seen = {(int(j), int(k)) for a in y for j, k in pairwise(a)}
     unseen = [(j, k) for j in range(6) for k in range(6) if (j, k) not in seen]
     assert unseen or not forbid
+    model = ChainSVM(
+        alpha=0.015,
+        forbidden_transitions=unseen[:1] if forbid else (),
+        max_epochs=300,
+        tol=1e-6,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = ChainSVM(
-            alpha=0.015, forbidden_transitions=unseen[:1] if forbid else (), max_epochs=300, tol=1e-6
-        ).fit(X, y).result_  # fmt: skip
+        result = model.fit(X, y).result_
     assert result.gap >= -1e-12
     nodes = result.state.z.reshape(40, -1)[:, : 4 * len(np.unique(np.concatenate(y)))]
     assert nodes.min() >= 0.0

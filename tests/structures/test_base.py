@@ -163,3 +163,22 @@ def test_labels_are_whole_numbers():
     with pytest.raises(ValueError, match=r"labels that are not whole numbers: 1.7"):
         Chain().encode([0, 1.7], (2, 3))
     assert Multiclass().encode(np.float64(1.0), (3,)).argmax() == 1
+
+
+def test_finite_structures_say_how_many_outputs_they_have():
+    from maxmargin.structures import Chain, Finite, Multiclass
+
+    for structure in (Finite(), Multiclass()):
+        assert structure.n_vertices((7,)) == len(list(structure.vertices((7,)))) == 7
+    assert Chain().n_vertices((3, 2)) is None
+
+
+def test_no_more_vertices_are_remembered_than_there_are():
+    from contract import problems
+    from maxmargin.solvers import BCFW
+
+    made = problems.multiclass()
+    state = BCFW().init(made.problem)
+    classes = made.problem.shapes[0][0]
+    assert len(state.extra["support"].count) == made.problem.n
+    assert len(state.extra["support"].score) == min(30, classes) + 2

@@ -18,6 +18,10 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
     """
     from maxmargin.kernels.support import Support, start_support
 
+    counts = [problem.structure.n_vertices(shape) for shape in set(problem.shapes)]
+    known = [count for count in counts if count is not None]
+    if len(known) == len(counts):
+        size = min(size, max(known))
     n, slots = problem.n, size + 2  # the anchor and the starting point come on top
     room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
     entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)

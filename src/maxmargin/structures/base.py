@@ -90,6 +90,10 @@ class Structure(BaseEstimator):
         """A bound on the number of non-zeros of a vertex."""
         return self.n_parts(shape)
 
+    def n_vertices(self, shape: Shape) -> int | None:
+        """The number of outputs, where it is small enough to matter; None where it is not."""
+        return None
+
     def forbidden(self, shape: Shape) -> np.ndarray:
         """Numbers of the parts that no output may have."""
         return np.empty(0, dtype=np.int64)

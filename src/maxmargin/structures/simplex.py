@@ -30,6 +30,9 @@ class Finite(Structure):
     def variables(self, shape: Shape) -> tuple[int, int]:
         return 1, int(shape[0])
 
+    def n_vertices(self, shape: Shape) -> int:
+        return int(shape[0])
+
     def vertex_size(self, shape: Shape) -> int:
         return 1
 

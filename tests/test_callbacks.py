@@ -318,3 +318,9 @@ def test_the_progress_bar_does_not_guess_beyond_an_hour(capfd, monkeypatch):
         monkeypatch.setattr("maxmargin.callbacks._time_to_tolerance", lambda run, s=seconds: s)
         run(ProgressBar())
         assert ("left=" in capfd.readouterr().err) == shown
+
+
+def test_early_stopping_counts_its_samples_before_the_first_pass():
+    X, y = HELD_OUT
+    with pytest.raises(ValueError, match=r"EarlyStopping: X has \d+ samples, y has \d+"):
+        ChainSVM(callbacks=[EarlyStopping(X, y[:-1])]).fit(X, y)

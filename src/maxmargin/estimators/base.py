@@ -246,6 +246,9 @@ class StructuredSVM(BaseEstimator):
 
     def _validation_score(self, stopping: EarlyStopping) -> Any:
         held_out = list(self._in_chunks(stopping.X))
+        found = sum(samples.n for samples in held_out)
+        if found != len(stopping.y):
+            raise ValueError(f"EarlyStopping: X has {found} samples, y has {len(stopping.y)}.")
 
         def score(w: np.ndarray) -> float:
             outputs = [y for samples in held_out for y in self._outputs(samples, w)]

@@ -13,7 +13,7 @@ from maxmargin.datasets import load_letters
 from maxmargin.estimators import ChainSVM
 from maxmargin.metrics import sequence_error
 
-ALPHAS = (1e-2, 3e-3, 1e-3, 3e-4)
+ALPHAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 OPTIONS = {
     "loss": "hamming-sum",
     "tol": 0.05,

@@ -86,6 +86,14 @@ class Structure(BaseEstimator):
         """How many floats and integers of work space the kernels need."""
         return self.n_parts(shape), self.n_parts(shape)
 
+    def warm_size(self, shape: Shape) -> int:
+        """How many numbers `project` leaves behind for its next call on a point nearby.
+
+        They are the first of its work space: zeros or what the last call left there on entry, e.g.
+        the duals of the constraints, and what the next call may start from on return.
+        """
+        return 0
+
     def vertex_size(self, shape: Shape) -> int:
         """A bound on the number of non-zeros of a vertex."""
         return self.n_parts(shape)
@@ -200,7 +208,7 @@ class Structure(BaseEstimator):
         out = np.zeros(self.n_parts(shape))
         code = np.array(self.code(shape), dtype=np.int64)
         theta = self._allowed(theta, shape)
-        value = kernel(theta, code, out, np.empty(floats), np.empty(ints, dtype=np.int64))
+        value = kernel(theta, code, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         if np.isnan(value):

@@ -6,13 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxmargin import callbacks, datasets, metrics
+    from maxmargin import callbacks, datasets, domains, metrics
     from maxmargin.estimators import ChainSVM, MulticlassSVM, StructuredSVM
 
 __version__ = "0.1.0"
-__all__ = ["ChainSVM", "MulticlassSVM", "StructuredSVM", "callbacks", "datasets", "metrics"]
+__all__ = [
+    "ChainSVM",
+    "MulticlassSVM",
+    "StructuredSVM",
+    "callbacks",
+    "datasets",
+    "domains",
+    "metrics",
+]
 
-_MODULES = ("callbacks", "datasets", "metrics")
+_MODULES = ("callbacks", "datasets", "domains", "metrics")
 
 
 def __getattr__(name: str) -> Any:

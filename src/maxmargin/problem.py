@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.structures.base import Shape, Structure
@@ -133,6 +134,10 @@ class Samples:
             )
         space.vertex[:parts] = vertex
 
+    def projected(self, point: np.ndarray, i: int) -> np.ndarray:
+        """The point of sample i's polytope next to the given one, by the structure's method."""
+        return self._ask("project", point, i)
+
     def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the structure's Python method returns for sample i, checked."""
         try:
@@ -234,12 +239,15 @@ class Samples:
 
 
 class Problem(Samples):
-    """min_w P(w) = alpha/2 |w|^2 + sum_i omega_i H_i(w),  H_i(w) = max_z a_i . (z - y_i)
+    """min P(w) = alpha/2 |w|^2 + sum_i omega_i H_i(w) over w in W,  H_i(w) = max_z a_i . (z - y_i)
 
-    with a_i = F_i^T w + c_i. Its dual variable is z:
+    with a_i = F_i^T w + c_i and W the domain. Its dual variable is z:
 
-        w(z) = 1/alpha sum_i omega_i F_i (y_i - z_i)
-        D(z) = -alpha/2 |w(z)|^2 + sum_i omega_i c_i . (z_i - y_i)
+        w(z) = argmin over W of alpha/2 |w|^2 + w . g(z),   g(z) = sum_i omega_i F_i (z_i - y_i)
+        D(z) = that minimum + sum_i omega_i c_i . (z_i - y_i)
+
+    On all of R^d with alpha > 0, w(z) = -g(z) / alpha. If W has no bounds and alpha is 0, there is
+    mostly no minimum, and D(z) = -inf.
     """
 
     def __init__(
@@ -253,10 +261,12 @@ class Problem(Samples):
         *,
         truth: np.ndarray,
         alpha: float,
+        domain: Domain | None = None,
     ):
         super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
         self.truth = self._all_parts(truth)
         self.alpha = float(alpha)
+        self.domain = check_domain(domain, self.dim)
         self._plain: Samples | None = None
         self._loss_costs = self._allowed_costs()
 
@@ -326,7 +336,11 @@ class Problem(Samples):
 
     def weights(self, z: np.ndarray) -> np.ndarray:
         """w(z)."""
-        return self.features(self.truth - self._all_parts(z)) / self.alpha
+        return self.domain.lowest(self.slope(z), self.alpha)[0]
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        """g(z) = sum_i omega_i F_i (z_i - y_i)."""
+        return self.features(self._all_parts(z) - self.truth)
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """c_i . (z_i - y_i) for each sample: the loss of z_i."""
@@ -334,9 +348,11 @@ class Problem(Samples):
         return np.add.reduceat(products, self.part_ptr[:-1])
 
     def dual(self, z: np.ndarray, w: np.ndarray | None = None) -> float:
-        """D(z); w = w(z) if it is at hand."""
-        w = self.weights(z) if w is None else w
-        return float(self.blocks.weight @ self.loss_at(z) - self.alpha / 2 * (w @ w))
+        """D(z); w = w(z) if it is at hand, on R^d."""
+        loss = float(self.blocks.weight @ self.loss_at(z))
+        if w is not None and isinstance(self.domain, RealSpace):
+            return loss - self.alpha / 2 * float(w @ w)
+        return loss + self.domain.lowest(self.slope(z), self.alpha)[1]
 
     def block_gaps(self, w: np.ndarray, z: np.ndarray) -> np.ndarray:
         """max_s a_i . (s - z_i) for each sample; sum_i omega_i of it is the duality gap at w(z)."""

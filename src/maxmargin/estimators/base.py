@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
+from maxmargin.domains import Domain
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
@@ -39,8 +40,9 @@ class StructuredSVM(BaseEstimator):
     features : FeatureMap; None means one feature row per part.
     alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
-    solver : "bcfw", "fw", "ssg", "perceptron" or a Solver; its options that are None are taken
-        from tol, max_epochs and random_state here.
+    solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
+        "projected-gradient" or a Solver; its options that are None are taken from tol, max_epochs
+        and random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
     random_state : seed; the same seed gives the same bits.
@@ -49,6 +51,9 @@ class StructuredSVM(BaseEstimator):
     warm_start : start from the last fit's dual point, for another alpha or solver on the same data.
     time_limit : seconds, or None.
     callbacks : further callbacks, e.g. EarlyStopping(X, y).
+    domain : where w lives, e.g. domains.L2Ball(10.0) or domains.NonNegative([0, 3]), for the
+        saddle-point solvers; None means all of R^d. With alpha=0, too, there is no regularisation:
+        stop early by a callback.
 
     Attributes
     ----------
@@ -72,6 +77,7 @@ class StructuredSVM(BaseEstimator):
         warm_start: bool = False,
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
     ):
         self.structure = structure
         self.features = features
@@ -86,6 +92,7 @@ class StructuredSVM(BaseEstimator):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.callbacks = callbacks
+        self.domain = domain
 
     # -- what estimators for known structures say otherwise ---------------------------------------
     def _make_structure(self) -> Structure:
@@ -162,6 +169,7 @@ class StructuredSVM(BaseEstimator):
             n_jobs=self.n_jobs,
             truth=truth,
             alpha=self.alpha,
+            domain=self.domain,
         )
 
     def _pack(self, rows: Any, shapes: list[Shape]) -> Any:
@@ -206,6 +214,8 @@ class StructuredSVM(BaseEstimator):
             return None
         old = result.state
         same = self._last_shapes == problem.shapes and len(result.w) == problem.dim
+        if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
+            return State(result.w.copy(), problem.truth.copy(), deepcopy(old.rng))
         if not same or old.z[np.isneginf(problem.blocks.costs)].any():
             warnings.warn(
                 "warm_start: the samples' shapes or what is forbidden changed; starting afresh.",

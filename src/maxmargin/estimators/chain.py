@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
+from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.features import FeatureMap, LabelConjoined
 from maxmargin.losses import Loss
@@ -34,7 +35,7 @@ class ChainSVM(StructuredSVM):
         that do not occur in y are left aside, because a fold may lack some.
     forbidden_first, forbidden_last : labels that must not begin or end a sequence.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks : see `StructuredSVM`.
+    callbacks, domain : see `StructuredSVM`.
 
     Attributes
     ----------
@@ -57,6 +58,7 @@ class ChainSVM(StructuredSVM):
         warm_start: bool = False,
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
         bias: bool = True,
         ends: bool = True,
         transitions: bool = True,
@@ -75,6 +77,7 @@ class ChainSVM(StructuredSVM):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.callbacks = callbacks
+        self.domain = domain
         self.bias = bias
         self.ends = ends
         self.transitions = transitions

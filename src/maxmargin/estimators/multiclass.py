@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
+from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.features import FeatureMap, LabelConjoined
 from maxmargin.losses import Loss
@@ -32,7 +33,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     ----------
     bias : learn a (penalised) constant for each class.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks : see `StructuredSVM`.
+    callbacks, domain : see `StructuredSVM`.
 
     Attributes
     ----------
@@ -54,6 +55,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         warm_start: bool = False,
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
         bias: bool = True,
     ):
         self.alpha = alpha
@@ -67,6 +69,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.callbacks = callbacks
+        self.domain = domain
         self.bias = bias
 
     def _make_structure(self) -> Structure:

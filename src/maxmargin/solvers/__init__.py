@@ -2,15 +2,21 @@
 
 from maxmargin.solvers.base import Solver, resolve_solver
 from maxmargin.solvers.bcfw import BCFW, OracleCache
+from maxmargin.solvers.dual_extragradient import DualExtragradient
+from maxmargin.solvers.extragradient import Extragradient
 from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.perceptron import Perceptron
+from maxmargin.solvers.projected_gradient import ProjectedGradient
 from maxmargin.solvers.subgradient import Subgradient
 
 __all__ = [
     "BCFW",
+    "DualExtragradient",
+    "Extragradient",
     "FrankWolfe",
     "OracleCache",
     "Perceptron",
+    "ProjectedGradient",
     "Solver",
     "Subgradient",
     "resolve_solver",

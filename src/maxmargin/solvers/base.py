@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from maxmargin.callbacks import Callback
+from maxmargin.domains import RealSpace
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
@@ -34,6 +35,8 @@ class Solver(BaseEstimator):
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("maximize",),)
     #: whether alpha must be positive
     needs_penalty: ClassVar[bool] = True
+    #: whether w may be kept in a domain other than all of R^d
+    any_domain: ClassVar[bool] = False
     #: whether `candidates` and `bound` give a certificate; without one, records are free
     certifies: ClassVar[bool] = True
     #: short name
@@ -81,6 +84,10 @@ class Solver(BaseEstimator):
         """A lower bound on the objective; -inf if the solver has none."""
         return problem.dual(state.z, state.w)
 
+    def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+        """More numbers for the record of a certificate; primal: the objective of `candidates`."""
+        return {}
+
     def estimate(self, state: State) -> float:
         """A guess of the gap that costs nothing; inf if there is none."""
         return float("inf")
@@ -107,7 +114,13 @@ class Solver(BaseEstimator):
         if self.needs_penalty and problem.alpha == 0:
             raise ValueError(
                 f"{type(self).__name__} needs alpha > 0; give a small one (1e-4), or use"
-                ' solver="perceptron", which knows no penalty.'
+                ' solver="dual-extragradient", which works without, or solver="perceptron", which'
+                " knows no penalty."
+            )
+        if not self.any_domain and not isinstance(problem.domain, RealSpace):
+            raise ValueError(
+                f"{type(self).__name__} cannot keep w in a {type(problem.domain).__name__}; use"
+                ' solver="dual-extragradient", or domain=None and a penalty alpha instead.'
             )
         self._check_limits()
 
@@ -163,6 +176,8 @@ class Solver(BaseEstimator):
 
     def _adopt(self, problem: Problem, state: State) -> None:
         """Make a state of any solver, alpha or loss fit for this solver and problem."""
+        if len(state.z) == 0:  # of a solver that keeps none
+            state.z = problem.truth.copy()
         if len(state.z) != len(problem.truth) or len(state.w) != problem.dim:
             raise ValueError(
                 f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
@@ -230,8 +245,9 @@ class Run:
 
     def _recall(self) -> None:
         """Begin with the best weights of the run that is continued."""
-        if self.solver.certifies and self.state.best is not None:
-            self.best = self.state.best.copy()
+        best = self.state.best
+        if self.solver.certifies and best is not None and self.problem.domain.contains(best):
+            self.best = best.copy()
             self.primal = self.problem.primal(self.best)
 
     def _epoch(self) -> None:
@@ -302,13 +318,19 @@ class Run:
             gap=primal - self.dual,
             norm_w=float(np.sqrt(state.w @ state.w)),
             train_error=state.extra.get("train_error", float("nan")),
+            extra=self.solver.facts(self.problem, state, primal),
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.
             last = self.history[-1]
             best = min(last.primal, primal)
             self.history[-1] = replace(
-                last, primal=best, dual=self.dual, gap=best - self.dual, norm_w=record.norm_w
+                last,
+                primal=best,
+                dual=self.dual,
+                gap=best - self.dual,
+                norm_w=record.norm_w,
+                extra=last.extra | record.extra,
             )
             return
         self.history.append(record)
@@ -357,9 +379,10 @@ def resolve_solver(solver: str | Solver, **options: Any) -> Solver:
 
 
 def _by_name(name: str) -> Callable[[], Solver]:
-    from maxmargin.solvers import BCFW, FrankWolfe, Perceptron, Subgradient
+    from maxmargin import solvers
 
-    names = {kind.name: kind for kind in (BCFW, FrankWolfe, Subgradient, Perceptron)}
+    kinds = [getattr(solvers, name) for name in solvers.__all__]
+    names = {k.name: k for k in kinds if isinstance(k, type) and issubclass(k, Solver) and k.name}
     if name not in names:
         raise ValueError(f"solver={name!r} is unknown; use one of {sorted(names)} or a Solver.")
     return names[name]

@@ -1,0 +1,94 @@
+"""Balls of the Euclidean norm and of the sum of absolute values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.domains.base import Domain
+from maxmargin.domains.signs import Signs
+from maxmargin.validation import is_number
+
+
+class _Ball(Domain):
+    """|w| <= radius in some norm, with the signs of some weights given.
+
+    Signs commute with the projection: what they cut off becomes zero, and a ball never turns a
+    weight around.
+    """
+
+    def __init__(self, radius: float, signs: Signs | None = None):
+        self.radius = radius
+        self.signs = signs
+
+    def check(self, dim: int) -> None:
+        if not is_number(self.radius) or not 0 < self.radius < np.inf:
+            raise ValueError(
+                f"radius={self.radius!r} must be a positive number; a ball of radius 0 holds only"
+                " w = 0. For no bound at all, give domain=None."
+            )
+        if self.signs is not None:
+            if not isinstance(self.signs, Signs):
+                raise TypeError(f"signs={self.signs!r} must be domains.Signs(...) or None.")
+            self.signs.check(dim)
+
+    def reach(self, dim: int) -> float:
+        return float(self.radius)
+
+    def _signed(self, w: np.ndarray) -> np.ndarray:
+        return w if self.signs is None else self.signs.project(w)
+
+
+class L2Ball(_Ball):
+    """|w| <= radius, the papers' gamma; with `signs`, also w_k >= 0 or <= 0 for some k."""
+
+    def project(self, w: np.ndarray) -> np.ndarray:
+        w = self._signed(w)
+        norm = float(np.linalg.norm(w))
+        return w * (self.radius / norm) if norm > self.radius else w.copy()
+
+    def _lowest(self, slope: np.ndarray) -> np.ndarray:
+        down = self._signed(-slope)
+        norm = float(np.linalg.norm(down))
+        return down * (self.radius / norm) if norm > 0 else np.zeros_like(slope)
+
+
+class L1Ball(_Ball):
+    """sum_k |w_k| <= radius: few weights differ from zero. Steps may be Euclidean or entropic."""
+
+    entropic = True
+
+    def project(self, w: np.ndarray) -> np.ndarray:
+        w = self._signed(w)
+        size = np.abs(w)
+        if size.sum() <= self.radius:
+            return w.copy()
+        ordered = np.sort(size)[::-1]
+        # the largest entries that stay positive when all are lowered by the same amount
+        level = (np.cumsum(ordered) - self.radius) / np.arange(1, len(w) + 1)
+        count = int(np.flatnonzero(ordered > level)[-1])
+        return np.sign(w) * np.maximum(size - level[count], 0.0)
+
+    def _lowest(self, slope: np.ndarray) -> np.ndarray:
+        down = self._signed(-slope)
+        w = np.zeros_like(slope)
+        k = int(np.argmax(np.abs(down)))
+        w[k] = self.radius * np.sign(down[k])
+        return w
+
+    def from_potentials(self, potential: np.ndarray) -> np.ndarray:
+        """The w that maximises potential . w / radius + entropy of (v0, v+, v-).
+
+        w = radius (v+ - v-) with (v0, v+, v-) on the simplex: v0 ~ 1, v+ ~ exp(potential),
+        v- ~ exp(-potential), without those that `signs` rules out.
+        """
+        up = self._signed_mask(len(potential), 1.0)
+        down = self._signed_mask(len(potential), -1.0)
+        high = max(0.0, float(np.max(np.abs(potential), initial=0.0)))
+        plus = np.where(up, np.exp(potential - high), 0.0)
+        minus = np.where(down, np.exp(-potential - high), 0.0)
+        total = np.exp(-high) + plus.sum() + minus.sum()
+        return (plus - minus) * (self.radius / total)
+
+    def _signed_mask(self, dim: int, sign: float) -> np.ndarray:
+        """Which weights may have the sign."""
+        return self._signed(np.full(dim, sign)) != 0.0

@@ -1,0 +1,101 @@
+"""What a domain of weights must be able to do."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+class Domain(BaseEstimator):
+    """A closed convex set W of weight vectors that holds 0.
+
+    The penalty alpha/2 |w|^2 is no domain: it goes with any of them. A domain without bounds is a
+    cone here, so that its part within a ball is known exactly.
+    """
+
+    #: whether steps by relative entropy exist (see `solvers.saddle`)
+    entropic: bool = False
+
+    @abstractmethod
+    def project(self, w: np.ndarray) -> np.ndarray:
+        """The point of W with the least |w - .|; never the same array."""
+
+    @abstractmethod
+    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
+        """A minimiser of slope . w over W, or None if there is no minimum."""
+
+    def reach(self, dim: int) -> float:
+        """The largest |w|; inf for a cone."""
+        return float("inf")
+
+    def check(self, dim: int) -> None:
+        """Fail unless the domain makes sense for `dim` weights."""
+
+    def lowest(self, slope: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        """A minimiser of slope . w + alpha/2 |w|^2 over W, and the minimum (-inf if none)."""
+        if alpha > 0:
+            w = self.project(-slope / alpha)
+            return w, float(slope @ w + alpha / 2 * (w @ w))
+        found = self._lowest(slope)
+        if found is None:
+            return np.zeros_like(slope), -float("inf")
+        return found, float(slope @ found)
+
+    def lowest_within(self, slope: np.ndarray, radius: float) -> float:
+        """The minimum of slope . w where W is bounded, or W cut to |w| <= radius where it is not.
+
+        On a cone that is -radius |P(-slope)|.
+        """
+        found = self._lowest(slope) if np.isfinite(self.reach(len(slope))) else None
+        if found is not None:
+            return float(slope @ found)
+        return -radius * float(np.linalg.norm(self.project(-slope)))
+
+    def contains(self, w: np.ndarray, tol: float = 1e-9) -> bool:
+        """Whether w is in W up to tol * max(1, |w|)."""
+        apart = float(np.linalg.norm(self.project(w) - w))
+        return apart <= tol * max(1.0, float(np.linalg.norm(w)))
+
+
+class RealSpace(Domain):
+    """All of R^d."""
+
+    def project(self, w: np.ndarray) -> np.ndarray:
+        return w.copy()
+
+    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
+        return None if slope.any() else np.zeros_like(slope)
+
+
+def as_indices(indices: Any) -> np.ndarray:
+    """Numbers of weights as an array."""
+    found = np.atleast_1d(np.asarray(indices))
+    return found.astype(np.int64) if found.size else np.empty(0, dtype=np.int64)
+
+
+def check_indices(name: str, indices: Any, dim: int) -> np.ndarray:
+    """Numbers of weights as an array, of which there are `dim`; errors name the option."""
+    found = np.atleast_1d(np.asarray(indices))
+    if found.size == 0:
+        return as_indices(found)
+    if found.dtype.kind not in "iu" or found.ndim != 1 or (found < 0).any():
+        raise ValueError(f"{name} must be a list of numbers of weights from 0, found {indices!r}.")
+    if len(np.unique(found)) != len(found):
+        raise ValueError(f"{name} names a weight twice.")
+    if found.max() >= dim:
+        raise ValueError(f"{name} names weight {found.max()}, but there are {dim} (from 0).")
+    return as_indices(found)
+
+
+def check_domain(domain: Any, dim: int) -> Domain:
+    """A domain that fits, from what the user gave; None means R^d."""
+    found = RealSpace() if domain is None else domain
+    if not isinstance(found, Domain):
+        raise TypeError(
+            f"domain={domain!r} must be a Domain, such as domains.L2Ball(10.0), or None."
+        )
+    found.check(dim)
+    return found

@@ -1,0 +1,76 @@
+"""Different domains for different weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.domains.base import Domain, as_indices, check_indices
+
+
+class Product(Domain):
+    """Each group of weights in a domain of its own; weights in no group are free.
+
+    groups : list of (indices, Domain); indices are numbers of weights, no weight in two groups.
+    """
+
+    def __init__(self, groups: Sequence[tuple[Any, Domain]]):
+        self.groups = groups
+
+    def check(self, dim: int) -> None:
+        seen = np.zeros(dim, dtype=bool)
+        for g, (indices, domain) in enumerate(self.groups):
+            own = check_indices(f"group {g}", indices, dim)
+            if not isinstance(domain, Domain) or isinstance(domain, Product):
+                raise TypeError(
+                    f"group {g}: {domain!r} must be a Domain, such as L2Ball(1.0), and no Product;"
+                    " name the groups of an inner product here."
+                )
+            domain.check(len(own))
+            if seen[own].any():
+                raise ValueError(f"group {g}: weight {own[seen[own]][0]} is in two groups.")
+            seen[own] = True
+
+    def _parts(self) -> Iterator[tuple[np.ndarray, Domain]]:
+        for indices, domain in self.groups:
+            yield as_indices(indices), domain
+
+    def _free(self, dim: int) -> np.ndarray:
+        free = np.ones(dim, dtype=bool)
+        for own, _ in self._parts():
+            free[own] = False
+        return np.flatnonzero(free)
+
+    def reach(self, dim: int) -> float:
+        if len(self._free(dim)):
+            return float("inf")
+        return float(np.sqrt(sum(d.reach(len(own)) ** 2 for own, d in self._parts())))
+
+    def project(self, w: np.ndarray) -> np.ndarray:
+        out = w.copy()
+        for own, domain in self._parts():
+            out[own] = domain.project(w[own])
+        return out
+
+    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
+        if slope[self._free(len(slope))].any():
+            return None
+        w = np.zeros_like(slope)
+        for own, domain in self._parts():
+            found = domain._lowest(slope[own])
+            if found is None:
+                return None
+            w[own] = found
+        return w
+
+    def lowest_within(self, slope: np.ndarray, radius: float) -> float:
+        """Bounded groups as they are, all unbounded ones together within the radius."""
+        total, steep = 0.0, float(np.sum(slope[self._free(len(slope))] ** 2))
+        for own, domain in self._parts():
+            if np.isfinite(domain.reach(len(own))):
+                total += domain.lowest_within(slope[own], radius)
+            else:  # a cone: its minimum at radius 1 is how steep it is
+                steep += domain.lowest_within(slope[own], 1.0) ** 2
+        return total - radius * float(np.sqrt(steep))

@@ -1,0 +1,254 @@
+"""What the saddle-point solvers share: steps, passes over samples, certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, ClassVar
+from zlib import crc32
+
+import numpy as np
+
+from maxmargin.domains import L1Ball
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.weight_geometry import EuclideanWeights, Weights
+from maxmargin.validation import is_number
+
+_RANGES = 8  # stretches of samples with sums of their own; fixed, so that threads change no bit
+_SAFETY = 1.02  # a power iteration comes from below
+
+
+class SaddleSolver(Solver):
+    """Solve  min over w in W, max over z in Z  of  L(w, z), with
+
+        L(w, z) = alpha/2 |w|^2 + w . g(z) + sum_i omega_i c_i . (z_i - y_i)
+        g(z) = sum_i omega_i F_i (z_i - y_i)
+
+    by gradient steps and projections. Distances are measured by
+
+        |w|^2 / ratio + sum_i omega_i |z_i|^2
+
+    so that a step adds eta (F_i^T w + c_i) to every z_i whatever its weight omega_i, and
+    -eta ratio (alpha w + g(z)) to w. ratio = n gives the steps of the papers, whose L is a sum over
+    samples and not a mean.
+
+    Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the pair (w, z)
+    reached; restricted_gap, the same with w' in a ball (twice |w|) where W has no bounds; bound,
+    what the theory promises for it; step and operator_norm.
+    """
+
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("project",), ("maximize",))
+    needs_penalty: ClassVar[bool] = False
+    any_domain: ClassVar[bool] = True
+
+    step: Any
+    ratio: Any
+
+    def kernels(self) -> tuple[str, ...]:
+        return ("batch", "saddle")
+
+    def load(self, problem: Problem) -> None:
+        from maxmargin.kernels.compile import loading
+
+        super().load(problem)
+        with loading():
+            problem.structure.kernel("project")
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if self.step not in ("norm", "adaptive") and not (
+            is_number(self.step) and 0 < self.step < np.inf
+        ):
+            raise ValueError(f'step={self.step!r} must be "norm", "adaptive" or a positive number.')
+        if self.ratio != "auto" and not (is_number(self.ratio) and 0 < self.ratio < np.inf):
+            raise ValueError(f'ratio={self.ratio!r} must be "auto" or a positive number.')
+
+    # -- geometry ----------------------------------------------------------------------------------
+    def weight_geometry(self, problem: Problem) -> Weights:
+        """How w is measured."""
+        return EuclideanWeights(problem.domain, self._ratio(problem))
+
+    def _ratio(self, problem: Problem) -> float:
+        if self.ratio != "auto":
+            return float(self.ratio)
+        return float(1.0 / np.sum(problem.blocks.weight**2))
+
+    def first_step(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
+        """The step before the first epoch; 1 / L by power iteration unless told otherwise.
+
+        An adaptive step starts from two power iterations, well above 1 / L, and finds its way.
+        """
+        if is_number(self.step):
+            return float(self.step)
+        linear, penalty = geometry.norms(problem, 100 if self.step == "norm" else 2)
+        norm = (penalty + np.sqrt(penalty**2 + 4 * linear**2)) / 2
+        extra["operator_norm"] = float(norm)
+        if norm == 0:
+            return 1.0
+        return float(1.0 / (_SAFETY * norm) if self.step == "norm" else 2.0 / norm)
+
+    # -- state -------------------------------------------------------------------------------------
+    def begin(self, problem: Problem, state: State) -> None:
+        """What these solvers keep besides w and z, from the state's w and z on."""
+        geometry = self.weight_geometry(problem)
+        state.w = geometry.start(state.w)
+        extra: dict[str, Any] = {"key": problem_key(problem)}
+        state.extra = extra
+        extra["step"] = self.first_step(problem, geometry, extra)
+        extra["pointers"] = self.warm_pointers(problem)
+        size = int(extra["pointers"][-1])
+        extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
+        extra["slope"] = problem.slope(state.z)
+        extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        """Go on where this solver was; from any other state or problem, start at its w and z."""
+        if state.solver == self.name and state.extra.get("key") == problem_key(problem):
+            return
+        w = state.w.copy()
+        super()._adopt(problem, state)
+        state.w = w
+        self.begin(problem, state)
+
+    # -- passes over all samples -------------------------------------------------------------------
+    def warm_pointers(self, problem: Problem) -> np.ndarray:
+        """Where each sample's left-overs of projections stand in an array of all samples'."""
+        known = {shape: problem.structure.warm_size(shape) for shape in set(problem.shapes)}
+        return np.concatenate([[0], np.cumsum([known[s] for s in problem.shapes])]).astype(np.int64)
+
+    def in_ranges(
+        self, problem: Problem, sums: int, visit: Callable
+    ) -> tuple[list[np.ndarray], np.ndarray]:
+        """visit(first, last, sums, facts) over stretches of samples; the sums of all of them.
+
+        The stretches do not depend on the number of threads.
+        """
+        count = max(1, min(_RANGES, problem.n // 32, 2**22 // problem.dim))
+        bounds = np.linspace(0, problem.n, count + 1).astype(int)
+        jobs = [
+            (a, b, [np.zeros(problem.dim) for _ in range(sums)], np.zeros(4))
+            for a, b in pairwise(bounds)
+        ]
+        threads = min(problem.n_jobs, count)
+        if threads > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda job: visit(*job), jobs))
+        else:
+            for job in jobs:
+                visit(*job)
+        facts = np.array([job[3] for job in jobs])
+        if np.isnan(facts).any():
+            raise FloatingPointError("a projection failed; scale the features down.")
+        total = facts.sum(axis=0)
+        total[2] = facts[:, 2].max()
+        return [np.sum([job[2][k] for job in jobs], axis=0) for k in range(sums)], total
+
+    def ascend(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        step: float,
+        base: np.ndarray,
+        out: np.ndarray,
+        warm: np.ndarray,
+        pointers: np.ndarray,
+        reference: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """out_i = P(base_i + step (F_i^T w + c_i)); returns g(out) and the facts of the pass."""
+        from maxmargin.kernels.saddle import ascent_range
+
+        other = np.empty(0) if reference is None else reference
+        kernel = problem.structure.kernel("project")
+
+        def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
+            if kernel is not None:
+                ascent_range(
+                    problem.blocks, problem.space(), kernel, first, last, w, other, step, base, out,
+                    warm, pointers, problem.truth, sums[0], facts,
+                )  # fmt: skip
+                return
+            for i in range(first, last):
+                part = problem.parts(i)
+                theta = problem.scores(w, i)
+                if reference is not None:
+                    apart = (theta - problem.scores(reference, i))[np.isfinite(theta)]
+                    facts[1] += problem.blocks.weight[i] * float(apart @ apart)
+                old = base[part].copy()
+                out[part] = problem.projected(old + step * theta, i)
+                self.tally(problem, i, out[part], old, sums[0], facts)
+
+        (slope,), facts = self.in_ranges(problem, 1, visit)
+        return slope, facts
+
+    def tally(
+        self,
+        problem: Problem,
+        i: int,
+        z: np.ndarray,
+        base: np.ndarray,
+        total: np.ndarray,
+        facts: np.ndarray,
+    ) -> None:
+        """What the kernels do with the z_i of a structure that projects in Python."""
+        from maxmargin.kernels.saddle import add_block, measure
+
+        moved = z - problem.truth[problem.parts(i)]
+        measure(problem.blocks, i, z, base, problem.truth, facts)
+        add_block(problem.blocks, i, problem.space(), moved, total)
+
+    # -- certificates ------------------------------------------------------------------------------
+    def settle(self, problem: Problem, state: State) -> None:
+        state.extra["slope"] = problem.slope(state.z)
+        state.extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
+
+    def bound(self, problem: Problem, state: State) -> float:
+        """The minimum over W of L(., z), from the slope and the loss of z that the state keeps."""
+        lowest = problem.domain.lowest(state.extra["slope"], problem.alpha)[1]
+        return lowest + state.extra["loss"]
+
+    def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+        extra = state.extra
+        gap = primal - self.bound(problem, state)
+        known = {"saddle_gap": gap, "restricted_gap": gap, "step": extra["step"]}
+        if not np.isfinite(gap):
+            lowest = problem.domain.lowest_within(extra["slope"], self._radius(problem, state))
+            known["restricted_gap"] = primal - lowest - extra["loss"]
+        known["residual"] = extra.get("residual", 0.0)
+        if "operator_norm" in extra:
+            known["operator_norm"] = extra["operator_norm"]
+        return known
+
+    def _radius(self, problem: Problem, state: State) -> float:
+        """A ball with all w' of the gap: that of W, or twice |w| and what the penalty asks."""
+        reach = problem.domain.reach(problem.dim)
+        if np.isfinite(reach):
+            return reach
+        best = problem.domain.lowest(state.extra["slope"], problem.alpha)[0]
+        return max(2.0 * float(np.linalg.norm(state.w)), float(np.linalg.norm(best)))
+
+    def spread(self, problem: Problem) -> float:
+        """A bound on the distance of any z from any other, sum_i omega_i |z - z'|^2 / 2."""
+        radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
+        squares = np.array([radius[shape] ** 2 for shape in problem.shapes])
+        return float(problem.blocks.weight @ squares) / 2
+
+
+def problem_key(problem: Problem) -> tuple[int, ...]:
+    """Checksums of all that gradients depend on."""
+    blocks = problem.blocks
+    rest = repr((problem.alpha, problem.domain)).encode()
+    arrays = (blocks.value, blocks.home, blocks.indptr, blocks.costs, blocks.weight, problem.truth)
+    return (*(crc32(array.data) for array in arrays), crc32(rest))
+
+
+def entropic_ball(problem: Problem) -> L1Ball:
+    """The problem's domain, for entropic steps."""
+    if not isinstance(problem.domain, L1Ball):
+        raise ValueError(
+            'geometry="entropic" needs domain=L1Ball(radius); found'
+            f' {type(problem.domain).__name__}. Use geometry="euclidean".'
+        )
+    return problem.domain

@@ -175,7 +175,8 @@ def dual_range(
 
     s (all parts), if kept: s_i += F_i^T w + c_i first, w being the last step's u; else s_i is
     passed * (F_i^T w + c_i), w being the average of the u's of all `passed` steps. mean: the
-    running average of u, or empty. facts: as in `ascent_range`, of u against v. v: scratch of one sample.
+    running average of u, or empty. facts: as in `ascent_range`, of u against v. v: scratch of one
+    sample.
     """
     for i in range(first, last):
         start = blocks.part_ptr[i]

@@ -1,7 +1,9 @@
 """Structures: families of polytopes, with the algorithms that optimise over them."""
 
 from maxmargin.structures.base import Constraints, Structure
+from maxmargin.structures.candidates import Candidates
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.matching import Matching
 from maxmargin.structures.simplex import Finite, Multiclass
 
-__all__ = ["Chain", "Constraints", "Finite", "Multiclass", "Structure"]
+__all__ = ["Candidates", "Chain", "Constraints", "Finite", "Matching", "Multiclass", "Structure"]

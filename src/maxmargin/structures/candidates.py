@@ -1,0 +1,176 @@
+"""Which links a bipartite matching may have, and how many of them each node."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+
+class Candidates:
+    """The shape of a matching with candidate edges or caps of its own. Equal if all is equal.
+
+    Parameters
+    ----------
+    shape : (J, K), the numbers of rows and columns.
+    edges : (E, 2), the pairs (row, column) that may be linked, in any order; the parts are in this
+        order. None means all pairs, row by row.
+    row_caps, column_caps : (J,) and (K,), in how many links each node may be at most. None means
+        those of the structure.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        edges: Any = None,
+        row_caps: Any = None,
+        column_caps: Any = None,
+    ):
+        self.shape = check_sides(shape)
+        self.edges = None if edges is None else _check_edges(edges, self.shape)
+        self.row_caps = None if row_caps is None else _check_caps("row", row_caps, self.shape[0])
+        self.column_caps = (
+            None if column_caps is None else _check_caps("column", column_caps, self.shape[1])
+        )
+
+    @property
+    def n_edges(self) -> int:
+        return self.shape[0] * self.shape[1] if self.edges is None else len(self.edges)
+
+    @cached_property
+    def links(self) -> np.ndarray:
+        """(E, 2), the edges in the order of the parts."""
+        return all_pairs(self.shape) if self.edges is None else self.edges
+
+    @cached_property
+    def numbers(self) -> dict[tuple[int, int], int]:
+        """The number of each edge."""
+        return {(j, k): part for part, (j, k) in enumerate(self.links.tolist())}
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """Starts, other ends and parts by rows, then by columns; empty if all pairs are edges."""
+        if self.edges is None:
+            return np.empty(0, dtype=np.int64)
+        found = []
+        for side, other in ((0, 1), (1, 0)):
+            order = np.lexsort((self.edges[:, other], self.edges[:, side]))
+            counts = np.bincount(self.edges[:, side], minlength=self.shape[side])
+            found += [[0], np.cumsum(counts), self.edges[order, other], order]
+        return np.concatenate(found).astype(np.int64)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        arrays = (self.edges, self.row_caps, self.column_caps)
+        return self.shape, *(None if a is None else a.tobytes() for a in arrays)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Candidates):
+            return NotImplemented
+        return self._hash == other._hash and self._key == other._key
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be found again; hashes of text and bytes differ between processes."""
+        return {k: self.__dict__[k] for k in ("shape", "edges", "row_caps", "column_caps")}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:
+            raise AttributeError(f"Candidates are frozen: make new ones to change {name}.")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        caps = [f"{n}=..." for n in ("row_caps", "column_caps") if getattr(self, n) is not None]
+        edges = [] if self.edges is None else [f"{len(self.edges)} edges"]
+        return f"Candidates({', '.join([str(self.shape), *edges, *caps])})"
+
+
+def check_sides(shape: Any) -> tuple[int, int]:
+    """(J, K) as two whole numbers, 0 or more."""
+    sides = whole("shape", shape)
+    if sides.shape != (2,) or (sides < 0).any():
+        raise ValueError(f"shape is {shape}, expected (J, K), the numbers of rows and columns.")
+    return int(sides[0]), int(sides[1])
+
+
+def all_pairs(shape: tuple[int, int]) -> np.ndarray:
+    """(J K, 2), all pairs row by row."""
+    return np.indices(shape).reshape(2, -1).T
+
+
+def whole(name: str, values: Any) -> np.ndarray:
+    """Values as whole numbers of 64 bits, a copy that cannot be written to."""
+    found = np.asarray(values)
+    if found.size == 0:
+        found = found.astype(np.int64)
+    if found.dtype.kind not in "iub":
+        as_float = _floats(name, found)
+        broken = ~np.isfinite(as_float) | (as_float != np.floor(as_float))
+        if broken.any():
+            raise ValueError(f"{name}: {as_float[broken].flat[0]} is not a whole number.")
+        found = as_float
+    found = found.astype(np.int64)
+    found.setflags(write=False)
+    return found
+
+
+def _floats(name: str, values: np.ndarray) -> np.ndarray:
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected whole numbers, found {values.dtype}.") from None
+
+
+def check_pairs(name: str, pairs: Any, shape: tuple[int, int]) -> np.ndarray:
+    """(m, 2) of whole numbers within the shape."""
+    found = whole(name, pairs)
+    if found.size == 0:
+        found = found.reshape(0, 2)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ValueError(f"{name}: shape {found.shape}, expected (m, 2), pairs (row, column).")
+    outside = ((found < 0) | (found >= np.array(shape))).any(axis=1)
+    if outside.any():
+        n = int(np.flatnonzero(outside)[0])
+        pair = tuple(found[n].tolist())
+        raise ValueError(
+            f"{name}: {pair} at place {n} is outside {shape[0]} rows and {shape[1]} columns."
+        )
+    return found
+
+
+def repeated(pairs: np.ndarray, shape: tuple[int, int]) -> int:
+    """The place of the first pair that is there already, -1 if there is none."""
+    _, first = np.unique(pairs[:, 0] * max(shape[1], 1) + pairs[:, 1], return_index=True)
+    if len(first) == len(pairs):
+        return -1
+    return int(np.setdiff1d(np.arange(len(pairs)), first)[0])
+
+
+def _check_edges(edges: Any, shape: tuple[int, int]) -> np.ndarray:
+    found = check_pairs("edges", edges, shape)
+    again = repeated(found, shape)
+    if again >= 0:
+        pair = tuple(found[again].tolist())
+        raise ValueError(f"edges: {pair} at place {again} is there already; leave it out.")
+    return found
+
+
+def _check_caps(side: str, caps: Any, length: int) -> np.ndarray:
+    found = whole(f"{side}_caps", caps)
+    if found.shape != (length,):
+        raise ValueError(f"{side}_caps has shape {found.shape}, expected ({length},).")
+    if (found < 0).any():
+        n = int(np.flatnonzero(found < 0)[0])
+        raise ValueError(
+            f"{side}_caps: {found[n]} at place {n} must be 0 or more; 0 means never matched."
+        )
+    return found

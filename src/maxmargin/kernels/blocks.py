@@ -102,9 +102,16 @@ def forward(blocks, i, local, theta):
     part = 0
     for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
         width = np.int64(blocks.width[r])
+        e, stop = blocks.indptr[r], blocks.indptr[r + 1]
+        if width == 1:
+            total = 0.0
+            for f in range(e, stop):
+                total += blocks.value[f] * local[blocks.index[f]]
+            theta[part] = total
+            part += 1
+            continue
         scores = theta[part : part + width]
         part += width
-        e, stop = blocks.indptr[r], blocks.indptr[r + 1]
         for k in range(width):
             scores[k] = 0.0
         while e + 3 < stop:
@@ -131,9 +138,16 @@ def adjoint(blocks, i, z, local):
     part = 0
     for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
         width = np.int64(blocks.width[r])
+        first, stop = blocks.indptr[r], blocks.indptr[r + 1]
+        if width == 1:
+            share = z[part]
+            part += 1
+            if share != 0.0:
+                for e in range(first, stop):
+                    local[blocks.index[e]] += share * blocks.value[e]
+            continue
         row = z[part : part + width]
         part += width
-        first, stop = blocks.indptr[r], blocks.indptr[r + 1]
         count = 0
         if stop > first + 1:  # a row of one feature, such as a pair table, is simply added
             for k in range(width):

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from maxmargin.links import Links, as_links
-from maxmargin.text_lines import Readable, fields_of, name_of, text_lines
+from maxmargin.text_lines import Readable, fields_of, is_number, name_of, text_lines
 
 __all__ = [
     "check_links",
@@ -249,21 +249,13 @@ def _naacl_link(fields: list[str], line: str, where: str) -> tuple[int, int, int
     number, i, j = map(int, fields[:3])
     rest = fields[3:]
     kind = "S"
-    if rest and not _is_number(rest[0]):
+    if rest and not is_number(rest[0]):
         kind = rest.pop(0).upper()
     if kind not in ("S", "P"):
         raise ValueError(f"{where}: found type {fields[3]!r}, expected S (sure) or P (possible)")
-    if len(rest) > 1 or not all(map(_is_number, rest)):
+    if len(rest) > 1 or not all(map(is_number, rest)):
         raise ValueError(f"{where}: found {' '.join(rest)!r}, expected one number, a confidence")
     return number, i, j, kind == "S"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _expected(n_sentences: int | None, numbers: Sequence[int] | None) -> str:

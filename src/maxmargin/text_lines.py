@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
-__all__ = ["Readable", "fields_of", "name_of", "text_lines"]
+__all__ = ["Readable", "fields_of", "is_number", "name_of", "text_lines"]
 
 Readable = str | os.PathLike | BinaryIO
 
@@ -46,6 +46,15 @@ def text_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, s
 def fields_of(line: str) -> list[str]:
     """Return the fields of a line as `text_lines` gives it."""
     return line.split(" ") if line else []
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` is a number, as float() reads it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def name_of(path: Readable) -> str:

@@ -12,11 +12,15 @@ from maxmargin.alignment_files import (
 )
 from maxmargin.tasks.sequence_tagger import SequenceTagger
 from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.word_vectors import BilingualVectors, WordVectors, orthogonal_map
 
 __all__ = [
+    "BilingualVectors",
     "SequenceTagger",
     "TokenFeatures",
+    "WordVectors",
     "check_links",
+    "orthogonal_map",
     "read_naacl",
     "read_pairs",
     "read_pharaoh",

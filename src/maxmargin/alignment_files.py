@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from maxmargin.links import Links, as_links
+from maxmargin.links import Links, as_links, check_range
 from maxmargin.text_lines import Readable, fields_of, is_number, name_of, text_lines
 
 __all__ = [
@@ -230,12 +230,7 @@ def check_links(pairs: Sequence[Any], links: Sequence[Any]) -> None:
     if len(pairs) != len(links):
         raise ValueError(f"there are {len(pairs)} sentence pairs but links for {len(links)}")
     for place, ((source, target), item) in enumerate(zip(pairs, links, strict=True)):
-        for i, j in sorted(as_links(item, place)[1]):
-            if i >= len(source) or j >= len(target):
-                raise ValueError(
-                    f"sample {place}: link ({i}, {j}) is out of range: the source has "
-                    f"{len(source)} words and the target {len(target)}, counted from 0"
-                )
+        check_range(as_links(item, place)[1], len(source), len(target), place)
 
 
 def _naacl_link(fields: list[str], line: str, where: str) -> tuple[int, int, int, bool]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-__all__ = ["JudgedLinks", "Link", "Links", "as_links", "judge_links", "link_set"]
+__all__ = ["JudgedLinks", "Link", "Links", "as_links", "check_range", "judge_links", "link_set"]
 
 Link = tuple[int, int]
 Links = tuple[set[Link], set[Link]]  # sure and possible; possible includes sure
@@ -26,6 +26,10 @@ class JudgedLinks:
     wrong: set[Link]
     missed: set[Link]
     left: set[Link]
+
+    def all(self) -> set[Link]:
+        """Return every link of any kind."""
+        return self.right | self.possible | self.wrong | self.missed | self.left
 
 
 def judge_links(
@@ -67,6 +71,19 @@ def link_set(items: Iterable[Any], sample: int | None = None) -> set[Link]:
             raise ValueError(f"{where}found link ({i}, {j}), but positions count from 0")
         links.add((i, j))
     return links
+
+
+def check_range(
+    links: Iterable[Link], n_source: int, n_target: int, sample: int | None = None
+) -> None:
+    """Raise ValueError for a link to a word that is not there."""
+    for i, j in sorted(links):
+        if i >= n_source or j >= n_target:
+            where = "" if sample is None else f"sample {sample}: "
+            raise ValueError(
+                f"{where}link ({i}, {j}) is out of range: the source has {n_source} words and "
+                f"the target {n_target}, counted from 0"
+            )
 
 
 def is_link(item: Any) -> bool:

@@ -10,6 +10,7 @@ from maxmargin.alignment_files import (
     write_naacl,
     write_pharaoh,
 )
+from maxmargin.tasks.alignment_text import render_alignment
 from maxmargin.tasks.sequence_tagger import SequenceTagger
 from maxmargin.tasks.token_features import TokenFeatures
 from maxmargin.tasks.word_vectors import BilingualVectors, WordVectors, orthogonal_map
@@ -26,6 +27,7 @@ __all__ = [
     "read_pharaoh",
     "read_sentence_numbers",
     "read_sentences",
+    "render_alignment",
     "write_naacl",
     "write_pharaoh",
 ]

@@ -82,7 +82,7 @@ def _data() -> dict[str, str]:
 
 def _found_in(folder: Path) -> list[str]:
     """Names of the data sets that the loaders would read there without a download."""
-    from maxmargin.datasets import _files, conll2000, letters
+    from maxmargin.datasets import _files, alignment, conll2000, hansards, letters
 
     sources = {"letters": letters.SOURCE}
     sources |= {f"conll2000 ({subset})": source for subset, source in conll2000.SOURCES.items()}
@@ -93,4 +93,8 @@ def _found_in(folder: Path) -> list[str]:
         except FileNotFoundError:
             continue
         found.append(name)
-    return found
+    groups = {
+        "hansards": [subset for subset in hansards.SUBSETS if hansards.is_in(folder, subset)],
+        "alignment": alignment.pairs_in(folder),
+    }
+    return [*found, *(f"{name} ({', '.join(parts)})" for name, parts in groups.items() if parts)]

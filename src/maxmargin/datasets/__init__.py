@@ -1,8 +1,17 @@
 """Loaders of public data sets and seeded synthetic ones, each returning a scikit-learn Bunch."""
 
+from maxmargin.datasets.alignment import load_alignment
 from maxmargin.datasets.conll2000 import load_conll2000
+from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.letters import load_letters
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.words import make_words
 
-__all__ = ["load_conll2000", "load_letters", "make_sequences", "make_words"]
+__all__ = [
+    "load_alignment",
+    "load_conll2000",
+    "load_hansards",
+    "load_letters",
+    "make_sequences",
+    "make_words",
+]

@@ -1,6 +1,33 @@
 """Ready-made learners for common tasks."""
 
+from maxmargin.alignment_files import (
+    check_links,
+    read_naacl,
+    read_pairs,
+    read_pharaoh,
+    read_sentence_numbers,
+    read_sentences,
+    write_naacl,
+    write_pharaoh,
+)
+from maxmargin.tasks.alignment_text import render_alignment
 from maxmargin.tasks.sequence_tagger import SequenceTagger
 from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.word_vectors import BilingualVectors, WordVectors, orthogonal_map
 
-__all__ = ["SequenceTagger", "TokenFeatures"]
+__all__ = [
+    "BilingualVectors",
+    "SequenceTagger",
+    "TokenFeatures",
+    "WordVectors",
+    "check_links",
+    "orthogonal_map",
+    "read_naacl",
+    "read_pairs",
+    "read_pharaoh",
+    "read_sentence_numbers",
+    "read_sentences",
+    "render_alignment",
+    "write_naacl",
+    "write_pharaoh",
+]

@@ -1,0 +1,178 @@
+"""Word alignments as a matrix of source words by target words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.links import Link, check_range, judge_links, link_set
+from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CELL, PAD = 0.22, 0.06  # inches: of a cell, around everything
+LONGEST = 18  # letters of a label
+
+
+def _cross(arm: float, tip: float) -> np.ndarray:
+    """Outline of a diagonal cross: a quarter of it, turned four times."""
+    quarter = np.array([(0, arm), (tip - arm, tip), (tip, tip - arm)])
+    turns = [np.array([(c, s), (-s, c)]) for c, s in ((1, 0), (0, -1), (-1, 0), (0, 1))]
+    return np.vstack([quarter @ turn for turn in turns])
+
+
+_ring = np.linspace(0, 2 * np.pi, 41)
+# Outlines of the marks, in widths of a cell, and how they are filled.
+SHAPES = {
+    "square": 0.44 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]),
+    "dot": 0.25 * np.column_stack([np.cos(_ring), np.sin(_ring)]),
+    "diamond": 0.29 * np.array([(0, -1), (1, 0), (0, 1), (-1, 0)]),
+    "cross": _cross(0.09, 0.29),
+}
+STYLES: dict[str, tuple[str, dict[str, Any]]] = {
+    "sure": ("square", {"facecolor": "#D5DCE4", "edgecolor": "none"}),
+    "possible": ("square", {"facecolor": "none", "edgecolor": "#9A9A9A", "linewidth": 0.9}),
+    "right": ("dot", {"facecolor": BLUE, "edgecolor": "none"}),
+    "right (possible)": ("diamond", {"facecolor": GREEN, "edgecolor": "none"}),
+    "wrong": ("cross", {"facecolor": ORANGE, "edgecolor": "none"}),
+    "missed": ("dot", {"facecolor": "none", "edgecolor": PURPLE, "linewidth": 2.0}),
+    "link": ("dot", {"facecolor": BLUE, "edgecolor": "none"}),
+}
+
+
+def plot_alignment(
+    source: Sequence[str],
+    target: Sequence[str],
+    predicted: Iterable[Any],
+    sure: Iterable[Any] | None = None,
+    possible: Iterable[Any] | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw links as marks in a matrix, a row for a source word and a column for a target word.
+
+    Sure links are filled squares and possible ones outlined squares. Predicted links are blue dots
+    where sure, green diamonds where possible, orange crosses where neither; purple rings are sure
+    links that were missed. Words in a script that matplotlib's own font lacks need another:
+    `plt.rcParams["font.family"]`.
+
+    Parameters
+    ----------
+    source, target : the tokens.
+    predicted : links (i, j) from 0.
+    sure, possible : annotated links to compare with, optional; sure ones are possible, too.
+    ax : axes to draw on; None means a new figure that fits the sentences.
+    """
+    judged = judge_links(predicted, sure, possible)
+    check_range(judged.all(), len(source), len(target))
+    if sure is None and possible is None:
+        layers = {"link": judged.right}
+    else:
+        S = link_set(() if sure is None else sure)
+        layers = {
+            "sure": S,
+            "possible": link_set(() if possible is None else possible) - S,
+            "right": judged.right,
+            "right (possible)": judged.possible,
+            "wrong": judged.wrong,
+            "missed": judged.missed,
+        }
+    rows, columns = ([_cut(word) for word in words] for words in (source, target))
+    axes = new_axes(ax)
+    _words(axes, rows, columns)
+    for name, links in layers.items():
+        _draw(axes, name, links)
+    _legend(axes, layers)
+    if ax is None:
+        _fit(axes)
+    return axes
+
+
+def _fit(ax: Axes) -> None:
+    """Give the figure the size that its cells, words and legend take.
+
+    Matplotlib's own layout engines do not know how a fixed aspect moves labels and legend.
+    """
+    figure: Any = ax.figure
+    figure.set_layout_engine("none")
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    inner = CELL * np.abs([right - left, high - low])
+    figure.set_size_inches(4 * inner)
+    ax.set_position((0.25, 0.25, 0.25, 0.25))
+    around: Any = ax.get_tightbbox()
+    cells = ax.get_window_extent()
+    before = np.subtract(cells.min, around.min) / figure.dpi + PAD
+    after = np.subtract(around.max, cells.max) / figure.dpi + PAD
+    size = before + inner + after
+    figure.set_size_inches(size)
+    ax.set_position((*(before / size), *(inner / size)))
+
+
+def _words(ax: Axes, rows: list[str], columns: list[str]) -> None:
+    """Label rows and columns, and rule the cells."""
+    # A word may hold dollar signs, which must not start a formula.
+    style: dict[str, Any] = {"parse_math": False, "fontsize": 9}
+    ax.set_yticks(range(len(rows)), rows, **style)
+    ax.set_xticks(range(len(columns)), columns, rotation=60, ha="left", rotation_mode="anchor",
+                  **style)  # fmt: skip
+    ax.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+    ax.tick_params(which="both", length=0)
+    ax.tick_params(axis="x", top=True, labeltop=True, labelbottom=False, pad=1)
+    ax.grid(True, which="minor", color="0.9", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_color("0.75")
+    # One cell at least, so that an empty sentence has axes, too.
+    ax.set(xlim=(-0.5, max(len(columns), 1) - 0.5), ylim=(max(len(rows), 1) - 0.5, -0.5))
+    ax.set_aspect("equal")
+
+
+def _draw(ax: Axes, name: str, links: set[Link]) -> None:
+    from matplotlib.collections import PolyCollection
+
+    shape, style = STYLES[name]
+    # In units of a cell, so that marks fit the cells whatever the size of the axes.
+    outlines = [SHAPES[shape] + (j, i) for i, j in sorted(links)]
+    zorder = 1.5 if shape == "square" else 2.5
+    ax.add_collection(PolyCollection(outlines, label=name, zorder=zorder, **style), autolim=False)
+
+
+def _legend(ax: Axes, layers: dict[str, set[Link]]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.path import Path
+
+    handles = []
+    for name, links in layers.items():
+        shape, style = STYLES[name]
+        outline = SHAPES[shape]
+        marker = Path(np.vstack([outline, outline[:1]]), closed=True)
+        handles.append(
+            Line2D(
+                [],
+                [],
+                linestyle="",
+                marker=marker,
+                # a path's largest coordinate becomes half of this
+                markersize=24 * np.abs(outline).max(),
+                markerfacecolor=style["facecolor"],
+                markeredgecolor=style["edgecolor"],
+                markeredgewidth=style.get("linewidth", 0),
+                label=f"{name}: {len(links)}",
+            )
+        )
+    ax.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        frameon=False,
+        fontsize=9,
+        labelcolor=GREY,
+        handletextpad=0.3,
+    )
+
+
+def _cut(word: str) -> str:
+    return word if len(word) <= LONGEST else word[: LONGEST - 1] + "…"

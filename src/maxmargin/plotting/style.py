@@ -1,0 +1,28 @@
+"""Colours and axes that all pictures share."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, GREEN, ORANGE, PURPLE, GREY = "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#555555"
+HINT = "pip install 'maxmargin[plot]'"
+
+
+def has_matplotlib() -> bool:
+    """Whether pictures can be drawn here."""
+    return find_spec("matplotlib") is not None
+
+
+def new_axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
+    """Return the given axes, or those of a new pyplot figure."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(f"plotting needs matplotlib: {HINT}") from error
+    return plt.subplots(figsize=size, layout="constrained")[1]

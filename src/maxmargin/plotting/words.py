@@ -1,0 +1,104 @@
+"""Words as images of their letters, over what models read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.plotting.style import GREY, ORANGE, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINE, GUTTER = 1.2, 1.0  # in widths of a letter
+
+Words = Sequence[Any]  # a sequence of letters (array, list, string) each
+
+
+def plot_words(
+    X: Sequence[np.ndarray],
+    truth: Words,
+    predictions: Mapping[str, Words],
+    image_shape: tuple[int, int],
+    *,
+    columns: int = 1,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw words as their letter images, over the true letters and those that models read.
+
+    Wrong letters are bold, orange and underlined.
+
+    Parameters
+    ----------
+    X : one array (length, n_pixels) a word, 0 = paper and 1 = ink.
+    truth : the letters of each word.
+    predictions : {name of a model: the letters that it read in each word}.
+    image_shape : (height, width) of a letter, height * width = n_pixels.
+    columns : words side by side.
+    ax : axes to draw on; None means a new figure.
+    """
+    lines = {"truth": truth, **predictions}
+    _check_words(X, lines, image_shape)
+    # One unit is the width of a letter.
+    tall = image_shape[0] / image_shape[1]
+    names = 0.55 * max(len(name) for name in lines)
+    across = names + max(len(x) for x in X) + GUTTER
+    down = tall + LINE * len(lines) + GUTTER
+    rows = -(-len(X) // columns)
+    size = (across * min(columns, len(X)), down * rows - GUTTER + 0.2)  # and the last underline
+    ax = new_axes(ax, (0.3 * size[0], 0.3 * size[1] + 0.3))
+    for i, x in enumerate(X):
+        left, top = names + across * (i % columns), down * (i // columns)
+        _images(ax, np.reshape(x, (len(x), *image_shape)), left, top, tall)
+        for row, (name, words) in enumerate(lines.items()):
+            y = top + tall + LINE * (row + 0.6)
+            ax.text(left - 0.4, y, name, ha="right", va="center", fontsize="small", color=GREY)
+            for place, (letter, right) in enumerate(zip(words[i], truth[i], strict=True)):
+                _letter(ax, left + place + 0.5, y, str(letter), letter == right)
+    ax.set(xlim=(0, size[0]), ylim=(size[1], 0), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
+def _images(ax: Axes, letters: np.ndarray, left: float, top: float, tall: float) -> None:
+    count = len(letters)
+    ax.imshow(
+        np.concatenate(list(letters), axis=1),
+        cmap="gray_r",
+        vmin=0,
+        vmax=1,
+        interpolation="nearest",
+        extent=(left, left + count, top + tall, top),
+    )
+    ax.vlines(left + np.arange(count + 1), top, top + tall, color="0.75", linewidth=0.6)
+
+
+def _letter(ax: Axes, x: float, y: float, letter: str, right: bool) -> None:
+    style: dict[str, Any] = {} if right else {"color": ORANGE, "weight": "bold"}
+    ax.text(x, y, letter, ha="center", va="center", family="monospace", **style)
+    if not right:
+        ax.plot([x - 0.3, x + 0.3], [y + 0.5, y + 0.5], "-", color=ORANGE, linewidth=1.2)
+
+
+def _check_words(
+    X: Sequence[np.ndarray],
+    lines: Mapping[str, Words],
+    image_shape: tuple[int, int],
+) -> None:
+    if len(X) == 0:
+        raise ValueError("there are no words to draw.")
+    height, width = image_shape
+    for i, x in enumerate(X):
+        if np.ndim(x) != 2 or np.shape(x)[1] != height * width:
+            raise ValueError(
+                f"word {i}: x has shape {np.shape(x)}, expected (length, {height * width})"
+                f" for letters of {height} x {width} pixels."
+            )
+    for name, words in lines.items():
+        if len(words) != len(X):
+            raise ValueError(f"{name} has {len(words)} words, X has {len(X)}.")
+        for i, (word, x) in enumerate(zip(words, X, strict=True)):
+            if len(word) != len(x):
+                raise ValueError(f"word {i}: {name} has {len(word)} letters but x has {len(x)}.")

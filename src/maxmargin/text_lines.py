@@ -1,0 +1,72 @@
+"""Lines of text files, plain or gzip, with errors that name the file and the line."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+__all__ = ["Readable", "fields_of", "is_number", "name_of", "text_lines"]
+
+Readable = str | os.PathLike | BinaryIO
+
+
+def text_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+    """Yield the number, from 1, and the text of every line.
+
+    Runs of ASCII white space become one space, and none is left at the ends. gzip is told by its
+    first bytes, not by the name. The encoding must be one that includes ASCII.
+    """
+    name, number = name_of(path), 0
+    try:
+        with _opened(path) as raw:
+            start = raw.read(2)
+            raw.seek(-len(start), os.SEEK_CUR)
+            zipped = start == b"\x1f\x8b"
+            lines: Any = io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if zipped else raw
+            for number, line in enumerate(lines, start=1):
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
+                # bytes.split knows ASCII white space only; str.split would also cut at U+00A0.
+                yield number, b" ".join(line.split()).decode(encoding)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name}, line {number}: found bytes that are not {encoding} text; if the file is in "
+            'another encoding, name it, for instance encoding="latin-1"'
+        ) from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{name}: damaged gzip file ({error}); fetch or make it again") from error
+
+
+def fields_of(line: str) -> list[str]:
+    """Return the fields of a line as `text_lines` gives it."""
+    return line.split(" ") if line else []
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` is a number, as float() reads it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def name_of(path: Readable) -> str:
+    """Return what to call the file in messages."""
+    return str(getattr(path, "name", path) if hasattr(path, "read") else path)
+
+
+@contextmanager
+def _opened(path: Readable) -> Iterator[BinaryIO]:
+    """An open file is the caller's to close."""
+    if hasattr(path, "read"):
+        yield cast(BinaryIO, path)
+        return
+    with open(cast(str, path), "rb") as file:
+        yield file

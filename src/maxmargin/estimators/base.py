@@ -316,6 +316,13 @@ class StructuredSVM(BaseEstimator):
 
         Margin training does not fit these probabilities: use them to rank, not as frequencies.
         """
+        check_is_fitted(self, "coef_")
+        if self.structure_.has("tilt") and not self.structure_.tilt_is_expectation:
+            raise MissingAbilityError(
+                f"{type(self.structure_).__name__} has no marginals: its `tilt` is an entropic"
+                " projection, not an expectation over the outputs. Use decision_function for"
+                " scores."
+            )
         return list(self._per_variable("tilt", X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

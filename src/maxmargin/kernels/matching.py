@@ -14,23 +14,7 @@ from numba import types
 
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
 from maxmargin.kernels.matching_flow import best_flow
-
-
-@piece(types.boolean(INTS))
-def is_simple(shape):
-    """Whether no node may be in more than one link."""
-    if shape[3] > 1 or shape[4] > 1:
-        return False
-    at = shape[5]
-    if shape[3] < 0:
-        for j in range(shape[0]):
-            if shape[at + j] > 1:
-                return False
-    if shape[4] < 0:
-        for k in range(shape[1]):
-            if shape[at + shape[0] + k] > 1:
-                return False
-    return True
+from maxmargin.kernels.matching_rows import is_simple
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))

@@ -6,16 +6,7 @@ import numpy as np
 from numba import types
 
 from maxmargin.kernels.compile import FLOATS, INTS, piece
-
-
-@piece(types.int64(INTS, types.int64))
-def cap_of_row(shape, j):
-    return shape[3] if shape[3] >= 0 else shape[shape[5] + j]
-
-
-@piece(types.int64(INTS, types.int64))
-def cap_of_column(shape, k):
-    return shape[4] if shape[4] >= 0 else shape[shape[5] + shape[0] + k]
+from maxmargin.kernels.matching_rows import cap_of_column, cap_of_row, edge
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, INTS, types.int64))
@@ -44,23 +35,6 @@ def relax(theta, shape, flow, price, distance, before, part_before, done, node):
         length = distance[node] + max(0.0, cost + price[node] - price[other])
         if length < distance[other]:
             distance[other], before[other], part_before[other] = length, node, part
-
-
-@piece(types.UniTuple(types.int64, 2)(INTS, types.int64))
-def edges_of_row(shape, j):
-    """Where the edges of a row begin and end in the order of rows."""
-    if shape[6] == 0:
-        return j * shape[1], (j + 1) * shape[1]
-    return shape[shape[6] + j], shape[shape[6] + j + 1]
-
-
-@piece(types.UniTuple(types.int64, 2)(INTS, types.int64))
-def edge(shape, e):
-    """Column and part of the e-th edge in the order of rows."""
-    if shape[6] == 0:
-        return e % shape[1], e
-    at = shape[6] + shape[0] + 1 + e
-    return shape[at], shape[at + shape[2]]
 
 
 @piece(types.void(FLOATS, INTS, FLOATS))

@@ -49,6 +49,9 @@ class Structure(BaseEstimator):
     compiled: ClassVar[dict[str, str]] = {}
     #: False if `maximize` may miss the maximum; results then say that their gap is an estimate.
     is_exact: bool = True
+    #: False if `tilt` is another entropic projection on Z than the expectation over the vertices;
+    #: `log_partition` is then the maximum of theta . z + entropy, of which `tilt` is the gradient.
+    tilt_is_expectation: bool = True
 
     # -- what a structure must say ---------------------------------------------------------------
     def n_parts(self, shape: Shape) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures.base import Constraints, Shape, Structure
 from maxmargin.structures.candidates import Candidates, all_pairs, check_pairs, repeated
 
@@ -21,6 +22,11 @@ class Matching(Structure):
     Every node may stay unmatched. Parts: one per edge; all pairs row by row for a shape (J, K),
     else the edges of a `Candidates`. An output y is an array of pairs (row, column), sorted.
 
+    `tilt` is the entropic projection on the polytope: it maximises theta . z + H, where H is the
+    entropy -sum x log x of the edges' z and of the nodes' slacks, 1 - (sum of the node), and
+    `log_partition` is that maximum. It is NOT the marginals of a distribution over matchings, which
+    are #P-hard. It is there for caps of 1 only.
+
     Parameters
     ----------
     row_cap, column_cap : in how many links a row or a column may be at most, where the shape is
@@ -30,7 +36,9 @@ class Matching(Structure):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "matching",
         "project": "matching_project",
+        "tilt": "matching_tilt",
     }
+    tilt_is_expectation = False
 
     def __init__(self, row_cap: int = 1, column_cap: int = 1):
         self.row_cap = row_cap
@@ -76,6 +84,22 @@ class Matching(Structure):
         links = _links(shape)
         return np.flatnonzero((row_caps[links[:, 0]] == 0) | (column_caps[links[:, 1]] == 0))
 
+    # -- abilities ---------------------------------------------------------------------------------
+    def has(self, ability: str) -> bool:
+        if ability == "tilt" and (self._cap("row") > 1 or self._cap("column") > 1):
+            return False
+        return super().has(ability)
+
+    def _run(
+        self, ability: str, theta: np.ndarray, shape: MatchingShape
+    ) -> tuple[np.ndarray, float]:
+        if ability == "tilt" and self._top(shape) > 1:
+            raise MissingAbilityError(
+                f"Matching cannot `tilt` with caps above 1, and {shape} has {self._top(shape)};"
+                " use `project`, or caps of 1."
+            )
+        return super()._run(ability, theta, cast(Shape, shape))
+
     # -- what kernels need -------------------------------------------------------------------------
     def code(self, shape: MatchingShape) -> Any:
         """(J, K, E, row cap, column cap, where caps begin, where the index begins, ...)."""
@@ -95,8 +119,8 @@ class Matching(Structure):
         rows, columns = _sides(shape)
         least, most, parts = min(rows, columns), max(rows, columns), self.n_parts(shape)
         nodes = rows + columns
-        floats = least * least + parts + 5 * nodes + 8 * least + 2 * most
-        return floats, max(parts + 2 * nodes + 5, 4 * nodes)
+        floats = least * least + 2 * parts + 5 * nodes + 8 * least + 2 * most
+        return floats, max(parts + 2 * nodes + 1, 4 * nodes)
 
     def warm_size(self, shape: MatchingShape) -> int:
         """The prices of the rows and of the columns."""

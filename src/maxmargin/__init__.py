@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maxmargin import callbacks, datasets, metrics
     from maxmargin.estimators import ChainSVM, MulticlassSVM, StructuredSVM
+    from maxmargin.persistence import load
 
 __version__ = "0.1.0"
-__all__ = ["ChainSVM", "MulticlassSVM", "StructuredSVM", "callbacks", "datasets", "metrics"]
+__all__ = [
+    "ChainSVM",
+    "MulticlassSVM",
+    "StructuredSVM",
+    "callbacks",
+    "datasets",
+    "load",
+    "metrics",
+]
 
 _MODULES = ("callbacks", "datasets", "metrics")
 
@@ -19,6 +28,8 @@ def __getattr__(name: str) -> Any:
     """Import on first use, so that `import maxmargin` itself is immediate."""
     if name in _MODULES:
         return import_module(f"maxmargin.{name}")
+    if name == "load":
+        return import_module("maxmargin.persistence").load
     if name in __all__:
         return getattr(import_module("maxmargin.estimators"), name)
     raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")

@@ -63,7 +63,7 @@ def test_a_loaded_model_is_the_same(name, tmp_path):
 
 
 def test_it_can_be_fitted_again(tmp_path):
-    model, X = made("words")
+    model, _ = made("words")
     again = round_trip(model, tmp_path).fit(SENTENCES, TAGS)
     assert again.coef_.tobytes() == model.coef_.tobytes()
 

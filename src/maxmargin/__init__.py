@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maxmargin import callbacks, datasets, domains, metrics
     from maxmargin.estimators import ChainSVM, MulticlassSVM, StructuredSVM
+    from maxmargin.persistence import load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "callbacks",
     "datasets",
     "domains",
+    "load",
     "metrics",
 ]
 
@@ -27,6 +29,8 @@ def __getattr__(name: str) -> Any:
     """Import on first use, so that `import maxmargin` itself is immediate."""
     if name in _MODULES:
         return import_module(f"maxmargin.{name}")
+    if name == "load":
+        return import_module("maxmargin.persistence").load
     if name in __all__:
         return getattr(import_module("maxmargin.estimators"), name)
     raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")

@@ -13,4 +13,8 @@ class InfeasibleError(ValueError):
     """Every output of a sample is forbidden, or its truth is."""
 
 
-__all__ = ["ConvergenceWarning", "InfeasibleError", "MissingAbilityError"]
+class ModelFileError(ValueError):
+    """A file is no model of maxmargin, is damaged, or is of a version that this one cannot read."""
+
+
+__all__ = ["ConvergenceWarning", "InfeasibleError", "MissingAbilityError", "ModelFileError"]

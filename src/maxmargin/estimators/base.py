@@ -17,6 +17,7 @@ from maxmargin.domains import Domain
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
@@ -27,7 +28,7 @@ from maxmargin.validation import Rows, check_sample_weight, is_number
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
-class StructuredSVM(BaseEstimator):
+class StructuredSVM(Savable, BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair

@@ -16,6 +16,7 @@ from maxmargin.estimators import ChainSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
+from maxmargin.persistence import Savable
 from maxmargin.result import Result
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.tasks.tag_reports import TaggingReport, WeightTable, strongest
@@ -27,7 +28,7 @@ Sentences = Iterable[Sequence[Token]]
 Tags = Sequence[Sequence[str]]
 
 
-class SequenceTagger(BaseEstimator):
+class SequenceTagger(Savable, BaseEstimator):
     """Tag the tokens of sentences (chunks, names, parts of speech) by a chain with a large margin.
 
     Minimise  alpha/2 |w|^2 + 1/n sum_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]  over

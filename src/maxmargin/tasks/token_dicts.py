@@ -41,6 +41,11 @@ class DictIndex:
         rows = _rows(tokens, locate, lambda name: self.numbers.get(name, -1))
         return _matrix(rows, self.n_features)
 
+    def _check_loaded(self) -> None:
+        """Of a model file: features are numbered as `fit` does it, on which kernels rely."""
+        if list(self.numbers.values()) != list(range(self.n_features)):
+            raise ValueError("DictIndex: its features are not numbered from 0 on")
+
     def names(self) -> list[str]:
         """Names of all features, in order."""
         return list(self.numbers)

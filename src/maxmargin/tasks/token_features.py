@@ -132,6 +132,11 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         check_is_fitted(self, "index_")
         return np.array(self.index_.names(), dtype=object)
 
+    def _check_loaded(self) -> None:
+        """Of a model file: the matrix is as wide as the index says, on which kernels rely."""
+        if hasattr(self, "index_") and self.n_features_ != self.index_.n_features:
+            raise ValueError("TokenFeatures and their index differ in the number of features")
+
     def _templates(self, kind: str, n_columns: int) -> Sequence[str]:
         if kind != "dict":
             return default_templates(n_columns) if self.templates is None else self.templates

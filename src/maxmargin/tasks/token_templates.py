@@ -263,6 +263,12 @@ class TemplateIndex:
             for value in self._values(template, index)
         ]
 
+    def _check_loaded(self) -> None:
+        """Of a model file: no feature has a number beyond the last, on which kernels rely."""
+        total = sum(len(index.keys) for index in self.indexes)
+        if len(self.indexes) != len(self.templates) or total != self.n_features:
+            raise ValueError("TemplateIndex: its keys do not go with its number of features")
+
     def _radix(self, atom: Atom) -> int:
         # boundaries, the learned values, and one id for every other value
         return 2 * self.reach + len(self.vocabularies[atom.column, atom.functions]) + 1

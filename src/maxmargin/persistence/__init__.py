@@ -1,0 +1,62 @@
+"""Model files: `estimator.save(path)` and `maxmargin.load(path)`.
+
+A model file is a zip archive of `header.json`, which describes the model as a tree, and of its
+arrays, each a member `a0.npy`, `a1.npy`, ... that `numpy.load` could read as well. The header has
+the format's name and version, the version of the library, the class of the model, the tree, and
+the type, size and sha256 of each array; the comment of the archive has the header's own sha256.
+Nothing in it depends on the time or the machine: the same model gives the same bytes.
+
+Loading runs no code from the file: there is no pickle, and the names of classes are looked up in a
+fixed list (`registry.KNOWN`), to which only the caller's own program can add, by `register`.
+
+Not saved: callbacks; the dual point of the last fit, unless `warm_start`; and the vertices that
+BCFW remembers, which a warm start finds anew.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from maxmargin.persistence.registry import register
+
+__all__ = ["Savable", "load", "register", "save"]
+
+
+class Savable:
+    """Gives an estimator its method `save`."""
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write everything learned to one file, which `maxmargin.load(path)` reads.
+
+        The file appears whole or not at all: an older one is replaced only when the new one is
+        safely on the disk. Callbacks are left out.
+        """
+        save(self, path)
+
+
+def save(model: Any, path: str | os.PathLike) -> None:
+    """Write a model to a file. What cannot be saved is a TypeError that names it and the cure."""
+    from maxmargin.persistence.archive import write
+    from maxmargin.persistence.encode import Encoder
+
+    encoder = Encoder()
+    tree = encoder.encode_object(model, (type(model).__name__,))
+    write(path, tree, encoder.arrays)
+
+
+def load(path: str | os.PathLike, *, max_bytes: int | None = None) -> Any:
+    """Read a model that `save` wrote: the same options, weights and predictions.
+
+    Files from strangers are safe to load: no code is run, and every length is checked before
+    memory is asked for. A file that is damaged, of another format or too large is a
+    ModelFileError; one that cannot be opened is an OSError as usual.
+
+    max_bytes : how much the model may take unpacked; None means 1 GiB or a hundred times the
+        size of the file, whichever is more.
+    """
+    from maxmargin.persistence.archive import read
+    from maxmargin.persistence.decode import decode_model
+
+    contents = read(path, max_bytes)
+    return decode_model(path, contents)

@@ -1,0 +1,185 @@
+"""From the tree in a model file back to the model."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.exceptions import ModelFileError
+from maxmargin.persistence.archive import Contents
+from maxmargin.persistence.encode import GENERATORS, MAX_DEPTH
+from maxmargin.persistence.members import array_type, text_type
+from maxmargin.persistence.objects import put_together
+from maxmargin.persistence.registry import class_named
+
+#: about what Python takes for an item of a list with its text or number
+ITEM_BYTES = 64
+#: what parts that do not go together raise
+_WRONG = (
+    TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
+)  # fmt: skip
+
+
+def decode_model(path: str | os.PathLike, contents: Contents) -> Any:
+    """The model that a file holds."""
+    try:
+        return Decoder(contents.arrays, contents.allowance).decode(contents.tree)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
+    except _WRONG as error:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} cannot be loaded: its parts do not make a model ({error})."
+        ) from error
+
+
+class Decoder:
+    """Decodes one model. `allowance` bounds what is allocated besides the arrays."""
+
+    def __init__(self, arrays: dict[str, np.ndarray], allowance: int):
+        self._arrays = arrays
+        self._left = allowance
+        self._depth = 0
+        self._kinds: dict[str, Callable[..., Any]] = {
+            "object": self._object,
+            "float": self._float,
+            "bytes": lambda hex: bytes.fromhex(hex),
+            "tuple": lambda items: tuple(self._items(items)),
+            "dict": self._dict,
+            "set": lambda items: set(self._items(items)),
+            "frozenset": lambda items: frozenset(self._items(items)),
+            "floats": lambda member: self._numbers(member, "f", 1).tolist(),
+            "ints": lambda member: self._numbers(member, "i", 1).tolist(),
+            "int_tuples": lambda member: list(map(tuple, self._numbers(member, "i", 2).tolist())),
+            "count": self._count,
+            "texts": self._texts,
+            "array": lambda member: self._arrays[member],
+            "text_array": self._text_array,
+            "object_array": self._object_array,
+            "scalar": self._scalar,
+            "csr_array": lambda **parts: self._csr(sparse.csr_array, **parts),
+            "csr_matrix": lambda **parts: self._csr(sparse.csr_matrix, **parts),
+            "generator": self._generator,
+            "random_state": self._random_state,
+        }
+
+    def decode(self, node: Any) -> Any:
+        """The value that a node of the tree stands for."""
+        if node is None or isinstance(node, bool | int | float | str):
+            return node
+        if self._depth > MAX_DEPTH:
+            raise ModelFileError("its parts are nested too deeply.")
+        self._depth += 1
+        try:
+            if isinstance(node, list):
+                return [self.decode(item) for item in node]
+            kind = node.get("is")
+            if not isinstance(kind, str) or kind not in self._kinds:
+                raise ModelFileError(f"it has a part of the unknown kind {str(kind)[:40]!r}.")
+            return self._kinds[kind](**{k: v for k, v in node.items() if k != "is"})
+        finally:
+            self._depth -= 1
+
+    def _items(self, node: Any) -> list[Any]:
+        items = self.decode(node)
+        if not isinstance(items, list):
+            raise ModelFileError("it has something else where a list belongs.")
+        return items
+
+    def _spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise ModelFileError("its lists take more memory than allowed; see max_bytes.")
+
+    # -- objects -----------------------------------------------------------------------------------
+    def _object(self, facts: Any, options: Any = None, **rest: Any) -> Any:
+        name = rest.pop("class")
+        if rest:
+            raise ModelFileError("it has an object with unknown parts.")
+        cls = class_named(name)
+        named = [{k: self.decode(v) for k, v in (part or {}).items()} for part in (options, facts)]
+        return put_together(cls, *named)
+
+    # -- numbers and containers --------------------------------------------------------------------
+    def _float(self, value: str) -> float:
+        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value]
+
+    def _dict(self, keys: Any, values: Any) -> dict[Any, Any]:
+        return dict(zip(self._items(keys), self._items(values), strict=True))
+
+    def _count(self, start: int, length: int) -> list[int]:
+        self._spend(ITEM_BYTES * length)
+        return list(range(start, start + length))
+
+    def _numbers(self, member: str, kind: str, ndim: int) -> np.ndarray:
+        array = self._arrays[member]
+        if array.dtype.kind != kind or array.ndim != ndim:
+            raise ModelFileError(f"{member} is not the list of numbers that it should be.")
+        self._spend(ITEM_BYTES * (array.size + len(array)))
+        return array
+
+    def _texts(self, text: str, lengths: str) -> list[str]:
+        raw, sizes = self._arrays[text], self._arrays[lengths]
+        if raw.dtype != np.uint8 or raw.ndim != 1 or sizes.dtype.kind != "u" or sizes.ndim != 1:
+            raise ModelFileError(f"{text} and {lengths} are not the texts that they should be.")
+        self._spend(4 * len(raw) + ITEM_BYTES * len(sizes))
+        everything = raw.tobytes().decode("utf-8", "surrogatepass")
+        ends = [0, *np.cumsum(sizes, dtype=np.uint64).tolist()]
+        if ends[-1] != len(everything):
+            raise ModelFileError(f"{lengths} does not go with {text}.")
+        return [everything[a:b] for a, b in pairwise(ends)]
+
+    # -- numpy and scipy ---------------------------------------------------------------------------
+    def _text_array(self, dtype: Any, shape: list[int], items: Any) -> np.ndarray:
+        texts = self._items(items)
+        kind = text_type(dtype)
+        if not all(type(text) is str for text in texts):
+            raise ModelFileError("it has something else where a text belongs.")
+        self._spend(kind.itemsize * len(texts))
+        return np.array(texts, dtype=kind).reshape(shape)
+
+    def _object_array(self, shape: list[int], items: Any) -> np.ndarray:
+        values = self._items(items)
+        array = np.empty(len(values), dtype=object)
+        for i, value in enumerate(values):  # numpy would make lists inside into further axes
+            array[i] = value
+        return array.reshape(shape)
+
+    def _scalar(self, dtype: str, value: Any) -> np.generic:
+        if dtype == "U":
+            return np.str_(self.decode(value))
+        if dtype == "S":
+            return np.bytes_(self.decode(value))
+        return np.frombuffer(bytes.fromhex(value), dtype=array_type(dtype), count=1)[0]
+
+    def _csr(self, kind: Any, shape: list[int], data: Any, indices: Any, indptr: Any) -> Any:
+        parts = [self.decode(part) for part in (data, indices, indptr)]
+        if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
+            raise ModelFileError("a sparse matrix lacks its arrays.")
+        matrix = kind(tuple(parts), shape=tuple(shape))
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _generator(self, state: Any) -> np.random.Generator:
+        facts = self._generator_state(state)
+        bits = getattr(np.random, facts["bit_generator"])(0)
+        bits.state = facts
+        return np.random.Generator(bits)
+
+    def _random_state(self, state: Any) -> np.random.RandomState:
+        found = np.random.RandomState(0)
+        found.set_state(self._generator_state(state))
+        return found
+
+    def _generator_state(self, node: Any) -> dict[str, Any]:
+        facts = self.decode(node)
+        if facts["bit_generator"] not in GENERATORS:
+            raise ModelFileError("it has a random generator of an unknown kind.")
+        if facts["bit_generator"] == "MT19937" and not 0 <= facts["state"]["pos"] <= 624:
+            raise ModelFileError("it has a random generator out of its range.")  # numpy trusts it
+        return facts

@@ -1,0 +1,108 @@
+"""The classes that a model file may name: a fixed list, and those that the caller adds."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, TypeVar
+
+from maxmargin.exceptions import ModelFileError
+
+#: name in the file -> where the class is. Names stay for good; places may change.
+KNOWN: dict[str, str] = {
+    # estimators and tasks
+    "StructuredSVM": "maxmargin.estimators.base:StructuredSVM",
+    "ChainSVM": "maxmargin.estimators.chain:ChainSVM",
+    "MulticlassSVM": "maxmargin.estimators.multiclass:MulticlassSVM",
+    "SequenceTagger": "maxmargin.tasks.sequence_tagger:SequenceTagger",
+    # what they are made of
+    "Chain": "maxmargin.structures.chain:Chain",
+    "Finite": "maxmargin.structures.simplex:Finite",
+    "Multiclass": "maxmargin.structures.simplex:Multiclass",
+    "Matching": "maxmargin.structures.matching:Matching",
+    "Candidates": "maxmargin.structures.candidates:Candidates",
+    "LabelConjoined": "maxmargin.features.conjoined:LabelConjoined",
+    "PartFeatures": "maxmargin.features.parts:PartFeatures",
+    "Hamming": "maxmargin.losses.hamming:Hamming",
+    "PartCosts": "maxmargin.losses.base:PartCosts",
+    "BCFW": "maxmargin.solvers.bcfw:BCFW",
+    "OracleCache": "maxmargin.solvers.bcfw:OracleCache",
+    "FrankWolfe": "maxmargin.solvers.frank_wolfe:FrankWolfe",
+    "Subgradient": "maxmargin.solvers.subgradient:Subgradient",
+    "Perceptron": "maxmargin.solvers.perceptron:Perceptron",
+    "Extragradient": "maxmargin.solvers.extragradient:Extragradient",
+    "DualExtragradient": "maxmargin.solvers.dual_extragradient:DualExtragradient",
+    "ProjectedGradient": "maxmargin.solvers.projected_gradient:ProjectedGradient",
+    "RealSpace": "maxmargin.domains.base:RealSpace",
+    "L1Ball": "maxmargin.domains.balls:L1Ball",
+    "L2Ball": "maxmargin.domains.balls:L2Ball",
+    "Signs": "maxmargin.domains.signs:Signs",
+    "NonNegative": "maxmargin.domains.signs:NonNegative",
+    "Product": "maxmargin.domains.product:Product",
+    # what a fit leaves behind
+    "Result": "maxmargin.result:Result",
+    "Record": "maxmargin.result:Record",
+    "History": "maxmargin.result:History",
+    "State": "maxmargin.result:State",
+    "Status": "maxmargin.result:Status",
+    # features of tokens
+    "TokenFeatures": "maxmargin.tasks.token_features:TokenFeatures",
+    "DictIndex": "maxmargin.tasks.token_dicts:DictIndex",
+    "TemplateIndex": "maxmargin.tasks.token_templates:TemplateIndex",
+    "TemplateKeys": "maxmargin.tasks.token_templates:_Index",
+    "Template": "maxmargin.tasks.token_templates:Template",
+    "Atom": "maxmargin.tasks.token_templates:Atom",
+}
+_NAMES = {place: name for name, place in KNOWN.items()}
+#: classes of the caller; their names in a file start so, and can never be taken for ours
+_PREFIX = "user:"
+_OWN: dict[str, type] = {}
+
+Class = TypeVar("Class", bound=type)
+
+
+def register(cls: Class) -> Class:
+    """Let a class of your own be part of saved models, such as a Structure; also a decorator.
+
+    Its objects are saved by their attributes and rebuilt without a call of `__init__`. The program
+    that loads the model must register the class too: a file never says what to import.
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"register takes a class, found {cls!r}.")
+    if _place(cls) in _NAMES:
+        return cls
+    name = _PREFIX + cls.__name__
+    other = _OWN.get(name)
+    if other is not None and _place(other) != _place(cls):
+        raise ValueError(
+            f"{_place(other)} is registered as {cls.__name__} already; rename one of the two."
+        )
+    _OWN[name] = cls
+    return cls
+
+
+def name_of(cls: type) -> str | None:
+    """The name of a class in model files; None if they cannot hold it."""
+    name = _NAMES.get(_place(cls))
+    if name is None and _OWN.get(_PREFIX + cls.__name__) is cls:
+        name = _PREFIX + cls.__name__
+    return name
+
+
+def class_named(name: Any) -> type:
+    """The class of that name."""
+    if isinstance(name, str) and name in KNOWN:
+        module, _, attribute = KNOWN[name].partition(":")
+        return getattr(import_module(module), attribute)
+    if isinstance(name, str) and name in _OWN:
+        return _OWN[name]
+    if isinstance(name, str) and name.startswith(_PREFIX):
+        own = name.removeprefix(_PREFIX)[:80]
+        raise ModelFileError(
+            f"it holds a {own!r}, which is no class of maxmargin. If you trust that class, call"
+            " maxmargin.persistence.register on it before load."
+        )
+    raise ModelFileError(f"it holds a {str(name)[:80]!r}, which this version does not know.")
+
+
+def _place(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin import callbacks, datasets, domains, metrics
-    from maxmargin.estimators import ChainSVM, MulticlassSVM, StructuredSVM
+    from maxmargin.estimators import ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM
+    from maxmargin.graphs import Bipartite
     from maxmargin.persistence import load
 
 __version__ = "0.1.0"
 __all__ = [
+    "Bipartite",
     "ChainSVM",
+    "MatchingSVM",
     "MulticlassSVM",
     "StructuredSVM",
     "callbacks",
@@ -22,6 +25,7 @@ __all__ = [
     "metrics",
 ]
 
+_ELSEWHERE = {"Bipartite": "graphs", "load": "persistence"}
 _MODULES = ("callbacks", "datasets", "domains", "metrics")
 
 
@@ -29,10 +33,8 @@ def __getattr__(name: str) -> Any:
     """Import on first use, so that `import maxmargin` itself is immediate."""
     if name in _MODULES:
         return import_module(f"maxmargin.{name}")
-    if name == "load":
-        return import_module("maxmargin.persistence").load
     if name in __all__:
-        return getattr(import_module("maxmargin.estimators"), name)
+        return getattr(import_module(f"maxmargin.{_ELSEWHERE.get(name, 'estimators')}"), name)
     raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
 
 

@@ -2,6 +2,7 @@
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.chain import ChainSVM
+from maxmargin.estimators.matching import MatchingSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 
-__all__ = ["ChainSVM", "MulticlassSVM", "StructuredSVM"]
+__all__ = ["ChainSVM", "MatchingSVM", "MulticlassSVM", "StructuredSVM"]

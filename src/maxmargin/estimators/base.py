@@ -25,6 +25,11 @@ from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
 from maxmargin.validation import Rows, check_sample_weight, is_number
 
+
+def _as_shape(shape: Any) -> Shape:
+    return tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else shape
+
+
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
@@ -109,7 +114,7 @@ class StructuredSVM(Savable, BaseEstimator):
     def _check_X(self, X: Any) -> tuple[Any, list[Shape] | None]:
         """Checked features, and the shapes that the user gave, if any."""
         if len(X) and isinstance(X[0], tuple):
-            return self.feature_map_.check([x for x, _ in X]), [tuple(s) for _, s in X]
+            return self.feature_map_.check([x for x, _ in X]), [_as_shape(s) for _, s in X]
         return self.feature_map_.check(X), None
 
     def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.validation import Rows, check_rows
@@ -15,7 +16,12 @@ class PartFeatures(FeatureMap):
 
     The features may depend on input and output alike; the rows stand in the order of the
     structure's parts.
+
+    bias : add a feature that is 1 for every part; its weight is the last one.
     """
+
+    def __init__(self, bias: bool = False):
+        self.bias = bias
 
     def check(self, X: Any) -> Rows:
         return check_rows(X)
@@ -24,7 +30,11 @@ class PartFeatures(FeatureMap):
         return X.matrix.shape[1]
 
     def dim(self, n_columns: int, n_labels: int) -> int:
-        return n_columns
+        return n_columns + int(self.bias)
 
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
-        return [Group(X.matrix, X.lengths, 1, 0)]
+        matrix = X.matrix
+        if self.bias:
+            one = sparse.csr_array(np.ones((matrix.shape[0], 1)))
+            matrix = sparse.hstack([matrix, one], format="csr")
+        return [Group(matrix, X.lengths, 1, 0)]

@@ -12,6 +12,7 @@ KNOWN: dict[str, str] = {
     # estimators and tasks
     "StructuredSVM": "maxmargin.estimators.base:StructuredSVM",
     "ChainSVM": "maxmargin.estimators.chain:ChainSVM",
+    "MatchingSVM": "maxmargin.estimators.matching:MatchingSVM",
     "MulticlassSVM": "maxmargin.estimators.multiclass:MulticlassSVM",
     "SequenceTagger": "maxmargin.tasks.sequence_tagger:SequenceTagger",
     # what they are made of

@@ -1,0 +1,157 @@
+"""Links between two sides: assignments, alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback
+from maxmargin.domains import Domain
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.features import FeatureMap, PartFeatures
+from maxmargin.graphs import Bipartite
+from maxmargin.losses import Loss
+from maxmargin.solvers import Solver
+from maxmargin.structures import Matching, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.validation import Rows, check_rows, check_sample_weight
+
+
+class MatchingSVM(StructuredSVM):
+    """Which rows to link with which columns, by a large margin.
+
+    A link (j, k) scores w . x[j, k]; the best set of links in which no row and no column is used
+    more often than allowed is the prediction. Rows and columns may stay unmatched: a link is worth
+    having if its score is positive. -x @ coef_ are learned costs of an assignment.
+
+    x : array (J, K, p), features of every pair; or `Bipartite(shape, edges, features)` where only
+    some pairs may be linked. y : array of pairs (m, 2), the links of the sample.
+
+    Parameters
+    ----------
+    row_cap, column_cap : in how many links a row or a column may be at most.
+    bias : learn a constant that every link adds (how eager to link at all).
+    loss : "hamming-sum" (links too many or missing), "hamming" (that, divided by the number of
+        candidate edges), Hamming(normalize=False, false_positive=1, false_negative=3), or a Loss.
+    alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
+    callbacks, domain : see `StructuredSVM`.
+
+    Attributes
+    ----------
+    coef_, result_, n_features_in_ : see `StructuredSVM`. coef_ ends with the bias, if there is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20, 3, 3, 2))  # 20 samples, 3 rows, 3 columns, 2 features
+    >>> y = [np.argwhere(x[:, :, 0] == x[:, :, 0].max()) for x in X]  # one link in each
+    >>> model = MatchingSVM(alpha=0.1).fit(X, y)
+    >>> model.predict(X[:1])
+    [array([[0, 0]])]
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1e-2,
+        loss: str | Loss = "hamming-sum",
+        solver: str | Solver = "bcfw",
+        tol: float = 1e-3,
+        max_epochs: int = 100,
+        random_state: Any = 0,
+        verbose: int = 0,
+        *,
+        row_cap: int = 1,
+        column_cap: int = 1,
+        bias: bool = True,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
+    ):
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.row_cap = row_cap
+        self.column_cap = column_cap
+        self.bias = bias
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.domain = domain
+
+    def _make_structure(self) -> Structure:
+        return Matching(self.row_cap, self.column_cap)
+
+    def _make_features(self) -> FeatureMap:
+        return PartFeatures(self.bias)
+
+    def _check_X(self, X: Any) -> tuple[Rows, list[Shape]]:
+        if isinstance(X, Bipartite) or not hasattr(X, "__len__"):
+            raise TypeError("X must be a list of samples. One sample alone: [x].")
+        samples = [_edges(i, x) for i, x in enumerate(X)]
+        return check_rows([features for features, _ in samples]), [shape for _, shape in samples]
+
+    def edge_scores(self, X: Any) -> list[np.ndarray]:
+        """What each link would score: (J, K), or (E,) for a Bipartite; costs have the other sign.
+
+        A link is worth having by itself if its score is positive.
+        """
+        check_is_fitted(self, "coef_")
+        scores = []
+        for samples in self._in_chunks(X):
+            for i, shape in enumerate(samples.shapes):
+                own = samples.scores(self.coef_, i)
+                scores.append(own.reshape(shape) if isinstance(shape, tuple) else own)
+        return scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """F1 of the links: twice those predicted rightly, by those predicted and those true."""
+        return super().score(X, y, sample_weight)
+
+    def _agreement(
+        self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
+    ) -> float:
+        if len(y) != len(outputs):
+            raise ValueError(f"X has {len(outputs)} samples, y has {len(y)}.")
+        weight = check_sample_weight(sample_weight, len(outputs)) if outputs else np.empty(0)
+        both, all_links = 0.0, 0.0
+        for i, (truth, output, shape) in enumerate(zip(y, outputs, shapes, strict=True)):
+            found = {tuple(pair) for pair in np.asarray(output).tolist()}
+            true = {tuple(pair) for pair in _pairs(i, truth).tolist()}
+            both += weight[i] * len(found & true)
+            all_links += weight[i] * (len(found) + len(true))
+        return 2 * both / all_links if all_links else 1.0
+
+
+def _edges(i: int, x: Any) -> tuple[Any, Any]:
+    """A feature row for each edge, and the shape."""
+    if isinstance(x, Bipartite):
+        return x.features, x.candidates
+    if sparse.issparse(x):
+        raise ValueError(f"sample {i}: x is sparse; give Bipartite(shape, edges, features).")
+    array = np.asarray(x)
+    if array.ndim != 3:
+        raise ValueError(
+            f"sample {i}: x has {array.ndim} dimension(s), expected 3 (rows, columns, n_features);"
+            " a single feature is x[:, :, None]. Or give Bipartite(shape, edges, features)."
+        )
+    rows, columns, n_features = array.shape
+    return array.reshape(rows * columns, n_features), (rows, columns)
+
+
+def _pairs(i: int, y: Any) -> np.ndarray:
+    pairs = np.asarray(y)
+    if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
+        raise ValueError(f"sample {i}: y has shape {pairs.shape}, expected (m, 2).")
+    return pairs.reshape(-1, 2)

@@ -126,7 +126,7 @@ class MatchingSVM(StructuredSVM):
             raise ValueError(f"X has {len(outputs)} samples, y has {len(y)}.")
         weight = check_sample_weight(sample_weight, len(outputs)) if outputs else np.empty(0)
         both, all_links = 0.0, 0.0
-        for i, (truth, output, shape) in enumerate(zip(y, outputs, shapes, strict=True)):
+        for i, (truth, output) in enumerate(zip(y, outputs, strict=True)):
             found = {tuple(pair) for pair in np.asarray(output).tolist()}
             true = {tuple(pair) for pair in _pairs(i, truth).tolist()}
             both += weight[i] * len(found & true)

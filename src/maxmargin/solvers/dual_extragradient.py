@@ -81,13 +81,15 @@ class DualExtragradient(SaddleSolver):
         if self.geometry == "entropic":
             entropic_ball(problem)
 
-    def weight_geometry(self, problem: Problem) -> Weights:
+    def weight_geometry(self, problem: Problem, ratio: float) -> Weights:
         if self.geometry == "euclidean":
-            return super().weight_geometry(problem)
-        ratio = self._ratio(problem)
-        if self.ratio == "auto":  # as far for w as for z: the least (D_w + D_z) L
-            ratio = float(np.log(2 * problem.dim + 1)) / max(self.spread(problem), 1e-300)
+            return super().weight_geometry(problem, ratio)
         return EntropicWeights(entropic_ball(problem), ratio)
+
+    def find_ratio(self, problem: Problem) -> float:
+        if self.geometry == "euclidean" or self.ratio != "auto":
+            return super().find_ratio(problem)
+        return float(np.log(2 * problem.dim + 1)) / max(self.spread(problem), 1e-300)
 
     # -- state -------------------------------------------------------------------------------------
     def init(self, problem: Problem) -> State:
@@ -97,11 +99,13 @@ class DualExtragradient(SaddleSolver):
 
     def begin(self, problem: Problem, state: State) -> None:
         """Start from the state's w and z (from the truth, if memory is low)."""
-        geometry, low = self.weight_geometry(problem), self.memory == "low"
+        low = self.memory == "low"
+        extra: dict[str, Any] = {"passed": 0.0, "key": problem_key(problem)}
+        extra["ratio"] = self.find_ratio(problem)
+        geometry = self.weight_geometry(problem, extra["ratio"])
         z = problem.truth if low else state.z.copy()
         point = geometry.start(state.w)
         state.w = geometry.weights(point).copy()
-        extra: dict[str, Any] = {"passed": 0.0, "key": problem_key(problem)}
         state.extra = extra
         extra["step"] = self._length(problem, geometry, extra)
         extra["anchor_w"], extra["anchor_z"] = point, z
@@ -144,7 +148,8 @@ class DualExtragradient(SaddleSolver):
         extra = state.extra
         if self.restarts and "gap" in extra and extra["gap"] <= extra["restart_gap"] / 2:
             self._restart(problem, state)
-        geometry, step, t = self.weight_geometry(problem), extra["step"], extra["passed"]
+        geometry = self.weight_geometry(problem, extra["ratio"])
+        step, t = extra["step"], extra["passed"]
         if self.past:
             slope = extra["s_w"] - extra["gradient"]
             point = geometry.step(extra["anchor_w"], slope, step)
@@ -263,7 +268,7 @@ class DualExtragradient(SaddleSolver):
         extra = state.extra
         extra["gap"] = known["restricted_gap"]
         extra.setdefault("restart_gap", extra["gap"])
-        geometry = self.weight_geometry(problem)
+        geometry = self.weight_geometry(problem, extra["ratio"])
         distance = geometry.reach(self._radius(problem, state), extra["anchor_w"])
         if self.step != "adaptive" and extra["passed"] > 0:
             promised = (distance + self.spread(problem)) / extra["step"]

@@ -56,7 +56,7 @@ class Extragradient(SaddleSolver):
 
     def epoch(self, problem: Problem, state: State) -> None:
         extra, alpha = state.extra, problem.alpha
-        geometry = self.weight_geometry(problem)
+        geometry = self.weight_geometry(problem, extra["ratio"])
         z, pointers = state.z, extra["pointers"]
         predicted, corrected = np.empty_like(z), np.empty_like(z)
         for _ in range(_MANY):

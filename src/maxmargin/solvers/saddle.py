@@ -33,7 +33,9 @@ class SaddleSolver(Solver):
 
     so that a step adds eta (F_i^T w + c_i) to every z_i whatever its weight omega_i, and
     -eta ratio (alpha w + g(z)) to w. ratio = n gives the steps of the papers, whose L is a sum over
-    samples and not a mean.
+    samples and not a mean. ratio = "auto" makes w and z equally far from their ends, which gives the
+    least bound on the gap: |w|^2 / (2 D_z), with the radius of the domain for |w|, or what the
+    penalty allows, sqrt(2 P(0) / alpha); n where w has no bounds at all.
 
     Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the pair (w, z)
     reached; restricted_gap, the same with w' in a ball (twice |w|) where W has no bounds; bound,
@@ -67,13 +69,20 @@ class SaddleSolver(Solver):
             raise ValueError(f'ratio={self.ratio!r} must be "auto" or a positive number.')
 
     # -- geometry ----------------------------------------------------------------------------------
-    def weight_geometry(self, problem: Problem) -> Weights:
+    def weight_geometry(self, problem: Problem, ratio: float) -> Weights:
         """How w is measured."""
-        return EuclideanWeights(problem.domain, self._ratio(problem))
+        return EuclideanWeights(problem.domain, ratio)
 
-    def _ratio(self, problem: Problem) -> float:
+    def find_ratio(self, problem: Problem) -> float:
+        """How far w moves for what z moves."""
         if self.ratio != "auto":
             return float(self.ratio)
+        reach, spread = problem.domain.reach(problem.dim), self.spread(problem)
+        if problem.alpha > 0:
+            start = problem.primal(np.zeros(problem.dim))
+            reach = min(reach, float(np.sqrt(2 * start / problem.alpha)))
+        if 0 < reach < np.inf and spread > 0:
+            return reach**2 / (2 * spread)
         return float(1.0 / np.sum(problem.blocks.weight**2))
 
     def first_step(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
@@ -93,9 +102,9 @@ class SaddleSolver(Solver):
     # -- state -------------------------------------------------------------------------------------
     def begin(self, problem: Problem, state: State) -> None:
         """What these solvers keep besides w and z, from the state's w and z on."""
-        geometry = self.weight_geometry(problem)
+        extra: dict[str, Any] = {"key": problem_key(problem), "ratio": self.find_ratio(problem)}
+        geometry = self.weight_geometry(problem, extra["ratio"])
         state.w = geometry.start(state.w)
-        extra: dict[str, Any] = {"key": problem_key(problem)}
         state.extra = extra
         extra["step"] = self.first_step(problem, geometry, extra)
         extra["pointers"] = self.warm_pointers(problem)

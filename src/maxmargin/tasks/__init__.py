@@ -10,15 +10,21 @@ from maxmargin.alignment_files import (
     write_naacl,
     write_pharaoh,
 )
+from maxmargin.tasks.alignment_features import AlignmentFeatures
 from maxmargin.tasks.alignment_text import render_alignment
+from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.sequence_tagger import SequenceTagger
 from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.word_aligner import WordAligner
 from maxmargin.tasks.word_vectors import BilingualVectors, WordVectors, orthogonal_map
 
 __all__ = [
+    "AlignmentFeatures",
     "BilingualVectors",
     "SequenceTagger",
     "TokenFeatures",
+    "WordAligner",
+    "WordStatistics",
     "WordVectors",
     "check_links",
     "orthogonal_map",

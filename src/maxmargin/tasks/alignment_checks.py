@@ -1,0 +1,133 @@
+"""Sentence pairs and links at the border: checked once, with errors that name the pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+from maxmargin.tasks.association import Pair
+
+Link = tuple[int, int]
+Links = tuple[set[Link], set[Link]]
+_SIDES = ("source", "target")
+
+
+def check_pairs(pairs: Any, empty_ok: bool = False) -> list[Pair]:
+    """Pairs (source tokens, target tokens) as lists of str."""
+    if isinstance(pairs, (str, bytes, Mapping)) or not isinstance(pairs, Iterable):
+        raise TypeError(
+            f"pairs is {type(pairs).__name__}, expected a list of pairs"
+            " (source tokens, target tokens)."
+        )
+    checked = []
+    for s, pair in enumerate(pairs):
+        if isinstance(pair, (str, bytes, Mapping, set)) or not hasattr(pair, "__len__"):
+            raise TypeError(
+                f"pair {s} is {type(pair).__name__}, expected (source tokens, target tokens)."
+            )
+        if len(pair) != 2:
+            raise ValueError(
+                f"pair {s} has {len(pair)} members, expected two: (source tokens, target tokens)."
+                " A single pair is passed as a list: [pair]."
+            )
+        sides = [_check_tokens(s, side, own) for side, own in zip(_SIDES, pair, strict=True)]
+        for side, own in zip(_SIDES, sides, strict=True):
+            if not own and not empty_ok:
+                raise ValueError(
+                    f"pair {s}: its {side} sentence has no tokens. Leave such pairs out."
+                )
+        checked.append((sides[0], sides[1]))
+    return checked
+
+
+def _check_tokens(s: int, side: str, tokens: Any) -> list[str]:
+    if isinstance(tokens, str):
+        raise TypeError(
+            f"pair {s}: its {side} sentence is a str, expected a list of tokens."
+            " Split it: sentence.split()."
+        )
+    if isinstance(tokens, (bytes, Mapping, set)) or not isinstance(tokens, Iterable):
+        raise TypeError(
+            f"pair {s}: its {side} sentence is {type(tokens).__name__}, expected a list of str."
+        )
+    own = list(tokens)
+    if not all(issubclass(kind, str) for kind in set(map(type, own))):
+        t = next(t for t, token in enumerate(own) if not isinstance(token, str))
+        cure = " Decode it: token.decode()." if isinstance(own[t], bytes) else ""
+        raise TypeError(
+            f"pair {s}: {side} token {t} is {own[t]!r} ({type(own[t]).__name__}),"
+            f" expected str.{cure}"
+        )
+    return own
+
+
+def check_links(links: Any, pairs: Sequence[Pair]) -> list[Links]:
+    """(sure, possible) of each pair, sure ones among the possible; a plain set means all sure."""
+    if isinstance(links, (str, bytes, Mapping)) or not hasattr(links, "__len__"):
+        raise TypeError(
+            f"links is {type(links).__name__}, expected a list with (sure, possible) for each pair."
+        )
+    if len(links) != len(pairs):
+        raise ValueError(f"{len(pairs)} pairs but links of {len(links)}.")
+    checked = []
+    for s, (own, pair) in enumerate(zip(links, pairs, strict=True)):
+        both = own
+        if isinstance(own, (set, frozenset)):
+            both = own, own
+        if isinstance(both, (str, Mapping)) or not hasattr(both, "__len__") or len(both) != 2:
+            raise ValueError(
+                f"pair {s}: its links are {own!r}, expected (sure, possible), two sets of (i, j)."
+            )
+        sure, possible = (check_link_set(s, "links", x, pair) for x in both)
+        checked.append((sure, sure | possible))
+    return checked
+
+
+def check_link_set(s: int, what: str, links: Any, pair: Pair) -> set[Link]:
+    """Links (i, j) within the sentences of pair s."""
+    if isinstance(links, (str, bytes, Mapping)) or not isinstance(links, Iterable):
+        raise TypeError(
+            f"pair {s}: {what} has {type(links).__name__}, expected a set of links (i, j)."
+        )
+    found = set()
+    for link in links:
+        pairlike = not isinstance(link, str) and hasattr(link, "__len__") and len(link) == 2
+        if not pairlike or not all(isinstance(x, Integral) for x in link):
+            raise ValueError(
+                f"pair {s}: {what} has {link!r}, expected a link (i, j) of whole numbers."
+                " Links are given as (sure, possible), two sets of (i, j)."
+            )
+        i, j = (int(x) for x in link)
+        if not (0 <= i < len(pair[0]) and 0 <= j < len(pair[1])):
+            raise ValueError(
+                f"pair {s}: {what} has ({i}, {j}), but there are {len(pair[0])} source and"
+                f" {len(pair[1])} target tokens, counted from 0."
+            )
+        found.add((i, j))
+    return found
+
+
+def check_columns(columns: Any, pairs: Sequence[Pair], names: Sequence[str] | None) -> dict:
+    """Links of other aligners by name; the names must be those that were fitted, if any were."""
+    if columns is None:
+        columns = {}
+    if not isinstance(columns, Mapping):
+        raise TypeError(
+            f"columns is {type(columns).__name__}, expected"
+            " {name: one set of links (i, j) for each pair}."
+        )
+    if names is not None and sorted(columns) != sorted(names):
+        raise ValueError(
+            f"columns are {sorted(columns)}, but the aligner was fitted with {sorted(names)}:"
+            " give links of the same aligners."
+        )
+    checked = {}
+    for name, links in columns.items():
+        if len(links) != len(pairs):
+            raise ValueError(
+                f"columns[{name!r}] has links of {len(links)}, not {len(pairs)} pairs."
+            )
+        own = [check_link_set(s, f"columns[{name!r}]", x, pairs[s]) for s, x in enumerate(links)]
+        checked[name] = own
+    return checked

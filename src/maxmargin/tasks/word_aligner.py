@@ -1,0 +1,310 @@
+"""Links between the words of sentences that translate each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.estimators import StructuredSVM
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.losses import Hamming
+from maxmargin.metrics import alignment_error_rate
+from maxmargin.result import Result
+from maxmargin.solvers import Solver
+from maxmargin.structures import Matching
+from maxmargin.tasks.alignment_checks import Link, Links, check_columns, check_links, check_pairs
+from maxmargin.tasks.alignment_features import AlignmentFeatures
+from maxmargin.tasks.alignment_reports import AlignmentReport, alignment_report
+from maxmargin.tasks.association import Pair, WordStatistics
+from maxmargin.tasks.tag_reports import WeightTable, strongest
+from maxmargin.validation import Rows, is_number
+
+LinkColumns = Mapping[str, Sequence[Iterable[Link]]] | None
+
+
+class WordAligner(BaseEstimator):
+    """Link the words of sentence pairs by a bipartite matching with a large margin.
+
+    Minimise  alpha/2 |w|^2 + 1/n sum_i max_z [w . F_i (z - y_i) + loss_i(z)]  over the weights w of
+    features of word pairs; z and y_i are matchings between the words of pair i. A handful of pairs
+    with links is enough, if there is much text without: from `parallel` come the statistics (Dice
+    coefficients, translation models) on which most features rest.
+
+    A pair is (source tokens, target tokens), each a list of str. Its links are (sure, possible),
+    two sets of (i, j) with source token i and target token j, counted from 0; a plain set means
+    that all are sure. A sure link that is missed costs c_minus, a link that is not even possible
+    c_plus, a possible link nothing. Where people linked a word more often than `max_links`, the
+    truth keeps as many sure links as it can, the more credible ones of those; the others then
+    cost nothing either.
+
+    Parameters
+    ----------
+    alpha : strength of the penalty. None means 1, for more than 100 pairs 100 / n.
+    c_plus, c_minus : prices of wrong and of missed links.
+    normalize : divide a pair's prices by the number of its sure links.
+    max_links : in how many links a word may be. With 2, `not` may be linked to both `ne` and `pas`.
+    strict : raise an error if a word has more sure links than max_links.
+    solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see
+        `StructuredSVM`.
+    callbacks : further callbacks, e.g. EarlyStopping(pairs, links), which goes by 1 - AER.
+    statistics : WordStatistics, not fitted, with options for `fit`; None means WordStatistics().
+    features : AlignmentFeatures, with options; None means AlignmentFeatures().
+
+    Attributes
+    ----------
+    statistics_ : the fitted WordStatistics. features_ : the fitted AlignmentFeatures. model_ : the
+    fitted StructuredSVM. coef_, result_, n_features_in_ : its weights, certificate and size.
+
+    Examples
+    --------
+    >>> pairs = [(["the", "cat"], ["le", "chat"]), (["a", "cat"], ["un", "chat"])]
+    >>> links = [{(0, 0), (1, 1)}, {(0, 0), (1, 1)}]
+    >>> WordAligner().fit(pairs, links).predict([(["the", "cat"], ["le", "chat"])])
+    [[(0, 0), (1, 1)]]
+    """
+
+    def __init__(
+        self,
+        alpha: float | None = None,
+        c_plus: float = 1.0,
+        c_minus: float = 5.0,
+        solver: str | Solver = "bcfw",
+        tol: float = 0.02,
+        max_epochs: int = 200,
+        random_state: Any = 0,
+        verbose: int = 0,
+        *,
+        normalize: bool = False,
+        max_links: int = 1,
+        strict: bool = False,
+        statistics: WordStatistics | None = None,
+        features: AlignmentFeatures | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+    ):
+        self.alpha = alpha
+        self.c_plus = c_plus
+        self.c_minus = c_minus
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.normalize = normalize
+        self.max_links = max_links
+        self.strict = strict
+        self.statistics = statistics
+        self.features = features
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+
+    def fit(
+        self,
+        pairs: Iterable[Pair],
+        links: Sequence[Any],
+        parallel: Iterable[Pair] | WordStatistics | None = None,
+        columns: LinkColumns = None,
+    ) -> WordAligner:
+        """Learn statistics_, features_ and model_.
+
+        parallel : pairs without links, for the statistics, or a fitted WordStatistics; None means
+            the text of `pairs` itself. Text of `pairs` is not added to `parallel`, so that features
+            look in training as they will on new pairs.
+        columns : links of other aligners, {name: one set of (i, j) for each pair}.
+        """
+        self._check_options()
+        checked = check_pairs(pairs)
+        if not checked:
+            raise ValueError("no pairs to learn from.")
+        gold = check_links(links, checked)
+        given = check_columns(columns, checked, None)
+        if self.strict:
+            for s, (sure, _) in enumerate(gold):
+                _check_caps(s, sure, checked[s], self.max_links)
+        statistics = self._statistics(checked, parallel)
+        options = AlignmentFeatures() if self.features is None else clone(self.features)
+        features = options.fit(statistics, list(given))
+        rows = features.transform(checked, given)
+        truth = _matchings(gold, checked, features.agreement(rows), self.max_links)
+        callbacks = [self._on_rows(callback, features) for callback in self.callbacks]
+        model = self._model(len(checked), callbacks).fit(
+            _samples(rows, checked), truth, node_weight=self._prices(gold, truth, checked)
+        )
+        for own, used in zip(self.callbacks, callbacks, strict=True):
+            if isinstance(own, EarlyStopping) and isinstance(used, EarlyStopping):
+                own.best_, own.bad_ = used.best_, used.bad_
+        self.statistics_, self.features_, self.model_ = statistics, features, model
+        return self
+
+    def _check_options(self) -> None:
+        if not is_number(self.max_links, whole=True) or self.max_links < 1:
+            raise ValueError(f"max_links={self.max_links!r} must be a whole number, 1 or more.")
+        for name in ("c_plus", "c_minus"):
+            value = getattr(self, name)
+            if not is_number(value) or not 0 <= value < np.inf:
+                raise ValueError(f"{name}={value!r} must be a number, 0 or more.")
+
+    def _statistics(self, pairs: list[Pair], parallel: Any) -> WordStatistics:
+        if isinstance(parallel, WordStatistics):
+            check_is_fitted(parallel, "hmm_")
+            return parallel
+        statistics = WordStatistics() if self.statistics is None else clone(self.statistics)
+        if self.verbose:
+            statistics.set_params(verbose=self.verbose)
+        return statistics.fit(pairs if parallel is None else parallel)
+
+    def _model(self, n: int, callbacks: list[Callback]) -> StructuredSVM:
+        old = getattr(self, "model_", None)
+        model = old if self.warm_start and old is not None else StructuredSVM(Matching())
+        prices = Hamming(normalize=False, false_positive=self.c_plus, false_negative=self.c_minus)
+        return model.set_params(
+            structure=Matching(self.max_links, self.max_links),
+            alpha=min(1.0, 100.0 / n) if self.alpha is None else self.alpha,
+            loss=prices,
+            solver=self.solver,
+            tol=self.tol,
+            max_epochs=self.max_epochs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+            n_jobs=self.n_jobs,
+            warm_start=self.warm_start,
+            time_limit=self.time_limit,
+            callbacks=callbacks,
+        )
+
+    def _prices(
+        self, links: list[Links], truth: list[list[Link]], pairs: list[Pair]
+    ) -> list[np.ndarray]:
+        """The weight of each edge's price: 0 where a link is possible but not in the truth."""
+        prices = []
+        for (sure, possible), own, pair in zip(links, truth, pairs, strict=True):
+            scale = 1.0 / max(1, len(sure)) if self.normalize else 1.0
+            price = np.full((len(pair[0]), len(pair[1])), scale)
+            for i, j in possible - set(own):
+                price[i, j] = 0.0
+            prices.append(price.ravel())
+        return prices
+
+    def _on_rows(self, callback: Callback, features: AlignmentFeatures) -> Callback:
+        """A callback that looks at sentence pairs, made to look at their features."""
+        if not isinstance(callback, EarlyStopping):
+            return callback
+        if features.columns_:
+            raise ValueError("EarlyStopping has no place for `columns`; use one or the other.")
+        callback = copy(callback)
+        pairs = check_pairs(callback.X)
+        links = check_links(callback.y, pairs)
+        callback.X = _samples(features.transform(pairs), pairs)
+        callback.y = links
+        if callback.metric is None:
+            callback.metric = _one_minus_aer
+        return callback
+
+    # -- using -------------------------------------------------------------------------------------
+    def predict(self, pairs: Iterable[Pair], columns: LinkColumns = None) -> list[list[Link]]:
+        """The links (i, j) of each pair, sorted; none where a sentence is empty."""
+        check_is_fitted(self, "model_")
+        checked = check_pairs(pairs, empty_ok=True)
+        return self._predict(checked, check_columns(columns, checked, self.features_.columns_))
+
+    def _predict(self, pairs: list[Pair], columns: dict[str, Any]) -> list[list[Link]]:
+        found: list[list[Link]] = [[] for _ in pairs]
+        full = [s for s, (source, target) in enumerate(pairs) if source and target]
+        if not full:
+            return found
+        own = [pairs[s] for s in full]
+        given = {name: [links[s] for s in full] for name, links in columns.items()}
+        rows = self.features_.transform(own, given)
+        for s, links in zip(full, self.model_.predict(_samples(rows, own)), strict=True):
+            found[s] = [(int(i), int(j)) for i, j in links]
+        return found
+
+    def score(
+        self, pairs: Iterable[Pair], links: Sequence[Any], columns: LinkColumns = None
+    ) -> float:
+        """1 - AER, the larger the better."""
+        return 1.0 - self.report(pairs, links, columns).aer
+
+    def report(
+        self, pairs: Iterable[Pair], links: Sequence[Any], columns: LinkColumns = None
+    ) -> AlignmentReport:
+        """AER, precision and recall over all pairs, and each pair's errors, worst first."""
+        check_is_fitted(self, "model_")
+        checked = check_pairs(pairs, empty_ok=True)
+        gold = check_links(links, checked)
+        given = check_columns(columns, checked, self.features_.columns_)
+        return alignment_report(checked, self._predict(checked, given), gold)
+
+    def top_features(self, n: int = 10) -> WeightTable:
+        """The n features that speak most for a link, and the n most against it."""
+        check_is_fitted(self, "model_")
+        names = [name.split(": ", 1) for name in self.features_.feature_names_out()]
+        rows = [(*names[k], float(self.coef_[k])) for k in strongest(self.coef_, n)]
+        return WeightTable(("group", "feature", "weight"), tuple(rows))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self.model_.coef_
+
+    @property
+    def result_(self) -> Result:
+        return self.model_.result_
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.model_.n_features_in_
+
+
+def _samples(rows: Rows, pairs: Sequence[Pair]) -> list[tuple[Any, tuple[int, int]]]:
+    stops = np.cumsum(rows.lengths).tolist()
+    return [
+        (rows.matrix[stop - len(source) * len(target) : stop], (len(source), len(target)))
+        for stop, (source, target) in zip(stops, pairs, strict=True)
+    ]
+
+
+def _matchings(
+    links: list[Links], pairs: list[Pair], belief: np.ndarray, max_links: int
+) -> list[list[Link]]:
+    """As many sure links of each pair as words may have, the more credible ones if there is choice.
+
+    belief : between 0 and 1, for each edge of each pair.
+    """
+    matching = Matching(max_links, max_links)
+    chosen, start = [], 0
+    for (sure, _), (source, target) in zip(links, pairs, strict=True):
+        shape = (len(source), len(target))
+        credible = belief[start : start + shape[0] * shape[1]].reshape(shape)
+        start += shape[0] * shape[1]
+        theta = np.full(shape, -1.0)
+        for i, j in sorted(sure):
+            # all credibilities together weigh less than one link more
+            theta[i, j] = 1.0 + credible[i, j] / (1 + len(sure))
+        z = matching.maximize(theta.ravel(), shape)
+        chosen.append([(int(i), int(j)) for i, j in matching.decode(z, shape)])
+    return chosen
+
+
+def _check_caps(s: int, sure: set[Link], pair: Pair, max_links: int) -> None:
+    for side, name in enumerate(("source", "target")):
+        count = np.bincount([link[side] for link in sure], minlength=len(pair[side]))
+        for t in np.flatnonzero(count > max_links).tolist():
+            raise InfeasibleError(
+                f"pair {s}: {name} word {t} ({pair[side][t]!r}) has {count[t]} sure links, but"
+                f" max_links is {max_links}. Raise max_links, or use strict=False."
+            )
+
+
+def _one_minus_aer(links: Sequence[Links], predicted: Sequence[Any]) -> float:
+    found = [[(int(i), int(j)) for i, j in own] for own in predicted]
+    return 1.0 - alignment_error_rate(found, [own[0] for own in links], [own[1] for own in links])

@@ -64,7 +64,11 @@ class ProjectedGradient(SaddleSolver):
 
     def epoch(self, problem: Problem, state: State) -> None:
         extra, t = state.extra, state.extra["passed"] + 1.0
-        geometry, w, z = self.weight_geometry(problem, extra["ratio"]), extra["last_w"], extra["last_z"]
+        geometry, w, z = (
+            self.weight_geometry(problem, extra["ratio"]),
+            extra["last_w"],
+            extra["last_z"],
+        )
         step = extra["step"] / (np.sqrt(t) if self.decay else 1.0)
         moved = geometry.step(w, -(problem.alpha * w + extra["last_slope"]), step)
         slope, facts = self.ascend(problem, w, step, z, z, extra["warm_v"], extra["pointers"])

@@ -26,9 +26,13 @@ class EuclideanWeights:
     def weights(self, point: np.ndarray) -> np.ndarray:
         return point
 
-    def norms(self, problem: Problem, steps: int = 100) -> tuple[float, float]:
-        """Norms of w -> F^T w and of the penalty's gradient, as this geometry measures them."""
-        return np.sqrt(self.ratio) * operator_norm(problem, steps), problem.alpha * self.ratio
+    def norm(self, problem: Problem, steps: int = 100) -> float:
+        """The norm of w -> F^T w at ratio 1, by so many power iterations."""
+        return operator_norm(problem, steps)
+
+    def scaled(self, norm: float, alpha: float) -> tuple[float, float]:
+        """That norm, and the one of the penalty's gradient, as this geometry measures them."""
+        return float(np.sqrt(self.ratio) * norm), alpha * self.ratio
 
     def squared(self, moved: np.ndarray) -> float:
         """|moved|^2 as the geometry measures it."""
@@ -62,15 +66,16 @@ class EntropicWeights:
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self.domain.from_potentials(point)
 
-    def norms(self, problem: Problem, steps: int = 100) -> tuple[float, float]:
+    def norm(self, problem: Problem, steps: int = 100) -> float:
         """|.|_1 on v, Euclidean on z: the longest row of F, so no power iteration."""
         from maxmargin.kernels.saddle import square_rows
 
         rows = np.zeros(problem.dim)
         square_rows(problem.blocks, rows)
-        radius = float(self.domain.radius)
-        longest = float(np.sqrt(rows.max(initial=0.0)))
-        return np.sqrt(self.ratio) * radius * longest, problem.alpha * self.ratio * radius**2
+        return float(self.domain.radius * np.sqrt(rows.max(initial=0.0)))
+
+    def scaled(self, norm: float, alpha: float) -> tuple[float, float]:
+        return float(np.sqrt(self.ratio) * norm), alpha * self.ratio * self.domain.radius**2
 
     def squared(self, moved: np.ndarray) -> float:
         return float(np.abs(moved).sum() / self.domain.radius) ** 2 / self.ratio

@@ -46,6 +46,7 @@ bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
 
 soak: $(VENV)/.stamp-test  ## run the batteries of structures at a thousand random cases each
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)
+	$(BIN)/python -m pytest -n auto -m soak tests/structures $(SOAK_ARGS)
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

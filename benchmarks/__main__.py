@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-NAMES = ("startup", "growth", "passes", "gaps", "letters", "multiclass", "chunking")
+NAMES = (
+    "startup",
+    "growth",
+    "passes",
+    "projection",
+    "gaps",
+    "letters",
+    "multiclass",
+    "chunking",
+)
 
 
 def main() -> None:

@@ -20,3 +20,26 @@ def vertices(edges, row_caps, column_caps):
                 columns.count(k) <= column_caps[k] for k in columns
             ):
                 yield np.isin(np.arange(len(edges)), chosen).astype(float)
+
+
+def violations(point, z, prices, edges, row_caps, column_caps):
+    """How far z and prices are from the conditions of the nearest point, the worst of each kind.
+
+    z = clip(point - a_j - b_k, 0, 1), where the upper bound has a price of its own only if both
+    ends may have several links; sums at most the caps; prices >= 0, and 0 where a sum is below.
+    """
+    edges = np.asarray(edges, dtype=int).reshape(-1, 2)
+    caps = np.asarray(row_caps), np.asarray(column_caps)
+    a, b = prices[: len(caps[0])], prices[len(caps[0]) :]
+    value = point - a[edges[:, 0]] - b[edges[:, 1]]
+    several = (caps[0][edges[:, 0]] > 1) & (caps[1][edges[:, 1]] > 1)
+    expected = np.maximum(value, 0.0)
+    expected[several] = np.minimum(expected[several], 1.0)
+    found = {"stationary": np.abs(z - expected).max(initial=0.0)}
+    found["negative"] = max(0.0, -prices.min(initial=0.0))
+    found["above"] = found["slack"] = 0.0
+    for side, price in enumerate((a, b)):
+        left = caps[side] - np.bincount(edges[:, side], z, minlength=len(caps[side]))
+        found["above"] = max(found["above"], -left.min(initial=0.0))
+        found["slack"] = max(found["slack"], np.minimum(price, left).max(initial=0.0))
+    return found

@@ -1,0 +1,389 @@
+"""Bipartite matchings: what the battery of all structures does not ask."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from maxmargin.estimators import StructuredSVM
+from maxmargin.exceptions import MissingAbilityError
+from maxmargin.structures import Candidates, Matching
+from reference import matchings
+from reference.interior_point import nearest
+
+EDGES = [(2, 1), (0, 0), (2, 0), (0, 1)]
+
+
+def sides(shape):
+    return shape.shape if isinstance(shape, Candidates) else shape
+
+
+def edges_of(shape):
+    every = isinstance(shape, tuple) or shape.edges is None
+    return np.array(matchings.pairs(sides(shape)) if every else shape.edges).reshape(-1, 2)
+
+
+def caps_of(structure, shape):
+    rows, columns = sides(shape)
+    own = getattr(shape, "row_caps", None), getattr(shape, "column_caps", None)
+    return (
+        np.full(rows, structure.row_cap) if own[0] is None else own[0],
+        np.full(columns, structure.column_cap) if own[1] is None else own[1],
+    )
+
+
+def run(structure, ability, theta, shape, warm=None):
+    """(what the kernel writes, what it returns, the prices that it leaves)."""
+    floats, ints = structure.scratch(shape)
+    work, out = np.zeros(floats), np.full(structure.n_parts(shape), np.nan)
+    size = structure.warm_size(shape)
+    work[:size] = 0.0 if warm is None else warm
+    code = np.array(structure.code(shape), dtype=np.int64)
+    value = structure.kernel(ability)(theta, code, out, work, np.empty(ints, dtype=np.int64))
+    return out, value, work[:size].copy()
+
+
+def drawn(seed, largest=60, ties=False):
+    """A random structure, shape and point, of any size, density, caps and scale."""
+    rng = np.random.default_rng([99, seed])
+    rows, columns = (int(v) for v in rng.integers(1, largest + 1, 2))
+    if seed % 3 == 0:
+        columns = rows
+    shape, structure = (rows, columns), Matching()
+    edges = np.argwhere(rng.random(shape) < rng.uniform(0.05, 1.0))
+    edges = edges[rng.permutation(len(edges))]
+    if seed % 4 == 1:
+        shape = Candidates(shape, edges)
+    elif seed % 8 == 2:
+        shape = Candidates(shape, edges, rng.integers(0, 4, rows), rng.integers(0, 4, columns))
+    elif seed % 8 == 6:
+        structure = Matching(*(int(v) for v in rng.integers(1, 4, 2)))
+    point = rng.standard_normal(structure.n_parts(shape))
+    if seed % 5 == 1:
+        point = 0.5 * point + structure.maximize(rng.standard_normal(len(point)), shape)
+    if seed % 5 == 2:
+        point = np.abs(point)
+    if ties:
+        point = rng.choice([np.rint(2 * point), np.sign(point), np.full(len(point), point.sum())])
+    point *= 10.0 ** rng.integers(-6, 7)
+    if seed % 7 == 0:
+        point[rng.random(len(point)) < 0.2] = -np.inf
+    point[structure.forbidden(shape)] = -np.inf
+    return structure, shape, point
+
+
+# -- project ---------------------------------------------------------------------------------------
+
+
+def check_conditions(structure, shape, point, z, value, prices):
+    """The conditions of the nearest point: sums to 1e-12 whatever the scale."""
+    scale = max(1.0, np.abs(point[np.isfinite(point)]).max(initial=0.0))
+    found = matchings.violations(point, z, prices, edges_of(shape), *caps_of(structure, shape))
+    assert found["negative"] == 0.0
+    assert found["above"] <= 1e-12
+    assert found["slack"] <= 1e-12 * scale
+    assert found["stationary"] <= 1e-14 * scale
+    assert not z[np.isneginf(point)].any()
+    assert z.max(initial=0.0) <= 1.0 + 1e-12
+    assert 0.0 <= value <= 1e-12
+
+
+def check_beside_interior_point(seed, ties=False, tol=1e-8):
+    pytest.importorskip("piqp", reason="the reference needs piqp: pip install piqp")
+    structure, shape, point = drawn(seed, ties=ties)
+    z, value, prices = run(structure, "project", point, shape)
+    check_conditions(structure, shape, point, z, value, prices)
+    assert np.abs(z - nearest(structure.constraints(shape), point)).max(initial=0.0) <= tol
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_projections_agree_with_an_interior_point_solver(part):
+    for seed in range(15):
+        check_beside_interior_point(4 * seed + part)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(20))
+def test_a_thousand_projections_agree_with_an_interior_point_solver(part):
+    for seed in range(50):
+        check_beside_interior_point(1000 + 50 * part + seed)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_projections_of_points_with_ties_agree_as_far_as_that_solver_goes(part):
+    for seed in range(10):
+        check_beside_interior_point(4 * seed + part, ties=True, tol=2e-6)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_projections_of_points_with_ties_satisfy_the_conditions(part):
+    for seed in range(40):
+        structure, shape, point = drawn(4 * seed + part, ties=True)
+        check_conditions(structure, shape, point, *run(structure, "project", point, shape))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(20))
+def test_thousands_of_projections_satisfy_the_conditions(part):
+    for seed in range(300):
+        for ties in (False, True):
+            structure, shape, point = drawn(1000 + 300 * part + seed, ties=ties)
+            check_conditions(structure, shape, point, *run(structure, "project", point, shape))
+
+
+@pytest.mark.parametrize("change", [0.0, 0.01, 1.0, 1e3, 1e-6])
+def test_warm_projections_equal_cold_ones(change):
+    for seed in range(30):
+        structure, shape, point = drawn(seed, largest=25)
+        rng = np.random.default_rng(seed)
+        other = point * (1.0 + change * rng.standard_normal(len(point)))
+        other[np.isneginf(point)] = -np.inf
+        _, _, prices = run(structure, "project", point, shape)
+        cold, _, _ = run(structure, "project", other, shape)
+        warm, value, after = run(structure, "project", other, shape, warm=prices)
+        assert np.abs(warm - cold).max(initial=0.0) <= 1e-10
+        check_conditions(structure, shape, other, warm, value, after)
+
+
+@pytest.mark.parametrize("rubbish", [np.nan, np.inf, -1.0, 1e300])
+def test_warm_starts_that_are_no_prices_do_no_harm(rubbish):
+    for seed in range(8):
+        structure, shape, point = drawn(seed, largest=12)
+        warm = np.full(structure.warm_size(shape), rubbish)
+        z, value, prices = run(structure, "project", point, shape, warm=warm)
+        check_conditions(structure, shape, point, z, value, prices)
+        assert np.abs(z - run(structure, "project", point, shape)[0]).max(initial=0.0) <= 1e-10
+
+
+def test_a_point_inside_is_kept_bit_for_bit():
+    point = np.full(12, 0.25)
+    z, value, prices = run(Matching(), "project", point, (3, 4))
+    assert np.array_equal(z, point)
+    assert value == 0.0
+    assert not prices.any()
+
+
+# -- maximize --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(60, 60), (120, 40), (40, 120), (150, 149)])
+@pytest.mark.parametrize("shift", [-1.0, 0.0, 2.0])
+def test_maximize_equals_the_assignment_of_scipy(shape, shift):
+    for seed in range(4):
+        theta = shift + np.random.default_rng(seed).standard_normal(shape)
+        if seed == 3:
+            theta = np.rint(2 * theta)
+        gain = np.maximum(theta, 0.0)
+        best = gain[linear_sum_assignment(-gain)].sum()
+        z, value, _ = run(Matching(), "maximize", theta.ravel(), shape)
+        assert value == pytest.approx(best, rel=1e-13)
+        assert theta.ravel() @ z == pytest.approx(best, rel=1e-13)
+        assert (z.reshape(shape).sum(axis=0) <= 1).all()
+        assert (z.reshape(shape).sum(axis=1) <= 1).all()
+
+
+@pytest.mark.parametrize("ability", ["maximize", "project", "tilt"])
+@pytest.mark.parametrize("caps", [(1, 1), (2, 1), (2, 3)])
+def test_candidates_equal_all_pairs_with_the_others_forbidden(ability, caps):
+    structure = Matching(*caps)
+    if not structure.has(ability):
+        return
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        sides = tuple(int(v) for v in rng.integers(2, 12, 2))
+        edges = rng.permutation(np.argwhere(rng.random(sides) < 0.5))
+        full = np.full(sides, -np.inf)
+        scores = rng.standard_normal(len(edges))
+        full[edges[:, 0], edges[:, 1]] = scores
+        few = getattr(structure, ability)(scores, Candidates(sides, edges))
+        all_pairs = getattr(structure, ability)(full, sides).reshape(sides)
+        assert np.abs(few - all_pairs[edges[:, 0], edges[:, 1]]).max(initial=0.0) <= 1e-9
+
+
+# -- tilt ------------------------------------------------------------------------------------------
+
+
+def entropy(x):
+    x = x[x > 0]
+    return -float(x @ np.log(x))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 0.1, 1.0, 5.0])
+@pytest.mark.parametrize("sides", [(1, 1), (1, 5), (6, 6), (9, 4), (20, 23)])
+def test_tilt_satisfies_its_conditions(sides, scale):
+    """log z = theta + 1 + the logs of the slacks of row and column."""
+    theta = scale * np.random.default_rng(0).standard_normal(sides)
+    z = Matching().tilt(theta, sides).reshape(sides)
+    rows, columns = 1 - z.sum(axis=1), 1 - z.sum(axis=0)
+    assert rows.min() > 0
+    assert columns.min() > 0
+    wrong = np.log(z) - theta - 1 - np.log(rows)[:, None] - np.log(columns)
+    # a slack is a difference from 1: its log is as good as it is large
+    least = np.minimum(rows[:, None], columns)
+    assert np.abs(wrong * np.minimum(least, 1.0)).max() <= 1e-12
+    value = theta.ravel() @ z.ravel() + entropy(z) + entropy(rows) + entropy(columns)
+    assert Matching().log_partition(theta, sides) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 1e3, 1e6, 1e9])
+def test_tilt_stays_in_the_polytope_at_any_scale(scale):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        sides = tuple(int(v) for v in rng.integers(1, 16, 2))
+        theta = rng.standard_normal(sides)
+        if seed % 2:
+            theta = np.rint(2 * theta)  # ties: z is no vertex however sharp the scores
+        theta = scale * theta
+        theta[rng.random(sides) < 0.1] = -np.inf
+        z = Matching().tilt(theta, sides).reshape(sides)
+        assert not z[np.isneginf(theta)].any()
+        assert z.min() >= 0.0
+        assert max(z.sum(axis=0).max(), z.sum(axis=1).max()) <= 1 + 1e-10
+
+
+def test_tilt_of_equal_scores_is_even_however_sharp():
+    z = Matching().tilt(np.full(9, 1e9), (3, 3))
+    assert z == pytest.approx(np.full(9, 1 / 3), abs=1e-10)
+
+
+def test_tilt_says_that_it_needs_caps_of_one():
+    shape = Candidates((2, 2), None, [2, 1])
+    for ability in ("tilt", "log_partition"):
+        with pytest.raises(MissingAbilityError, match="cannot `tilt` with caps above 1"):
+            getattr(Matching(), ability)(np.zeros(4), shape)
+    assert not Matching(2, 1).has("tilt")
+    assert Matching().has("tilt")
+
+
+def test_there_are_no_marginals():
+    X = [(np.eye(4), (2, 2)), (np.ones((4, 4)), (2, 2))]
+    fitted = StructuredSVM(Matching(), tol=1.0, alpha=1.0).fit(X, [[(0, 0)], []])
+    assert [len(y) for y in fitted.predict(X)] == [1, 0]
+    with pytest.raises(MissingAbilityError, match="Matching has no marginals: its `tilt` is"):
+        fitted.predict_marginals(X)
+
+
+# -- outputs and descriptions ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "structure, shape, y, message",
+    [
+        (Matching(), (2, 3), [(0, 3)], r"links: \(0, 3\) at place 0 is outside 2 rows and 3 col"),
+        (Matching(), (2, 3), [(0, 0), (-1, 1)], r"links: \(-1, 1\) at place 1 is outside"),
+        (Matching(), (2, 3), [(0, 0), (0, 0)], r"\(0, 0\) at place 1 is there already"),
+        (Matching(), (4, 3), [(3, 0), (3, 1)], "row 3 is in 2 links, at most 1 allowed; drop"),
+        (Matching(), (4, 3), [(1, 1), (3, 1)], "column 1 is in 2 links, .* or raise column_cap"),
+        (Matching(2, 1), (4, 3), [(3, 0), (3, 1), (3, 2)], "row 3 is in 3 links, at most 2"),
+        (Matching(), Candidates((3, 2), EDGES), [(1, 0)], r"\(1, 0\) is no candidate edge; drop"),
+        (Matching(), Candidates((2, 2), None, [1, 0]), [(1, 0)], "row 1 is in 1 links, at most 0"),
+        (Matching(), (2, 3), [0, 1], r"links: shape \(2,\), expected \(m, 2\)"),
+        (Matching(), (2, 3), [(0, 1, 2)], r"links: shape \(1, 3\), expected \(m, 2\)"),
+        (Matching(), (2, 3), [(0, 0.5)], "links: 0.5 is not a whole number"),
+        (Matching(), (2, 3), [("a", "b")], "links: expected whole numbers"),
+        (Matching(row_cap=-1), (2, 3), [], "row_cap=-1 must be a whole number, 0 or more"),
+        (Matching(column_cap=1.5), (2, 3), [], "column_cap=1.5 must be a whole number"),
+    ],
+)
+def test_outputs_that_do_not_fit_are_refused(structure, shape, y, message):
+    with pytest.raises(ValueError, match=message):
+        structure.encode(y, shape)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (((2, 2), [(0, 0), (2, 1)]), r"edges: \(2, 1\) at place 1 is outside 2 rows"),
+        (((2, 2), [(0, 0), (1, 1), (0, 0)]), r"edges: \(0, 0\) at place 2 is there already"),
+        (((2, 2), [0, 1]), r"edges: shape \(2,\), expected \(m, 2\)"),
+        (((2, 2), [(0, 0.25)]), "edges: 0.25 is not a whole number"),
+        (((2, 2), None, [1, -2]), "row_caps: -2 at place 1 must be 0 or more"),
+        (((2, 2), None, [1, 0.5]), "row_caps: 0.5 is not a whole number"),
+        (((2, 2), None, None, [1]), r"column_caps has shape \(1,\), expected \(2,\)"),
+        (((2,), None), r"shape is \(2,\), expected \(J, K\)"),
+        (((2, -1), None), r"shape is \(2, -1\), expected \(J, K\)"),
+    ],
+)
+def test_candidates_that_make_no_sense_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Candidates(*arguments)
+
+
+@pytest.mark.parametrize("y", [[], np.empty((0, 2)), np.empty((0, 2), dtype=int), ()])
+def test_no_links_are_an_output(y):
+    z = Matching().encode(y, (2, 3))
+    assert not z.any()
+    assert Matching().decode(z, (2, 3)).shape == (0, 2)
+
+
+def test_decoded_links_are_sorted_whole_numbers():
+    shape = Candidates((3, 2), EDGES)
+    y = Matching().decode(Matching().encode([(2, 1), (0, 0)], shape), shape)
+    assert y.tolist() == [[0, 0], [2, 1]]
+    assert y.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, 3), (3, 0), (0, 0), Candidates((0, 2)), Candidates((2, 3), []),
+              Candidates((2, 3), np.empty((0, 2)), [1, 2], None)],
+)  # fmt: skip
+def test_shapes_without_edges_work(shape):
+    structure = Matching()
+    assert structure.n_parts(shape) == structure.vertex_size(shape) == 0
+    assert structure.radius(shape) == 0.0
+    assert structure.decode(structure.encode([], shape), shape).shape == (0, 2)
+    assert structure.constraints(shape).matrix.shape[1] == 0
+    assert [len(v) for v in structure.vertices(shape)] == [0]
+    for ability in ("maximize", "project") if structure._top(shape) > 1 else (
+        "maximize", "project", "tilt",
+    ):  # fmt: skip
+        assert getattr(structure, ability)(np.empty(0), shape).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "structure, shape",
+    [(Matching(), (2, 3)), (Matching(), (3, 3)), (Matching(2, 1), (2, 3)), (Matching(2, 2), (3, 3)),
+     (Matching(), (1, 4)), (Matching(), Candidates((3, 2), EDGES))],
+)  # fmt: skip
+def test_the_radius_is_reached(structure, shape):
+    vertices = np.array(list(structure.vertices(shape)))
+    apart = np.linalg.norm(vertices[:, None] - vertices, axis=2).max()
+    assert structure.radius(shape) == pytest.approx(apart, rel=1e-14)
+
+
+def test_candidates_are_equal_by_content():
+    one = Candidates((3, 2), EDGES, [1, 1, 2], None)
+    same = Candidates((3, 2), np.array(EDGES, dtype=np.int32), (1.0, 1.0, 2.0))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert len({one, same, pickle.loads(pickle.dumps(one))}) == 1
+    others = [
+        Candidates((3, 2), EDGES),
+        Candidates((3, 2), EDGES[::-1], [1, 1, 2]),
+        Candidates((3, 3), EDGES, [1, 1, 2]),
+        Candidates((3, 2), EDGES, [1, 1, 1]),
+        Candidates((3, 2), EDGES, None, [1, 1]),
+        Candidates((3, 2)),
+        (3, 2),
+    ]
+    assert all(one != other for other in others)
+    assert len({one, *others}) == 1 + len(others)
+
+
+def test_candidates_cannot_be_changed():
+    given = np.array(EDGES)
+    shape = Candidates((3, 2), given)
+    given[0] = 0
+    assert shape.edges.tolist() == [list(e) for e in EDGES]
+    with pytest.raises(ValueError, match="read-only"):
+        shape.edges[0] = 0
+    with pytest.raises(AttributeError, match="frozen"):
+        shape.shape = (2, 2)
+
+
+def test_candidates_without_edges_are_all_pairs():
+    theta = np.random.default_rng(0).standard_normal(12)
+    for ability in ("maximize", "project", "tilt"):
+        full = getattr(Matching(), ability)(theta, (3, 4))
+        assert np.array_equal(getattr(Matching(), ability)(theta, Candidates((3, 4))), full)

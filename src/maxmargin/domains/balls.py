@@ -62,6 +62,8 @@ class L1Ball(_Ball):
         size = np.abs(w)
         if size.sum() <= self.radius:
             return w.copy()
+        # measured from the largest entry, so that a small radius beside it loses no digits
+        size -= size.max()
         ordered = np.sort(size)[::-1]
         # the largest entries that stay positive when all are lowered by the same amount
         level = (np.cumsum(ordered) - self.radius) / np.arange(1, len(w) + 1)
@@ -71,8 +73,9 @@ class L1Ball(_Ball):
     def _lowest(self, slope: np.ndarray) -> np.ndarray:
         down = self._signed(-slope)
         w = np.zeros_like(slope)
-        k = int(np.argmax(np.abs(down)))
-        w[k] = self.radius * np.sign(down[k])
+        if len(w):
+            k = int(np.argmax(np.abs(down)))
+            w[k] = self.radius * np.sign(down[k])
         return w
 
     def from_potentials(self, potential: np.ndarray) -> np.ndarray:
@@ -83,9 +86,11 @@ class L1Ball(_Ball):
         """
         up = self._signed_mask(len(potential), 1.0)
         down = self._signed_mask(len(potential), -1.0)
-        high = max(0.0, float(np.max(np.abs(potential), initial=0.0)))
-        plus = np.where(up, np.exp(potential - high), 0.0)
-        minus = np.where(down, np.exp(-potential - high), 0.0)
+        up_hill = np.where(up, potential, -np.inf)
+        down_hill = np.where(down, -potential, -np.inf)
+        # of those allowed only, so that never all of them vanish beside it
+        high = max(np.max(up_hill, initial=0.0), np.max(down_hill, initial=0.0))
+        plus, minus = np.exp(up_hill - high), np.exp(down_hill - high)
         total = np.exp(-high) + plus.sum() + minus.sum()
         return (plus - minus) * (self.radius / total)
 

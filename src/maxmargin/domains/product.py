@@ -21,6 +21,7 @@ class Product(Domain):
 
     def check(self, dim: int) -> None:
         seen = np.zeros(dim, dtype=bool)
+        self._check_pairs()
         for g, (indices, domain) in enumerate(self.groups):
             own = check_indices(f"group {g}", indices, dim)
             if not isinstance(domain, Domain) or isinstance(domain, Product):
@@ -32,6 +33,13 @@ class Product(Domain):
             if seen[own].any():
                 raise ValueError(f"group {g}: weight {own[seen[own]][0]} is in two groups.")
             seen[own] = True
+
+    def _check_pairs(self) -> None:
+        if not isinstance(self.groups, list | tuple):
+            raise TypeError(f"groups={self.groups!r} must be a list of pairs (indices, Domain).")
+        for g, group in enumerate(self.groups):
+            if not isinstance(group, list | tuple) or len(group) != 2:
+                raise TypeError(f"group {g}: {group!r} must be a pair (indices, Domain).")
 
     def _parts(self) -> Iterator[tuple[np.ndarray, Domain]]:
         for indices, domain in self.groups:

@@ -14,6 +14,7 @@ NAMES = (
     "letters",
     "multiclass",
     "chunking",
+    "alignment",
 )
 
 

@@ -14,6 +14,11 @@ KNOWN: dict[str, str] = {
     "ChainSVM": "maxmargin.estimators.chain:ChainSVM",
     "MatchingSVM": "maxmargin.estimators.matching:MatchingSVM",
     "MulticlassSVM": "maxmargin.estimators.multiclass:MulticlassSVM",
+    "WordAligner": "maxmargin.tasks.word_aligner:WordAligner",
+    "WordStatistics": "maxmargin.tasks.association:WordStatistics",
+    "AlignmentFeatures": "maxmargin.tasks.alignment_features:AlignmentFeatures",
+    "WordVectors": "maxmargin.tasks.word_vectors:WordVectors",
+    "BilingualVectors": "maxmargin.tasks.word_vectors:BilingualVectors",
     "SequenceTagger": "maxmargin.tasks.sequence_tagger:SequenceTagger",
     # what they are made of
     "Chain": "maxmargin.structures.chain:Chain",

@@ -13,6 +13,7 @@ from maxmargin.alignment_files import (
 from maxmargin.tasks.alignment_features import AlignmentFeatures
 from maxmargin.tasks.alignment_text import render_alignment
 from maxmargin.tasks.association import WordStatistics
+from maxmargin.tasks.directed_links import intersected_links
 from maxmargin.tasks.sequence_tagger import SequenceTagger
 from maxmargin.tasks.token_features import TokenFeatures
 from maxmargin.tasks.word_aligner import WordAligner
@@ -27,6 +28,7 @@ __all__ = [
     "WordStatistics",
     "WordVectors",
     "check_links",
+    "intersected_links",
     "orthogonal_map",
     "read_naacl",
     "read_pairs",

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.domains import Domain
 from maxmargin.estimators import StructuredSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.losses import Hamming
 from maxmargin.metrics import alignment_error_rate
+from maxmargin.persistence import Savable
 from maxmargin.result import Result
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching
@@ -28,7 +30,7 @@ from maxmargin.validation import Rows, is_number
 LinkColumns = Mapping[str, Sequence[Iterable[Link]]] | None
 
 
-class WordAligner(BaseEstimator):
+class WordAligner(Savable, BaseEstimator):
     """Link the words of sentence pairs by a bipartite matching with a large margin.
 
     Minimise  alpha/2 |w|^2 + 1/n sum_i max_z [w . F_i (z - y_i) + loss_i(z)]  over the weights w of
@@ -53,6 +55,8 @@ class WordAligner(BaseEstimator):
     solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see
         `StructuredSVM`.
     callbacks : further callbacks, e.g. EarlyStopping(pairs, links), which goes by 1 - AER.
+    domain : where w lives, for the saddle-point solvers, see `StructuredSVM`. The papers train with
+        solver="dual-extragradient", alpha=0 and no domain, and choose w on held-out pairs.
     statistics : WordStatistics, not fitted, with options for `fit`; None means WordStatistics().
     features : AlignmentFeatures, with options; None means AlignmentFeatures().
 
@@ -89,6 +93,7 @@ class WordAligner(BaseEstimator):
         warm_start: bool = False,
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
     ):
         self.alpha = alpha
         self.c_plus = c_plus
@@ -107,6 +112,7 @@ class WordAligner(BaseEstimator):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.callbacks = callbacks
+        self.domain = domain
 
     def fit(
         self,
@@ -180,6 +186,7 @@ class WordAligner(BaseEstimator):
             warm_start=self.warm_start,
             time_limit=self.time_limit,
             callbacks=callbacks,
+            domain=self.domain,
         )
 
     def _prices(

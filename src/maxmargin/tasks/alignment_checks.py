@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
-from maxmargin.tasks.association import Pair
-
+Pair = tuple[Sequence[str], Sequence[str]]
 Link = tuple[int, int]
 Links = tuple[set[Link], set[Link]]
 _SIDES = ("source", "target")
@@ -15,30 +14,35 @@ _SIDES = ("source", "target")
 
 def check_pairs(pairs: Any, empty_ok: bool = False) -> list[Pair]:
     """Pairs (source tokens, target tokens) as lists of str."""
+    check_iterable(pairs)
+    return [check_pair(s, pair, empty_ok) for s, pair in enumerate(pairs)]
+
+
+def check_iterable(pairs: Any) -> None:
+    """Whether pairs can be gone through at all."""
     if isinstance(pairs, (str, bytes, Mapping)) or not isinstance(pairs, Iterable):
         raise TypeError(
             f"pairs is {type(pairs).__name__}, expected a list of pairs"
             " (source tokens, target tokens)."
         )
-    checked = []
-    for s, pair in enumerate(pairs):
-        if isinstance(pair, (str, bytes, Mapping, set)) or not hasattr(pair, "__len__"):
-            raise TypeError(
-                f"pair {s} is {type(pair).__name__}, expected (source tokens, target tokens)."
-            )
-        if len(pair) != 2:
-            raise ValueError(
-                f"pair {s} has {len(pair)} members, expected two: (source tokens, target tokens)."
-                " A single pair is passed as a list: [pair]."
-            )
-        sides = [_check_tokens(s, side, own) for side, own in zip(_SIDES, pair, strict=True)]
-        for side, own in zip(_SIDES, sides, strict=True):
-            if not own and not empty_ok:
-                raise ValueError(
-                    f"pair {s}: its {side} sentence has no tokens. Leave such pairs out."
-                )
-        checked.append((sides[0], sides[1]))
-    return checked
+
+
+def check_pair(s: int, pair: Any, empty_ok: bool = False) -> Pair:
+    """One pair; s is its number, for the errors."""
+    if isinstance(pair, (str, bytes, Mapping, set)) or not hasattr(pair, "__len__"):
+        raise TypeError(
+            f"pair {s} is {type(pair).__name__}, expected (source tokens, target tokens)."
+        )
+    if len(pair) != 2:
+        raise ValueError(
+            f"pair {s} has {len(pair)} members, expected two: (source tokens, target tokens)."
+            " A single pair is passed as a list: [pair]."
+        )
+    source, target = (_check_tokens(s, name, own) for name, own in zip(_SIDES, pair, strict=True))
+    if not empty_ok and not (source and target):
+        side = "target" if source else "source"
+        raise ValueError(f"pair {s}: its {side} sentence has no tokens. Leave such pairs out.")
+    return source, target
 
 
 def _check_tokens(s: int, side: str, tokens: Any) -> list[str]:

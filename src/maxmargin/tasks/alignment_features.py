@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.tasks import edge_features
-from maxmargin.tasks.association import Pair, WordStatistics
+from maxmargin.tasks.alignment_checks import Pair
+from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.pair_edges import Edges
 from maxmargin.validation import Rows, is_number
 

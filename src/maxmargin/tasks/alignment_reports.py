@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maxmargin.metrics import alignment_error_rate, alignment_precision, alignment_recall
-from maxmargin.tasks.alignment_checks import Link, Links
-from maxmargin.tasks.association import Pair
+from maxmargin.tasks.alignment_checks import Link, Links, Pair
 
 
 @dataclass(frozen=True)

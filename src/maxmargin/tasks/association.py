@@ -11,19 +11,23 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.tasks.alignment_checks import Pair, check_iterable, check_pair
 from maxmargin.tasks.pair_edges import Edges
 from maxmargin.tasks.translation_models import MoveTables, Text, TranslationModels, pointers
 from maxmargin.tasks.word_forms import Vocabulary
 from maxmargin.validation import is_number
 
-Pair = tuple[Sequence[str], Sequence[str]]
 _UNSEEN = 1e-7  # probability of words that were not seen together, or too seldom to keep
 _UNKNOWN = 1e-5  # of words not in the vocabulary, so that the places of their neighbours decide
 _SAME_WORD = 0.1  # of an unknown word that is written alike on both sides: a name, a number
 
 
 class Association(NamedTuple):
-    """One number for each edge of `Edges`; forward is p(source word | target word's place)."""
+    """One number for each edge of `Edges`.
+
+    Forward, the posterior that the target word was drawn from the source word; backward, that the
+    source word was drawn from the target word.
+    """
 
     dice: np.ndarray
     mixture_forward: np.ndarray
@@ -49,7 +53,8 @@ class WordStatistics(BaseEstimator):
     far : the HMM tells jumps apart up to so many words.
     max_length : sentence pairs with more words on a side are left out; memory grows with the
         square of it.
-    min_probability : translations that no model gives as much are dropped when training is over.
+    min_probability : word pairs that no model gives as much are dropped when training is over;
+        their Dice coefficient then counts as 0.
     stem_length : also train on the first so many letters of all words, which helps where words are
         rare; None for no.
     verbose : 1 shows progress on stderr.
@@ -91,6 +96,8 @@ class WordStatistics(BaseEstimator):
     def fit(self, pairs: Iterable[Pair], y: Any = None) -> WordStatistics:
         """Read the sentence pairs once and learn all tables."""
         self._check_options()
+        check_iterable(pairs)
+        self.__dict__.pop("_known", None)  # vocabularies of an earlier fit
         vocabularies = Vocabulary(), Vocabulary()
         source, target = _encode(pairs, vocabularies, self.max_length, self.verbose)
         if len(source.ptr) == 1:
@@ -114,17 +121,17 @@ class WordStatistics(BaseEstimator):
         return self
 
     def _check_options(self) -> None:
-        for name, least in {
-            "mixture_rounds": 1,
-            "hmm_rounds": 0,
-            "far": 1,
-            "max_length": 1,
-        }.items():
+        whole = {"mixture_rounds": 1, "hmm_rounds": 0, "far": 1, "max_length": 1}
+        for name, least in whole.items():
             value = getattr(self, name)
             if not is_number(value, whole=True) or value < least:
                 raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
         if not is_number(self.p0) or not 0 < self.p0 < 1:
             raise ValueError(f"p0={self.p0!r} must be a number between 0 and 1.")
+        if not is_number(self.min_probability) or not 0 <= self.min_probability < 1:
+            raise ValueError(
+                f"min_probability={self.min_probability!r} must be a number from 0 to 1."
+            )
         if self.stem_length is not None and not (
             is_number(self.stem_length, whole=True) and self.stem_length > 0
         ):
@@ -207,12 +214,10 @@ class WordStatistics(BaseEstimator):
         if not hasattr(self, "_known"):
             self._known: dict[bool, tuple[Vocabulary, Vocabulary]] = {}
         if stems not in self._known:
-            own = self.stems_ if stems else self
-            cut = self.stem_length if stems else None
-            self._known[stems] = (
-                Vocabulary(own.source_words_, cut),
-                Vocabulary(own.target_words_, cut),
-            )
+            own, cut = (self.stems_, self.stem_length) if stems else (self, None)
+            assert own is not None
+            words = own.source_words_, own.target_words_
+            self._known[stems] = Vocabulary(words[0], cut), Vocabulary(words[1], cut)
         return self._known[stems]
 
     def association(
@@ -257,9 +262,9 @@ class WordStatistics(BaseEstimator):
     ) -> Any:
         from maxmargin.kernels import word_models as kernels
 
-        cells = np.empty((len(edges), 2))
-        for side in (0, 1):
-            cells[:, side] = np.where(cell >= 0, np.maximum(table[side][cell], _UNSEEN), other)
+        known = cell >= 0
+        cells = np.column_stack([other, other])
+        cells[known] = np.maximum(table[:, cell[known]].T, _UNSEEN)
         source, target = numbers
         null_target = np.where(target >= 0, nulls[0][target], _UNKNOWN).astype(np.float64)
         null_source = np.where(source >= 0, nulls[1][source], _UNKNOWN).astype(np.float64)
@@ -293,7 +298,8 @@ def _encode(
 
     words, lengths = (array("i"), array("i")), (array("q"), array("q"))
     bar = tqdm(pairs, desc="reading sentence pairs", disable=not verbose, file=sys.stderr)
-    for source, target in bar:
+    for s, pair in enumerate(bar):
+        source, target = check_pair(s, pair, empty_ok=True)
         if not (0 < len(source) <= longest and 0 < len(target) <= longest):
             continue
         for side, tokens in enumerate((source, target)):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.tasks.association import Association, Pair, WordStatistics
+from maxmargin.tasks.alignment_checks import Pair
+from maxmargin.tasks.association import Association, WordStatistics
 from maxmargin.tasks.pair_edges import Edges
 from maxmargin.tasks.translation_models import pointers
 from maxmargin.tasks.word_forms import plain_word

@@ -155,8 +155,8 @@ class TranslationModels:
         self.jumps = Jumps(np.ones((2, buckets)), far)
         n = len(self.pairs.column)
         self._counts = self._empty_tables()
-        self.cells = np.ones(2 * n)
-        self.null = [np.full(n_words[1], 1.0 / n_words[1]), np.full(n_words[0], 1.0 / n_words[0])]
+        self.cells = np.tile([1.0 / n_words[1], 1.0 / n_words[0]], n)
+        self.null = (np.full(n_words[1], 1.0 / n_words[1]), np.full(n_words[0], 1.0 / n_words[0]))
         self.log_likelihood: list[float] = []
 
     def _empty_tables(self) -> Any:
@@ -195,7 +195,7 @@ class TranslationModels:
             self.pairs.row_ptr, self.pairs.column, counts.cells, self.cells, FLOOR,
             np.empty(self.n_words[1]),
         )  # fmt: skip
-        self.null = [_shares(counts.null_target), _shares(counts.null_source)]
+        self.null = _shares(counts.null_target), _shares(counts.null_source)
         if jumps:
             halves = counts.moves.reshape(2, -1)
             both = zip(halves, self.jumps.weight, strict=True)
@@ -205,7 +205,10 @@ class TranslationModels:
     def tables(self) -> Any:
         """The present probabilities, as the kernels take them."""
         moves = [self._moves.probabilities(weight) for weight in self.jumps.weight]
-        return self._kernels.Tables(self.cells, *self.null, np.concatenate(moves), self._moves.ptr)
+        null_target, null_source = self.null
+        return self._kernels.Tables(
+            self.cells, null_target, null_source, np.concatenate(moves), self._moves.ptr
+        )
 
 
 def _shares(counts: np.ndarray) -> np.ndarray:

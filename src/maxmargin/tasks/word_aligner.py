@@ -20,10 +20,17 @@ from maxmargin.persistence import Savable
 from maxmargin.result import Result
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching
-from maxmargin.tasks.alignment_checks import Link, Links, check_columns, check_links, check_pairs
+from maxmargin.tasks.alignment_checks import (
+    Link,
+    Links,
+    Pair,
+    check_columns,
+    check_links,
+    check_pairs,
+)
 from maxmargin.tasks.alignment_features import AlignmentFeatures
 from maxmargin.tasks.alignment_reports import AlignmentReport, alignment_report
-from maxmargin.tasks.association import Pair, WordStatistics
+from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.tag_reports import WeightTable, strongest
 from maxmargin.validation import Rows, is_number
 
@@ -47,7 +54,7 @@ class WordAligner(Savable, BaseEstimator):
 
     Parameters
     ----------
-    alpha : strength of the penalty. None means 1, for more than 100 pairs 100 / n.
+    alpha : strength of the penalty. None means 3, for more than 100 pairs 300 / n.
     c_plus, c_minus : prices of wrong and of missed links.
     normalize : divide a pair's prices by the number of its sure links.
     max_links : in how many links a word may be. With 2, `not` may be linked to both `ne` and `pas`.
@@ -77,7 +84,7 @@ class WordAligner(Savable, BaseEstimator):
         self,
         alpha: float | None = None,
         c_plus: float = 1.0,
-        c_minus: float = 5.0,
+        c_minus: float = 4.0,
         solver: str | Solver = "bcfw",
         tol: float = 0.02,
         max_epochs: int = 200,
@@ -175,7 +182,7 @@ class WordAligner(Savable, BaseEstimator):
         prices = Hamming(normalize=False, false_positive=self.c_plus, false_negative=self.c_minus)
         return model.set_params(
             structure=Matching(self.max_links, self.max_links),
-            alpha=min(1.0, 100.0 / n) if self.alpha is None else self.alpha,
+            alpha=min(3.0, 300.0 / n) if self.alpha is None else self.alpha,
             loss=prices,
             solver=self.solver,
             tol=self.tol,

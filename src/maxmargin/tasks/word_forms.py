@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Sequence
 
 _ESCAPES = {
     "-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}",
@@ -29,7 +30,7 @@ class Vocabulary:
     `add` numbers new words, `find` gives -1 to words that have no number.
     """
 
-    def __init__(self, words: list[str] | tuple[str, ...] = (), prefix: int | None = None):
+    def __init__(self, words: Sequence[str] = (), prefix: int | None = None):
         self.prefix = prefix
         self.words = list(words)
         self._number = {word: k for k, word in enumerate(self.words)}
@@ -38,7 +39,7 @@ class Vocabulary:
     def _plain(self, word: str) -> str:
         return plain_word(word)[: self.prefix]
 
-    def add(self, tokens: list[str]) -> list[int]:
+    def add(self, tokens: Sequence[str]) -> list[int]:
         """The numbers of words, new ones included."""
         seen = self._seen
         try:
@@ -54,6 +55,6 @@ class Vocabulary:
                 seen[word] = number
         return [seen[word] for word in tokens]
 
-    def find(self, tokens: list[str]) -> list[int]:
+    def find(self, tokens: Iterable[str]) -> list[int]:
         """The numbers of words, -1 for unknown ones."""
         return [self._number.get(self._plain(word), -1) for word in tokens]

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM
+from maxmargin import Bipartite, ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM, domains
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
@@ -26,6 +26,10 @@ X = DATA.X
 Y = [np.array(["a", "b", "c"])[y] for y in DATA.y]
 FLAT, LABELS = np.concatenate(X), np.concatenate(Y)
 PAIRS = [(j, k) for j in "abc" for k in "abc"]
+
+PAIRED = list(np.random.default_rng(3).normal(size=(6, 2, 3, 4)))  # 2 rows, 3 columns, 4 features
+LINKS = [np.array([[0, 0], [1, 2]]) for _ in PAIRED]
+EDGES = [(0, 0), (1, 1), (1, 2)]
 
 
 def put(samples, i, value):
@@ -48,6 +52,25 @@ def multiclass(X=FLAT, y=LABELS, fit=(), **options):
 
 def listed(X, y, **options):
     return StructuredSVM(Finite(), alpha=0.1, **options).fit(X, y)
+
+
+def matching(X=PAIRED, y=LINKS, fit=(), **options):
+    return MatchingSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def bipartite(x=PAIRED[2], **caps):
+    """A sample with three candidate edges only."""
+    return put(PAIRED, 2, Bipartite((2, 3), EDGES, [x[j, k] for j, k in EDGES], **caps))
+
+
+def spoiled_pair(j, k, column, value):
+    x = PAIRED[2].copy()
+    x[j, k, column] = value
+    return x
+
+
+def linked(i, links):
+    return put(LINKS, i, links)
 
 
 class Mute(Structure):
@@ -197,6 +220,92 @@ TABLE = [
      "X has 3 features, but ChainSVM is expecting 4"),
     ("no oracle", lambda: StructuredSVM(Mute()).fit(X, [0] * 12), MissingAbilityError,
      "BCFW needs `maximize`, which Mute cannot do. Define Mute.maximize"),
+    # -- links
+    ("a link to no column", lambda: matching(y=linked(4, [(0, 1), (1, 3)])), V,
+     r"sample 4: .*\(1, 3\) at place 1 is outside 2 rows and 3 columns"),
+    ("a negative link", lambda: matching(y=linked(4, [(-1, 0)])), V, r"sample 4: .*\(-1, 0\) at place 0"),
+    ("a row in two links", lambda: matching(y=linked(1, [(0, 1), (0, 2)])), V,
+     "sample 1: .*row 0 is in 2 links, at most 1 allowed; drop links or raise row_cap"),
+    ("a column in two links", lambda: matching(y=linked(1, [(0, 2), (1, 2)])), V,
+     "sample 1: .*column 2 is in 2 links, at most 1 allowed; drop links or raise column_cap"),
+    ("more links than the node's own cap", lambda: matching(bipartite(row_caps=[1, 1]), linked(2, [(1, 1), (1, 2)])),
+     V, r"sample 2: .*row 1 is in 2 links, at most 1 allowed; drop links or raise row_caps\[1\]"),
+    ("a link of a node that may have none", lambda: matching(bipartite(column_caps=[0, 1, 1])), V,
+     r"sample 2: .*column 0 is in 1 links, at most 0 allowed; .* column_caps\[0\]"),
+    ("a link twice", lambda: matching(y=linked(1, [(0, 1), (0, 1)])), V,
+     r"sample 1: .*\(0, 1\) at place 1 is there already; leave it out"),
+    ("a link that is no candidate", lambda: matching(bipartite(), linked(2, [(0, 1)])), V,
+     r"sample 2: .*\(0, 1\) is no candidate edge; drop it or add it to the candidates"),
+    ("links that are no pairs", lambda: matching(y=linked(0, [0, 1])), V,
+     r"sample 0: .*shape \(2,\), expected \(m, 2\), pairs \(row, column\)"),
+    ("triples", lambda: matching(y=linked(0, [(0, 1, 1)])), V, r"sample 0: .*shape \(1, 3\), expected \(m, 2\)"),
+    ("pairs and a single", lambda: matching(y=linked(5, [(0, 1), (1,)])), V, "sample 5: .*not an array of whole"),
+    ("half links", lambda: matching(y=linked(5, [(0, 0.5)])), V, "sample 5: .*0.5 is not a whole number"),
+    ("links in words", lambda: matching(y=linked(5, ["0-1"])), V, "sample 5: .*expected whole numbers"),
+    ("links are None", lambda: matching(y=linked(5, None)), V, r"sample 5: .*found None, .* for no links, \[\]"),
+    ("a matrix for links", lambda: matching(y=linked(3, np.eye(2, 3, dtype=bool))), V,
+     r"sample 3: .*of bool, expected \(m, 2\).* np.argwhere\(matrix\)"),
+    ("a matrix that looks like pairs", lambda: matching([x[:, :2] for x in PAIRED], [np.eye(2, dtype=bool)] * 6),
+     V, r"sample 0: .*of bool, .*np.argwhere\(matrix\)"),
+    ("y is None, links", lambda: matching(y=None), TypeError, "y must be a list with one target a sample, found None"),
+    ("fewer y than X, links", lambda: matching(y=LINKS[:-1]), V, "X has 6 samples, y has 5"),
+    # -- samples of links
+    ("NaN of a pair", lambda: matching(put(PAIRED, 2, spoiled_pair(1, 2, 3, np.nan))), V,
+     r"sample 2: x\[1, 2, 3\] is nan; .* Impute or drop"),
+    ("infinity of a candidate edge", lambda: matching(bipartite(spoiled_pair(1, 1, 3, np.inf))), V,
+     r"sample 2: features\[1, 3\], of edge \(1, 1\), is inf; .* Impute or drop"),
+    ("NaN of a pair at predict", lambda: matching().predict(put(PAIRED, 2, spoiled_pair(0, 1, 0, np.nan))), V,
+     r"sample 2: x\[0, 1, 0\] is nan"),
+    ("a pair without features", lambda: matching(put(PAIRED, 3, PAIRED[3][:, :, 0])), V,
+     r"sample 3: x has 2 dimension\(s\), expected 3 .* a single feature is x\[:, :, None\]"),
+    ("one matching alone", lambda: matching(PAIRED[0], LINKS[0]), V, r"sample 0: x has 2 dimen.* one sample alone \[x\]"),
+    ("one Bipartite alone", lambda: matching(bipartite()[2], LINKS[2]), TypeError,
+     r"X must be a list of samples, found Bipartite. One sample alone: \[x\]"),
+    ("X is text, links", lambda: matching("ab", LINKS[:2]), TypeError, "X must be a list of samples, found str"),
+    ("a sparse matching", lambda: matching(put(PAIRED, 1, sparse.csr_array(np.eye(2)))), V,
+     r"sample 1: x is sparse; give Bipartite\(shape, edges, features\)"),
+    ("rows of differing lengths", lambda: matching(put(PAIRED, 1, [[[1.0]], [[1.0], [2.0]]])), V,
+     "sample 1: x is not an array of real numbers"),
+    ("another number of features of pairs", lambda: matching(put(PAIRED, 5, PAIRED[5][:, :, :3])), V,
+     "sample 5: x has 3 features, sample 0 has 4"),
+    ("pairs without features", lambda: matching([x[:, :, :0] for x in PAIRED]), V, "sample 0: x has no features"),
+    ("no samples of pairs", lambda: matching([], []), V, "X is empty: at least one sample"),
+    ("no samples in an array", lambda: matching(np.zeros((0, 2, 3, 4)), []), V, "X is empty: at least one"),
+    ("no rows to link", lambda: matching(put(PAIRED, 4, np.zeros((0, 3, 4))), linked(4, [])), V,
+     "sample 4: x has 0 rows and 3 columns: nothing to link. Leave it out"),
+    ("no columns to link", lambda: matching(put(PAIRED, 4, np.zeros((2, 0, 4))), linked(4, [])), V,
+     "sample 4: x has 2 rows and 0 columns: nothing to link. Leave it out"),
+    ("no candidate edges", lambda: matching(put(PAIRED, 4, Bipartite((2, 3), [], np.zeros((0, 4)))), linked(4, [])),
+     V, "sample 4: x has no edges: nothing to link. Leave it out"),
+    # -- options of matchings
+    ("a negative cap", lambda: matching(row_cap=-1), V, r"^row_cap=-1 must be a whole number, 0 or more.*row_caps="),
+    ("half a cap", lambda: matching(column_cap=1.5), V, r"^column_cap=1.5 must be a whole number"),
+    ("a cap for each node", lambda: matching(column_cap=[1, 1, 2]), V, r"^column_cap=\[1, 1, 2\].*column_caps="),
+    ("a cap of zero", lambda: matching(row_cap=0), V, "sample 0: .*row 0 is in 1 links, at most 0 allowed"),
+    ("a ball of radius 0", lambda: matching(domain=domains.L2Ball(0), solver="dual-extragradient"), V,
+     "radius=0 must be a positive number.*domain=None"),
+    ("a domain for bcfw", lambda: matching(domain=domains.L2Ball(1.0)), V,
+     'BCFW cannot keep w in a L2Ball; use solver="dual-extragradient"'),
+    ("a sign of no weight", lambda: matching(domain=domains.Signs(negative=[5]), solver="dual-extragradient"), V,
+     r"negative names weight 5, but there are 5 \(from 0\)"),
+    ("a negative price", lambda: matching(loss=Hamming(false_negative=-1.0)), V, "prices must be finite and not neg"),
+    ("node weights of other sides", lambda: matching(fit={"node_weight": [np.ones((3, 2))] * 6}), V,
+     r"sample 0: node_weight has shape \(3, 2\)"),
+    # -- use of matchings
+    ("links before fit", lambda: MatchingSVM().predict(PAIRED), NotFittedError, "not fitted yet"),
+    ("edge scores before fit", lambda: MatchingSVM().edge_scores(PAIRED), NotFittedError, "not fitted yet"),
+    ("other features of pairs at predict", lambda: matching().predict([x[:, :, :3] for x in PAIRED]), V,
+     "X has 3 features, but MatchingSVM is expecting 4 features"),
+    ("score of a link to no column", lambda: matching().score(PAIRED, linked(4, [(1, 3)])), V,
+     r"sample 4: y: \(1, 3\) at place 0 is outside 2 rows and 3 columns"),
+    ("score of no pairs", lambda: matching().score(PAIRED, linked(4, [1, 3])), V, r"sample 4: y: shape \(2,\), expected"),
+    ("score without y", lambda: matching().score(PAIRED, None), TypeError, "y must be a list"),
+    ("marginals of links", lambda: matching().predict_marginals(PAIRED), MissingAbilityError,
+     "Matching has no marginals: .* Use decision_function for scores"),
+    ("marginals of links, caps of two", lambda: matching(column_cap=2).predict_marginals(PAIRED), MissingAbilityError,
+     "Matching has no marginals"),
+    ("margins of links", lambda: matching().margins(PAIRED), MissingAbilityError,
+     "Matching cannot `max_marginals`, which this needs. Use decision_function"),
 ]  # fmt: skip
 
 

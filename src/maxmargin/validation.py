@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -19,21 +19,24 @@ class Rows(NamedTuple):
     lengths: np.ndarray
 
 
-def check_rows(X: Any) -> Rows:
-    """Samples given as a list of (length, n_features) arrays or CSR matrices, or as Rows."""
+def check_rows(X: Any, name: Callable[[int, int, int], str] | None = None) -> Rows:
+    """Samples given as a list of (length, n_features) arrays or CSR matrices, or as Rows.
+
+    name(i, row, column) : what errors call an entry of sample i; None means x[row, column].
+    """
     if hasattr(X, "matrix") and hasattr(X, "lengths"):
-        return _check_flat(Rows(X.matrix, X.lengths))
+        return _check_flat(Rows(X.matrix, X.lengths), name)
     samples = _as_samples(X)
     if any(sparse.issparse(x) for x in samples):
         matrix = sparse.vstack([sparse.csr_array(x) for x in samples], format="csr")
     else:
         matrix = sparse.csr_array(np.concatenate(samples, axis=0))
     lengths = np.array([x.shape[0] for x in samples], dtype=np.int64)
-    return _check_flat(Rows(matrix, lengths))
+    return _check_flat(Rows(matrix, lengths), name)
 
 
 def _as_samples(X: Any) -> list[Any]:
-    if not _is_list(X):
+    if not is_list(X):
         raise TypeError(
             f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
         )
@@ -43,7 +46,7 @@ def _as_samples(X: Any) -> list[Any]:
     for i, x in enumerate(X):
         if isinstance(x, list | tuple) and len(x) == 0:  # numpy would say: one dimension
             raise ValueError(f"sample {i}: {NO_ROWS}")
-        samples.append(_as_array(i, x))
+        samples.append(as_array(i, x))
         shape = samples[-1].shape
         if len(shape) != 2:
             raise ValueError(
@@ -60,14 +63,15 @@ def _as_samples(X: Any) -> list[Any]:
     return samples
 
 
-def _is_list(values: Any) -> bool:
+def is_list(values: Any) -> bool:
     """Whether it has a length and members that stand for samples or labels, not characters."""
     if isinstance(values, str | bytes | Mapping) or sparse.issparse(values):
         return False
     return hasattr(values, "__len__") and getattr(values, "shape", None) != ()
 
 
-def _as_array(i: int, x: Any) -> Any:
+def as_array(i: int, x: Any) -> Any:
+    """Sample i as an array of float64, or as a sparse matrix of real numbers."""
     try:
         array = x if sparse.issparse(x) else np.asarray(x)
         if array.dtype.kind not in "biuf":
@@ -77,7 +81,7 @@ def _as_array(i: int, x: Any) -> Any:
         raise ValueError(f"sample {i}: x is not an array of real numbers ({error}).") from None
 
 
-def _check_flat(rows: Rows) -> Rows:
+def _check_flat(rows: Rows, name: Callable[[int, int, int], str] | None = None) -> Rows:
     matrix = sparse.csr_array(rows.matrix)
     if matrix.dtype != np.float64:
         if matrix.dtype.kind not in "biuf":
@@ -98,8 +102,10 @@ def _check_flat(rows: Rows) -> Rows:
         entry = int(np.flatnonzero(~finite)[0])
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         i, t = locate(row, lengths)
+        column = int(matrix.indices[entry])
+        entry_name = f"x[{t}, {column}]" if name is None else name(i, t, column)
         raise ValueError(
-            f"sample {i}: x[{t}, {matrix.indices[entry]}] is {matrix.data[entry]};"
+            f"sample {i}: {entry_name} is {matrix.data[entry]};"
             " features must be finite, not NaN or inf. Impute or drop it before fitting."
         )
     return Rows(matrix, lengths)
@@ -127,16 +133,24 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
     return weight / weight.sum()
 
 
+def check_targets(y: Any, n: int) -> None:
+    """As many targets as samples."""
+    if not is_list(y):
+        raise TypeError(f"y must be a list with one target a sample, found {type(y).__name__}.")
+    if len(y) != n:
+        raise ValueError(f"X has {n} samples, y has {len(y)}.")
+
+
 def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:
     """As many label sequences as samples, each as long as its sample."""
-    if not _is_list(y):
+    if not is_list(y):
         raise TypeError(
             f"y must be a list with the labels of each sample, found {type(y).__name__}."
         )
     if len(y) != len(lengths):
         raise ValueError(f"X has {len(lengths)} samples, y has {len(y)}.")
     for i, (labels, length) in enumerate(zip(y, lengths, strict=True)):
-        if not _is_list(labels):
+        if not is_list(labels):
             raise TypeError(
                 f"sample {i}: y is {type(labels).__name__}, expected a sequence of {length} labels."
             )

@@ -11,13 +11,13 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from contract.problems import AtMostTwo
-from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM
+from maxmargin import ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.losses import Hamming
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe
-from maxmargin.structures import Finite
+from maxmargin.structures import Finite, Matching
 
 
 @dataclass
@@ -60,7 +60,18 @@ def subsets():
     return Kind(StructuredSVM(AtMostTwo(), alpha=0.05, loss=loss), X, y)
 
 
-KINDS = {f.__name__: f for f in (chains, classes, listed, subsets)}
+def matchings():
+    rng = np.random.default_rng(4)
+    X = [rng.normal(size=(*rng.integers(1, 5, size=2), 3)) for _ in range(25)]
+    w, y = np.array([2.0, -1.0, 0.5]), []
+    for x in X:
+        shape = x.shape[:2]
+        scores = x @ w - 0.4 + 0.3 * rng.normal(size=shape)
+        y.append(Matching().decode(Matching().maximize(scores.ravel(), shape), shape))
+    return Kind(MatchingSVM(alpha=0.05), X, y)
+
+
+KINDS = {f.__name__: f for f in (chains, classes, listed, subsets, matchings)}
 
 
 @pytest.fixture(params=KINDS)
@@ -133,7 +144,7 @@ def test_options_of_the_solver_go_before_those_of_the_estimator(kind):
     assert fitted.result_.n_epochs == 3
 
 
-@pytest.mark.parametrize("name", ["chains", "classes"])
+@pytest.mark.parametrize("name", ["chains", "classes", "matchings"])
 def test_grid_search_over_nested_parameters(name):
     kind = KINDS[name]()
     estimator = kind.estimator.set_params(solver=BCFW(), max_epochs=1000)
@@ -201,11 +212,15 @@ def test_a_second_fit_is_a_fresh_fit(kind):
     assert twice.result_.dual == once.result_.dual
 
 
-def test_the_score_is_the_share_of_variables_that_are_right(kind):
+def test_the_score_is_the_share_that_is_right(kind):
     fitted = kind.fit()
     right, total = 0, 0
     for x, truth, output in zip(kind.X, kind.y, fitted.predict(kind.X), strict=True):
-        if isinstance(output, tuple):  # 0/1 items
+        if isinstance(kind.estimator, MatchingSVM):  # twice the links found, by found and true
+            found, true = ({tuple(link) for link in links.tolist()} for links in (output, truth))
+            right += 2 * len(found & true)
+            total += len(found) + len(true)
+        elif isinstance(output, tuple):  # 0/1 items
             total += len(x)
             right += len(x) - len(set(truth) ^ set(output))
         else:

@@ -9,7 +9,7 @@ import numpy as np
 
 import maxmargin
 from contract.problems import AtMostTwo
-from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM
+from maxmargin import Bipartite, ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM, domains
 from maxmargin.datasets import make_sequences
 from maxmargin.losses import Hamming
 from maxmargin.solvers import BCFW, OracleCache
@@ -54,6 +54,18 @@ def subsets(**options):
     return StructuredSVM(AtMostTwo(), **({"alpha": 0.05} | options)).fit(X, y), X
 
 
+def matchings(**options):
+    """Every second sample with candidate edges and caps of its own."""
+    rng = np.random.default_rng(4)
+    X = [rng.normal(size=(3, 4, 2)) for _ in range(20)]
+    y = [np.argwhere(x[:, :, 0] == x[:, :, 0].max()) for x in X]
+    X[::2] = [Bipartite((3, 4), None, x.reshape(12, 2), [1, 2, 1]) for x in X[::2]]
+    options = {"solver": "dual-extragradient", "domain": domains.L2Ball(5.0)} | options
+    return MatchingSVM(**({"alpha": 0.05, "loss": Hamming(false_negative=2.0)} | options)).fit(
+        X, y
+    ), X
+
+
 def words(**options):
     return SequenceTagger(**({"bio": True} | options)).fit(SENTENCES, TAGS), SENTENCES
 
@@ -70,7 +82,9 @@ def dicts(**options):
     return SequenceTagger(**options).fit(X, TAGS), X
 
 
-MODELS = {f.__name__: f for f in (chains, classes, listed, subsets, words, columns, dicts)}
+MODELS = {
+    f.__name__: f for f in (chains, classes, listed, subsets, matchings, words, columns, dicts)
+}
 
 
 @cache

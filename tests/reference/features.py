@@ -36,3 +36,9 @@ def conjoined(x, n_labels, bias=True, ends=True, transitions=True, n_tables=1):
                 column[number["pair", pair]] = 1.0
             columns.append(column)
     return np.array(columns).T
+
+
+def rows_and_one(x):
+    """Column p: row p of x, then a one, whose weight is the bias."""
+    x = np.asarray(x, dtype=float)
+    return np.vstack([x.T, np.ones(len(x))])

@@ -23,7 +23,7 @@ from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, check_sample_weight, is_number
+from maxmargin.validation import Rows, check_sample_weight, check_targets, is_number
 
 
 def _as_shape(shape: Any) -> Shape:
@@ -127,8 +127,7 @@ class StructuredSVM(Savable, BaseEstimator):
 
     def _learn_labels(self, y: Any, rows: Any) -> Any:
         """Targets as `structure.encode` takes them; sets classes_ where there are labels."""
-        if len(y) != len(rows.lengths):
-            raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(y)}.")
+        check_targets(y, len(rows.lengths))
         return y
 
     def _output(self, z: np.ndarray, shape: Shape) -> Any:
@@ -189,7 +188,8 @@ class StructuredSVM(Savable, BaseEstimator):
             try:
                 z = self.structure_.encode(y, shape)
             except (ValueError, IndexError, TypeError) as error:
-                raise ValueError(f"sample {i}: y does not fit its structure ({error}).") from error
+                why = str(error).rstrip(".")
+                raise ValueError(f"sample {i}: y does not fit its structure ({why}).") from error
             if z[self.structure_.forbidden(shape)].any():
                 raise InfeasibleError(
                     f"sample {i}: its true output is forbidden by the structure."
@@ -323,7 +323,7 @@ class StructuredSVM(Savable, BaseEstimator):
         Margin training does not fit these probabilities: use them to rank, not as frequencies.
         """
         check_is_fitted(self, "coef_")
-        if self.structure_.has("tilt") and not self.structure_.tilt_is_expectation:
+        if not self.structure_.tilt_is_expectation:
             raise MissingAbilityError(
                 f"{type(self.structure_).__name__} has no marginals: its `tilt` is an entropic"
                 " projection, not an expectation over the outputs. Use decision_function for"
@@ -343,8 +343,7 @@ class StructuredSVM(Savable, BaseEstimator):
     def _agreement(
         self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
     ) -> float:
-        if len(y) != len(outputs):
-            raise ValueError(f"X has {len(outputs)} samples, y has {len(y)}.")
+        check_targets(y, len(outputs))
         if not outputs:
             return 0.0
         weight = check_sample_weight(sample_weight, len(outputs))
@@ -368,7 +367,9 @@ class StructuredSVM(Savable, BaseEstimator):
         check_is_fitted(self, "coef_")
         if not self.structure_.has(ability):
             kind = type(self.structure_).__name__
-            raise MissingAbilityError(f"{kind} cannot `{ability}`, which this needs.")
+            raise MissingAbilityError(
+                f"{kind} cannot `{ability}`, which this needs. Use decision_function for scores."
+            )
         for samples in self._in_chunks(X):
             out = np.empty(int(samples.part_ptr[-1]))
             samples.apply(ability, self.coef_, out=out)

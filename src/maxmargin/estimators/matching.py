@@ -18,7 +18,16 @@ from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, check_rows, check_sample_weight
+from maxmargin.structures.candidates import Candidates, check_pairs
+from maxmargin.structures.matching import sides_of
+from maxmargin.validation import (
+    Rows,
+    as_array,
+    check_rows,
+    check_sample_weight,
+    check_targets,
+    is_list,
+)
 
 
 class MatchingSVM(StructuredSVM):
@@ -91,16 +100,35 @@ class MatchingSVM(StructuredSVM):
         self.domain = domain
 
     def _make_structure(self) -> Structure:
-        return Matching(self.row_cap, self.column_cap)
+        structure = Matching(self.row_cap, self.column_cap)
+        structure.check_caps()
+        return structure
 
     def _make_features(self) -> FeatureMap:
         return PartFeatures(self.bias)
 
     def _check_X(self, X: Any) -> tuple[Rows, list[Shape]]:
-        if isinstance(X, Bipartite) or not hasattr(X, "__len__"):
-            raise TypeError("X must be a list of samples. One sample alone: [x].")
+        if not is_list(X):
+            raise TypeError(
+                f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
+            )
         samples = [_edges(i, x) for i, x in enumerate(X)]
-        return check_rows([features for features, _ in samples]), [shape for _, shape in samples]
+        shapes = [shape for _, shape in samples]
+
+        def name(i: int, edge: int, column: int) -> str:
+            return _entry_name(shapes[i], edge, column)
+
+        return check_rows([features for features, _ in samples], name), shapes
+
+    def _costs(
+        self, truth: np.ndarray, shapes: list[Shape], ptr: np.ndarray, node_weight: Any
+    ) -> np.ndarray:
+        if node_weight is not None and len(node_weight) == len(shapes):
+            node_weight = [  # (J, K), as x has it, or one for each edge
+                np.ravel(w) if np.shape(w) == shape else w
+                for w, shape in zip(node_weight, shapes, strict=True)
+            ]
+        return super()._costs(truth, shapes, ptr, node_weight)
 
     def edge_scores(self, X: Any) -> list[np.ndarray]:
         """What each link would score: (J, K), or (E,) for a Bipartite; costs have the other sign.
@@ -122,13 +150,13 @@ class MatchingSVM(StructuredSVM):
     def _agreement(
         self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
     ) -> float:
-        if len(y) != len(outputs):
-            raise ValueError(f"X has {len(outputs)} samples, y has {len(y)}.")
+        check_targets(y, len(outputs))
         weight = check_sample_weight(sample_weight, len(outputs)) if outputs else np.empty(0)
         both, all_links = 0.0, 0.0
         for i, (truth, output) in enumerate(zip(y, outputs, strict=True)):
             found = {tuple(pair) for pair in np.asarray(output).tolist()}
-            true = {tuple(pair) for pair in _pairs(i, truth).tolist()}
+            pairs = check_pairs(f"sample {i}: y", truth, sides_of(shape))
+            true = {tuple(pair) for pair in pairs.tolist()}
             both += weight[i] * len(found & true)
             all_links += weight[i] * (len(found) + len(true))
         return 2 * both / all_links if all_links else 1.0
@@ -137,21 +165,27 @@ class MatchingSVM(StructuredSVM):
 def _edges(i: int, x: Any) -> tuple[Any, Any]:
     """A feature row for each edge, and the shape."""
     if isinstance(x, Bipartite):
+        if len(x.edges) == 0:
+            raise ValueError(f"sample {i}: x has no edges: nothing to link. Leave it out.")
         return x.features, x.candidates
     if sparse.issparse(x):
         raise ValueError(f"sample {i}: x is sparse; give Bipartite(shape, edges, features).")
-    array = np.asarray(x)
+    array = as_array(i, x)
     if array.ndim != 3:
         raise ValueError(
             f"sample {i}: x has {array.ndim} dimension(s), expected 3 (rows, columns, n_features);"
-            " a single feature is x[:, :, None]. Or give Bipartite(shape, edges, features)."
+            " a single feature is x[:, :, None], one sample alone [x]. Where only some pairs may be"
+            " linked, give Bipartite(shape, edges, features)."
         )
     rows, columns, n_features = array.shape
+    if rows * columns == 0:
+        raise ValueError(
+            f"sample {i}: x has {rows} rows and {columns} columns: nothing to link. Leave it out."
+        )
     return array.reshape(rows * columns, n_features), (rows, columns)
 
 
-def _pairs(i: int, y: Any) -> np.ndarray:
-    pairs = np.asarray(y)
-    if pairs.size and (pairs.ndim != 2 or pairs.shape[1] != 2):
-        raise ValueError(f"sample {i}: y has shape {pairs.shape}, expected (m, 2).")
-    return pairs.reshape(-1, 2)
+def _entry_name(shape: Any, edge: int, column: int) -> str:
+    if not isinstance(shape, Candidates):
+        return f"x[{edge // shape[1]}, {edge % shape[1]}, {column}]"
+    return f"features[{edge}, {column}], of edge {tuple(shape.links[edge].tolist())},"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import cached_property
 from typing import Any
 
@@ -109,7 +110,10 @@ def all_pairs(shape: tuple[int, int]) -> np.ndarray:
 
 def whole(name: str, values: Any) -> np.ndarray:
     """Values as whole numbers of 64 bits, a copy that cannot be written to."""
-    found = np.asarray(values)
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: not an array of whole numbers ({error})") from None
     if found.size == 0:
         found = found.astype(np.int64)
     if found.dtype.kind not in "iub":
@@ -131,12 +135,20 @@ def _floats(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def check_pairs(name: str, pairs: Any, shape: tuple[int, int]) -> np.ndarray:
-    """(m, 2) of whole numbers within the shape."""
+    """(m, 2) of whole numbers within the shape; also from a set of pairs."""
+    if pairs is None:
+        raise ValueError(f"{name}: found None, expected pairs (row, column); for no links, [].")
+    if isinstance(pairs, Set):
+        pairs = list(pairs)
     found = whole(name, pairs)
+    as_matrix = np.asarray(pairs).dtype.kind == "b"  # a 2 x 2 one would pass for two pairs
     if found.size == 0:
         found = found.reshape(0, 2)
-    if found.ndim != 2 or found.shape[1] != 2:
-        raise ValueError(f"{name}: shape {found.shape}, expected (m, 2), pairs (row, column).")
+    if as_matrix or found.ndim != 2 or found.shape[1] != 2:
+        raise ValueError(
+            f"{name}: shape {found.shape}{' of bool' if as_matrix else ''}, expected (m, 2), pairs"
+            " (row, column); of a 0/1 matrix that is np.argwhere(matrix)."
+        )
     outside = ((found < 0) | (found >= np.array(shape))).any(axis=1)
     if outside.any():
         n = int(np.flatnonzero(outside)[0])

@@ -45,7 +45,7 @@ class Matching(Structure):
         self.column_cap = column_cap
 
     def n_parts(self, shape: MatchingShape) -> int:
-        rows, columns = _sides(shape)
+        rows, columns = sides_of(shape)
         return shape.n_edges if isinstance(shape, Candidates) else rows * columns
 
     # -- caps --------------------------------------------------------------------------------------
@@ -55,14 +55,18 @@ class Matching(Structure):
         if not isinstance(cap, Integral) or cap < 0:
             raise ValueError(
                 f"{side}_cap={cap!r} must be a whole number, 0 or more: in how many links a {side}"
-                " may be. For caps that differ, pass shapes Candidates(shape, edges, row_caps,"
-                " column_caps)."
+                f" may be. Where the caps of the {side}s differ, give samples Bipartite(...,"
+                f" {side}_caps=...), or to a structure used by hand Candidates as shapes."
             )
         return int(cap)
 
+    def check_caps(self) -> None:
+        """Fail unless both caps are whole numbers, 0 or more."""
+        self._cap("row"), self._cap("column")
+
     def _caps(self, shape: MatchingShape) -> tuple[np.ndarray, np.ndarray]:
         """The caps of each row and each column."""
-        rows, columns = _sides(shape)
+        rows, columns = sides_of(shape)
         row_caps = getattr(shape, "row_caps", None)
         column_caps = getattr(shape, "column_caps", None)
         return (
@@ -103,7 +107,7 @@ class Matching(Structure):
     # -- what kernels need -------------------------------------------------------------------------
     def code(self, shape: MatchingShape) -> Any:
         """(J, K, E, row cap, column cap, where caps begin, where the index begins, ...)."""
-        rows, columns = _sides(shape)
+        rows, columns = sides_of(shape)
         parts = rows * columns
         if not isinstance(shape, Candidates):
             return rows, columns, parts, self._cap("row"), self._cap("column"), 0, 0
@@ -116,7 +120,7 @@ class Matching(Structure):
         return np.concatenate([np.array(head, dtype=np.int64), caps, index])
 
     def scratch(self, shape: MatchingShape) -> tuple[int, int]:
-        rows, columns = _sides(shape)
+        rows, columns = sides_of(shape)
         least, most, parts = min(rows, columns), max(rows, columns), self.n_parts(shape)
         nodes = rows + columns
         floats = least * least + 2 * parts + 5 * nodes + 8 * least + 2 * most
@@ -124,7 +128,7 @@ class Matching(Structure):
 
     def warm_size(self, shape: MatchingShape) -> int:
         """The prices of the rows and of the columns."""
-        return sum(_sides(shape))
+        return sum(sides_of(shape))
 
     def vertex_size(self, shape: MatchingShape) -> int:
         """The most links there can be, by the caps and edges of each side."""
@@ -132,7 +136,7 @@ class Matching(Structure):
 
     def _most_links(self, shape: MatchingShape, times: int) -> int:
         """A bound on the number of links with all caps multiplied; exact if all pairs are edges."""
-        rows, columns = _sides(shape)
+        rows, columns = sides_of(shape)
         if not isinstance(shape, Candidates):
             by_row = rows * min(times * self._cap("row"), columns)
             return min(by_row, columns * min(times * self._cap("column"), rows))
@@ -143,7 +147,7 @@ class Matching(Structure):
 
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, shape: MatchingShape) -> np.ndarray:
-        sides = _sides(shape)
+        sides = sides_of(shape)
         pairs = check_pairs("links", y, sides)
         again = repeated(pairs, sides)
         if again >= 0:
@@ -153,9 +157,10 @@ class Matching(Structure):
             found = np.bincount(pairs[:, side], minlength=sides[side])
             if (found > caps).any():
                 node = int(np.flatnonzero(found > caps)[0])
+                own = getattr(shape, f"{name}_caps", None) is not None
                 raise ValueError(
                     f"{name} {node} is in {found[node]} links, at most {caps[node]} allowed;"
-                    f" drop links or raise {name}_cap."
+                    f" drop links or raise {f'{name}_caps[{node}]' if own else f'{name}_cap'}."
                 )
         z = np.zeros(self.n_parts(shape))
         z[_numbers(pairs, shape)] = 1.0
@@ -164,7 +169,7 @@ class Matching(Structure):
     def decode(self, z: np.ndarray, shape: MatchingShape) -> np.ndarray:
         on = np.flatnonzero(np.asarray(z) > 0.5)
         if not isinstance(shape, Candidates) or shape.edges is None:
-            columns = max(_sides(shape)[1], 1)
+            columns = max(sides_of(shape)[1], 1)
             return np.column_stack([on // columns, on % columns])
         found = shape.edges[on]
         return found[np.lexsort((found[:, 1], found[:, 0]))]
@@ -172,7 +177,7 @@ class Matching(Structure):
     # -- descriptions ------------------------------------------------------------------------------
     def constraints(self, shape: MatchingShape) -> Constraints:
         """No node in more links than its cap; no edge used more than once."""
-        links, sides, caps = _links(shape), _sides(shape), self._caps(shape)
+        links, sides, caps = _links(shape), sides_of(shape), self._caps(shape)
         n = len(links)
         ones, parts = np.ones(n), np.arange(n)
         sums = [
@@ -215,19 +220,20 @@ class Matching(Structure):
         return float(np.sqrt(self._most_links(shape, 2)))
 
 
-def _sides(shape: MatchingShape) -> tuple[int, int]:
+def sides_of(shape: MatchingShape) -> tuple[int, int]:
+    """(J, K)."""
     rows, columns = shape.shape if isinstance(shape, Candidates) else shape
     return int(rows), int(columns)
 
 
 def _links(shape: MatchingShape) -> np.ndarray:
-    return shape.links if isinstance(shape, Candidates) else all_pairs(_sides(shape))
+    return shape.links if isinstance(shape, Candidates) else all_pairs(sides_of(shape))
 
 
 def _numbers(pairs: np.ndarray, shape: MatchingShape) -> np.ndarray:
     """The parts of the pairs."""
     if not isinstance(shape, Candidates) or shape.edges is None:
-        return pairs[:, 0] * _sides(shape)[1] + pairs[:, 1]
+        return pairs[:, 0] * sides_of(shape)[1] + pairs[:, 1]
     try:
         return np.array([shape.numbers[j, k] for j, k in pairs.tolist()], dtype=np.int64)
     except KeyError as error:

@@ -31,26 +31,31 @@ from maxmargin.tasks import WordAligner, WordStatistics, intersected_links
 SIZES = (500, 1000, 5000)
 EPOCHS = 500
 ACCURACY = {
-    "bcfw": dict(solver=BCFW()),
-    "dual extragradient, same penalty": dict(solver=DualExtragradient(max_epochs=EPOCHS)),
-    "extragradient, same penalty": dict(solver=Extragradient(max_epochs=EPOCHS)),
-    "dual extragradient, l2 ball": dict(
-        solver=DualExtragradient(max_epochs=EPOCHS), alpha=0, domain=L2Ball(3.0)
-    ),
-    "dual extragradient": dict(
-        solver=DualExtragradient(max_epochs=EPOCHS, check_every=20), alpha=0
-    ),
-    "projected gradient": dict(
-        solver=ProjectedGradient(max_epochs=EPOCHS, check_every=20), alpha=0
-    ),
-    "averaged perceptron": dict(solver=Perceptron(max_epochs=50), alpha=0),
+    "bcfw": {"solver": BCFW()},
+    "dual extragradient, same penalty": {"solver": DualExtragradient(max_epochs=EPOCHS)},
+    "extragradient, same penalty": {"solver": Extragradient(max_epochs=EPOCHS)},
+    "dual extragradient, l2 ball": {
+        "solver": DualExtragradient(max_epochs=EPOCHS),
+        "alpha": 0,
+        "domain": L2Ball(3.0),
+    },
+    "dual extragradient": {
+        "solver": DualExtragradient(max_epochs=EPOCHS, check_every=20),
+        "alpha": 0,
+    },
+    "projected gradient": {
+        "solver": ProjectedGradient(max_epochs=EPOCHS, check_every=20),
+        "alpha": 0,
+    },
+    "averaged perceptron": {"solver": Perceptron(max_epochs=50), "alpha": 0},
 }
 GROWTH = {
-    "dual extragradient": dict(solver=DualExtragradient(max_epochs=EPOCHS, tol=0), alpha=0),
-    "dual extragradient, low memory": dict(
-        solver=DualExtragradient(memory="low", max_epochs=EPOCHS, tol=0), alpha=0
-    ),
-    "bcfw": dict(solver=BCFW(tol=0.01)),
+    "dual extragradient": {"solver": DualExtragradient(max_epochs=EPOCHS, tol=0), "alpha": 0},
+    "dual extragradient, low memory": {
+        "solver": DualExtragradient(memory="low", max_epochs=EPOCHS, tol=0),
+        "alpha": 0,
+    },
+    "bcfw": {"solver": BCFW(tol=0.01)},
 }
 
 

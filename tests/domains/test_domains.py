@@ -5,8 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import approx_fprime, brentq, linprog, minimize
 from sklearn.base import clone
 

@@ -35,20 +35,21 @@ FAR = 4.0  # from here on the prices of the best matching are a better start tha
 @piece(
     types.float64(
         FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
-        INTS, types.float64, types.int64,
+        INTS, types.float64, types.int64, types.boolean,
     )
 )  # fmt: skip
 def solve(
-    value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size, limit
-):
+    value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size, limit,
+    cold,
+):  # fmt: skip
     """Prices a, b, from those given, to rounding. Returns the residual.
 
-    A Newton step is kept if the residual halves, or if the slope at its end still points on: then
-    the dual objective fell all the way, as it is convex. Else it is cut short; and if there is no
-    way down by it, the columns' prices are found one by one, which always is one.
+    A Newton step is kept if the residual halves, or if the dual objective falls, which is sure
+    where the slope at its end still points on, as it is convex. Else it is cut short; and if there
+    is no way down by it, the columns' prices are found one by one, which always is one.
 
     floats: 7 columns + 2 rows. square: columns^2. ints: edges + rows + 2 columns. size: the largest
-    value. limit: of steps.
+    value. limit: of steps. cold: b is zero.
     """
     rows, columns, edges = len(row_cap), len(cap), len(value)
     gradient, sums = floats[:columns], floats[columns : 2 * columns]
@@ -60,10 +61,23 @@ def solve(
     near = EPS * max(1.0, size)
     tol = (8.0 + 0.5 * rows) * near
     count[:] = 0
-    sweep(value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near)
+    objective = sweep(
+        value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
+    )
     worst = residual(cap, sums, b, low_b, gradient)
     if worst <= tol:
         return worst
+    if cold:
+        # rows and columns share the excess
+        for j in range(rows):
+            a[j] = 0.5 * (a[j] + low_a[j])
+        columns_in_turn(value, starts, ends, row_cap, cap, top, low_b, a, b, room, near)
+        objective = sweep(
+            value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
+        )
+        worst = residual(cap, sums, b, low_b, gradient)
+    for k in range(columns):
+        objective += cap[k] * b[k]
     highest(value, starts, ends, low_a, low_b, high)
     best, reach, stall = worst, min(0.25 * size, 1.0), 0
     for _ in range(limit):
@@ -77,15 +91,20 @@ def solve(
             b[k] = min(max(b[k] + step[k], low_b[k]), high[k])
             step[k] = b[k] - start[k]
             first_slope += gradient[k] * step[k]
+        clear = -first_slope > 1e-9 * (1.0 + abs(objective))  # else a fall may be rounding
         kept, t = False, 1.0
         for cut in range(12 if first_slope < 0.0 else 0):
-            sweep(value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near)
+            found = sweep(
+                value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
+            )
             worst = residual(cap, sums, b, low_b, gradient)
             slope = 0.0
             for k in range(columns):
                 slope += gradient[k] * step[k]
-            if worst <= 0.5 * best or slope <= 0.0:
-                kept = True
+                found += cap[k] * b[k]
+            fell = clear and found <= objective + 0.1 * t * first_slope
+            if worst <= 0.5 * best or slope <= 0.0 or fell:
+                kept, objective = True, found
                 if cut == 0:
                     reach *= 2.0
                 break
@@ -97,7 +116,11 @@ def solve(
             b[:] = start
             sweep(value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near)
             columns_in_turn(value, starts, ends, row_cap, cap, top, low_b, a, b, room, near)
-            sweep(value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near)
+            objective = sweep(
+                value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
+            )
+            for k in range(columns):
+                objective += cap[k] * b[k]
             worst = residual(cap, sums, b, low_b, gradient)
         if worst <= tol:
             break
@@ -207,20 +230,20 @@ def project(theta, shape, out, work, iwork):
     if size <= FAR or warm > 0.0:
         worst = solve(
             value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size,
-            50,
+            50, warm == 0.0,
         )  # fmt: skip
     if worst > 1e-12 * max(1.0, size):
         linear_prices(theta, shape, out, work, iwork)
         by_rows(theta, shape, swap, value, starts)
         worst = solve(
             value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size,
-            1000,
+            1000, False,
         )  # fmt: skip
     if size > 64.0:
         recentre(value, low_a, low_b, starts, ends, a, b, size)
         worst = solve(
             value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, 1.0,
-            1000,
+            1000, False,
         )  # fmt: skip
     clip(value, starts, ends, row_cap, top, a, b)
     by_parts(value, shape, swap, out)

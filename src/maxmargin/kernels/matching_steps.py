@@ -93,7 +93,7 @@ def level_capped(c, top, cap, low, guess, near):
 
 
 @piece(
-    types.void(
+    types.float64(
         FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS,
         types.float64,
     )
@@ -105,10 +105,11 @@ def sweep(value, starts, ends, cap, top, low, b, a, room, listed, count, sums, n
     edges. cap, low (rows): caps and least prices; top (columns): most on an edge, for rows with
     caps above 1. a: in, a guess; out, the prices. room: 2 columns. listed: edges by rows, of which
     the first count[j] of row j are out the places strictly between their bounds; in, those of
-    the last call (or count[j] = 0).
+    the last call (or count[j] = 0). Returns the rows' share of the dual objective.
     """
     rows, columns, dense = len(cap), len(b), len(ends) == 0
     sums[:] = 0.0
+    total = 0.0
     for j in range(rows):
         first, n = starts[j], starts[j + 1] - starts[j]
         c = room[:n]
@@ -127,12 +128,14 @@ def sweep(value, starts, ends, cap, top, low, b, a, room, listed, count, sums, n
                     guess += c[listed[first + i]]
                 guess /= count[j]
             price = level(c, cap[j], low[j], guess, near)
-            for i in range(n):
+            for i in range(n):  # without branches, which would be guessed wrong
+                listed[first + m] = i
+                m += 1 if c[i] > price else 0
+            for x in range(m):
+                i = listed[first + x]
                 d = c[i] - price
-                if d > 0.0:
-                    listed[first + m] = i
-                    m += 1
-                    sums[i if dense else ends[first + i]] += d
+                sums[i if dense else ends[first + i]] += d
+                total += 0.5 * d * d
         else:
             most = top
             if not dense:
@@ -143,12 +146,16 @@ def sweep(value, starts, ends, cap, top, low, b, a, room, listed, count, sums, n
             for i in range(n):
                 d = c[i] - price
                 if d > 0.0:
-                    sums[i if dense else ends[first + i]] += min(d, most[i])
+                    used = min(d, most[i])
+                    sums[i if dense else ends[first + i]] += used
+                    total += used * (d - 0.5 * used)
                     if d < most[i]:
                         listed[first + m] = i
                         m += 1
         a[j] = price
         count[j] = m
+        total += cap[j] * price
+    return total
 
 
 @piece(types.float64(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))

@@ -153,7 +153,7 @@ class MatchingSVM(StructuredSVM):
         check_targets(y, len(outputs))
         weight = check_sample_weight(sample_weight, len(outputs)) if outputs else np.empty(0)
         both, all_links = 0.0, 0.0
-        for i, (truth, output) in enumerate(zip(y, outputs, strict=True)):
+        for i, (truth, output, shape) in enumerate(zip(y, outputs, shapes, strict=True)):
             found = {tuple(pair) for pair in np.asarray(output).tolist()}
             pairs = check_pairs(f"sample {i}: y", truth, sides_of(shape))
             true = {tuple(pair) for pair in pairs.tolist()}

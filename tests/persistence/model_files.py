@@ -9,7 +9,7 @@ import numpy as np
 
 import maxmargin
 from contract.problems import AtMostTwo
-from maxmargin import Bipartite, ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM, domains
+from maxmargin import Bipartite, ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM
 from maxmargin.datasets import make_sequences
 from maxmargin.losses import Hamming
 from maxmargin.solvers import BCFW, OracleCache
@@ -60,7 +60,7 @@ def matchings(**options):
     X = [rng.normal(size=(3, 4, 2)) for _ in range(20)]
     y = [np.argwhere(x[:, :, 0] == x[:, :, 0].max()) for x in X]
     X[::2] = [Bipartite((3, 4), None, x.reshape(12, 2), [1, 2, 1]) for x in X[::2]]
-    options = {"solver": "dual-extragradient", "domain": domains.L2Ball(5.0)} | options
+    options = {"solver": "dual-extragradient", "tol": 0.05, "max_epochs": 3000} | options
     return MatchingSVM(**({"alpha": 0.05, "loss": Hamming(false_negative=2.0)} | options)).fit(
         X, y
     ), X

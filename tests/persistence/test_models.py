@@ -20,6 +20,7 @@ from maxmargin.losses import Loss, PartCosts
 from maxmargin.persistence import Savable, register, registry
 from maxmargin.result import Status
 from maxmargin.solvers import Solver
+from maxmargin.solvers.saddle import SaddleSolver
 from maxmargin.structures import Finite, Structure
 from maxmargin.tasks import SequenceTagger
 from persistence.model_files import MODELS, SENTENCES, TAGS, contents, made, round_trip
@@ -271,7 +272,7 @@ def library_classes():
 
 
 def test_every_class_of_the_library_is_known():
-    abstract = {Structure, FeatureMap, Loss, Solver}
+    abstract = {Structure, FeatureMap, Loss, Solver, SaddleSolver}
     missing = [c.__name__ for c in library_classes() if registry.name_of(c) is None]
     assert sorted(missing) == sorted(c.__name__ for c in abstract), (
         "add the new class to KNOWN in maxmargin/persistence/registry.py"

@@ -61,7 +61,7 @@ class MatchingSVM(StructuredSVM):
     >>> y = [np.argwhere(x[:, :, 0] == x[:, :, 0].max()) for x in X]  # one link in each
     >>> model = MatchingSVM(alpha=0.1).fit(X, y)
     >>> model.predict(X[:1])
-    [array([[0, 0]])]
+    [array([[1, 0]])]
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class MatchingSVM(StructuredSVM):
     def edge_scores(self, X: Any) -> list[np.ndarray]:
         """What each link would score: (J, K), or (E,) for a Bipartite; costs have the other sign.
 
-        A link is worth having by itself if its score is positive.
+        A link is worth having by itself if its score is positive. -inf where a cap is 0.
         """
         check_is_fitted(self, "coef_")
         scores = []

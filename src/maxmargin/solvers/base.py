@@ -348,7 +348,7 @@ class Run:
         primal = self.primal
         if self.chosen is not None:
             best = self.chosen
-            if np.isfinite(self.dual):
+            if self.solver.certifies:
                 primal = self.problem.primal(best)
                 if self.status is Status.CONVERGED and primal - self.dual > self.tol * abs(primal):
                     self.status = Status.STOPPED

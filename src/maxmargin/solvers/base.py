@@ -281,8 +281,9 @@ class Run:
         newest = float("nan")
         if self.solver.certifies:
             tried = self.solver.candidates(problem, state)
-            if self._winner is not None and len(tried) > 1 and not (last or self._promising()):
-                tried = [tried[self._winner]]  # on the way, trust the kind that won before
+            guessed = np.isfinite(self.solver.estimate(state)) and not self._promising()
+            if self._winner is not None and len(tried) > 1 and guessed and not last:
+                tried = [tried[self._winner]]  # far from the end, trust the kind that won before
             values = [problem.primal(w) for w in tried]
             newest = min(values)
             self.newest = tried[int(np.argmin(values))]

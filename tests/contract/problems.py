@@ -9,9 +9,10 @@ from scipy import sparse
 
 from maxmargin.features import LabelConjoined, PartFeatures
 from maxmargin.problem import Problem
-from maxmargin.structures import Chain, Finite, Multiclass, Structure
+from maxmargin.structures import Chain, Finite, Matching, Multiclass, Structure
 from maxmargin.structures.base import Constraints
 from maxmargin.validation import check_rows
+from reference import matchings
 from reference.training import Block, Training
 
 ALPHA = 0.1
@@ -113,6 +114,7 @@ def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_label
         n_jobs=options.get("n_jobs"),
         truth=np.concatenate(truths),
         alpha=alpha,
+        domain=options.get("domain"),
     )
     blocks = [
         Block(F, c, y, np.array(v), o)
@@ -241,6 +243,18 @@ def assignment(cost=zero_one, n=4, size=3, n_features=3, seed=4, **options):
     return make_case(
         Assignment(), PartFeatures(), X, [(size, size)] * n, [x.T for x in X], truths,
         [vertices] * n, cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
+def matching(cost=zero_one, n=5, shape=(2, 3), n_features=3, seed=7, **options):
+    rng = np.random.default_rng(seed)
+    parts = shape[0] * shape[1]
+    X = [rng.normal(size=(parts, n_features)) for _ in range(n)]
+    vertices = list(matchings.vertices(matchings.pairs(shape), [1] * shape[0], [1] * shape[1]))
+    truths = [vertices[rng.integers(len(vertices))] for _ in range(n)]
+    return make_case(
+        Matching(), PartFeatures(), X, [shape] * n, [x.T for x in X], truths, [vertices] * n,
+        cost=cost, seed=seed, **options,
     )  # fmt: skip
 
 

@@ -6,11 +6,12 @@ import pickle
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from scipy.optimize import approx_fprime, brentq, linprog, minimize
+from scipy.optimize import approx_fprime, linprog, minimize
 from sklearn.base import clone
 
 from maxmargin.domains import Domain, L1Ball, L2Ball, NonNegative, Product, RealSpace, Signs
 from maxmargin.domains.base import check_domain
+from reference.weight_sets import into_ball
 
 DIM = 6
 SIGNS = Signs(positive=[0, 4], negative=[2])
@@ -65,9 +66,6 @@ bounded = pytest.mark.parametrize("name", BOUNDED)
 
 
 # -- references: nothing but the definition --------------------------------------------------------
-FINE = {"xtol": 1e-300, "rtol": 1e-15, "maxiter": 1000}
-
-
 def excess(name, w):
     """How far w is from satisfying what the domain asks for."""
     up, down = ASKED.get(name, ([], []))
@@ -87,22 +85,8 @@ def nearest(name, point):
         w[k] = min(w[k], 0.0)
     for kind, own, radius in BALLS.get(name, []):
         own = list(own)
-        w[own] = _into_ball(w[own], kind, radius)
+        w[own] = into_ball(w[own], kind, radius)
     return w
-
-
-def _into_ball(v, kind, radius):
-    """By bisection on one number: the factor (l2), or how much of the largest entry stays (l1)."""
-    if np.linalg.norm(v, 2 if kind == "l2" else 1) <= radius:
-        return v.copy()
-    if kind == "l2":
-        return v * brentq(lambda t: np.linalg.norm(t * v) - radius, 0.0, 1.0, **FINE)
-    below = np.abs(v) - np.abs(v).max()
-
-    def left(t):
-        return np.maximum(below + t, 0.0)
-
-    return np.sign(v) * left(brentq(lambda t: left(t).sum() - radius, 0.0, radius, **FINE))
 
 
 def points(seed=0, count=30):
@@ -213,7 +197,7 @@ def test_drawn_points_in_l1_balls(values, radius):
     point = np.array(values)
     w = L1Ball(radius).project(point)
     assert np.abs(w).sum() <= radius * (1 + 1e-9) + 1e-12
-    wanted = _into_ball(point, "l1", radius)
+    wanted = into_ball(point, "l1", radius)
     np.testing.assert_allclose(w, wanted, atol=1e-9 * max(1.0, float(np.abs(point).max())))
 
 

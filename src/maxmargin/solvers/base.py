@@ -281,8 +281,9 @@ class Run:
         newest = float("nan")
         if self.solver.certifies:
             tried = self.solver.candidates(problem, state)
-            if self._winner is not None and len(tried) > 1 and not (last or self._promising()):
-                tried = [tried[self._winner]]  # on the way, trust the kind that won before
+            guessed = np.isfinite(self.solver.estimate(state)) and not self._promising()
+            if self._winner is not None and len(tried) > 1 and guessed and not last:
+                tried = [tried[self._winner]]  # far from the end, trust the kind that won before
             values = [problem.primal(w) for w in tried]
             newest = min(values)
             self.newest = tried[int(np.argmin(values))]
@@ -348,7 +349,7 @@ class Run:
         primal = self.primal
         if self.chosen is not None:
             best = self.chosen
-            if np.isfinite(self.dual):
+            if self.solver.certifies:
                 primal = self.problem.primal(best)
                 if self.status is Status.CONVERGED and primal - self.dual > self.tol * abs(primal):
                     self.status = Status.STOPPED

@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.saddle import SaddleSolver, entropic_ball, problem_key
+from maxmargin.solvers.saddle import SaddleSolver, entropic_ball
 from maxmargin.solvers.weight_geometry import EntropicWeights, Weights
 
 
@@ -102,7 +102,7 @@ class DualExtragradient(SaddleSolver):
     def begin(self, problem: Problem, state: State) -> None:
         """Start from the state's w and z (from the truth, if memory is low)."""
         low = self.memory == "low"
-        extra: dict[str, Any] = {"passed": 0.0, "key": problem_key(problem)}
+        extra: dict[str, Any] = {"passed": 0.0, "key": self.key(problem)}
         extra["ratio"] = self.find_ratio(problem)
         geometry = self.weight_geometry(problem, extra["ratio"])
         z = problem.truth if low else state.z.copy()
@@ -144,14 +144,6 @@ class DualExtragradient(SaddleSolver):
         step = self.first_step(problem, geometry, extra)
         return step / 2 if self.past and self.step == "norm" else step
 
-    def _adopt(self, problem: Problem, state: State) -> None:
-        """Go on where this solver was; from any other state or problem, start at its w and z."""
-        kept = len(state.z) == 0
-        mine = state.solver == self.name and state.extra.get("key") == problem_key(problem)
-        if mine and kept == (self.memory == "low"):
-            return
-        super()._adopt(problem, state)
-
     # -- steps -------------------------------------------------------------------------------------
     def epoch(self, problem: Problem, state: State) -> None:
         extra = state.extra
@@ -159,6 +151,7 @@ class DualExtragradient(SaddleSolver):
             self._restart(problem, state)
         geometry = self.weight_geometry(problem, extra["ratio"])
         step, t = extra["step"], extra["passed"]
+        extra["whole"] = self.memory == "low"  # else s and the average change sample by sample
         if self.past:
             slope = extra["s_w"] - extra["gradient"]
             point = geometry.step(extra["anchor_w"], slope, step)
@@ -181,8 +174,8 @@ class DualExtragradient(SaddleSolver):
         extra["loss"] += share * (float(facts[3]) - extra["loss"])
         extra["last"] = (total_u, float(facts[3]))
         extra["residual"] = max(extra.get("residual", 0.0), float(facts[2]))
-        extra["passed"] = t + 1.0
-        state.n_project += (1 if self.past else 2) * problem.n - (problem.n if t == 0 else 0)
+        extra["passed"], extra["whole"] = t + 1.0, True
+        state.n_project += problem.n if self.past or t == 0 else 2 * problem.n
 
     def _pass(
         self, problem: Problem, state: State, look: np.ndarray
@@ -279,7 +272,7 @@ class DualExtragradient(SaddleSolver):
         extra.setdefault("restart_gap", extra["gap"])
         geometry = self.weight_geometry(problem, extra["ratio"])
         distance = geometry.reach(self._radius(problem, state), extra["anchor_w"])
-        if self.step != "adaptive" and extra["passed"] > 0:
+        if self.step == "norm" and extra["passed"] > 0:
             promised = (distance + self.spread(problem)) / extra["step"]
             known["bound"] = promised / extra["passed"]
         return known

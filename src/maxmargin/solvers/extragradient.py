@@ -80,5 +80,8 @@ class Extragradient(SaddleSolver):
         state.z[:] = corrected
         extra["slope"], extra["loss"] = last, float(corrections[3])
         extra["residual"] = float(max(facts[2], corrections[2]))
-        if self.step == "adaptive" and r < 0.4:
+        if self.step == "adaptive" and r < 0.4 and whole > 0:  # at rest, it would grow for ever
             extra["step"] = 1.5 * beta
+
+    def settle(self, problem: Problem, state: State) -> None:
+        """Nothing: slope and loss are sums of the last pass, in which no rounding adds up."""

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from maxmargin.domains import L1Ball
+from maxmargin.domains import Domain, L1Ball
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -19,6 +19,7 @@ from maxmargin.validation import is_number
 
 _RANGES = 8  # stretches of samples with sums of their own; fixed, so that threads change no bit
 _SAFETY = 1.02  # a power iteration comes from below
+_ANY_TIME = ("max_epochs", "tol", "random_state", "check_every")  # may change as a run goes on
 
 
 class SaddleSolver(Solver):
@@ -40,7 +41,8 @@ class SaddleSolver(Solver):
 
     Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the pair (w, z)
     reached; restricted_gap, the same with w' in a ball (twice |w|) where W has no bounds; bound,
-    what the theory promises for it; step and operator_norm.
+    what the theory promises for it where the step is known to be short enough; step and
+    operator_norm.
     """
 
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("project",), ("maximize",))
@@ -105,7 +107,7 @@ class SaddleSolver(Solver):
     # -- state -------------------------------------------------------------------------------------
     def begin(self, problem: Problem, state: State) -> None:
         """What these solvers keep besides w and z, from the state's w and z on."""
-        extra: dict[str, Any] = {"key": problem_key(problem), "ratio": self.find_ratio(problem)}
+        extra: dict[str, Any] = {"key": self.key(problem), "ratio": self.find_ratio(problem)}
         geometry = self.weight_geometry(problem, extra["ratio"])
         state.w = geometry.start(state.w)
         state.extra = extra
@@ -116,9 +118,18 @@ class SaddleSolver(Solver):
         extra["slope"] = problem.slope(state.z)
         extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
 
+    def key(self, problem: Problem) -> tuple[int, ...]:
+        """Checksums of the problem and of the options that steps depend on."""
+        own = {k: v for k, v in self.get_params(deep=False).items() if k not in _ANY_TIME}
+        return (*problem_key(problem), crc32(repr(own).encode()))
+
     def _adopt(self, problem: Problem, state: State) -> None:
-        """Go on where this solver was; from any other state or problem, start at its w and z."""
-        if state.solver == self.name and state.extra.get("key") == problem_key(problem):
+        """Go on where this solver was; from any other state or problem, start at its w and z.
+
+        So it does after a pass that was interrupted and left its sums half done.
+        """
+        mine = state.solver == self.name and state.extra.get("key") == self.key(problem)
+        if mine and state.extra.get("whole", True):
             return
         w = state.w.copy()
         super()._adopt(problem, state)
@@ -186,7 +197,8 @@ class SaddleSolver(Solver):
                 part = problem.parts(i)
                 theta = problem.scores(w, i)
                 if reference is not None:
-                    apart = (theta - problem.scores(reference, i))[np.isfinite(theta)]
+                    allowed = np.isfinite(theta)
+                    apart = theta[allowed] - problem.scores(reference, i)[allowed]
                     facts[1] += problem.blocks.weight[i] * float(apart @ apart)
                 old = base[part].copy()
                 out[part] = problem.projected(old + step * theta, i)
@@ -239,7 +251,8 @@ class SaddleSolver(Solver):
         if np.isfinite(reach):
             return reach
         best = problem.domain.lowest(state.extra["slope"], problem.alpha)[0]
-        return max(2.0 * float(np.linalg.norm(state.w)), float(np.linalg.norm(best)))
+        norms = [float(np.linalg.norm(w)) for w in self.candidates(problem, state)]
+        return max(2.0 * max(norms), float(np.linalg.norm(best)))
 
     def square_distance(self, problem: Problem, z: np.ndarray, other: np.ndarray) -> float:
         """sum_i omega_i |z_i - other_i|^2."""
@@ -256,9 +269,21 @@ class SaddleSolver(Solver):
 def problem_key(problem: Problem) -> tuple[int, ...]:
     """Checksums of all that gradients depend on."""
     blocks = problem.blocks
-    rest = repr((problem.alpha, problem.domain)).encode()
+    rest = f"{problem.alpha!r} {_described(problem.domain)}".encode()
     arrays = (blocks.value, blocks.home, blocks.indptr, blocks.costs, blocks.weight, problem.truth)
     return (*(crc32(array.data) for array in arrays), crc32(rest))
+
+
+def _described(value: Any) -> str:
+    """All that a domain says; its repr leaves out the middle of long lists."""
+    if isinstance(value, Domain):
+        params = value.get_params(deep=False).items()
+        return f"{type(value).__name__}({', '.join(f'{k}={_described(v)}' for k, v in params)})"
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_described, value))}]"
+    return repr(value)
 
 
 def entropic_ball(problem: Problem) -> L1Ball:

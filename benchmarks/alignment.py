@@ -117,8 +117,8 @@ def growth(place: Path) -> None:
             facts = json.loads(done.stdout.splitlines()[-1])
             measured.setdefault(name, []).append(facts)
             print(
-                f"{name:32s} {n:5d} sentences, {facts['edges']:6d} edges: {facts['seconds']:5.1f} s,"
-                f" {facts['calls']:9d} calls, solver's own memory {facts['memory']:6.1f} MB,"
+                f"{name:32s} {n:5d} sentences, {facts['edges']:6d} edges:"
+                f" {facts['seconds']:6.1f} s, {facts['calls']:9d} calls, solver's own memory {facts['memory']:6.1f} MB,"
                 f" process {facts['peak']:5.0f} MB, AER {facts['aer']:.4f}; {facts['words']}",
                 flush=True,
             )

@@ -118,8 +118,9 @@ def growth(place: Path) -> None:
             measured.setdefault(name, []).append(facts)
             print(
                 f"{name:32s} {n:5d} sentences, {facts['edges']:6d} edges:"
-                f" {facts['seconds']:6.1f} s, {facts['calls']:9d} calls, solver's own memory {facts['memory']:6.1f} MB,"
-                f" process {facts['peak']:5.0f} MB, AER {facts['aer']:.4f}; {facts['words']}",
+                f" {facts['seconds']:6.1f} s, {facts['calls']:8d} calls,"
+                f" solver's own memory {facts['memory']:6.1f} MB, process {facts['peak']:5.0f} MB,"
+                f" AER {facts['aer']:.4f}; {facts['words']}",
                 flush=True,
             )
         edges = [facts["edges"] for facts in measured[name]]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from maxmargin.links import Link, Links, is_link
+
 Pair = tuple[Sequence[str], Sequence[str]]
-Link = tuple[int, int]
-Links = tuple[set[Link], set[Link]]
 _SIDES = ("source", "target")
 
 
@@ -67,7 +67,7 @@ def _check_tokens(s: int, side: str, tokens: Any) -> list[str]:
 
 
 def check_links(links: Any, pairs: Sequence[Pair]) -> list[Links]:
-    """(sure, possible) of each pair, sure ones among the possible; a plain set means all sure."""
+    """(sure, possible) of each pair, sure ones among the possible; plain links are all sure."""
     if isinstance(links, (str, bytes, Mapping)) or not hasattr(links, "__len__"):
         raise TypeError(
             f"links is {type(links).__name__}, expected a list with (sure, possible) for each pair."
@@ -76,9 +76,7 @@ def check_links(links: Any, pairs: Sequence[Pair]) -> list[Links]:
         raise ValueError(f"{len(pairs)} pairs but links of {len(links)}.")
     checked = []
     for s, (own, pair) in enumerate(zip(links, pairs, strict=True)):
-        both = own
-        if isinstance(own, (set, frozenset)):
-            both = own, own
+        both = (own, own) if _are_plain(own) else own
         if isinstance(both, (str, Mapping)) or not hasattr(both, "__len__") or len(both) != 2:
             raise ValueError(
                 f"pair {s}: its links are {own!r}, expected (sure, possible), two sets of (i, j)."
@@ -86,6 +84,13 @@ def check_links(links: Any, pairs: Sequence[Pair]) -> list[Links]:
         sure, possible = (check_link_set(s, "links", x, pair) for x in both)
         checked.append((sure, sure | possible))
     return checked
+
+
+def _are_plain(links: Any) -> bool:
+    """Whether these are links themselves, as `predict` gives them, and not (sure, possible)."""
+    if isinstance(links, (set, frozenset)):
+        return True
+    return isinstance(links, (list, tuple)) and all(map(is_link, links))
 
 
 def check_link_set(s: int, what: str, links: Any, pair: Pair) -> set[Link]:

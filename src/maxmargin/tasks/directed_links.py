@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from maxmargin.links import Link
 from maxmargin.tasks.association import Pair, WordStatistics
 from maxmargin.tasks.pair_edges import Edges
 from maxmargin.tasks.word_forms import plain_word
-
-Link = tuple[int, int]
 
 _CHUNK = 2000  # sentence pairs at a time, which bounds the memory
 

@@ -47,10 +47,10 @@ class WordAligner(Savable, BaseEstimator):
 
     A pair is (source tokens, target tokens), each a list of str. Its links are (sure, possible),
     two sets of (i, j) with source token i and target token j, counted from 0; plain links, as
-    `predict` gives them, mean that all are sure. A sure link that is missed costs c_minus, a link that is not even possible
-    c_plus, a possible link nothing. Where people linked a word more often than `max_links`, the
-    truth keeps as many sure links as it can, the more credible ones of those; the others then
-    cost nothing either.
+    `predict` returns them, mean that all are sure. A sure link that is missed costs c_minus, a link
+    that is not even possible c_plus, a possible link nothing. Where people linked a word more often
+    than `max_links`, the truth keeps as many sure links as it can, the more credible ones of those;
+    the others then cost nothing either.
 
     Parameters
     ----------

@@ -10,7 +10,16 @@ from sklearn.base import clone
 from contract import problems
 from contract.problems import BANNED, CASES, case
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, FrankWolfe, OracleCache, Perceptron, Subgradient
+from maxmargin.solvers import (
+    BCFW,
+    DualExtragradient,
+    Extragradient,
+    FrankWolfe,
+    OracleCache,
+    Perceptron,
+    ProjectedGradient,
+    Subgradient,
+)
 from reference.linear import violation
 from reference.textbook import (
     BlockCoordinate,
@@ -61,6 +70,15 @@ CHOSEN = [
     "ssg-weighted",
     "ssg-half",
 ]
+#: they keep w and z apart, so that w is not w(z)
+SADDLE = {
+    "extragradient": Extragradient(),
+    "dual-extragradient": DualExtragradient(),
+    "dual-extragradient-low": DualExtragradient(memory="low"),
+    "dual-extragradient-past": DualExtragradient(past=True),
+    "projected-gradient": ProjectedGradient(),
+}
+CERTIFIED = DUAL | SADDLE
 PERCEPTRONS = {
     f"{'batch' if batch else 'online'}-{'averaged' if averaged else 'plain'}": Perceptron(
         averaged=averaged, batch=batch
@@ -112,21 +130,21 @@ def test_the_dual_never_falls(variant, name):
     assert value > 0.05
 
 
-@pytest.mark.parametrize("variant", CHOSEN)
+@pytest.mark.parametrize("variant", [*CHOSEN, *(v for v in SADDLE if not v.endswith("low"))])
 @pytest.mark.parametrize("name", ["chain", "chain-forbidden", "multiclass", "finite", "assignment"])
 def test_dual_points_satisfy_the_constraints(variant, name):
     made = case(name)
-    *_, state = epochs(DUAL[variant], made.problem, 5)
+    *_, state = epochs(CERTIFIED[variant], made.problem, 5)
     points = made.training.split(state.z)
     for point, shape in zip(points, made.problem.shapes, strict=True):
         assert violation(made.problem.structure.constraints(shape), point) < 1e-9
 
 
 @all_cases
-@all_dual
+@pytest.mark.parametrize("variant", CERTIFIED)
 def test_the_certificate_is_true(variant, name):
     made = case(name)
-    solver = set_up(DUAL[variant], max_epochs=7, tol=0.0)
+    solver = set_up(CERTIFIED[variant], max_epochs=7, tol=0.0)
     result = solver.run(made.problem)
     assert result.primal == pytest.approx(made.training.primal(result.w), abs=ROUNDING[name])
     assert result.gap == result.primal - result.dual
@@ -134,8 +152,8 @@ def test_the_certificate_is_true(variant, name):
     best, bound, _ = reference(name)
     assert result.primal >= bound - ROUNDING[name]
     assert result.dual <= best + ROUNDING[name]
-    last = made.training.dual(result.state.z)
-    assert result.dual >= last - 1e-12
+    last = made.training.dual(result.state.z) if len(result.state.z) else 0.0
+    assert result.dual >= last - (1e-12 if variant in DUAL else ROUNDING[name])
     if variant in ASCENT or variant == "fw":
         assert result.dual == pytest.approx(last, abs=1e-12)
     for record in result.history:
@@ -180,15 +198,16 @@ def test_block_coordinate_variants_reach_the_optimum(variant, name):
 @pytest.mark.parametrize("name", COMPILED)
 def test_all_solvers_agree_within_their_gaps(name):
     results = {
-        variant: set_up(DUAL[variant], tol=1e-4, max_epochs=300).run(case(name).problem)
-        for variant in CHOSEN
+        variant: set_up(CERTIFIED[variant], tol=1e-4, max_epochs=300).run(case(name).problem)
+        for variant in [*CHOSEN, *(SADDLE if name in ("multiclass", "finite") else ())]
     }
     highest_bound = max(r.dual for r in results.values())
     lowest = min(r.primal for r in results.values())
     assert highest_bound <= lowest + 1e-12
     for variant, result in results.items():
         assert 0 <= result.primal - lowest <= result.gap + 1e-12, variant
-        assert result.gap <= 0.15 * result.primal, variant
+        # projected gradient falls like 1 / sqrt(t) only
+        assert result.gap <= (0.25 if "projected" in variant else 0.15) * result.primal, variant
 
 
 def test_the_reference_optimum_agrees_with_a_general_solver():
@@ -429,25 +448,26 @@ def test_samples_without_weight_change_nothing(name, variant):
 
 
 # -- runs that go on, repeat, or run side by side --------------------------------------------------
-@pytest.mark.parametrize("variant", CHOSEN)
+@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
 @all_cases
 def test_the_same_seed_gives_the_same_bits(name, variant):
     options = {"max_epochs": 4, "tol": 0.0}
-    first = set_up(DUAL[variant], random_state=3, **options).run(case(name).problem)
-    again = set_up(DUAL[variant], random_state=3, **options).run(case(name).problem)
+    first = set_up(CERTIFIED[variant], random_state=3, **options).run(case(name).problem)
+    again = set_up(CERTIFIED[variant], random_state=3, **options).run(case(name).problem)
     np.testing.assert_array_equal(first.w, again.w)
     np.testing.assert_array_equal(first.state.z, again.state.z)
     assert (first.primal, first.dual) == (again.primal, again.dual)
-    other = set_up(DUAL[variant], random_state=5, **options).run(case(name).problem)
-    assert (variant == "fw") == np.array_equal(first.state.w, other.state.w)
+    other = set_up(CERTIFIED[variant], random_state=5, **options).run(case(name).problem)
+    draws_nothing = variant == "fw" or variant in SADDLE
+    assert draws_nothing == np.array_equal(first.state.w, other.state.w)
 
 
-@pytest.mark.parametrize("variant", CHOSEN)
+@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
 @pytest.mark.parametrize("name", ["multiclass", "chain", "items"])
 def test_threads_change_no_bit(name, variant):
     options = {"max_epochs": 5, "tol": 0.0}
-    one = set_up(DUAL[variant], **options).run(case(name).problem)
-    two = set_up(DUAL[variant], **options).run(CASES[name](n_jobs=2).problem)
+    one = set_up(CERTIFIED[variant], **options).run(case(name).problem)
+    two = set_up(CERTIFIED[variant], **options).run(CASES[name](n_jobs=2).problem)
     np.testing.assert_array_equal(one.w, two.w)
     assert (one.primal, one.dual) == (two.primal, two.dual)
 
@@ -489,15 +509,17 @@ def test_a_run_that_starts_at_the_solution_ends_at_once(name, variant):
     np.testing.assert_array_equal(again.w, first.w)
 
 
-@pytest.mark.parametrize("variant", [v for v in CHOSEN if "-cache" not in v and "pair" not in v])
+@pytest.mark.parametrize(
+    "variant", [*(v for v in CHOSEN if "-cache" not in v and "pair" not in v), *SADDLE]
+)
 def test_a_run_in_two_parts_is_a_run(variant):
     """Exchanges make scores equal, so that rounding decides what comes next: without those."""
     made = without_ties("chain")
     options = {"tol": 0.0, "check_every": 3}
-    whole = set_up(DUAL[variant], max_epochs=6, **options).run(made.problem)
-    half = set_up(DUAL[variant], max_epochs=3, **options).run(made.problem)
+    whole = set_up(CERTIFIED[variant], max_epochs=6, **options).run(made.problem)
+    half = set_up(CERTIFIED[variant], max_epochs=3, **options).run(made.problem)
     assert half.n_epochs == 3
-    rest = set_up(DUAL[variant], max_epochs=6, **options).run(made.problem, state=half.state)
+    rest = set_up(CERTIFIED[variant], max_epochs=6, **options).run(made.problem, state=half.state)
     assert rest.n_epochs == 6
     assert rest.history[-1].n_oracle == whole.history[-1].n_oracle
     # weights are recomputed between the parts, so equal to rounding only
@@ -506,7 +528,16 @@ def test_a_run_in_two_parts_is_a_run(variant):
 
 
 @pytest.mark.parametrize(
-    "middle", ["fw", "ssg-weighted", "bcfw-frank-wolfe-cache-none", "online-plain"]
+    "middle",
+    [
+        "fw",
+        "ssg-weighted",
+        "bcfw-frank-wolfe-cache-none",
+        "online-plain",
+        "extragradient",
+        "dual-extragradient",
+        "projected-gradient",
+    ],
 )
 @pytest.mark.parametrize(
     "variant", ["bcfw-corrective-cache-auto", "bcfw-pairwise-cache-2", "ssg-half"]
@@ -518,28 +549,30 @@ def test_a_state_that_another_solver_has_moved_is_taken_up_rightly(variant, midd
     state = None
     for step, name in enumerate((variant, middle, variant, middle, variant), start=1):
         value = made.training.dual(state.z) if state is not None else -np.inf
-        solver = set_up((DUAL | PERCEPTRONS)[name], max_epochs=3 * step, tol=0.0)
+        solver = set_up((CERTIFIED | PERCEPTRONS)[name], max_epochs=3 * step, tol=0.0)
         result = solver.run(made.problem, state=state)
         state = result.state
         assert made.training.distance(state.z) < 1e-12
         if name in PERCEPTRONS:
             continue
-        np.testing.assert_allclose(state.w, made.training.weights(state.z), atol=1e-11)
+        if name in DUAL:
+            np.testing.assert_allclose(state.w, made.training.weights(state.z), atol=1e-11)
         assert bound - 1e-11 <= result.primal
         assert result.dual <= best + 1e-11
         assert result.dual >= value - 1e-12  # certified where it began
 
 
-@pytest.mark.parametrize("variant", CHOSEN)
+@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
 def test_a_state_of_other_data_gives_a_true_certificate(variant):
     """z is kept; inner products and sums of the other features are not."""
-    state = set_up(DUAL[variant], max_epochs=4, tol=0.0).run(case("chain").problem).state
+    state = set_up(CERTIFIED[variant], max_epochs=4, tol=0.0).run(case("chain").problem).state
     other = problems.chain(seed=11, cost=problems.share_wrong, alpha=0.05)
-    result = set_up(DUAL[variant], max_epochs=12, tol=0.0).run(other.problem, state=state)
-    np.testing.assert_allclose(
-        result.state.w, other.training.weights(result.state.z), rtol=0, atol=1e-11
-    )
-    assert other.training.distance(result.state.z) < 1e-12
+    result = set_up(CERTIFIED[variant], max_epochs=12, tol=0.0).run(other.problem, state=state)
+    if variant in DUAL:
+        wanted = other.training.weights(result.state.z)
+        np.testing.assert_allclose(result.state.w, wanted, rtol=0, atol=1e-11)
+    if len(result.state.z):
+        assert other.training.distance(result.state.z) < 1e-11
     assert result.primal == pytest.approx(other.training.primal(result.w), abs=1e-11)
     best, bound, _ = optimum(other.training, 1e-6)
     assert result.dual <= best + 1e-11
@@ -564,24 +597,28 @@ class Interrupted(problems.PlainChain):
         return super().maximize(theta, shape)
 
 
-@pytest.mark.parametrize("variant", CHOSEN)
-@pytest.mark.parametrize("calls", [1, 4, 15, 22])
+@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
+@pytest.mark.parametrize("calls", [1, 4, 15, 22, 60])
 def test_an_interrupted_pass_leaves_a_true_certificate(variant, calls):
     made = problems.chain(plain=True, lengths=(1, 2, 3, 2, 3))
     made.problem.structure = Interrupted()
     made.problem.structure.calls_left = calls
-    result = set_up(DUAL[variant], max_epochs=50, tol=0.0).run(made.problem)
+    result = set_up(CERTIFIED[variant], max_epochs=50, tol=0.0).run(made.problem)
     assert result.status is Status.STOPPED
     assert "interrupted" in result.message
-    assert result.n_epochs < 5
+    assert result.n_epochs < 15
     best, bound, _ = optimum(made.training, 1e-6)
     assert result.primal == pytest.approx(made.training.primal(result.w), abs=1e-11)
     assert result.primal >= bound - 1e-11
     assert result.dual <= best + 1e-11
-    assert result.dual >= made.training.dual(result.state.z) - 1e-11
-    again = set_up(DUAL[variant], max_epochs=4, tol=0.0).run(made.problem, state=result.state)
-    np.testing.assert_allclose(again.state.w, made.training.weights(again.state.z), atol=1e-11)
-    assert made.training.distance(again.state.z) < 1e-12
+    if len(result.state.z):
+        assert result.dual >= made.training.dual(result.state.z) - 1e-11
+    again = set_up(CERTIFIED[variant], max_epochs=15, tol=0.0).run(made.problem, state=result.state)
+    if variant in DUAL:
+        wanted = made.training.weights(again.state.z)
+        np.testing.assert_allclose(again.state.w, wanted, atol=1e-11)
+    if len(again.state.z):
+        assert made.training.distance(again.state.z) < 1e-11
     assert again.dual <= best + 1e-11
 
 

@@ -14,7 +14,13 @@ from maxmargin.datasets import make_sequences
 from maxmargin.losses import Hamming
 from maxmargin.solvers import BCFW, OracleCache
 from maxmargin.structures import Finite
-from maxmargin.tasks import SequenceTagger
+from maxmargin.tasks import (
+    AlignmentFeatures,
+    SequenceTagger,
+    WordAligner,
+    WordVectors,
+    orthogonal_map,
+)
 
 SENTENCES = [["the", "cat", "sees", "Bob"], ["a", "dog", "barks"], ["Bob", "sleeps", "."]]
 TAGS = [["B-NP", "I-NP", "O", "B-NP"], ["B-NP", "I-NP", "O"], ["B-NP", "O", "O"]]
@@ -82,8 +88,20 @@ def dicts(**options):
     return SequenceTagger(**options).fit(X, TAGS), X
 
 
+def aligned(**options):
+    """With the statistics of the text, and word vectors of both sides."""
+    pairs = [(["a", "b", "c"], ["x", "y", "z"]), (["b", "a"], ["y", "x"])]
+    links = [{(0, 0), (1, 1), (2, 2)}, {(0, 0), (1, 1)}]
+    rng = np.random.default_rng(5)
+    vectors = [WordVectors(list(words), rng.normal(size=(3, 4))) for words in ("abc", "xyz")]
+    seeds = [("a", "x"), ("b", "y"), ("c", "z")] * 2
+    features = AlignmentFeatures(frequent=2, vectors=orthogonal_map(*vectors, seeds))
+    return WordAligner(**({"features": features} | options)).fit(pairs, links), pairs
+
+
 MODELS = {
-    f.__name__: f for f in (chains, classes, listed, subsets, matchings, words, columns, dicts)
+    f.__name__: f
+    for f in (chains, classes, listed, subsets, matchings, words, columns, dicts, aligned)
 }
 
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
+from maxmargin import domains, load
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.metrics import alignment_error_rate
@@ -327,3 +328,21 @@ def test_hansards_with_a_tenth_of_the_text(data_dir):
     assert report.aer < 0.11
     assert report.precision > 0.9
     assert report.recall > 0.84
+
+
+@pytest.mark.parametrize("solver", ["dual-extragradient", "extragradient", "projected-gradient"])
+def test_weights_in_a_ball_without_a_penalty(corpus, statistics, solver):
+    ball = domains.L2Ball(0.5)
+    options = {"alpha": 0, "domain": ball, "tol": 0.5, "max_epochs": 300}
+    aligner = WordAligner(solver=solver, **options).fit(*corpus, statistics)
+    assert np.linalg.norm(aligner.coef_) <= 0.5 + 1e-9
+    assert 0 <= aligner.result_.gap < 0.5 * aligner.result_.primal
+    assert aligner.score(*corpus) > 0.8
+
+
+def test_a_saved_aligner_aligns_new_text(aligner, corpus, tmp_path):
+    aligner.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    pairs = [*corpus[0], (["never", "seen"], ["jamais", "vu", "seen"])]
+    assert loaded.predict(pairs) == aligner.predict(pairs)
+    assert np.array_equal(loaded.coef_, aligner.coef_)

@@ -90,7 +90,7 @@ def _are_plain(links: Any) -> bool:
     """Whether these are links themselves, as `predict` gives them, and not (sure, possible)."""
     if isinstance(links, (set, frozenset)):
         return True
-    return isinstance(links, (list, tuple)) and all(map(is_link, links))
+    return isinstance(links, list) and all(map(is_link, links))
 
 
 def check_link_set(s: int, what: str, links: Any, pair: Pair) -> set[Link]:

@@ -14,6 +14,7 @@ import maxmargin
 from contract.problems import AtMostTwo
 from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM
 from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.domains import Domain
 from maxmargin.exceptions import ModelFileError
 from maxmargin.features import FeatureMap
 from maxmargin.losses import Loss, PartCosts
@@ -260,8 +261,9 @@ def test_a_class_defined_anew_replaces_its_older_self(tmp_path):
 
 # -- the list of known classes ---------------------------------------------------------------------
 def library_classes():
-    """Concrete estimators, tasks, structures, feature maps, losses and solvers of the package."""
-    for folder in ("estimators", "tasks", "structures", "features", "losses", "solvers"):
+    """Estimators, tasks, structures, feature maps, losses, solvers and domains of the package."""
+    kinds = ("estimators", "tasks", "structures", "features", "losses", "solvers", "domains")
+    for folder in kinds:
         package = import_module(f"maxmargin.{folder}")
         for info in pkgutil.iter_modules(package.__path__):
             module = import_module(f"maxmargin.{folder}.{info.name}")
@@ -272,7 +274,7 @@ def library_classes():
 
 
 def test_every_class_of_the_library_is_known():
-    abstract = {Structure, FeatureMap, Loss, Solver, SaddleSolver}
+    abstract = {Structure, FeatureMap, Loss, Solver, SaddleSolver, Domain}
     missing = [c.__name__ for c in library_classes() if registry.name_of(c) is None]
     assert sorted(missing) == sorted(c.__name__ for c in abstract), (
         "add the new class to KNOWN in maxmargin/persistence/registry.py"

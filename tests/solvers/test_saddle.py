@@ -32,7 +32,7 @@ def options(name, alpha=0.0):
 
 
 def count(name):
-    return 12 if name in FAST else 5
+    return 10 if name in FAST else 3
 
 
 def close(found, wanted, name):

@@ -110,7 +110,7 @@ def test_nonnegative_weights_give_the_optimum_of_a_program(name, kind, alpha):
         best, w = quadratic_optimum(made.training, nonnegative=True)
     else:
         best, w = linear_optimum(made.training, "nonnegative")
-    solver = set_up(SOLVERS[kind], max_epochs=800, tol=1e-4, check_every=50)
+    solver = set_up(SOLVERS[kind], max_epochs=400, tol=1e-4, check_every=50)
     result = solver.run(made.problem)
     assert (result.w >= 0).all()
     assert result.primal >= best - 1e-6

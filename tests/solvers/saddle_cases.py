@@ -1,7 +1,5 @@
 """Cases for the saddle-point solvers: domains, problems and variants that several files share."""
 
-import numpy as np
-
 from contract import problems
 from contract.problems import CASES
 from maxmargin import domains
@@ -40,6 +38,5 @@ def build(name, domain="all", **options):
 
 def by_definition(made, domain, ratio=None):
     """The same as a dense saddle-point problem; ratio as the package chooses it."""
-    omega = np.array([b.weight for b in made.training.blocks])
-    ratio = 1.0 / (omega @ omega) if ratio is None else ratio
+    ratio = Extragradient().find_ratio(made.problem) if ratio is None else ratio
     return Saddle(made.training, SETS[domain][1], ratio)

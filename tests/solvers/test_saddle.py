@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from contract import problems
+from maxmargin import domains
 from maxmargin.solvers import DualExtragradient, Extragradient, ProjectedGradient
 from maxmargin.solvers.weight_geometry import operator_norm
 from reference import saddle as book
@@ -216,8 +217,7 @@ def test_the_operator_norm_is_the_largest_singular_value(name):
 def test_steps_are_one_over_the_norm_of_the_whole_operator(name, alpha):
     """The norm of [[alpha ratio, A], [-A^T, 0]] with A = sqrt(ratio) F Omega^(1/2)."""
     made = PROBLEMS[name](**options(name, alpha))
-    omega = np.array([b.weight for b in made.training.blocks])
-    ratio = 1.0 / (omega @ omega)
+    ratio = DualExtragradient().find_ratio(made.problem)
     A = np.sqrt(ratio) * scaled_matrix(made.training)
     d, m = A.shape
     whole = np.block([[alpha * ratio * np.eye(d), A], [-A.T, np.zeros((m, m))]])
@@ -254,3 +254,20 @@ def test_reference_sets_are_those_of_the_package():
             found = w if domain is None else domain.project(w)
             np.testing.assert_allclose(found, by_hand.project(w), atol=1e-12)
     assert WeightSet("all").lowest(np.ones(2), 0.0) == -np.inf
+
+
+def test_the_ratio_balances_how_far_w_and_z_may_go():
+    """|w|^2 / (2 D_z), D_z a tenth of the worst case; the papers' n where w has no bounds."""
+    made = build("finite", alpha=0.0)
+    omega = np.array([b.weight for b in made.training.blocks])
+    auto = Extragradient().find_ratio
+    assert auto(made.problem) == pytest.approx(1.0 / (omega @ omega))
+    # two outputs of a finite set are sqrt(2) apart, if there are two
+    apart = omega @ np.array([2.0 for _ in made.training.blocks])
+    for radius in (0.3, 7.0):
+        bounded = PROBLEMS["finite"](alpha=0.0, domain=domains.L2Ball(radius))
+        assert auto(bounded.problem) == pytest.approx(radius**2 / (2 * apart / 20))
+    penalised = build("finite", alpha=0.2)
+    allowed = np.sqrt(2 * made.training.primal(np.zeros(made.training.dim)) / 0.2) / 3
+    assert auto(penalised.problem) == pytest.approx(allowed**2 / (2 * apart / 20))
+    assert Extragradient(ratio=3.5).find_ratio(penalised.problem) == 3.5

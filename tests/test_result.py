@@ -55,6 +55,8 @@ def test_the_certificate_in_words():
     assert "estimated within 5 %" in made(exact=False).certificate()
     assert "no proof" in made(exact=False).certificate()
     unknown = made(gap=np.nan, status=Status.MAX_EPOCHS).certificate()
+    unbounded = made(gap=np.inf, status=Status.MAX_EPOCHS).certificate()
+    assert "neither a penalty (alpha > 0) nor a bounded domain" in unbounded
     assert unknown == "no certificate: this solver does not bound the objective (max_epochs)"
 
 

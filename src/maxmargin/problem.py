@@ -8,6 +8,7 @@ from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -282,6 +283,14 @@ class Problem(Samples):
                 " Allow it in the structure, or leave the sample out."
             )
         return np.where(banned, 0.0, costs) if banned.any() else costs
+
+    @cached_property
+    def outputs_key(self) -> int:
+        """A checksum of the polytopes of all samples, but for what is forbidden."""
+        options = self.structure.get_params(deep=False).items()
+        kept = [item for item in options if not item[0].startswith("forbidden")]
+        kind = f"{type(self.structure).__name__} {kept!r}".encode()
+        return crc32(self.blocks.shapes.data, crc32(self.blocks.shape_ptr.data, crc32(kind))) or 1
 
     def probe(self) -> None:
         """Try a maximize written in Python on random scores: its answers must be maxima.

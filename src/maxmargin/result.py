@@ -75,6 +75,7 @@ class State:
     see `kernels.steps.apply_change`. extra : arrays of one solver only, by name. solver : the
     solver whose lag, clock and extra these are; another one starts them afresh from z. best : the
     best certified weights of the last run, an average maybe; tried first when the run goes on.
+    outputs : of which polytopes z is a point, see `Problem.outputs_key`; 0 if not known.
     """
 
     w: np.ndarray
@@ -89,6 +90,7 @@ class State:
     extra: dict[str, Any] = field(default_factory=dict)
     solver: str = ""
     best: np.ndarray | None = None
+    outputs: int = 0
 
     def __repr__(self) -> str:
         by = f" of {self.solver}" if self.solver else ""
@@ -140,6 +142,11 @@ class Result:
         why = f": {self.message}" if self.message else ""
         if not np.isfinite(self.gap):
             ended = f"{self.status.value}{why}"
+            if self.gap == np.inf:
+                return (
+                    "no certificate: with neither a penalty (alpha > 0) nor a bounded domain, such"
+                    f" as L2Ball, nothing bounds the objective ({ended})"
+                )
             return f"no certificate: this solver does not bound the objective ({ended})"
         words = f"within {_round_up(100 * self.relative_gap):g} % of the best possible objective"
         if not self.exact:

@@ -45,3 +45,23 @@ def test_they_are_labels_to_train_on(statistics):
     links = intersected_links(statistics, PAIRS)
     aligner = WordAligner().fit(PAIRS, links, statistics)
     assert aligner.predict(PAIRS) == links
+
+
+@pytest.mark.parametrize(
+    "pairs, least, error, told",
+    [
+        ([("a b", "A B")], 0.3, TypeError, "pair 0: its source sentence is a str"),
+        (PAIRS, 3, ValueError, "least=3 must be a probability"),
+    ],
+)
+def test_bad_input(statistics, pairs, least, error, told):
+    with pytest.raises(error, match=told):
+        intersected_links(statistics, pairs, least)
+    with pytest.raises(TypeError, match="statistics is list, expected a fitted WordStatistics"):
+        intersected_links(pairs, statistics)
+
+
+def test_long_sentences_are_worked_out_a_few_at_a_time(statistics, monkeypatch):
+    whole = intersected_links(statistics, PAIRS)
+    monkeypatch.setattr("maxmargin.tasks.pair_edges.EDGES_AT_A_TIME", 10)
+    assert intersected_links(statistics, PAIRS) == whole

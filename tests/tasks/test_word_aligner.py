@@ -14,7 +14,13 @@ from maxmargin import domains, load
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.metrics import alignment_error_rate
-from maxmargin.tasks import AlignmentFeatures, WordAligner, WordStatistics
+from maxmargin.tasks import (
+    AlignmentFeatures,
+    WordAligner,
+    WordStatistics,
+    read_pharaoh,
+    write_pharaoh,
+)
 
 WORDS = [a + b for a in ("ba", "ke", "lo", "mi", "nu", "ra") for b in ("d", "ft", "g", "ll", "mp")]
 
@@ -346,3 +352,33 @@ def test_a_saved_aligner_aligns_new_text(aligner, corpus, tmp_path):
     pairs = [*corpus[0], (["never", "seen"], ["jamais", "vu", "seen"])]
     assert loaded.predict(pairs) == aligner.predict(pairs)
     assert np.array_equal(loaded.coef_, aligner.coef_)
+
+
+def test_links_of_a_pharaoh_file_are_a_column(corpus, statistics, tmp_path):
+    pairs, links = corpus
+    write_pharaoh(tmp_path / "other.txt", links)
+    columns = {"other": read_pharaoh(tmp_path / "other.txt")}
+    aligner = WordAligner().fit(pairs, links, statistics, columns)
+    plain = WordAligner().fit(pairs, links, statistics, {"other": [own[0] for own in links]})
+    assert np.array_equal(aligner.coef_, plain.coef_)
+    assert aligner.score(pairs, links, columns) > 0.99
+
+
+def test_links_may_be_arrays_and_lists(corpus, statistics):
+    pairs, links = corpus
+    sure = [sorted(own[0]) for own in links]
+    as_lists = WordAligner().fit(pairs, sure, statistics)
+    as_arrays = WordAligner().fit(pairs, [np.array(own) for own in sure], statistics)
+    assert np.array_equal(as_lists.coef_, as_arrays.coef_)
+
+
+def test_fitted_statistics_are_given_to_fit(corpus, statistics):
+    with pytest.raises(ValueError, match="parallel=statistics"):
+        WordAligner(statistics=statistics).fit(*corpus)
+
+
+def test_a_failed_warm_start_leaves_the_model_alone(corpus, statistics):
+    aligner = WordAligner(warm_start=True).fit(*corpus, statistics)
+    with pytest.raises(ValueError, match="nonsense"):
+        aligner.set_params(max_links=2, solver="nonsense").fit(*corpus, statistics)
+    assert aligner.model_.structure.row_cap == 1

@@ -55,8 +55,6 @@ class L2Ball(_Ball):
 class L1Ball(_Ball):
     """sum_k |w_k| <= radius: few weights differ from zero. Steps may be Euclidean or entropic."""
 
-    entropic = True
-
     def project(self, w: np.ndarray) -> np.ndarray:
         w = self._signed(w)
         size = np.abs(w)

@@ -16,9 +16,6 @@ class Domain(BaseEstimator):
     cone here, so that its part within a ball is known exactly.
     """
 
-    #: whether steps by relative entropy exist (see `solvers.saddle`)
-    entropic: bool = False
-
     @abstractmethod
     def project(self, w: np.ndarray) -> np.ndarray:
         """The point of W with the least |w - .|; never the same array."""

@@ -220,11 +220,13 @@ class StructuredSVM(Savable, BaseEstimator):
             return None
         old = result.state
         same = self._last_shapes == problem.shapes and len(result.w) == problem.dim
+        same = same and old.outputs in (0, problem.outputs_key)
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
             return State(result.w.copy(), problem.truth.copy(), deepcopy(old.rng))
         if not same or old.z[np.isneginf(problem.blocks.costs)].any():
             warnings.warn(
-                "warm_start: the samples' shapes or what is forbidden changed; starting afresh.",
+                "warm_start: the samples' shapes, the structure or what it forbids changed;"
+                " starting afresh.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -239,6 +241,7 @@ class StructuredSVM(Savable, BaseEstimator):
             extra=extra,
             solver=old.solver,
             best=old.best,
+            outputs=old.outputs,
         )
 
     def _callbacks(self) -> list[Callback]:
@@ -289,7 +292,7 @@ class StructuredSVM(Savable, BaseEstimator):
             warnings.warn(
                 f"max_epochs={result.n_epochs} reached at a gap of"
                 f" {100 * result.relative_gap:.3g} % (tol asks for {100 * tol:g} %)."
-                " Raise max_epochs, tol or alpha.",
+                f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

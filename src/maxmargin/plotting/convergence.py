@@ -65,8 +65,8 @@ class ConvergenceDisplay:
         records = [record for record in self.history if np.isfinite(record.gap)]
         if not records:
             raise ValueError(
-                "no record has a certificate: the solver does not bound the objective"
-                " (the perceptron never does)."
+                "no record has a certificate: perceptrons bound nothing, and without a penalty"
+                " (alpha > 0) or a bounded domain no solver does."
             )
         ax = new_axes(ax)
         self.ax_: Axes = ax

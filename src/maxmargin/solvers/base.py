@@ -160,7 +160,7 @@ class Solver(BaseEstimator):
             state = self.init(problem)
         else:
             self._adopt(problem, state)
-        state.solver = self.name
+        state.solver, state.outputs = self.name, problem.outputs_key
         run = Run(self, problem, state, callbacks)
         try:
             for callback in callbacks:
@@ -182,6 +182,11 @@ class Solver(BaseEstimator):
             raise ValueError(
                 f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
                 f" {len(problem.truth)} and {problem.dim}; start without it."
+            )
+        if state.outputs not in (0, problem.outputs_key):
+            raise ValueError(
+                "the state has outputs of another structure, of other caps say, which prove nothing"
+                " here; start without it."
             )
         if np.any(np.isneginf(problem.blocks.costs) & (state.z != 0)):
             raise ValueError("the state has outputs that the problem forbids; start without it.")
@@ -317,7 +322,7 @@ class Run:
             primal=primal,
             dual=self.dual,
             gap=primal - self.dual,
-            norm_w=float(np.sqrt(state.w @ state.w)),
+            norm_w=float(np.linalg.norm(self.newest)),
             train_error=state.extra.get("train_error", float("nan")),
             extra=self.solver.facts(self.problem, state, primal),
         )
@@ -330,7 +335,7 @@ class Run:
                 primal=best,
                 dual=self.dual,
                 gap=best - self.dual,
-                norm_w=record.norm_w,
+                norm_w=record.norm_w if primal <= last.primal else last.norm_w,
                 extra=last.extra | record.extra,
             )
             return

@@ -261,9 +261,12 @@ class DualExtragradient(SaddleSolver):
 
     def bound(self, problem: Problem, state: State) -> float:
         """The better one of the average z and of the last u."""
+        average = super().bound(problem, state)
+        if not np.isfinite(average) and state.extra.get("residual", 0.0) > 0:
+            return average
         last, loss = state.extra["last"]
         lowest = problem.domain.lowest(last, problem.alpha)[1]
-        return max(super().bound(problem, state), lowest + loss)
+        return max(average, lowest + loss)
 
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         known = super().facts(problem, state, primal)

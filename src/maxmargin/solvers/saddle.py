@@ -19,6 +19,7 @@ from maxmargin.validation import is_number
 
 _RANGES = 8  # stretches of samples with sums of their own; fixed, so that threads change no bit
 _SAFETY = 1.02  # a power iteration comes from below
+_SETTLED = 1e-8  # residual of a projection that is good enough for a bound
 _ANY_TIME = ("max_epochs", "tol", "random_state", "check_every")  # may change as a run goes on
 
 
@@ -39,10 +40,10 @@ class SaddleSolver(Solver):
     |w| is the radius of the domain, or a third of what the penalty allows, sqrt(2 P(0) / alpha),
     and D_z a tenth of the worst case, because most training outputs end near the truth.
 
-    Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the pair (w, z)
-    reached; restricted_gap, the same with w' in a ball (twice |w|) where W has no bounds; bound,
-    what the theory promises for it where the step is known to be short enough; step and
-    operator_norm.
+    Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the w and z reached
+    (the better of last and average for each, if a solver has both); restricted_gap, the same with
+    w' in a ball (twice |w|) where W has no bounds; bound, what the theory promises for it if the
+    step is "norm" (of an L found from below, see `operator_norm`); step and operator_norm.
     """
 
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("project",), ("maximize",))
@@ -129,6 +130,7 @@ class SaddleSolver(Solver):
         So it does after a pass that was interrupted and left its sums half done.
         """
         mine = state.solver == self.name and state.extra.get("key") == self.key(problem)
+        mine = mine and state.outputs in (0, problem.outputs_key)
         if mine and state.extra.get("whole", True):
             return
         w = state.w.copy()
@@ -229,7 +231,12 @@ class SaddleSolver(Solver):
         state.extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
 
     def bound(self, problem: Problem, state: State) -> float:
-        """The minimum over W of L(., z), from the slope and the loss of z that the state keeps."""
+        """The minimum over W of L(., z), from the slope and the loss of z that the state keeps.
+
+        Projections that did not settle leave z outside its polytope, which proves nothing.
+        """
+        if state.extra.get("residual", 0.0) > _SETTLED:
+            return -float("inf")
         lowest = problem.domain.lowest(state.extra["slope"], problem.alpha)[1]
         return lowest + state.extra["loss"]
 

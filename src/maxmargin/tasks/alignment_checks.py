@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from maxmargin.links import Link, Links, is_link
 
 Pair = tuple[Sequence[str], Sequence[str]]
@@ -49,7 +51,7 @@ def _check_tokens(s: int, side: str, tokens: Any) -> list[str]:
     if isinstance(tokens, str):
         raise TypeError(
             f"pair {s}: its {side} sentence is a str, expected a list of tokens."
-            " Split it: sentence.split()."
+            " Split it: sentence.split(). A single pair is passed as a list: [pair]."
         )
     if isinstance(tokens, (bytes, Mapping, set)) or not isinstance(tokens, Iterable):
         raise TypeError(
@@ -90,7 +92,15 @@ def _are_plain(links: Any) -> bool:
     """Whether these are links themselves, as `predict` gives them, and not (sure, possible)."""
     if isinstance(links, (set, frozenset)):
         return True
+    if isinstance(links, np.ndarray):
+        return links.ndim == 2 or links.size == 0
     return isinstance(links, list) and all(map(is_link, links))
+
+
+def _sets(links: Any) -> Sequence[Any]:
+    """(sure, possible), or plain links alone."""
+    split = isinstance(links, tuple) and len(links) == 2 and not any(map(is_link, links))
+    return links if split else (links,)
 
 
 def check_link_set(s: int, what: str, links: Any, pair: Pair) -> set[Link]:
@@ -137,6 +147,10 @@ def check_columns(columns: Any, pairs: Sequence[Pair], names: Sequence[str] | No
             raise ValueError(
                 f"columns[{name!r}] has links of {len(links)}, not {len(pairs)} pairs."
             )
-        own = [check_link_set(s, f"columns[{name!r}]", x, pairs[s]) for s, x in enumerate(links)]
-        checked[name] = own
+        what = f"columns[{name!r}]"
+        checked[name] = [
+            # (sure, possible), as files of links are read, means all that are possible
+            set().union(*(check_link_set(s, what, x, pairs[s]) for x in _sets(own)))
+            for s, own in enumerate(links)
+        ]
     return checked

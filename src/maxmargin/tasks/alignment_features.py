@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.tasks import edge_features
 from maxmargin.tasks.alignment_checks import Pair
 from maxmargin.tasks.association import WordStatistics
-from maxmargin.tasks.pair_edges import Edges
+from maxmargin.tasks.pair_edges import Edges, stretches
 from maxmargin.validation import Rows, is_number
 
-CHUNK = 512  # sentence pairs whose features are worked out at a time, which bounds the memory
 _NOTHING = 1e-3  # half of all features are posteriors below this; what is left trains twice as fast
 Groups = dict[str, edge_features.Features]
 
@@ -84,9 +83,9 @@ class AlignmentFeatures(BaseEstimator):
         check_is_fitted(self, "statistics_")
         columns = columns or {}
         blocks, lengths = [], []
-        for a in range(0, len(pairs), CHUNK):
-            own = {name: columns[name][a : a + CHUNK] for name in self.columns_}
-            edges, groups, numbers = self._dense(pairs[a : a + CHUNK], own)
+        for part in stretches(pairs):
+            own = {name: columns[name][part] for name in self.columns_}
+            edges, groups, numbers = self._dense(pairs[part], own)
             dense = [column for group in groups.values() for column in group.values()]
             full = np.column_stack(dense)
             full[np.abs(full) < _NOTHING] = 0.0

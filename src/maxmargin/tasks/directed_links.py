@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.links import Link
+from maxmargin.tasks.alignment_checks import check_pairs
 from maxmargin.tasks.association import Pair, WordStatistics
-from maxmargin.tasks.pair_edges import Edges
+from maxmargin.tasks.pair_edges import Edges, stretches
 from maxmargin.tasks.word_forms import plain_word
-
-_CHUNK = 2000  # sentence pairs at a time, which bounds the memory
+from maxmargin.validation import is_number
 
 
 def intersected_links(
@@ -23,9 +24,17 @@ def intersected_links(
     other way round, if that posterior is at least `least`. Links in both are kept: they form a
     matching. A good start where nobody has aligned anything by hand, and labels to train on.
     """
+    if not isinstance(statistics, WordStatistics):
+        raise TypeError(
+            f"statistics is {type(statistics).__name__}, expected a fitted WordStatistics."
+        )
+    check_is_fitted(statistics, "hmm_")
+    if not (is_number(least) and 0 <= least <= 1):
+        raise ValueError(f"least={least!r} must be a probability, from 0 to 1.")
+    checked = check_pairs(pairs, empty_ok=True)
     found: list[list[Link]] = []
-    for a in range(0, len(pairs), _CHUNK):
-        found += _links(statistics, pairs[a : a + _CHUNK], least)
+    for part in stretches(checked):
+        found += _links(statistics, checked[part], least)
     return found
 
 

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
 from maxmargin.tasks.translation_models import pointers
+
+EDGES_AT_A_TIME = 50_000  # features take about 5 kB an edge while they are worked out
+
+
+def stretches(pairs: Sequence[Any]) -> Iterator[slice]:
+    """Stretches of sentence pairs with not too many edges each, one pair at least."""
+    first, edges = 0, 0
+    for s, (source, target) in enumerate(pairs):
+        own = len(source) * len(target)
+        if s > first and edges + own > EDGES_AT_A_TIME:
+            yield slice(first, s)
+            first, edges = s, 0
+        edges += own
+    if first < len(pairs):
+        yield slice(first, len(pairs))
 
 
 class Edges:

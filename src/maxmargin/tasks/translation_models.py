@@ -184,10 +184,11 @@ class TranslationModels:
         from tqdm import tqdm
 
         n = len(self.corpus.source_ptr) - 1
-        starts = range(0, n, CHUNK)
-        bar = tqdm(starts, desc=what, unit_scale=CHUNK, disable=not self.verbose, file=sys.stderr)
-        for a in bar:
-            yield a, min(a + CHUNK, n)
+        with tqdm(total=n, desc=what, disable=not self.verbose, file=sys.stderr) as bar:
+            for a in range(0, n, CHUNK):
+                b = min(a + CHUNK, n)
+                yield a, b
+                bar.update(b - a)
 
     def _maximize(self, jumps: bool) -> None:
         counts = self._counts

@@ -171,6 +171,11 @@ class WordAligner(Savable, BaseEstimator):
         if isinstance(parallel, WordStatistics):
             check_is_fitted(parallel, "hmm_")
             return parallel
+        if hasattr(self.statistics, "hmm_"):
+            raise ValueError(
+                "statistics= takes options only and would be fitted anew; pass statistics that are"
+                " fitted to fit(pairs, links, parallel=statistics)."
+            )
         statistics = WordStatistics() if self.statistics is None else clone(self.statistics)
         if self.verbose:
             statistics.set_params(verbose=self.verbose)
@@ -178,7 +183,8 @@ class WordAligner(Savable, BaseEstimator):
 
     def _model(self, n: int, callbacks: list[Callback]) -> StructuredSVM:
         old = getattr(self, "model_", None)
-        model = old if self.warm_start and old is not None else StructuredSVM(Matching())
+        # a copy, so that the old model stays as it is if this fit fails
+        model = copy(old) if self.warm_start and old is not None else StructuredSVM(Matching())
         prices = Hamming(normalize=False, false_positive=self.c_plus, false_negative=self.c_minus)
         return model.set_params(
             structure=Matching(self.max_links, self.max_links),

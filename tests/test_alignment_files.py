@@ -99,6 +99,17 @@ def test_sentence_numbers_of_the_file(tmp_path):
         read_naacl(path, numbers=[1003, 1003])
 
 
+def test_sentences_far_beyond_the_lines_are_taken_when_their_number_is_given(tmp_path):
+    found = read_naacl(file_of(tmp_path, b"5000 1 1 S\n"), 5000)
+    assert len(found) == 5000
+    assert found[-1] == ({(0, 0)}, {(0, 0)})
+    assert all(own == (set(), set()) for own in found[:-1])
+    assert len({id(own[0]) for own in found}) == 5000  # none shares its set with another
+    path = file_of(tmp_path, b"20000000 1 1 S\n")
+    assert read_naacl(path, numbers=[20_000_000]) == [({(0, 0)}, {(0, 0)})]
+    assert len(read_naacl(file_of(tmp_path, b"1010 1 1 S\n"))) == 1010
+
+
 def test_null_links_are_left_out_when_asked(tmp_path):
     path = file_of(tmp_path, b"1 0 3 S\n1 2 0 P\n1 1 1 S\n")
     assert read_naacl(path, skip_null=True) == [({(0, 0)}, {(0, 0)})]
@@ -117,6 +128,9 @@ def test_null_links_are_left_out_when_asked(tmp_path):
         (b"1 1 -2 S\n", {"skip_null": True}, r"line 1: found position -2"),
         (b"0 1 1 S\n", {}, r"line 1: found sentence 0, expected numbers from 1; .* numbers="),
         (b"4 1 1 S\n", {"n_sentences": 3}, r"found sentence 4, expected numbers from 1 to 3"),
+        (b"1 1 1 S\n20000000 1 1 S\n2 1 1 S\n", {}, r"line 2: found sentence 20000000 in a file of "
+                                                   r"only 3 lines; .* n_sentences=, or numbers="),
+        (b"1011 1 1 S\n", {}, r"line 1: found sentence 1011 in a file of only 1 lines"),
         (b"1 1 1 X\n", {}, r"line 1: found type 'X', expected S \(sure\) or P \(possible\)"),
         (b"1 1 1 S high\n", {}, r"line 1: found 'high', expected one number, a confidence"),
         (b"1 1 1 S\n1 1 2 \xe9\n", {}, r"line 2: found bytes that are not utf-8.*encoding=\"latin"),

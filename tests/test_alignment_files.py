@@ -2,6 +2,9 @@
 
 import gzip
 import io
+import os
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -196,6 +199,47 @@ def test_sentences_with_and_without_wrappers(tmp_path):
     )
     assert read_sentences(wrapped) == [["the", "house"], [], ["a"]]
     assert read_sentence_numbers(wrapped) == [17, 18, 21]
+
+
+@contextmanager
+def pipe_of(pieces, buffering):
+    """The end of a pipe into which a thread writes one piece after another."""
+    source, sink = os.pipe()
+
+    def write():
+        with os.fdopen(sink, "wb", buffering=0) as file:
+            for piece in pieces:
+                file.write(piece)
+
+    writer = threading.Thread(target=write)
+    with os.fdopen(source, "rb", buffering=buffering) as file:
+        writer.start()
+        yield file
+        writer.join()
+
+
+@pytest.mark.parametrize("buffering", [0, -1])
+@pytest.mark.parametrize("pack", [bytes, lambda raw: gzip.compress(raw, mtime=0)])
+def test_pipes_are_read(pack, buffering):
+    text = "".join(f"le chat numéro {k}\n" for k in range(20_000))  # more than a pipe holds
+    raw = pack(text.encode())
+    expected = [line.split() for line in text.splitlines()]
+    for pieces in ([raw], [raw[:1], raw[1:2], raw[2:5], raw[5:]]):
+        with pipe_of(pieces, buffering) as file:
+            assert not file.seekable()
+            assert read_sentences(file) == expected
+            assert not file.closed
+    for short in (b"", b"a", b"a\n", b"\xef\xbb\xbfa b\n\n"):
+        with pipe_of([pack(short)], buffering) as file:
+            assert read_sentences(file) == read_sentences(io.BytesIO(short))
+
+
+def test_damaged_pipes_are_named():
+    with (
+        pipe_of([gzip.compress(b"a b\n" * 99, mtime=0)[:-9]], -1) as file,
+        pytest.raises(ValueError, match="damaged gzip file"),
+    ):
+        read_sentences(file)
 
 
 def test_pairs_and_encodings(tmp_path):

@@ -28,7 +28,7 @@ def check_tables(found: Any) -> None:
         raise ValueError("WordStatistics: jumps_ has weights that are not above 0")
 
 
-def check_stems(words: Any, stems: Any, cls: type) -> None:
+def check_stems(words: Any, stems: Any, cls: type[Any]) -> None:
     """Raise ValueError unless the statistics of stems go with those of words."""
     if (stems is None) != (words.stem_length is None):
         raise ValueError("WordStatistics: stems_ does not go with stem_length")

@@ -2,6 +2,9 @@
 
 import gzip
 import io
+import os
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -99,6 +102,17 @@ def test_sentence_numbers_of_the_file(tmp_path):
         read_naacl(path, numbers=[1003, 1003])
 
 
+def test_sentences_far_beyond_the_lines_are_taken_when_their_number_is_given(tmp_path):
+    found = read_naacl(file_of(tmp_path, b"5000 1 1 S\n"), 5000)
+    assert len(found) == 5000
+    assert found[-1] == ({(0, 0)}, {(0, 0)})
+    assert all(own == (set(), set()) for own in found[:-1])
+    assert len({id(own[0]) for own in found}) == 5000  # none shares its set with another
+    path = file_of(tmp_path, b"20000000 1 1 S\n")
+    assert read_naacl(path, numbers=[20_000_000]) == [({(0, 0)}, {(0, 0)})]
+    assert len(read_naacl(file_of(tmp_path, b"1010 1 1 S\n"))) == 1010
+
+
 def test_null_links_are_left_out_when_asked(tmp_path):
     path = file_of(tmp_path, b"1 0 3 S\n1 2 0 P\n1 1 1 S\n")
     assert read_naacl(path, skip_null=True) == [({(0, 0)}, {(0, 0)})]
@@ -117,6 +131,9 @@ def test_null_links_are_left_out_when_asked(tmp_path):
         (b"1 1 -2 S\n", {"skip_null": True}, r"line 1: found position -2"),
         (b"0 1 1 S\n", {}, r"line 1: found sentence 0, expected numbers from 1; .* numbers="),
         (b"4 1 1 S\n", {"n_sentences": 3}, r"found sentence 4, expected numbers from 1 to 3"),
+        (b"1 1 1 S\n20000000 1 1 S\n2 1 1 S\n", {}, r"line 2: found sentence 20000000 in a file of "
+                                                   r"only 3 lines; .* n_sentences=, or numbers="),
+        (b"1011 1 1 S\n", {}, r"line 1: found sentence 1011 in a file of only 1 lines"),
         (b"1 1 1 X\n", {}, r"line 1: found type 'X', expected S \(sure\) or P \(possible\)"),
         (b"1 1 1 S high\n", {}, r"line 1: found 'high', expected one number, a confidence"),
         (b"1 1 1 S\n1 1 2 \xe9\n", {}, r"line 2: found bytes that are not utf-8.*encoding=\"latin"),
@@ -182,6 +199,47 @@ def test_sentences_with_and_without_wrappers(tmp_path):
     )
     assert read_sentences(wrapped) == [["the", "house"], [], ["a"]]
     assert read_sentence_numbers(wrapped) == [17, 18, 21]
+
+
+@contextmanager
+def pipe_of(pieces, buffering):
+    """The end of a pipe into which a thread writes one piece after another."""
+    source, sink = os.pipe()
+
+    def write():
+        with os.fdopen(sink, "wb", buffering=0) as file:
+            for piece in pieces:
+                file.write(piece)
+
+    writer = threading.Thread(target=write)
+    with os.fdopen(source, "rb", buffering=buffering) as file:
+        writer.start()
+        yield file
+        writer.join()
+
+
+@pytest.mark.parametrize("buffering", [0, -1])
+@pytest.mark.parametrize("pack", [bytes, lambda raw: gzip.compress(raw, mtime=0)])
+def test_pipes_are_read(pack, buffering):
+    text = "".join(f"le chat numéro {k}\n" for k in range(20_000))  # more than a pipe holds
+    raw = pack(text.encode())
+    expected = [line.split() for line in text.splitlines()]
+    for pieces in ([raw], [raw[:1], raw[1:2], raw[2:5], raw[5:]]):
+        with pipe_of(pieces, buffering) as file:
+            assert not file.seekable()
+            assert read_sentences(file) == expected
+            assert not file.closed
+    for short in (b"", b"a", b"a\n", b"\xef\xbb\xbfa b\n\n"):
+        with pipe_of([pack(short)], buffering) as file:
+            assert read_sentences(file) == read_sentences(io.BytesIO(short))
+
+
+def test_damaged_pipes_are_named():
+    with (
+        pipe_of([gzip.compress(b"a b\n" * 99, mtime=0)[:-9]], -1) as file,
+        pytest.raises(ValueError, match="damaged gzip file"),
+    ):
+        read_sentences(file)
 
 
 def test_pairs_and_encodings(tmp_path):

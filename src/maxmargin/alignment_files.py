@@ -101,7 +101,8 @@ def read_naacl(
     Parameters
     ----------
     path : path or binary file
-    n_sentences : number of sentences; None means up to the last that has a link.
+    n_sentences : number of sentences; None means up to the last that has a link, which must then
+        not be far beyond the number of lines.
     numbers : sequence of int, optional
         The file's number of each sentence, where these are not 1 to n_sentences: for instance
         `read_sentence_numbers(text)`, or range(101, 448). A number not among them is an error.
@@ -113,8 +114,10 @@ def read_naacl(
         raise ValueError("numbers has the same sentence number twice")
     if n_sentences is None and places is not None:
         n_sentences = len(places)
-    found: list[Links] = [(set(), set()) for _ in range(n_sentences or 0)]
+    found: dict[int, Links] = {}
+    last, where_last, n_lines = -1, "", 0
     for line_number, line in text_lines(path, encoding):
+        n_lines = line_number
         fields = fields_of(line)
         if not fields:
             continue
@@ -130,13 +133,16 @@ def read_naacl(
         place = number - 1 if places is None else places.get(number, -1)
         if place < 0 or (n_sentences is not None and place >= n_sentences):
             raise ValueError(f"{where}: found sentence {number}, {_expected(n_sentences, numbers)}")
-        while len(found) <= place:
-            found.append((set(), set()))
-        sure, possible = found[place]
+        if place > last:
+            last, where_last = place, where
+        sure, possible = found.setdefault(place, (set(), set()))
         possible.add((i - 1, j - 1))
         if is_sure:
             sure.add((i - 1, j - 1))
-    return found
+    if n_sentences is None:
+        n_sentences = last + 1
+        _check_last(n_sentences, n_lines, where_last)
+    return [found.get(place) or (set(), set()) for place in range(n_sentences)]
 
 
 def write_naacl(
@@ -258,6 +264,15 @@ def _expected(n_sentences: int | None, numbers: Sequence[int] | None) -> str:
         return f"which is none of the {len(numbers)} numbers given"
     upper = "" if n_sentences is None else f" to {n_sentences}"
     return f"expected numbers from 1{upper}; where sentences are numbered otherwise, give numbers="
+
+
+def _check_last(number: int, n_lines: int, where: str) -> None:
+    """Of one wrong number, empty sentences up to it would fill the memory."""
+    if number > 1000 + 10 * n_lines:
+        raise ValueError(
+            f"{where}: found sentence {number} in a file of only {n_lines} lines; if it is right, "
+            "give n_sentences=, or numbers= where sentences are not numbered from 1"
+        )
 
 
 def _unwrapped(line: str) -> tuple[int | None, str]:

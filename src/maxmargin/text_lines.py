@@ -20,14 +20,13 @@ def text_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, s
     """Yield the number, from 1, and the text of every line.
 
     Runs of ASCII white space become one space, and none is left at the ends. gzip is told by its
-    first bytes, not by the name. The encoding must be one that includes ASCII.
+    first bytes, not by the name; pipes such as sys.stdin.buffer will do. The encoding must be one
+    that includes ASCII.
     """
     name, number = name_of(path), 0
     try:
         with _opened(path) as raw:
-            start = raw.read(2)
-            raw.seek(-len(start), os.SEEK_CUR)
-            zipped = start == b"\x1f\x8b"
+            zipped, raw = _told_by_start(raw)
             lines: Any = io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if zipped else raw
             for number, line in enumerate(lines, start=1):
                 if number == 1:
@@ -70,3 +69,33 @@ def _opened(path: Readable) -> Iterator[BinaryIO]:
         return
     with open(cast(str, path), "rb") as file:
         yield file
+
+
+def _told_by_start(file: BinaryIO) -> tuple[bool, BinaryIO]:
+    """Whether it is gzip, and a file that still has its first bytes."""
+    start = file.read(1)
+    start += file.read(1)  # one by one, as a pipe may have had no more yet
+    zipped = start == b"\x1f\x8b"
+    if file.seekable():
+        file.seek(-len(start), os.SEEK_CUR)
+        return zipped, file
+    return zipped, cast(BinaryIO, io.BufferedReader(_PutBack(start, file)))
+
+
+class _PutBack(io.RawIOBase):
+    """A file that cannot go back, after the bytes that were read of it; is not to close it."""
+
+    def __init__(self, start: bytes, file: BinaryIO):
+        self._start = start
+        self._read = getattr(file, "read1", file.read)  # read1 waits for some bytes, read for all
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._start:
+            data, self._start = self._start[: len(buffer)], self._start[len(buffer) :]
+        else:
+            data = self._read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)

@@ -7,7 +7,7 @@ import maxmargin
 from maxmargin.exceptions import ModelFileError
 from persistence.model_files import contents, made, write_file
 
-KINDS = ["words", "dicts", "classes"]
+KINDS = ["words", "dicts", "classes", "aligned"]
 
 
 class Trial:

@@ -138,3 +138,17 @@ class AlignmentFeatures(BaseEstimator):
         value = np.maximum(0.0, 1.0 - 2.0 * distance[where])
         shape = (len(edges), n_source * n_target)
         return sparse.csr_array((value, (where, column)), shape=shape)
+
+    def _check_loaded(self) -> None:
+        """Of a model file: statistics and options that `fit` would have taken."""
+        if not hasattr(self, "statistics_"):
+            return
+        stats, columns = self.statistics_, self.columns_
+        if not isinstance(stats, WordStatistics) or not hasattr(stats, "hmm_"):
+            raise ValueError("AlignmentFeatures: statistics_ is no fitted WordStatistics")
+        if type(columns) is not list or not all(isinstance(name, str) for name in columns):
+            raise ValueError("AlignmentFeatures: columns_ is no list of names")
+        if not is_number(self.frequent, whole=True) or self.frequent < 0:
+            raise ValueError(f"AlignmentFeatures: frequent={self.frequent!r} is no count of words")
+        if self.vectors is not None and not hasattr(self.vectors, "cosines"):
+            raise ValueError("AlignmentFeatures: vectors has no method cosines")

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.tasks.alignment_checks import Pair, check_iterable, check_pair
+from maxmargin.tasks.loaded_statistics import check_stems, check_tables
 from maxmargin.tasks.pair_edges import Edges
 from maxmargin.tasks.translation_models import MoveTables, Text, TranslationModels, pointers
 from maxmargin.tasks.word_forms import Vocabulary
@@ -289,6 +290,15 @@ class WordStatistics(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in super().__getstate__().items() if k != "_known"}
+
+    def _check_loaded(self) -> None:
+        """Of a model file: tables as `fit` makes them, on which kernels rely."""
+        if "_known" in self.__dict__:
+            raise ValueError("WordStatistics: vocabularies are made anew, not loaded")
+        if hasattr(self, "hmm_"):
+            self._check_options()
+            check_tables(self)
+            check_stems(self, self.stems_, WordStatistics)
 
 
 def _encode(

@@ -272,6 +272,20 @@ class WordAligner(Savable, BaseEstimator):
         rows = [(*names[k], float(self.coef_[k])) for k in strongest(self.coef_, n)]
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
+    def _check_loaded(self) -> None:
+        """Of a model file: as many weights as features, on which kernels rely."""
+        if not hasattr(self, "model_"):
+            return
+        features, model = self.features_, self.model_
+        if not isinstance(features, AlignmentFeatures) or not isinstance(model, StructuredSVM):
+            raise ValueError("WordAligner: features_ or model_ is of another kind")
+        n, size = model.n_features_in_, 1
+        for words in features._frequent_words():
+            size *= len(words)
+        # more word pairs than features: not even to be listed, the names may fill the memory
+        if size > n or len(features.feature_names_out()) != n or model.coef_.shape != (n,):
+            raise ValueError("WordAligner: model_ and features_ differ in the number of features")
+
     @property
     def coef_(self) -> np.ndarray:
         return self.model_.coef_

@@ -33,8 +33,8 @@ class DualExtragradient(SaddleSolver):
     step : "norm" (1 / L, by power iteration), "adaptive" (shorter whenever it was too long; needs
         no L), or a number.
     past : look ahead by the last gradient instead of a new one: one projection and one gradient an
-        epoch instead of two. The step is half as long. Off, because on word alignments an epoch
-        takes four fifths of the time and brings half as much.
+        epoch instead of two. The step is half as long. Off, because on word alignments it closes
+        less of the gap in the same time (`python -m benchmarks alignment`).
     restarts : begin anew from the average whenever the gap has halved; not with memory="low". Off,
         because on word alignments they help with w in a ball and hurt with a penalty.
     ratio : how far w moves for what z moves, see `SaddleSolver`.
@@ -95,7 +95,8 @@ class DualExtragradient(SaddleSolver):
 
     # -- state -------------------------------------------------------------------------------------
     def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        z = np.empty(0) if self.memory == "low" else problem.truth.copy()
+        state = State(np.zeros(problem.dim), z, self.generator())
         self.begin(problem, state)
         return state
 

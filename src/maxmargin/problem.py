@@ -269,7 +269,7 @@ class Problem(Samples):
         self.alpha = float(alpha)
         self.domain = check_domain(domain, self.dim)
         self._plain: Samples | None = None
-        self._loss_costs = self._allowed_costs()
+        self.loss_costs = self._allowed_costs()
 
     def _allowed_costs(self) -> np.ndarray:
         """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
@@ -353,7 +353,7 @@ class Problem(Samples):
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """c_i . (z_i - y_i) for each sample: the loss of z_i."""
-        products = self._loss_costs * (self._all_parts(z) - self.truth)
+        products = self.loss_costs * (self._all_parts(z) - self.truth)
         return np.add.reduceat(products, self.part_ptr[:-1])
 
     def dual(self, z: np.ndarray, w: np.ndarray | None = None) -> float:

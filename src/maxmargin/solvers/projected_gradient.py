@@ -51,6 +51,12 @@ class ProjectedGradient(SaddleSolver):
             raise ValueError('ProjectedGradient takes step="norm" or a number.')
         super().check(problem)
 
+    def find_ratio(self, problem: Problem) -> float:
+        """That of the papers, n; without look-ahead, balanced steps end further away."""
+        if self.ratio != "auto":
+            return float(self.ratio)
+        return float(1.0 / np.sum(problem.blocks.weight**2))
+
     def init(self, problem: Problem) -> State:
         state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
         self.begin(problem, state)

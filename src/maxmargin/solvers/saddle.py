@@ -83,11 +83,23 @@ class SaddleSolver(Solver):
             return float(self.ratio)
         reach, spread = problem.domain.reach(problem.dim), self.spread(problem) / 10
         if problem.alpha > 0:
-            start = problem.primal(np.zeros(problem.dim))
-            reach = min(reach, float(np.sqrt(2 * start / problem.alpha)) / 3)
+            reach = min(reach, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
         if 0 < reach < np.inf and spread > 0:
             return reach**2 / (2 * spread)
         return float(1.0 / np.sum(problem.blocks.weight**2))
+
+    def _most_loss(self, problem: Problem) -> float:
+        """A bound on P(0), the mean of the largest losses, by the dearest parts of each sample.
+
+        Without the oracle, which may be slow, or be interrupted before there is anything to keep.
+        """
+        size = {shape: problem.structure.vertex_size(shape) for shape in set(problem.shapes)}
+        most = np.empty(problem.n)
+        for i, shape in enumerate(problem.shapes):
+            costs = problem.loss_costs[problem.parts(i)]
+            dearest = np.sort(costs)[::-1][: size[shape]]
+            most[i] = np.maximum(dearest, 0.0).sum() - costs @ problem.truth[problem.parts(i)]
+        return float(problem.blocks.weight @ most)
 
     def first_step(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
         """The step before the first epoch; 1 / L by power iteration unless told otherwise.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from maxmargin.tasks import AlignmentFeatures, WordStatistics, alignment_features
+from maxmargin.tasks import AlignmentFeatures, WordStatistics
 from maxmargin.tasks.pair_edges import Edges
 
 PAIRS = [
@@ -102,7 +102,7 @@ def test_beliefs_belong_together(statistics):
 def test_chunks_do_not_matter(statistics, monkeypatch):
     features = AlignmentFeatures().fit(statistics)
     whole = features.transform(PAIRS)
-    monkeypatch.setattr(alignment_features, "CHUNK", 1)
+    monkeypatch.setattr("maxmargin.tasks.pair_edges.EDGES_AT_A_TIME", 10)
     parts = features.transform(PAIRS)
     assert parts.lengths.tolist() == whole.lengths.tolist() == [25, 4, 9, 4]
     np.testing.assert_allclose(parts.matrix.toarray(), whole.matrix.toarray(), atol=1e-12)

@@ -339,7 +339,7 @@ def test_hansards_with_a_tenth_of_the_text(data_dir):
 @pytest.mark.parametrize("solver", ["dual-extragradient", "extragradient", "projected-gradient"])
 def test_weights_in_a_ball_without_a_penalty(corpus, statistics, solver):
     ball = domains.L2Ball(0.5)
-    options = {"alpha": 0, "domain": ball, "tol": 0.5, "max_epochs": 300}
+    options = {"alpha": 0, "domain": ball, "tol": 0.5, "max_epochs": 4000}
     aligner = WordAligner(solver=solver, **options).fit(*corpus, statistics)
     assert np.linalg.norm(aligner.coef_) <= 0.5 + 1e-9
     assert 0 <= aligner.result_.gap < 0.5 * aligner.result_.primal

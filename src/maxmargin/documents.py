@@ -1,0 +1,103 @@
+"""What jobs, run folders and reports tell each other: plain values that JSON can hold.
+
+A number that is not finite is None in a document. Strings come from the data as they are; whoever
+shows them escapes them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, TypedDict
+
+__all__ = [
+    "Confusion",
+    "Drawing",
+    "Evaluation",
+    "Metric",
+    "Table",
+    "finite",
+]
+
+
+class Metric(TypedDict):
+    """One number: its name, what is better, whether it is a share, and what it means."""
+
+    name: str
+    value: float | None
+    better: Literal["higher", "lower", "neither"]
+    percent: bool
+    help: str
+
+
+class Table(TypedDict):
+    """Rows of strings and numbers under column names."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    note: str
+
+
+class Confusion(TypedDict):
+    """counts[a][b]: how often the true label a was predicted as b."""
+
+    labels: list[str]
+    counts: list[list[int]]
+
+
+class Drawing(TypedDict, total=False):
+    """One sample, its truth and its prediction, to be drawn as what it is.
+
+    kind says how, and which of the other keys there are:
+
+    - "tokens": tokens, truth, predicted (a string for each token);
+    - "images": images (rows of numbers 0 to 1, flattened), height, width, truth, predicted;
+    - "links": source, target (the words, or the names of rows and columns), sure, possible,
+      predicted (pairs [i, j], from 0; possible includes sure).
+
+    Always there: title, errors (how many), and truth_known; without a truth, `truth`, `sure` and
+    `possible` are empty.
+    """
+
+    kind: str
+    title: str
+    errors: int
+    truth_known: bool
+    tokens: list[str]
+    truth: list[str]
+    predicted: Any
+    images: list[list[float]]
+    height: int
+    width: int
+    source: list[str]
+    target: list[str]
+    sure: list[list[int]]
+    possible: list[list[int]]
+
+
+class Evaluation(TypedDict):
+    """How a model does on some data.
+
+    data : what the data are, e.g. {"files": "dev.txt", "sentences": 200, "tokens": 4711}.
+    error : the one number to compare by, 0 is perfect; error_name says which. drawings : some
+    samples, worst mistakes first.
+    """
+
+    data: dict[str, Any]
+    error: float | None
+    error_name: str
+    metrics: list[Metric]
+    tables: list[Table]
+    confusion: Confusion | None
+    drawings: list[Drawing]
+
+
+def finite(value: Any) -> Any:
+    """The same value with None for every number that JSON cannot hold."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): finite(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(own) for own in value]
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,96 @@
+"""What the command line, run folders, reports and docs know of a task: one object a task."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+from maxmargin.documents import Evaluation, Table
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of one task, beyond those that all tasks have.
+
+    name : as on the command line, "min-count". kind : bool (a switch), int, float, str, Path, or a
+    tuple of the strings to choose from. many : takes one value or more, and is a tuple then.
+    of_data : says how files are read, so that `predict` and `evaluate` have it too.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    help: str
+    many: bool = False
+    of_data: bool = False
+
+
+@dataclass
+class Data:
+    """Samples as the job's estimator takes them.
+
+    outputs : None where files hold none. facts : what to tell people, e.g. {"sentences": 8936}.
+    extra : what else the job's own `fit` needs.
+    """
+
+    inputs: Sequence[Any]
+    outputs: Sequence[Any] | None
+    facts: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+class Job(ABC):
+    """How a task is read from files, learned, applied, judged and shown."""
+
+    #: as on the command line
+    name: ClassVar[str]
+    #: a few words, for reports and lists
+    title: ClassVar[str]
+    #: what an output is, in a sentence
+    summary: ClassVar[str]
+    #: which files --data takes
+    data_help: ClassVar[str]
+    #: what `predict` reads and writes
+    predict_help: ClassVar[str]
+    #: command lines, without the leading "maxmargin"
+    examples: ClassVar[tuple[str, ...]]
+    options: ClassVar[tuple[Option, ...]] = ()
+
+    @abstractmethod
+    def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
+        """Read labelled samples; a ValueError names the file, the line and the cure."""
+
+    @abstractmethod
+    def estimator(self, options: Mapping[str, Any]) -> Any:
+        """An estimator, not fitted, with the task's own options."""
+
+    def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
+        """Fit in place. folder: where costly steps before training may be kept for a resumed run.
+
+        What is found in the folder was put there by a run on the same data and options.
+        """
+        model.fit(data.inputs, data.outputs)
+
+    @abstractmethod
+    def take(self, data: Data, indices: Sequence[int]) -> Data:
+        """Some of the samples, in that order."""
+
+    @abstractmethod
+    def predict(
+        self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
+    ) -> int:
+        """Read inputs, write outputs as they come, in bounded memory; return how many samples."""
+
+    @abstractmethod
+    def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
+        """Compare predictions with outputs; draw `shown` samples at most, worst first."""
+
+    @abstractmethod
+    def describe(self, model: Any) -> list[Table]:
+        """What the model has learned: its strongest features and the like."""

@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 # Numba's disk cache does not see that a kernel called from another file changed, so benchmarks of an edited source
 # tree get a cache folder of their own. (The tests do the same in tests/conftest.py.) The demo uses numba's own cache,
 # so that a program started after it finds the kernels compiled.
-SOURCE_HASH = $(shell find src/maxmargin -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
+SOURCE_HASH = $(shell find src/maxmargin/kernels -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
 FRESH_KERNELS = NUMBA_CACHE_DIR="$(CURDIR)/.cache/run-$(SOURCE_HASH)"
 
 .DEFAULT_GOAL := help

@@ -15,8 +15,8 @@ CACHE = ROOT / ".cache"
 UNUSED_SECONDS = 3600.0
 
 
-def source_hash(package: Path = PACKAGE) -> str:
-    """Digest of the names and contents of all Python files of the package."""
+def source_hash(package: Path = PACKAGE / "kernels") -> str:
+    """Digest of the names and contents of all Python files that hold compiled code."""
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         content = path.read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -39,7 +40,7 @@ def spread(arguments: Sequence[str], names: Collection[str]) -> list[str]:
     for i, argument in enumerate(arguments):
         if argument == "--":
             return [*result, *arguments[i:]]
-        if argument.startswith("-") and argument != "-":
+        if _is_option(argument):
             current, first = (argument if argument in names else ""), True
             result.append(argument)
             continue
@@ -48,6 +49,11 @@ def spread(arguments: Sequence[str], names: Collection[str]) -> list[str]:
         result.append(argument)
         first = False
     return result
+
+
+def _is_option(argument: str) -> bool:
+    """Not so `-`, which is stdin, and negative numbers."""
+    return argument.startswith("-") and not re.fullmatch(r"-(\d+(\.\d*)?)?", argument)
 
 
 class _Shared:
@@ -105,7 +111,7 @@ class Command(_Shared, click.Command):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """As click's, and further values of an option that takes several."""
-        last = [arg for arg in ctx.meta.get(_GIVEN, ()) if arg.startswith("-")][-1:]
+        last = [arg for arg in ctx.meta.get(_GIVEN, ()) if _is_option(arg)][-1:]
         for param in [] if incomplete.startswith("-") else self.get_params(ctx):
             if isinstance(param, Option) and param.many and set(last) & set(param.opts):
                 return param.shell_complete(ctx, incomplete)

@@ -75,7 +75,7 @@ def _raised(frames: TracebackType | None) -> bool:
     while frames.tb_next is not None:
         frames = frames.tb_next
     line = linecache.getline(frames.tb_frame.f_code.co_filename, frames.tb_lineno)
-    return line.lstrip().startswith("raise ")
+    return not line or line.lstrip().startswith("raise ")  # no source at hand: take its word
 
 
 def _is_run_error(error: BaseException) -> bool:
@@ -85,8 +85,12 @@ def _is_run_error(error: BaseException) -> bool:
 
 
 def _of_click(error: click.ClickException) -> str:
-    said = error.format_message().strip().rstrip(".")
-    said = said[:1].lower() + said[1:]
+    if isinstance(error, click.NoSuchOption):
+        near = f"; did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
+        said = f"there is no option {error.option_name}{near}"
+    else:
+        said = error.format_message().strip().rstrip(".")
+        said = said[:1].lower() + said[1:]
     context = getattr(error, "ctx", None)
     return f"{said} (see {context.command_path} --help)" if context else said
 

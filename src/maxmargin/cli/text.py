@@ -91,16 +91,18 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], indent: str = "
         bool(rows) and all(row[i] is None or isinstance(row[i], int | float) for row in rows)
         for i in range(len(head))
     ]
-    widths = [max(width(line[i]) for line in [head, *body]) for i in range(len(head))]
-    lines = [
-        indent
-        + "  ".join(
-            pad(value, size, right)
-            for value, size, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in [head, *body]
-    ]
-    return "\n".join(lines)
+    return _aligned([head, *body], numeric, indent)
+
+
+def rows(cells: Sequence[Sequence[str]], indent: str = "  ") -> str:
+    """Aligned columns without names."""
+    body = [[shown(text) for text in row] for row in cells]
+    return _aligned(body, [False] * len(body[0]), indent) if body else ""
+
+
+def _aligned(lines: Sequence[Sequence[str]], numeric: Sequence[bool], indent: str) -> str:
+    widths = [max(width(line[i]) for line in lines) for i in range(len(numeric))]
+    return "\n".join(indent + "  ".join(map(pad, line, widths, numeric)).rstrip() for line in lines)
 
 
 def facts(named: dict[str, Any], indent: str = "") -> str:

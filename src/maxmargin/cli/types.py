@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -52,6 +53,17 @@ class Number(click.ParamType):
         return number
 
 
+class Known(click.Choice):
+    """One of some names; a misspelt one is told the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value not in self.choices:
+            near = get_close_matches(str(value), self.choices, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(self.choices)}"
+            self.fail(f"{value!r} is unknown; {hint}", param, ctx)
+        return value
+
+
 class Duration(click.ParamType):
     """A time: `30` (seconds), `90s`, `5m`, `2h`."""
 
@@ -91,9 +103,10 @@ class Assignment(click.ParamType):
 
 def _parsed(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError, RecursionError):
+        found = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
+    return found["value"] if len(found) == 1 else text
 
 
 class Suggested(click.ParamType):

@@ -194,6 +194,7 @@ train = _Train(
     "train",
     callback=_start,
     help=_start.__doc__,
+    with_json=True,
     invoke_without_command=True,
     no_args_is_help=False,
     subcommand_metavar="TASK [OPTIONS]...",

@@ -15,6 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -58,18 +59,15 @@ def job_at(place: str) -> Job:
 def prepare(job: Job, plan: Mapping[str, Any], common: Path) -> dict[str, Any]:
     """Read all data once, to find faults before the first cell, and do the steps cells share."""
     data, test = _read(job, plan)
-    largest = max(plan["sizes"])
-    chosen = subsets.training(len(data), largest, plan["seed"])
+    chosen = subsets.training(len(data), max(plan["sizes"]), plan["seed"])
     label = next(iter(plan["solvers"]))
     _warm_up(job, plan, settings_of(plan, label), job.take(data, chosen), common)
     names = [key for key, value in data.facts.items() if value == len(data)]
-    left = len(data) - largest
-    limit = plan.get("test-size", left)
     return {
         "n_samples": len(data),
-        "n_test": min(left, limit) if test is None else len(test),
+        "n_test": None if test is None else len(test),
         "size_name": names[0] if names else "samples",
-        "facts": finite(data.facts),
+        "facts": data.facts,
     }
 
 
@@ -140,7 +138,8 @@ def _warm_up(
     options = {k: v for k, v in settings["options"].items() if k not in ("max_epochs", "tol")}
     model = _model(job, plan, {**settings, "options": options}, 0)
     model.set_params(max_epochs=WARM_EPOCHS)
-    job.fit(model, few, common)
+    with suppress(ValueError):  # too few samples, or a fault that the run itself will meet
+        job.fit(model, few, common)
     return time.perf_counter() - started
 
 

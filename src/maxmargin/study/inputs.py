@@ -35,9 +35,9 @@ def files_of(job: Job, plan: Mapping[str, Any]) -> list[Path]:
     return files
 
 
-def digests(files: list[Path]) -> dict[str, Any]:
-    """Name, size and SHA-256 of each file, by its path."""
-    return {str(path): _digest(path) for path in files}
+def digests(files: list[Path]) -> list[dict[str, Any]]:
+    """Name, size and SHA-256 of each file, in order."""
+    return [{"path": str(path), **_digest(path)} for path in files]
 
 
 def _digest(path: Path) -> dict[str, Any]:

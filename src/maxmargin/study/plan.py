@@ -31,8 +31,6 @@ ABOVE_ZERO = ("time-limit", "kill-after")
 #: what one solver may have of its own; any further key is an option of the solver itself
 OWN = ("solver", "alpha", "loss", "tol", "max-epochs", "time-limit", "certify-every")
 KEYS = ("task", "data", "test", "solvers", "sizes", "loss", "task-options", *NUMBERS)
-#: what cells have in common and must not change while a study is carried on
-COMMON = ("task", "alpha", "loss", "tol", "max-epochs", "time-limit", "certify-every", "threads")
 
 
 @dataclass(frozen=True, order=True)
@@ -185,10 +183,12 @@ def settings_of(plan: Mapping[str, Any], label: str) -> dict[str, Any]:
     return settings
 
 
-def key_of(plan: Mapping[str, Any], label: str, files: Mapping[str, Any]) -> dict[str, Any]:
+def key_of(
+    plan: Mapping[str, Any], label: str, files: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """All on which a cell's numbers rest; two cells with the same key may stand side by side.
 
-    files : digests of the data.
+    files : digests of the data; where they lie does not matter.
     """
     held_out = {} if plan.get("test") else {"held out beyond": max(plan["sizes"])}
     return {
@@ -196,7 +196,17 @@ def key_of(plan: Mapping[str, Any], label: str, files: Mapping[str, Any]) -> dic
         "task-options": plan["task-options"],
         "threads": plan.get("threads", 1),
         "test-size": plan.get("test-size"),
-        "files": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
+        "files": contents_of(files),
         **held_out,
         **settings_of(plan, label),
     }
+
+
+def contents_of(files: Sequence[Mapping[str, Any]]) -> str:
+    """A fingerprint of what is in the files."""
+    return digest_of([file["sha256"] for file in files])
+
+
+def digest_of(document: Any) -> str:
+    """A fingerprint of plain values."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

@@ -13,13 +13,23 @@ from typing import Any
 import tomli_w
 
 from maxmargin.jobs import JOBS, job_named
+from maxmargin.study import subsets
 from maxmargin.study.files import RunError, locked, write_bytes, write_json
 from maxmargin.study.inputs import digests, files_of
-from maxmargin.study.plan import Cell, cells_of, check_plan, key_of, settings_of
+from maxmargin.study.plan import (
+    Cell,
+    cells_of,
+    check_plan,
+    contents_of,
+    digest_of,
+    key_of,
+    settings_of,
+)
 from maxmargin.study.process import CellError, ask
 from maxmargin.study.summary import summarise
 
 PLAN, SUMMARY, FILES, CELLS, COMMON = "study.toml", "study.json", "data.json", "cells", "common"
+ABOUT = "about.json"
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ class _Study:
         self.cells = cells_of(plan)
         self.done: dict[Cell, dict[str, Any]] = {}
         self.keys: dict[str, dict[str, Any]] = {}
-        self.about: dict[str, Any] = {}
+        self.common = self.path / COMMON
         self.lasted: dict[Cell, float] = {}
 
     def begin(self, resume: bool) -> None:
@@ -92,6 +102,11 @@ class _Study:
         files = digests(files_of(job_named(self.plan["task"]), self.plan))
         self.keys = {label: key_of(self.plan, label, files) for label in self.plan["solvers"]}
         (self.path / CELLS).mkdir(exist_ok=True)
+        # What cells share rests on the files and options, so that others never meet it.
+        self.common = (
+            self.path / COMMON / digest_of([contents_of(files), self.plan["task-options"]])[:16]
+        )
+        self.common.mkdir(parents=True, exist_ok=True)
         for cell in self.cells:
             found = self._read(cell)
             if found is not None and found["status"] != "failed":
@@ -101,7 +116,8 @@ class _Study:
 
     def go(self, title: str) -> dict[str, Any]:
         """Measure what is missing, and sum up."""
-        self.about = self._prepare()
+        about = self._prepare()
+        subsets.check_size(about["n_samples"], max(self.plan["sizes"]))
         for number, cell in enumerate(self.cells, 1):
             event = Event("start", number, len(self.cells), cell, left=self._left())
             if cell in self.done:
@@ -116,7 +132,7 @@ class _Study:
             stage = "failed" if document["status"] == "failed" else "done"
             self.tell(replace(event, stage=stage, document=document, left=self._left()))
         found = [self.done[cell] for cell in self.cells]
-        summary = summarise(self.plan, found, self.about, title)
+        summary = summarise(self.plan, found, about, title)
         write_json(self.path / SUMMARY, summary)
         return summary
 
@@ -143,28 +159,24 @@ class _Study:
         return found
 
     def _request(self, cell: Cell | None) -> dict[str, Any]:
-        common = self.path / COMMON
-        common.mkdir(exist_ok=True)
         return {
             "job": JOBS[self.plan["task"]],
             "plan": self.plan,
             "cell": None if cell is None else asdict(cell),
-            "common": str(common),
+            "common": str(self.common),
         }
 
     def _prepare(self) -> dict[str, Any]:
         """Read the data once; what is wrong with them is no fault of a cell."""
-        path, files = self.path / COMMON / "about.json", next(iter(self.keys.values()))["files"]
+        path = self.common / ABOUT
         if path.exists():
-            kept = json.loads(path.read_bytes())
-            if kept["files"] == files and len(self.done) == len(self.cells):
-                return kept
+            return json.loads(path.read_bytes())
         self.tell(Event("prepare", total=len(self.cells)))
         try:
             about = ask(self._request(None), threads=self.plan.get("threads", 1))
         except CellError as error:
             raise ValueError(str(error)) from None
-        write_json(path, about | {"files": files})
+        write_json(path, about)
         return about
 
     def _measure(self, cell: Cell) -> dict[str, Any]:

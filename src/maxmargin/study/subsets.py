@@ -10,13 +10,18 @@ def order(n_samples: int, seed: int) -> list[int]:
     return np.random.default_rng(seed).permutation(n_samples).tolist()
 
 
-def training(n_samples: int, size: int, seed: int) -> list[int]:
-    """The samples to train on: the first ones in the seed's order."""
+def check_size(n_samples: int, size: int) -> None:
+    """Whether there are so many samples."""
     if size > n_samples:
         raise ValueError(
             f"size {size} is more than the {n_samples} samples of the data; leave it out of"
             " --sizes, or give more data."
         )
+
+
+def training(n_samples: int, size: int, seed: int) -> list[int]:
+    """The samples to train on: the first ones in the seed's order."""
+    check_size(n_samples, size)
     return order(n_samples, seed)[:size]
 
 

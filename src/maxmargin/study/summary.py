@@ -33,6 +33,8 @@ GROWING = {
     "n_oracle": "n_oracle",
     "n_project": "n_project",
 }
+#: less is pages that come and go, not growth
+LEAST_BYTES = 2**20
 
 
 def summarise(
@@ -54,7 +56,7 @@ def summarise(
         "seeds": plan["seeds"],
         "size_name": about["size_name"],
         "error_name": good[0]["error_name"] if good else "",
-        "facts": {**about["facts"], "held out": about["n_test"]},
+        "facts": {**about["facts"], "test samples": _n_test(plan, about)},
         "cells": len(cells),
         "failed": failed,
         "rows": [
@@ -65,6 +67,13 @@ def summarise(
         ],
         "exponents": [found for label in solvers for found in _exponents(label, good)],
     }
+
+
+def _n_test(plan: Mapping[str, Any], about: Mapping[str, Any]) -> int:
+    if about["n_test"] is not None:
+        return about["n_test"]
+    rest = about["n_samples"] - max(plan["sizes"])
+    return min(rest, plan.get("test-size", rest))
 
 
 def _named(cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +129,10 @@ def _exponents(label: str, good: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for quantity, key in GROWING.items():
         if not own or any(cell[key] is None for cell in own):
             continue
-        fit = growth([cell["size"] for cell in own], [cell[key] for cell in own])
+        values = [cell[key] for cell in own]
+        if quantity == "peak_bytes" and max(values) < LEAST_BYTES:
+            continue
+        fit = growth([cell["size"] for cell in own], values)
         if fit is not None:
             found.append({"solver": label, "quantity": quantity, **fit._asdict()})
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -77,8 +78,10 @@ def _task_of(ctx: click.Context, args: Sequence[str]) -> str:
 
     for i, arg in enumerate(args):
         name, sign, value = arg.partition("=")
+        if name == "--config" and not sign and i + 1 == len(args):
+            raise click.BadOptionUsage(arg, "Option '--config' requires an argument.", ctx)
         if name == "--config":
-            file = value if sign else "".join(args[i + 1 : i + 2])
+            file = value if sign else args[i + 1]
             task = read_config(Path(file)).get("task")
             if task is None:
                 raise UsageError(
@@ -136,8 +139,10 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     folder.create(effective(job, config), force=force)
     try:
         _go(folder, resume=False)
+    except Interrupted:
+        raise
     except Exception:
-        if not folder.has("data.json"):
+        if not (folder.has("history.jsonl") or folder.has("checkpoint.maxmargin")):
             _undo(folder.path, existed)
         raise
 
@@ -191,10 +196,9 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
 def _undo(path: Path, existed: bool) -> None:
     """Take away the folder of a run that has not begun, so that the next try finds its place."""
     with suppress(OSError):
-        for name in ("config.toml", "environment.json", ".lock"):
+        for name in ("config.toml", "environment.json", "data.json", ".lock"):
             (path / name).unlink(missing_ok=True)
-        if (path / "prepared").exists():
-            (path / "prepared").rmdir()
+        shutil.rmtree(path / "prepared", ignore_errors=True)
         if not existed:
             path.rmdir()
 

@@ -74,8 +74,18 @@ class ChainJob(Job):
         "evaluate runs/letters letter.data.gz --not-folds 0",
     )
     options = (
-        Option("folds", str, (), "Only sequences of these folds.", many=True, of_data=True),
-        Option("not-folds", str, (), "Only sequences of other folds.", many=True, of_data=True),
+        Option(
+            "folds", str, (), "Only sequences of these folds.", many=True, of_data=True, kept=False
+        ),
+        Option(
+            "not-folds",
+            str,
+            (),
+            "Only sequences of other folds.",
+            many=True,
+            of_data=True,
+            kept=False,
+        ),
         Option(
             "image",
             str,

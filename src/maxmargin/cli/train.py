@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import warnings
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from maxmargin.jobs import Job
     from maxmargin.runs import RunFolder
 
-_SWITCHES = ("-q", "--quiet", "-v", "-vv", "--verbose", "--json")
+_SWITCH = re.compile(r"-[qv]+|--quiet|--verbose|--json")
 
 
 class _Train(Group):
@@ -54,9 +55,10 @@ class _Train(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Where the configuration names the task, put that where it belongs."""
-        switches = list(takewhile(lambda arg: arg in _SWITCHES, args))
+        switches = list(takewhile(_SWITCH.fullmatch, args))
         rest = args[len(switches) :]
-        if rest and rest[0].startswith("-") and not {"--help", "--resume"} & set(rest[:1]):
+        first = rest[0].partition("=")[0] if rest else ""
+        if first.startswith("-") and first not in ("--help", "--resume"):
             with suppress(Exception) if ctx.resilient_parsing else nullcontext():
                 args = [*switches, _task_of(ctx, rest), *rest]
         return super().parse_args(ctx, args)

@@ -201,7 +201,8 @@ class _Reader:
         assert self.held is not None
         for k, line in enumerate(lines):
             plain = line.strip()
-            unsure = not plain or plain[:1] == b"#" or plain.startswith(b"-DOCSTART-")
+            unsure = not plain or plain.startswith(b"-DOCSTART-")
+            unsure = unsure or (plain[:1] == b"#" and self.form.comments != "no")
             if not unsure or len(self.held) + k >= MAX_HELD:
                 lines, self.held = self.held + lines, None
                 self.tabs = self._has_tabs(plain)
@@ -306,7 +307,8 @@ class _Reader:
         if self.width == 0:  # nothing but lines with # so far
             self.width, self.is_conll_u = len(fields), False
             return
-        kind = "columns separated by tabs" if self.tabs else "columns"
+        kind = "column" if len(fields) == 1 else "columns"
+        kind += " separated by tabs" if self.tabs else ""
         shown = line[:60].decode(self.form.encoding, errors="replace")
         raise ValueError(
             f"{self.name}, line {self.number}: found {len(fields)} {kind} in {shown!r}, expected "

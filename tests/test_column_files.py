@@ -48,8 +48,9 @@ def test_fields_of_files_with_tabs_may_hold_spaces_and_be_empty():
 
 
 def test_nulls_right_to_left_and_emoji_pass_through():
-    text = "\x00 \x01\nשלום مرحبا\n👩‍👩‍👧 \u202egnp\n"
-    assert read(text)[0].fields == [("\x00", "\x01"), ("שלום", "مرحبا"), ("👩‍👩‍👧", "\u202egnp")]
+    hebrew, arabic, family = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d", "👩\u200d👧"
+    text = f"\x00 \x01\n{hebrew} {arabic}\n{family} \u202egnp\n"
+    assert read(text)[0].fields == [("\x00", "\x01"), (hebrew, arabic), (family, "\u202egnp")]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -95,7 +96,7 @@ def test_files_without_tokens_have_no_sentences_with_rows(text):
         ("a b\nc\n", {}, r"the input, line 2: found 1 column in 'c', expected 2 as in the first"),
         ("a\tb\n\nc d\n", {}, r"line 3: found 1 column separated by tabs in 'c d', expected 2"),
         (b"a b\n\n\xff b\n", {}, r"line 3: found bytes that are not utf-8 text"),
-        (gzip.compress(b"a b\n")[:-9], {}, r"damaged gzip file"),
+        (gzip.compress(b"a b\n", mtime=0)[:-9], {}, r"damaged gzip file"),
         ("a b\n", {"encoding": "utf-16"}, r"encoding 'utf-16' is none that can be read by lines"),
         ("a b\n", {"encoding": "no such"}, r"encoding 'no such'"),
         ("a b\n", {"separator": ","}, r"separator is ',', use auto, tab, space"),

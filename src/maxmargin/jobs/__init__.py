@@ -9,7 +9,9 @@ from maxmargin.jobs.base import Data, Job, Option
 __all__ = ["JOBS", "Data", "Job", "Option", "job_named"]
 
 #: name of a task -> where its job is; imported only when asked for
-JOBS: dict[str, str] = {}
+JOBS: dict[str, str] = {
+    "alignment": "maxmargin.jobs.alignment:AlignmentJob",
+}
 
 
 def job_named(name: str) -> Job:

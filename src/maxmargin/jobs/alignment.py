@@ -1,0 +1,371 @@
+"""The task `alignment`: links between the words of sentences that translate each other.
+
+Files of links may cover only some of the sentences; the others, like those given by `parallel`, are
+text to learn statistics of words from. Without any links by hand, the aligner learns from those of
+its own two directed translation models: sure where both agree, possible where one has them. On the
+Hansards that brings fewer errors than the links on which the two agree.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+from maxmargin.documents import Evaluation, Table
+from maxmargin.jobs.alignment_tables import Judged, strongest_tables, text_tables
+from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.link_documents import link_drawing, metric
+from maxmargin.jobs.sentence_pairs import (
+    FORMATS,
+    Numbered,
+    Text,
+    pairs_of,
+    read_links,
+    read_numbered,
+    sampled,
+    streamed,
+)
+from maxmargin.links import Link
+from maxmargin.persistence import load, save
+from maxmargin.tasks import AlignmentFeatures, WordAligner, WordStatistics
+from maxmargin.tasks.directed_links import directed_links
+
+log = logging.getLogger("maxmargin")
+
+STATISTICS = "statistics.maxmargin"
+BATCH_EDGES, BATCH_PAIRS = 20_000, 256  # held in memory at a time by `predict`
+BY_MODELS = "no links by hand were given; the links are those of the two directed models"
+
+
+class AlignmentJob(Job):
+    """Word alignment, by `WordAligner`."""
+
+    name: ClassVar[str] = "alignment"
+    title: ClassVar[str] = "Word alignment"
+    summary: ClassVar[str] = (
+        "Which words of a sentence and of its translation go together: a bipartite matching."
+    )
+    data_help: ClassVar[str] = (
+        "SOURCE TARGET [LINKS]: two files with one sentence a line, line k of one the translation"
+        " of line k of the other (words separated by spaces; `<s snum=12> words </s>` is taken too;"
+        " plain or gzip), and a file of links by hand: NAACL (lines `sentence i j S|P`, from 1) or"
+        " Pharaoh (a line of `i-j` for each pair, from 0; `i?j` is a possible link). Sentences that"
+        " a NAACL file does not mention are text without links. Without LINKS, the model learns"
+        " from the links of two translation models, trained on the text itself."
+    )
+    predict_help: ClassVar[str] = (
+        "Reads two files as for --data, or one with lines `source words ||| target words`, also"
+        " from a pipe; writes a line of links `i-j` for each pair, counted from 0."
+    )
+    examples: ClassVar[tuple[str, ...]] = (
+        "train alignment --data hand.en hand.fr hand.wa --parallel big.en big.fr --out RUN",
+        "train alignment --data big.en big.fr --out RUN",
+        "predict RUN new.en new.fr > new.links",
+        "evaluate RUN dev.en dev.fr dev.wa",
+    )
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("encoding", str, "utf-8", "encoding of the files", of_data=True),
+        Option(
+            "links-format",
+            FORMATS,
+            "auto",
+            "how LINKS is written: auto looks at its first link; naacl-null leaves out links to"
+            " word 0; pharaoh-1 counts from 1",
+            of_data=True,
+        ),
+        Option(
+            "output-format",
+            ("pharaoh", "naacl"),
+            "pharaoh",
+            "how predictions are written",
+            of_data=True,
+        ),
+        Option(
+            "max-words",
+            int,
+            200,
+            "predictions for pairs with more words on a side are left empty, with a warning: memory"
+            " grows with the product of both lengths",
+            of_data=True,
+        ),
+        Option(
+            "sample",
+            int,
+            2000,
+            "without LINKS: how many pairs, drawn from the text, are learned from or judged",
+            of_data=True,
+        ),
+        Option(
+            "parallel",
+            Path,
+            (),
+            "SOURCE TARGET: more text without links, for statistics of words; the more the better",
+            many=True,
+        ),
+        Option("max-links", int, 1, "in how many links a word may be"),
+        Option("c-plus", float, 1.0, "price of a link that is not even possible"),
+        Option("c-minus", float, 4.0, "price of a sure link that is missed"),
+        Option("normalize", bool, False, "divide the prices of a pair by its number of sure links"),
+        Option("frequent", int, 30, "how many frequent words have features of their own"),
+        Option("mixture-rounds", int, 5, "rounds of training of IBM model 1"),
+        Option("hmm-rounds", int, 5, "rounds of training of the HMM"),
+        Option("stem-length", int, 5, "letters of a stem, for models of stems too; 0: none"),
+        Option("max-length", int, 60, "text with more words a sentence is not learned from"),
+    )
+
+    # -- reading -----------------------------------------------------------------------------------
+    def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
+        """Pairs with their links; without a file of links, a sample of the pairs, outputs None."""
+        if len(paths) not in (2, 3):
+            raise ValueError(
+                f"alignment takes two or three files, found {len(paths)}:"
+                " SOURCE TARGET [LINKS], the sentences of both languages and the links."
+            )
+        encoding = self._of("encoding", options)
+        source, target = map(Path, paths[:2])
+        parallel = self._parallel(options)
+        if len(paths) == 2:
+            text = Text(((source, target), *parallel), encoding)
+            return self._without_links(text, options)
+        pairs = read_numbered(source, target, encoding)
+        form = self._of("links-format", options)
+        links, found = read_links(Path(paths[2]), pairs, form, encoding)
+        kept = [s for s, own in enumerate(links) if own is not None and all(pairs[s].pair)]
+        if not kept:
+            raise ValueError(f"{paths[2]}: found no links of any pair of {source} and {target}.")
+        facts = {
+            "links": f"by hand, {Path(paths[2]).name} ({found})",
+            "pairs without links": len(pairs) - len(kept),
+        }
+        skip = frozenset(pairs[s].line for s in kept)
+        other = len(pairs) - len(kept) if not parallel else None
+        if other is not None and other < len(kept):
+            skip = frozenset()  # too little text without links: all of it
+        text = Text(((source, target), *parallel), encoding, skip)
+        data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], facts, {"text": text})
+        return _with_counts(data)
+
+    def _parallel(self, options: Mapping[str, Any]) -> tuple[tuple[Path, Path], ...]:
+        files = [Path(path) for path in self._of("parallel", options)]
+        if len(files) % 2:
+            raise ValueError(
+                f"parallel has {len(files)} files, expected pairs of them: SOURCE TARGET."
+            )
+        for path in files:
+            with open(path, "rb"):  # fails now, not when training is about to begin
+                pass
+        return tuple(zip(files[::2], files[1::2], strict=True))
+
+    def _without_links(self, text: Text, options: Mapping[str, Any]) -> Data:
+        n, longest = self._of("sample", options), self._of("max-length", options)
+        if n < 1:
+            raise ValueError(f"sample={n} must be 1 or more: pairs to learn from.")
+        pairs, seen = sampled(pairs_of(*text.files[0], text.encoding), n, longest, seed=0)
+        if not pairs:
+            source, target = text.files[0]
+            raise ValueError(
+                f"{source} and {target} have no pair of sentences with 1 to {longest} words each."
+            )
+        facts = {"links": BY_MODELS, "pairs in the text": seen}
+        return _with_counts(Data(pairs, None, facts, {"text": text}))
+
+    def take(self, data: Data, indices: Sequence[int]) -> Data:
+        """Some of the pairs; text and statistics are shared with the data that they come from."""
+        return _with_counts(
+            Data(
+                [data.inputs[s] for s in indices],
+                None if data.outputs is None else [data.outputs[s] for s in indices],
+                dict(data.facts),
+                data.extra,
+            )
+        )
+
+    # -- learning ----------------------------------------------------------------------------------
+    def estimator(self, options: Mapping[str, Any]) -> WordAligner:
+        """A WordAligner with options for its statistics and features."""
+        return WordAligner(
+            max_links=self._of("max-links", options),
+            c_plus=self._of("c-plus", options),
+            c_minus=self._of("c-minus", options),
+            normalize=self._of("normalize", options),
+            features=AlignmentFeatures(frequent=self._of("frequent", options)),
+            statistics=WordStatistics(
+                mixture_rounds=self._of("mixture-rounds", options),
+                hmm_rounds=self._of("hmm-rounds", options),
+                stem_length=self._of("stem-length", options) or None,
+                max_length=self._of("max-length", options),
+            ),
+        )
+
+    def fit(self, model: WordAligner, data: Data, folder: Path | None = None) -> None:
+        """Fit statistics of the text, unless data.extra or the folder has them, then the weights.
+
+        Data without links are given those of the directed models (`data.outputs`).
+        """
+        statistics = self.statistics(model, data, folder)
+        self.label(data, statistics)
+        assert data.outputs is not None
+        model.fit(data.inputs, data.outputs, parallel=statistics)
+
+    def statistics(
+        self, model: WordAligner, data: Data, folder: Path | None = None
+    ) -> WordStatistics:
+        """Statistics of the text of `data`, fitted once; kept in data.extra and in the folder."""
+        wanted = model.statistics or WordStatistics()
+        found = data.extra.get("statistics")
+        path = None if folder is None else Path(folder) / STATISTICS
+        if found is None and path is not None and path.exists():
+            found = load(path)
+        if found is not None and _options(found) != _options(wanted):
+            raise ValueError(
+                f"{path or 'data'}: the statistics of words were made with other options;"
+                " delete them, or use another folder."
+            )
+        if found is None:
+            found = WordStatistics(**_options(wanted), verbose=model.verbose)
+            found.fit(data.extra["text"])
+            found.set_params(verbose=0)  # the same model, whoever watched
+            if path is not None:
+                save(found, path)
+        data.extra["statistics"] = found
+        return found
+
+    def label(self, data: Data, statistics: WordStatistics) -> None:
+        """Give data without links those of the two directed models."""
+        if data.outputs is None:
+            data.outputs = directed_links(statistics, data.inputs)
+            data.facts["links"] = BY_MODELS
+            _with_counts(data)
+
+    # -- using -------------------------------------------------------------------------------------
+    def predict(
+        self,
+        model: WordAligner,
+        sources: Sequence[BinaryIO],
+        sink: BinaryIO,
+        options: Mapping[str, Any],
+    ) -> int:
+        """Write the links of each pair as they are found, a few hundred pairs at a time."""
+        pairs_in = streamed(sources, self._of("encoding", options))
+        write = _naacl_line if self._of("output-format", options) == "naacl" else _pharaoh_line
+        longest, count = self._of("max-words", options), 0
+        for batch in _batches(pairs_in):
+            for own in batch:
+                _warn_if_long(own, longest)
+            pairs = [([], []) if _longest(own) > longest else own.pair for own in batch]
+            lines = [write(o, links) for o, links in zip(batch, model.predict(pairs), strict=True)]
+            sink.write("".join(lines).encode("utf-8"))
+            sink.flush()
+            count += len(batch)
+        return count
+
+    def evaluate(self, model: WordAligner, data: Data, shown: int = 12) -> Evaluation:
+        """AER, precision and recall; without links, how far the directed models agree."""
+        numbered = (Numbered(s, s, pair) for s, pair in enumerate(data.inputs))
+        batches = ([own.pair for own in batch] for batch in _batches(numbered))
+        predicted = list(chain.from_iterable(map(model.predict, batches)))
+        if data.outputs is None:
+            return self._without_truth(model, data, predicted, shown)
+        judged = Judged(data.inputs, predicted, data.outputs)
+        by_models = data.facts.get("links") == BY_MODELS
+        return Evaluation(
+            data=dict(data.facts),
+            error=judged.aer,
+            error_name="AER against the directed models" if by_models else "AER",
+            metrics=judged.metrics(),
+            tables=judged.tables(model),
+            confusion=None,
+            drawings=judged.drawings(shown),
+        )
+
+    def _without_truth(
+        self, model: WordAligner, data: Data, predicted: list[list[Link]], shown: int
+    ) -> Evaluation:
+        other = directed_links(model.statistics_, data.inputs)
+        judged = Judged(data.inputs, predicted, other)
+        drawings = [
+            link_drawing(f"pair {s + 1}", data.inputs[s], predicted[s], None, 0)
+            for s in range(min(shown, len(data)))
+        ]
+        agreement = metric(
+            "agreement with the directed models",
+            1.0 - judged.aer,
+            "1 - AER if their links were the truth: sure where both have them, possible where one",
+            "neither",
+        )
+        return Evaluation(
+            data=dict(data.facts),
+            error=None,
+            error_name="AER",
+            metrics=[agreement, judged.metrics()[-1]],
+            tables=[],
+            confusion=None,
+            drawings=drawings,
+        )
+
+    def describe(self, model: WordAligner) -> list[Table]:
+        """Strongest features, overall and by group; what the text without links has taught."""
+        return [*strongest_tables(model), *text_tables(model)]
+
+    def _of(self, name: str, options: Mapping[str, Any]) -> Any:
+        """The value of an option, given or default."""
+        default = next(option.default for option in self.options if option.name == name)
+        value = options.get(name)
+        return default if value is None else value
+
+
+def _options(statistics: WordStatistics) -> dict[str, Any]:
+    return {key: own for key, own in statistics.get_params().items() if key != "verbose"}
+
+
+def _with_counts(data: Data) -> Data:
+    """The same data, with counts among its facts."""
+    facts = {
+        "sentence pairs": len(data.inputs),
+        "source words": sum(len(source) for source, _ in data.inputs),
+        "target words": sum(len(target) for _, target in data.inputs),
+    }
+    if data.outputs is not None:
+        facts["sure links"] = sum(len(sure) for sure, _ in data.outputs)
+        facts["possible links"] = sum(len(possible) for _, possible in data.outputs)
+    data.facts = facts | {k: v for k, v in data.facts.items() if k not in facts}
+    return data
+
+
+def _batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    batch: list[Numbered] = []
+    edges = 0
+    for own in pairs:
+        size = len(own.pair[0]) * len(own.pair[1])
+        if batch and (edges + size > BATCH_EDGES or len(batch) == BATCH_PAIRS):
+            yield batch
+            batch, edges = [], 0
+        batch.append(own)
+        edges += size
+    if batch:
+        yield batch
+
+
+def _longest(own: Numbered) -> int:
+    return max(map(len, own.pair))
+
+
+def _warn_if_long(own: Numbered, longest: int) -> None:
+    if _longest(own) > longest:
+        log.warning(
+            "line %d: %d and %d words, more than max-words %d; left without links.",
+            own.line,
+            *map(len, own.pair),
+            longest,
+        )
+
+
+def _pharaoh_line(own: Numbered, links: Sequence[Link]) -> str:
+    return " ".join(f"{i}-{j}" for i, j in links) + "\n"
+
+
+def _naacl_line(own: Numbered, links: Sequence[Link]) -> str:
+    return "".join(f"{own.number} {i + 1} {j + 1} S\n" for i, j in links)

@@ -11,6 +11,7 @@ __all__ = ["JOBS", "Data", "Job", "Option", "job_named"]
 #: name of a task -> where its job is; imported only when asked for
 JOBS: dict[str, str] = {
     "alignment": "maxmargin.jobs.alignment:AlignmentJob",
+    "matching": "maxmargin.jobs.matchings:MatchingJob",
 }
 
 

@@ -119,19 +119,20 @@ class AlignmentJob(Job):
     # -- reading -----------------------------------------------------------------------------------
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         """Pairs with their links; without a file of links, a sample of the pairs, outputs None."""
+        options = self.with_defaults(options)
         if len(paths) not in (2, 3):
             raise ValueError(
                 f"alignment takes two or three files, found {len(paths)}:"
                 " SOURCE TARGET [LINKS], the sentences of both languages and the links."
             )
-        encoding = self._of("encoding", options)
+        encoding = options["encoding"]
         source, target = map(Path, paths[:2])
         parallel = self._parallel(options)
         if len(paths) == 2:
             text = Text(((source, target), *parallel), encoding)
             return self._without_links(text, options)
         pairs = read_numbered(source, target, encoding)
-        form = self._of("links-format", options)
+        form = options["links-format"]
         links, found = read_links(Path(paths[2]), pairs, form, encoding)
         kept = [s for s, own in enumerate(links) if own is not None and all(pairs[s].pair)]
         if not kept:
@@ -149,7 +150,7 @@ class AlignmentJob(Job):
         return _with_counts(data)
 
     def _parallel(self, options: Mapping[str, Any]) -> tuple[tuple[Path, Path], ...]:
-        files = [Path(path) for path in self._of("parallel", options)]
+        files = [Path(path) for path in options["parallel"]]
         if len(files) % 2:
             raise ValueError(
                 f"parallel has {len(files)} files, expected pairs of them: SOURCE TARGET."
@@ -160,7 +161,7 @@ class AlignmentJob(Job):
         return tuple(zip(files[::2], files[1::2], strict=True))
 
     def _without_links(self, text: Text, options: Mapping[str, Any]) -> Data:
-        n, longest = self._of("sample", options), self._of("max-length", options)
+        n, longest = options["sample"], options["max-length"]
         if n < 1:
             raise ValueError(f"sample={n} must be 1 or more: pairs to learn from.")
         pairs, seen = sampled(pairs_of(*text.files[0], text.encoding), n, longest, seed=0)
@@ -186,17 +187,18 @@ class AlignmentJob(Job):
     # -- learning ----------------------------------------------------------------------------------
     def estimator(self, options: Mapping[str, Any]) -> WordAligner:
         """A WordAligner with options for its statistics and features."""
+        options = self.with_defaults(options)
         return WordAligner(
-            max_links=self._of("max-links", options),
-            c_plus=self._of("c-plus", options),
-            c_minus=self._of("c-minus", options),
-            normalize=self._of("normalize", options),
-            features=AlignmentFeatures(frequent=self._of("frequent", options)),
+            max_links=options["max-links"],
+            c_plus=options["c-plus"],
+            c_minus=options["c-minus"],
+            normalize=options["normalize"],
+            features=AlignmentFeatures(frequent=options["frequent"]),
             statistics=WordStatistics(
-                mixture_rounds=self._of("mixture-rounds", options),
-                hmm_rounds=self._of("hmm-rounds", options),
-                stem_length=self._of("stem-length", options) or None,
-                max_length=self._of("max-length", options),
+                mixture_rounds=options["mixture-rounds"],
+                hmm_rounds=options["hmm-rounds"],
+                stem_length=options["stem-length"] or None,
+                max_length=options["max-length"],
             ),
         )
 
@@ -249,9 +251,10 @@ class AlignmentJob(Job):
         options: Mapping[str, Any],
     ) -> int:
         """Write the links of each pair as they are found, a few hundred pairs at a time."""
-        pairs_in = streamed(sources, self._of("encoding", options))
-        write = _naacl_line if self._of("output-format", options) == "naacl" else _pharaoh_line
-        longest, count = self._of("max-words", options), 0
+        options = self.with_defaults(options)
+        pairs_in = streamed(sources, options["encoding"])
+        write = _naacl_line if options["output-format"] == "naacl" else _pharaoh_line
+        longest, count = options["max-words"], 0
         for batch in _batches(pairs_in):
             for own in batch:
                 _warn_if_long(own, longest)
@@ -309,12 +312,6 @@ class AlignmentJob(Job):
     def describe(self, model: WordAligner) -> list[Table]:
         """Strongest features, overall and by group; what the text without links has taught."""
         return [*strongest_tables(model), *text_tables(model)]
-
-    def _of(self, name: str, options: Mapping[str, Any]) -> Any:
-        """The value of an option, given or default."""
-        default = next(option.default for option in self.options if option.name == name)
-        value = options.get(name)
-        return default if value is None else value
 
 
 def _options(statistics: WordStatistics) -> dict[str, Any]:

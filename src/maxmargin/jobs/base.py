@@ -62,6 +62,11 @@ class Job(ABC):
     examples: ClassVar[tuple[str, ...]]
     options: ClassVar[tuple[Option, ...]] = ()
 
+    def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of every option of the task, its default where none is given."""
+        given = {name: value for name, value in options.items() if value is not None}
+        return {option.name: given.get(option.name, option.default) for option in self.options}
+
     @abstractmethod
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         """Read labelled samples; a ValueError names the file, the line and the cure."""

@@ -147,7 +147,8 @@ class AlignmentJob(Job):
             skip = frozenset()  # too little text without links: all of it
         text = Text(((source, target), *parallel), encoding, skip)
         data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], facts, {"text": text})
-        return _with_counts(data)
+        data.facts = _counted(data)
+        return data
 
     def _parallel(self, options: Mapping[str, Any]) -> tuple[tuple[Path, Path], ...]:
         files = [Path(path) for path in options["parallel"]]
@@ -171,18 +172,16 @@ class AlignmentJob(Job):
                 f"{source} and {target} have no pair of sentences with 1 to {longest} words each."
             )
         facts = {"links": BY_MODELS, "pairs in the text": seen}
-        return _with_counts(Data(pairs, None, facts, {"text": text}))
+        data = Data(pairs, None, facts, {"text": text})
+        data.facts = _counted(data)
+        return data
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         """Some of the pairs; text and statistics are shared with the data that they come from."""
-        return _with_counts(
-            Data(
-                [data.inputs[s] for s in indices],
-                None if data.outputs is None else [data.outputs[s] for s in indices],
-                dict(data.facts),
-                data.extra,
-            )
-        )
+        outputs = None if data.outputs is None else [data.outputs[s] for s in indices]
+        part = Data([data.inputs[s] for s in indices], outputs, data.facts, data.extra)
+        part.facts = _counted(part)
+        return part
 
     # -- learning ----------------------------------------------------------------------------------
     def estimator(self, options: Mapping[str, Any]) -> WordAligner:
@@ -219,19 +218,21 @@ class AlignmentJob(Job):
         wanted = model.statistics or WordStatistics()
         found = data.extra.get("statistics")
         path = None if folder is None else Path(folder) / STATISTICS
-        if found is None and path is not None and path.exists():
+        kept = path is not None and path.exists()
+        if found is None and kept:
             found = load(path)
-        if found is not None and _options(found) != _options(wanted):
-            raise ValueError(
-                f"{path or 'data'}: the statistics of words were made with other options;"
-                " delete them, or use another folder."
-            )
         if found is None:
+            log.info("learning statistics of words from text without links")
             found = WordStatistics(**_options(wanted), verbose=model.verbose)
             found.fit(data.extra["text"])
             found.set_params(verbose=0)  # the same model, whoever watched
-            if path is not None:
-                save(found, path)
+        if not isinstance(found, WordStatistics) or _options(found) != _options(wanted):
+            raise ValueError(
+                f"{path if kept else 'data'}: the statistics of words were made with other options;"
+                " delete them, or use another folder."
+            )
+        if path is not None and not kept:
+            save(found, path)
         data.extra["statistics"] = found
         return found
 
@@ -239,8 +240,6 @@ class AlignmentJob(Job):
         """Give data without links those of the two directed models."""
         if data.outputs is None:
             data.outputs = directed_links(statistics, data.inputs)
-            data.facts["links"] = BY_MODELS
-            _with_counts(data)
 
     # -- using -------------------------------------------------------------------------------------
     def predict(
@@ -275,7 +274,7 @@ class AlignmentJob(Job):
         judged = Judged(data.inputs, predicted, data.outputs)
         by_models = data.facts.get("links") == BY_MODELS
         return Evaluation(
-            data=dict(data.facts),
+            data=_counted(data),
             error=judged.aer,
             error_name="AER against the directed models" if by_models else "AER",
             metrics=judged.metrics(),
@@ -300,7 +299,7 @@ class AlignmentJob(Job):
             "neither",
         )
         return Evaluation(
-            data=dict(data.facts),
+            data=_counted(data),
             error=None,
             error_name="AER",
             metrics=[agreement, judged.metrics()[-1]],
@@ -318,18 +317,17 @@ def _options(statistics: WordStatistics) -> dict[str, Any]:
     return {key: own for key, own in statistics.get_params().items() if key != "verbose"}
 
 
-def _with_counts(data: Data) -> Data:
-    """The same data, with counts among its facts."""
-    facts = {
+def _counted(data: Data) -> dict[str, Any]:
+    """The facts of the data, with its present counts in front."""
+    counts = {
         "sentence pairs": len(data.inputs),
         "source words": sum(len(source) for source, _ in data.inputs),
         "target words": sum(len(target) for _, target in data.inputs),
     }
     if data.outputs is not None:
-        facts["sure links"] = sum(len(sure) for sure, _ in data.outputs)
-        facts["possible links"] = sum(len(possible) for _, possible in data.outputs)
-    data.facts = facts | {k: v for k, v in data.facts.items() if k not in facts}
-    return data
+        counts["sure links"] = sum(len(sure) for sure, _ in data.outputs)
+        counts["possible links"] = sum(len(possible) for _, possible in data.outputs)
+    return counts | {name: fact for name, fact in data.facts.items() if name not in counts}
 
 
 def _batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:

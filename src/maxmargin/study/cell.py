@@ -90,11 +90,12 @@ def measure(job: Job, plan: Mapping[str, Any], cell: Cell, common: Path) -> dict
     gc.collect()
     memory.reset_peak()
     base = memory.resident()
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     job.fit(model, train, common)
-    wall = time.perf_counter() - started
+    wall, worked = time.perf_counter() - started, time.process_time() - worked
     measured = {
         "wall_seconds": wall,
+        "cpu_seconds": worked,
         "compile_seconds": compiling,
         "read_seconds": read,
         "peak_bytes": memory.peak(),

@@ -198,7 +198,9 @@ class _Study:
     def _guess(self, cell: Cell) -> float:
         own = [c for c in self.lasted if c.solver == cell.solver] or list(self.lasted)
         near = max(own, key=lambda c: (-abs(c.size - cell.size), c.seed))
-        return self.lasted[near] * max(1.0, cell.size / near.size)
+        # Starting, reading and testing take as long for all sizes; training grows.
+        training = self.done[near].get("wall_seconds", 0.0)
+        return self.lasted[near] + training * (cell.size / near.size - 1)
 
 
 def _patience(plan: Mapping[str, Any], settings: Mapping[str, Any]) -> float | None:

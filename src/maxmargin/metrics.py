@@ -114,6 +114,17 @@ class SequenceReport:
         )
         return "\n".join([head, *body, foot])
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the same as a table."""
+        from maxmargin.notebook import table_html
+
+        rows = [(str(r.label), r.precision, r.recall, r.f1, r.support) for r in self.rows]
+        all_of = self.overall
+        rows.append(("overall", all_of.precision, all_of.recall, all_of.f1, all_of.support))
+        foot = f"token error {self.token_error:.4f}, sequence error {self.sequence_error:.4f}"
+        caption = f"{self.n_samples} sequences, {self.n_tokens} tokens; {foot}"
+        return table_html(("", "precision", "recall", "f1", "support"), rows, caption)
+
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, one row per label, then the overall row."""
         try:

@@ -157,3 +157,23 @@ class Result:
         numbers = f"primal {self.primal:.6g}, dual {self.dual:.6g}"
         how = f"{_epochs(self.n_epochs)}, status {self.status.value}"
         return f"<Result: {self.certificate()}\n {numbers}, {how}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the certificate, the numbers, and how objective and bound met."""
+        from maxmargin.notebook import figure_html
+        from maxmargin.svg import convergence_svg, short
+
+        words = self.certificate()
+        facts = {
+            "objective": short(self.primal),
+            "lower bound": short(self.dual),
+            "gap": short(self.gap),
+            "epochs": str(self.n_epochs),
+            "seconds": short(self.state.seconds, 3),
+            "oracle calls": str(self.state.n_oracle),
+            "weights": str(len(self.w)),
+        }
+        if self.state.n_project:
+            facts["projections"] = str(self.state.n_project)
+        drawing = convergence_svg([own.facts() for own in self.history], 560, 240)
+        return figure_html(words[:1].upper() + words[1:], facts, drawing if self.history else "")

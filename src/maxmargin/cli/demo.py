@@ -187,11 +187,11 @@ def _draw(
     """Test words beside the convergence of the chain; no pyplot, so no window and no backend."""
     from matplotlib.figure import Figure
 
-    from maxmargin.plotting import ConvergenceDisplay, plot_words
+    from maxmargin.plotting import ConvergenceDisplay, WordsDisplay
 
     figure = Figure(figsize=(12, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
-    plot_words(X, truth, readings, image_shape, columns=2, ax=left)
+    WordsDisplay(X, truth, readings, image_shape).plot(columns=2, ax=left)
     left.set_title("test words that the two models read differently (errors underlined)")
     ConvergenceDisplay.from_estimator(chain, ax=right)
     right.set_title("training the chain: the optimum is in the band")

@@ -1,14 +1,19 @@
-"""Pictures of runs and of predictions. Matplotlib is imported when something is drawn, not before.
+"""Pictures of runs and of predictions, in scikit-learn's Display manner.
+
+A display holds the data of a picture; `plot` draws it, on axes of yours or on new ones, and sets
+`ax_` and `figure_`. Its class methods (`from_estimator`, `from_result`, `from_predictions`,
+`from_folder`) make one and draw it. Matplotlib is imported when something is drawn, not before.
 
 Colours are those of Okabe and Ito, which readers with any common colour vision tell apart; lines
 differ in style too, marks in shape, and wrong letters in weight, so that nothing is said by colour
 alone.
 """
 
-from maxmargin.plotting.alignment import plot_alignment
+from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
+from maxmargin.plotting.study import StudyDisplay
 from maxmargin.plotting.style import BLUE, GREEN, GREY, HINT, ORANGE, PURPLE, has_matplotlib
-from maxmargin.plotting.words import plot_words
+from maxmargin.plotting.words import WordsDisplay
 
 __all__ = [
     "BLUE",
@@ -17,8 +22,9 @@ __all__ = [
     "HINT",
     "ORANGE",
     "PURPLE",
+    "AlignmentDisplay",
     "ConvergenceDisplay",
+    "StudyDisplay",
+    "WordsDisplay",
     "has_matplotlib",
-    "plot_alignment",
-    "plot_words",
 ]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.links import Link, check_range, judge_links, link_set
+from maxmargin.links import Link, as_links, check_range, judge_links, link_set
 from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 CELL, PAD = 0.22, 0.06  # inches: of a cell, around everything
 LONGEST = 18  # letters of a label
@@ -43,52 +44,104 @@ STYLES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def plot_alignment(
-    source: Sequence[str],
-    target: Sequence[str],
-    predicted: Iterable[Any],
-    sure: Iterable[Any] | None = None,
-    possible: Iterable[Any] | None = None,
-    *,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw links as marks in a matrix, a row for a source word and a column for a target word.
+class AlignmentDisplay:
+    """Links as marks in a matrix, a row for a source word and a column for a target word.
 
     Sure links are filled squares and possible ones outlined squares. Predicted links are blue dots
     where sure, green diamonds where possible, orange crosses where neither; purple rings are sure
     links that were missed. Words in a script that matplotlib's own font lacks need another:
     `plt.rcParams["font.family"]`.
 
+    Make one by `from_estimator` or `from_predictions`.
+
     Parameters
     ----------
     source, target : the tokens.
     predicted : links (i, j) from 0.
     sure, possible : annotated links to compare with, optional; sure ones are possible, too.
-    ax : axes to draw on; None means a new figure that fits the sentences.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it is drawn.
     """
-    judged = judge_links(predicted, sure, possible)
-    check_range(judged.all(), len(source), len(target))
-    if sure is None and possible is None:
-        layers = {"link": judged.right}
-    else:
-        S = link_set(() if sure is None else sure)
-        layers = {
-            "sure": S,
-            "possible": link_set(() if possible is None else possible) - S,
+
+    def __init__(
+        self,
+        source: Sequence[str],
+        target: Sequence[str],
+        predicted: Iterable[Any],
+        sure: Iterable[Any] | None = None,
+        possible: Iterable[Any] | None = None,
+    ):
+        self.source = source
+        self.target = target
+        self.predicted = predicted
+        self.sure = sure
+        self.possible = possible
+
+    @classmethod
+    def from_estimator(
+        cls,
+        aligner: Any,
+        pair: tuple[Sequence[str], Sequence[str]],
+        links: Any = None,
+        *,
+        ax: Axes | None = None,
+    ) -> AlignmentDisplay:
+        """Draw what a fitted `WordAligner` makes of a pair.
+
+        Parameters
+        ----------
+        aligner : a fitted WordAligner.
+        pair : (source tokens, target tokens).
+        links : annotated links of the pair, (sure, possible) or plain ones; None means none.
+        ax : axes to draw on; None means a new figure that fits the sentences.
+        """
+        [predicted] = aligner.predict([pair])
+        return cls.from_predictions(pair, predicted, links, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        pair: tuple[Sequence[str], Sequence[str]],
+        predicted: Iterable[Any],
+        links: Any = None,
+        *,
+        ax: Axes | None = None,
+    ) -> AlignmentDisplay:
+        """Draw predicted links of a pair, whoever predicted them; see `from_estimator`."""
+        sure, possible = (None, None) if links is None else as_links(links)
+        return cls(*pair, predicted, sure, possible).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> AlignmentDisplay:
+        """Draw on the given axes, or in a new figure that fits the sentences."""
+        layers = self._layers()
+        rows, columns = ([_cut(word) for word in words] for words in (self.source, self.target))
+        self.ax_: Axes = new_axes(ax)
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        _words(self.ax_, rows, columns)
+        for name, links in layers.items():
+            _draw(self.ax_, name, links)
+        _legend(self.ax_, layers)
+        if ax is None:
+            _fit(self.ax_)
+        return self
+
+    def _layers(self) -> dict[str, set[Link]]:
+        """The links by what they are, in the order in which they are drawn."""
+        judged = judge_links(self.predicted, self.sure, self.possible)
+        check_range(judged.all(), len(self.source), len(self.target))
+        if self.sure is None and self.possible is None:
+            return {"link": judged.right}
+        sure = link_set(() if self.sure is None else self.sure)
+        return {
+            "sure": sure,
+            "possible": link_set(() if self.possible is None else self.possible) - sure,
             "right": judged.right,
             "right (possible)": judged.possible,
             "wrong": judged.wrong,
             "missed": judged.missed,
         }
-    rows, columns = ([_cut(word) for word in words] for words in (source, target))
-    axes = new_axes(ax)
-    _words(axes, rows, columns)
-    for name, links in layers.items():
-        _draw(axes, name, links)
-    _legend(axes, layers)
-    if ax is None:
-        _fit(axes)
-    return axes
 
 
 def _fit(ax: Axes) -> None:

@@ -1,92 +1,211 @@
-"""How objective and bound approach each other along a run."""
+"""How objective, bound, gap and errors go along one run or several."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, new_axes
-from maxmargin.result import History, Result
+from maxmargin.plotting.style import BLUE, GREEN, GREY, MARKERS, ORANGE, SERIES, new_axes
+from maxmargin.result import History, Record, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
-Horizontal = Literal["seconds", "epoch"]
+Horizontal = Literal["seconds", "epoch", "n_oracle", "n_project"]
+ACROSS = {
+    "seconds": "training time (seconds)",
+    "epoch": "epochs",
+    "n_oracle": "oracle calls",
+    "n_project": "projections",
+}
+#: y -> what is drawn of each record, and the axis' label
+QUANTITIES = {
+    "objective": (("primal", "dual"), "objective and bound"),
+    "gap": (("gap",), "gap"),
+    "error": (("train_error", "validation_error"), "error"),
+}
+DASHES = ("-", "--", ":", "-.")
 
 
 class ConvergenceDisplay:
-    """Objective, its lower bound and their gap along a run, on a logarithmic axis.
+    """What was measured along one run or several, in one picture.
 
-    The best possible objective lies in the shaded band between bound and objective. Make one by
-    `from_result` or `from_estimator`.
+    Of one run, y="objective" draws the objective, its lower bound and their gap; the best possible
+    objective lies in the shaded band between the first two. Of several runs, it draws the
+    objectives as full lines and the bounds as dashed ones.
+
+    Make one by `from_result` or `from_estimator`.
 
     Parameters
     ----------
-    history : records of a run; those without a certificate are left out.
+    histories : {name of a run: its records}. Records in which a number is not known are left out of
+        that number's line.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn. lines_ : {"primal", "dual", "gap"} to the lines. All are set
-    by `plot`.
+    ax_, figure_ : where it is drawn.
+    lines_ : {name of a run: {name of a number: its line}}.
     """
 
-    def __init__(self, history: History):
-        self.history = history
+    def __init__(self, histories: Mapping[str, History]):
+        self.histories = dict(histories)
 
     @classmethod
     def from_result(
-        cls, result: Result, *, x: Horizontal = "seconds", ax: Axes | None = None
+        cls,
+        result: Result | Mapping[str, Result],
+        *,
+        x: Horizontal = "seconds",
+        y: str = "objective",
+        log: bool = True,
+        ax: Axes | None = None,
     ) -> ConvergenceDisplay:
-        """Draw the run that gave `result`."""
-        return cls(result.history).plot(x=x, ax=ax)
+        """Draw the run that gave a result, or several: {name: result}. See `plot`."""
+        if isinstance(result, Result):
+            result = {result.state.solver or "run": result}
+        histories = {name: own.history for name, own in result.items()}
+        return cls(histories).plot(x=x, y=y, log=log, ax=ax)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, x: Horizontal = "seconds", ax: Axes | None = None
+        cls,
+        estimator: Any,
+        *,
+        x: Horizontal = "seconds",
+        y: str = "objective",
+        log: bool = True,
+        ax: Axes | None = None,
     ) -> ConvergenceDisplay:
-        """Draw the run that fitted `estimator`."""
-        check_is_fitted(estimator, "result_")
-        return cls.from_result(estimator.result_, x=x, ax=ax)
+        """Draw the run that fitted an estimator, or several: {name: estimator}. See `plot`."""
+        several = isinstance(estimator, Mapping)
+        for own in estimator.values() if several else (estimator,):
+            check_is_fitted(own, "result_")
+        result: Any
+        if several:
+            result = {name: own.result_ for name, own in estimator.items()}
+        else:
+            result = estimator.result_
+        return cls.from_result(result, x=x, y=y, log=log, ax=ax)
 
-    def plot(self, *, x: Horizontal = "seconds", ax: Axes | None = None) -> ConvergenceDisplay:
-        """Draw against training time (certificates not counted) or epochs.
+    def plot(
+        self,
+        *,
+        x: Horizontal = "seconds",
+        y: str = "objective",
+        log: bool = True,
+        ax: Axes | None = None,
+    ) -> ConvergenceDisplay:
+        """Draw the runs.
 
         Parameters
         ----------
-        x : "seconds" or "epoch".
+        x : "seconds" of training (certificates not counted), "epoch", "n_oracle" or "n_project".
+        y : "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
+            any fact of the records, e.g. one that a `Recorder` added.
+        log : a logarithmic axis for y; numbers below zero are not drawn then.
         ax : axes to draw on; None means a new figure.
         """
-        if x not in ("seconds", "epoch"):
-            raise ValueError(f'x={x!r} must be "seconds" or "epoch".')
-        records = [record for record in self.history if np.isfinite(record.gap)]
-        if not records:
-            raise ValueError(
-                "no record has a certificate: perceptrons bound nothing, and without a penalty"
-                " (alpha > 0) or a bounded domain no solver does."
-            )
+        if x not in ACROSS:
+            raise ValueError(f"x={x!r} must be one of {', '.join(map(repr, ACROSS))}.")
+        names, label = QUANTITIES.get(y, ((y,), y))
+        alone = len(self.histories) == 1
+        if alone and y == "objective":
+            names, label = ("primal", "dual", "gap"), "objective, bound and gap"
+        series = self._series(x, y, names)
         ax = new_axes(ax)
         self.ax_: Axes = ax
         self.figure_: Figure | SubFigure = ax.figure
-        across = [getattr(record, x) for record in records]
-        primal, dual, gap = (
-            np.array([getattr(record, name) for record in records])
-            for name in ("primal", "dual", "gap")
-        )
-        ax.set_yscale("log", nonpositive="mask")
-        marker: dict[str, Any] = {"marker": "o", "markersize": 3.5}
-        (upper,) = ax.plot(across, primal, "-", color=BLUE, label="objective (primal)", **marker)
-        (lower,) = ax.plot(across, dual, "--", color=GREEN, label="lower bound (dual)", **marker)
-        (between,) = ax.plot(across, gap, ":", color=ORANGE, label="gap", **marker)
-        self.lines_: dict[str, Line2D] = {"primal": upper, "dual": lower, "gap": between}
-        shown = np.where(dual > 0, dual, np.nan)
-        ax.fill_between(across, shown, primal, color=GREY, alpha=0.15, linewidth=0)
-        ax.set_xlabel("training time (seconds)" if x == "seconds" else "epochs")
-        ax.set_ylabel("objective, bound and gap")
+        if log:
+            ax.set_yscale("log", nonpositive="mask")
+        if alone and y == "objective":
+            self._draw_one(series)
+        else:
+            self._draw_many(series)
+        ax.set_xlabel(ACROSS[x])
+        ax.set_ylabel(label)
         ax.grid(True, which="major", color="0.9", linewidth=0.8)
         ax.set_axisbelow(True)
         ax.legend(frameon=False)
         return self
+
+    def _series(
+        self, x: str, y: str, names: Iterable[str]
+    ) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
+        """For each run, the numbers that are known of it, each with where it was measured."""
+        found: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+        for run, history in self.histories.items():
+            rows = [(getattr(record, x), _facts(record)) for record in history]
+            found[run] = {}
+            for name in names:
+                known = [(at, own[name]) for at, own in rows if _known(own, name, y)]
+                if known:
+                    found[run][name] = (np.array([p[0] for p in known]),
+                                        np.array([p[1] for p in known]))  # fmt: skip
+        if not any(found.values()):
+            raise ValueError(_nothing(y, self.histories))
+        return found
+
+    def _draw_one(self, series: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]) -> None:
+        (run, known), ax = next(iter(series.items())), self.ax_
+        styles = {
+            "primal": ("-", BLUE, "objective (primal)"),
+            "dual": ("--", GREEN, "lower bound (dual)"),
+            "gap": (":", ORANGE, "gap"),
+        }
+        lines = {}
+        for name, (dash, colour, label) in styles.items():
+            (lines[name],) = ax.plot(
+                *known[name], dash, color=colour, label=label, marker="o", markersize=3.5
+            )
+        across, dual = known["dual"]
+        shown = np.where((dual > 0) | (ax.get_yscale() != "log"), dual, np.nan)
+        ax.fill_between(across, shown, known["primal"][1], color=GREY, alpha=0.15, linewidth=0)
+        self.lines_: dict[str, dict[str, Line2D]] = {run: lines}
+
+    def _draw_many(self, series: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]) -> None:
+        self.lines_ = {}
+        several = len(series) > 1
+        for number, (run, known) in enumerate(series.items()):
+            self.lines_[run] = {}
+            for dash, (name, (across, values)) in zip(DASHES, known.items(), strict=False):
+                label = f"{run}, {name.replace('_', ' ')}" if several else name.replace("_", " ")
+                (self.lines_[run][name],) = self.ax_.plot(
+                    across,
+                    values,
+                    dash,
+                    color=SERIES[number % len(SERIES)],
+                    marker=MARKERS[number % len(MARKERS)],
+                    markersize=4,
+                    label=label,
+                )
+
+
+def _facts(record: Record) -> dict[str, float]:
+    return record.facts() | {"validation_error": 1.0 - record.validation_score}
+
+
+def _known(facts: dict[str, float], name: str, y: str) -> bool:
+    """Whether a record has the number; an objective counts only with its certificate."""
+    value = facts.get(name)
+    if value is None or not np.isfinite(value):
+        return False
+    return y != "objective" or bool(np.isfinite(facts["gap"]))
+
+
+def _nothing(y: str, histories: Mapping[str, History]) -> str:
+    if y in ("objective", "gap"):
+        return (
+            "no record has a certificate: perceptrons bound nothing, and without a penalty"
+            " (alpha > 0) or a bounded domain no solver does."
+        )
+    if y == "error":
+        return "no record has an error: add one by a Recorder, or give EarlyStopping."
+    facts = sorted(
+        {name for history in histories.values() for own in history for name in _facts(own)}
+    )
+    return f"no record has y={y!r}; they have {', '.join(facts) or 'nothing'}."

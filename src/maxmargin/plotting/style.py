@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BLUE, GREEN, ORANGE, PURPLE, GREY = "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#555555"
+#: for one run, solver or model after the other; the marks tell them apart without colour
+SERIES = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9", GREY)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 HINT = "pip install 'maxmargin[plot]'"
 
 

@@ -11,24 +11,18 @@ from maxmargin.plotting.style import GREY, ORANGE, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 LINE, GUTTER = 1.2, 1.0  # in widths of a letter
 
 Words = Sequence[Any]  # a sequence of letters (array, list, string) each
 
 
-def plot_words(
-    X: Sequence[np.ndarray],
-    truth: Words,
-    predictions: Mapping[str, Words],
-    image_shape: tuple[int, int],
-    *,
-    columns: int = 1,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw words as their letter images, over the true letters and those that models read.
+class WordsDisplay:
+    """Words as their letter images, over the true letters and those that models read.
 
-    Wrong letters are bold, orange and underlined.
+    Wrong letters are bold, orange and underlined. Make one by `from_estimator` or
+    `from_predictions`.
 
     Parameters
     ----------
@@ -36,30 +30,92 @@ def plot_words(
     truth : the letters of each word.
     predictions : {name of a model: the letters that it read in each word}.
     image_shape : (height, width) of a letter, height * width = n_pixels.
-    columns : words side by side.
-    ax : axes to draw on; None means a new figure.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it is drawn.
     """
-    lines = {"truth": truth, **predictions}
-    _check_words(X, lines, image_shape)
-    # One unit is the width of a letter.
-    tall = image_shape[0] / image_shape[1]
-    names = 0.55 * max(len(name) for name in lines)
-    across = names + max(len(x) for x in X) + GUTTER
-    down = tall + LINE * len(lines) + GUTTER
-    rows = -(-len(X) // columns)
-    size = (across * min(columns, len(X)), down * rows - GUTTER + 0.2)  # and the last underline
-    ax = new_axes(ax, (0.3 * size[0], 0.3 * size[1] + 0.3))
-    for i, x in enumerate(X):
-        left, top = names + across * (i % columns), down * (i // columns)
-        _images(ax, np.reshape(x, (len(x), *image_shape)), left, top, tall)
-        for row, (name, words) in enumerate(lines.items()):
-            y = top + tall + LINE * (row + 0.6)
-            ax.text(left - 0.4, y, name, ha="right", va="center", fontsize="small", color=GREY)
-            for place, (letter, right) in enumerate(zip(words[i], truth[i], strict=True)):
-                _letter(ax, left + place + 0.5, y, str(letter), letter == right)
-    ax.set(xlim=(0, size[0]), ylim=(size[1], 0), aspect="equal")
-    ax.axis("off")
-    return ax
+
+    def __init__(
+        self,
+        X: Sequence[np.ndarray],
+        truth: Words,
+        predictions: Mapping[str, Words],
+        image_shape: tuple[int, int],
+    ):
+        self.X = X
+        self.truth = truth
+        self.predictions = predictions
+        self.image_shape = image_shape
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Sequence[np.ndarray],
+        y: Words,
+        image_shape: tuple[int, int],
+        *,
+        columns: int = 1,
+        ax: Axes | None = None,
+    ) -> WordsDisplay:
+        """Draw what a fitted model reads in X, or several: {name: model}. See `plot`."""
+        models = estimator if isinstance(estimator, Mapping) else {"read as": estimator}
+        predictions = {name: model.predict(X) for name, model in models.items()}
+        return cls(X, y, predictions, image_shape).plot(columns=columns, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        X: Sequence[np.ndarray],
+        y: Words,
+        predictions: Words | Mapping[str, Words],
+        image_shape: tuple[int, int],
+        *,
+        columns: int = 1,
+        ax: Axes | None = None,
+    ) -> WordsDisplay:
+        """Draw what was read in X by a model, or by several: {name: words}. See `plot`."""
+        named = predictions if isinstance(predictions, Mapping) else {"read as": predictions}
+        return cls(X, y, named, image_shape).plot(columns=columns, ax=ax)
+
+    def plot(self, *, columns: int = 1, ax: Axes | None = None) -> WordsDisplay:
+        """Draw the words.
+
+        Parameters
+        ----------
+        columns : words side by side.
+        ax : axes to draw on; None means a new figure.
+        """
+        lines = {"truth": self.truth, **self.predictions}
+        _check_words(self.X, lines, self.image_shape)
+        # One unit is the width of a letter.
+        tall = self.image_shape[0] / self.image_shape[1]
+        names = 0.55 * max(len(name) for name in lines)
+        across = names + max(len(x) for x in self.X) + GUTTER
+        down = tall + LINE * len(lines) + GUTTER
+        rows = -(-len(self.X) // columns)
+        # and the last underline
+        size = (across * min(columns, len(self.X)), down * rows - GUTTER + 0.2)
+        ax = new_axes(ax, (0.3 * size[0], 0.3 * size[1] + 0.3))
+        for i, x in enumerate(self.X):
+            left, top = names + across * (i % columns), down * (i // columns)
+            _images(ax, np.reshape(x, (len(x), *self.image_shape)), left, top, tall)
+            _readings(ax, {name: words[i] for name, words in lines.items()}, left, top + tall)
+        ax.set(xlim=(0, size[0]), ylim=(size[1], 0), aspect="equal")
+        ax.axis("off")
+        self.ax_: Axes = ax
+        self.figure_: Figure | SubFigure = ax.figure
+        return self
+
+
+def _readings(ax: Axes, lines: Mapping[str, Any], left: float, top: float) -> None:
+    """The letters of one word: the truth and what each model read, a line each."""
+    for row, (name, word) in enumerate(lines.items()):
+        y = top + LINE * (row + 0.6)
+        ax.text(left - 0.4, y, name, ha="right", va="center", fontsize="small", color=GREY)
+        for place, (letter, right) in enumerate(zip(word, lines["truth"], strict=True)):
+            _letter(ax, left + place + 0.5, y, str(letter), letter == right)
 
 
 def _images(ax: Axes, letters: np.ndarray, left: float, top: float, tall: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from maxmargin.metrics import alignment_error_rate, alignment_precision, alignment_recall
+from maxmargin.notebook import table_html
 from maxmargin.tasks.alignment_checks import Link, Links, Pair
 
 
@@ -26,7 +27,7 @@ class PairScore:
         parts = [f"pair {self.number}: AER {self.aer:.3f}"]
         for name, links in (("missed", self.missed), ("wrong", self.wrong)):
             if links:
-                parts.append(f"{name} " + ", ".join(f"{e}-{f}" for e, f in links))
+                parts.append(f"{name} {_joined(links)}")
         return "; ".join(parts)
 
 
@@ -48,6 +49,12 @@ class AlignmentReport:
         ]
         lines += [str(pair) for pair in self.pairs[:10] if pair.errors]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same as a table of the worst pairs."""
+        worst = [pair for pair in self.pairs[:10] if pair.errors]
+        rows = [(own.number, own.aer, _joined(own.missed), _joined(own.wrong)) for own in worst]
+        return table_html(("pair", "AER", "missed", "wrong"), rows, str(self).splitlines()[0])
 
 
 def alignment_report(
@@ -74,3 +81,7 @@ def alignment_report(
 
 def _words(pair: Pair, links: Sequence[Link]) -> tuple[tuple[str, str], ...]:
     return tuple((pair[0][i], pair[1][j]) for i, j in links)
+
+
+def _joined(words: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{e}-{f}" for e, f in words)

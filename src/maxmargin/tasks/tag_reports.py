@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.metrics import SequenceReport
+from maxmargin.notebook import table_html
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,12 @@ class TaggingReport:
         if self.chunks is None:
             return str(self.labels)
         return f"chunks\n{self.chunks}\n\ntags\n{self.labels}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same as tables."""
+        tables = [("chunks", self.chunks)] if self.chunks is not None else []
+        tables.append(("tags", self.labels))
+        return "".join(f"<h4>{name}</h4>{own._repr_html_()}" for name, own in tables)
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,10 @@ class WeightTable:
         lines = [f"{head[0]:{left}}  {head[1]:{right}}  {head[2]:>9}"]
         lines += [f"{a:{left}}  {b:{right}}  {weight:+9.4f}" for a, b, weight in self.rows]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same as a table."""
+        return table_html(self.columns, self.rows)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame (needs pandas: `pip install pandas`)."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from maxmargin.plotting import BLUE, GREEN, ORANGE, PURPLE, plot_alignment
+from maxmargin.plotting import BLUE, GREEN, ORANGE, PURPLE, AlignmentDisplay
 
 SOURCE, TARGET = ["let", "me", "conclude", "."], ["permettez", "-", "moi", "$5", "$6"]
 PREDICTED = [(0, 0), (1, 2), (3, 3), (2, 0)]
@@ -18,6 +18,10 @@ SURE, POSSIBLE = {(0, 0), (3, 4)}, {(0, 0), (0, 1), (1, 2)}
 def _close():
     yield
     plt.close("all")
+
+
+def drawn(*links, **options):
+    return AlignmentDisplay(SOURCE, TARGET, *links).plot(**options).ax_
 
 
 def links_in(collection):
@@ -32,7 +36,7 @@ def layers_of(ax):
 
 
 def test_links_are_in_their_cells_and_of_their_kind():
-    ax = plot_alignment(SOURCE, TARGET, PREDICTED, SURE, POSSIBLE)
+    ax = drawn(PREDICTED, SURE, POSSIBLE)
     layers = layers_of(ax)
     found = {name: links_in(collection) for name, collection in layers.items()}
     assert found == {
@@ -53,7 +57,7 @@ def test_links_are_in_their_cells_and_of_their_kind():
 
 
 def test_words_and_legend():
-    ax = plot_alignment(SOURCE, TARGET, PREDICTED, SURE, POSSIBLE)
+    ax = drawn(PREDICTED, SURE, POSSIBLE)
     assert [t.get_text() for t in ax.get_yticklabels()] == SOURCE
     assert [t.get_text() for t in ax.get_xticklabels()] == TARGET
     assert not any(t.get_parse_math() for t in ax.get_xticklabels())
@@ -61,20 +65,22 @@ def test_words_and_legend():
     assert [t.get_text() for t in ax.get_legend().get_texts()] == [
         "sure: 2", "possible: 2", "right: 1", "right (possible): 1", "wrong: 2", "missed: 1",
     ]  # fmt: skip
-    long = plot_alignment(["x" * 40], ["y"], [])
+    long = AlignmentDisplay(["x" * 40], ["y"], []).plot().ax_
     assert long.get_yticklabels()[0].get_text() == "x" * 17 + "…"
 
 
 def test_without_annotation_all_are_links():
-    ax = plot_alignment(SOURCE, TARGET, np.array(PREDICTED))
+    ax = drawn(np.array(PREDICTED))
     assert {n: links_in(c) for n, c in layers_of(ax).items()} == {"link": set(PREDICTED)}
-    ax = plot_alignment(SOURCE, TARGET, [], sure=[])
+    ax = drawn([], [])
     assert ax.get_legend().get_texts()[0].get_text() == "sure: 0"
 
 
 def test_given_axes_are_used():
     ax = Figure().subplots()
-    assert plot_alignment(SOURCE, TARGET, PREDICTED, ax=ax) is ax
+    display = AlignmentDisplay(SOURCE, TARGET, PREDICTED).plot(ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
     assert not plt.get_fignums()
 
 
@@ -82,7 +88,8 @@ def test_given_axes_are_used():
 def test_words_are_legible_at_all_sizes(n):
     """No label touches the next, none leaves the figure, and cells stay large."""
     words = [f"word{k}" + "s" * (k % 9) for k in range(n)]
-    ax = plot_alignment(words, words, [(k, k) for k in range(n)], {(k, k) for k in range(n)})
+    links = [(k, k) for k in range(n)]
+    ax = AlignmentDisplay(words, words, links, set(links)).plot().ax_
     figure = ax.figure
     figure.canvas.draw()
     rows = [t.get_window_extent() for t in ax.get_yticklabels()]
@@ -109,5 +116,27 @@ def test_words_are_legible_at_all_sizes(n):
 def test_bad_links(change, message):
     good = {"predicted": PREDICTED, "sure": SURE, "possible": POSSIBLE}
     with pytest.raises(ValueError, match=message):
-        plot_alignment(SOURCE, TARGET, **good | change)
+        AlignmentDisplay(SOURCE, TARGET, **good | change).plot()
     assert not plt.get_fignums()
+
+
+class Diagonal:
+    """Links word k with word k."""
+
+    def predict(self, pairs):
+        return [[(k, k) for k in range(min(len(e), len(f)))] for e, f in pairs]
+
+
+@pytest.mark.parametrize("links", [None, (SURE, POSSIBLE), [(0, 0), (3, 3)]])
+def test_an_aligner_is_asked_for_its_links(links):
+    pair = (SOURCE, TARGET)
+    display = AlignmentDisplay.from_estimator(Diagonal(), pair, links)
+    assert display.predicted == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    other = AlignmentDisplay.from_predictions(pair, display.predicted, links)
+    cells = [{n: links_in(c) for n, c in layers_of(d.ax_).items() if c.get_paths()}
+             for d in (display, other)]  # fmt: skip
+    assert cells[0] == cells[1]
+    if links is None:
+        assert cells[0] == {"link": set(display.predicted)}
+    else:
+        assert cells[0]["right"] == ({(0, 0)} if isinstance(links, tuple) else {(0, 0), (3, 3)})

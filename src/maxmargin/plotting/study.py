@@ -1,0 +1,144 @@
+"""How solvers scale: what a study measured, against the size of the training data."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.plotting.style import MARKERS, SERIES, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+LABELS = {
+    "seconds": "training time (seconds)",
+    "wall_seconds": "wall time (seconds)",
+    "peak_bytes": "peak memory (bytes)",
+    "n_oracle": "oracle calls",
+    "n_project": "projections",
+    "relative_gap": "gap / objective",
+    "train_error": "training error",
+    "test_error": "test error",
+}
+
+
+class StudyDisplay:
+    """One number of a study against the size of the training data, a line for each solver.
+
+    Points are means over seeds, bars reach from the least to the greatest. Both axes are
+    logarithmic, so that a power of the size is a straight line; its exponent is in the legend where
+    the study has estimated it.
+
+    Make one by `from_folder`.
+
+    Parameters
+    ----------
+    cells : what was measured of each solver, size and seed; dictionaries with "solver", "size" and
+        the numbers.
+    size_name : what is counted, e.g. "sentences".
+    exponents : {(solver, name of a number): exponent}, optional.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it is drawn.
+    lines_ : {solver: its line}.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[Mapping[str, Any]],
+        size_name: str = "samples",
+        exponents: Mapping[tuple[str, str], float] | None = None,
+    ):
+        self.cells = cells
+        self.size_name = size_name
+        self.exponents = exponents
+
+    @classmethod
+    def from_folder(
+        cls, path: str | os.PathLike, *, y: str = "seconds", ax: Axes | None = None
+    ) -> StudyDisplay:
+        """Draw the study that `maxmargin compare` wrote to a folder, finished or not."""
+        folder = Path(path).expanduser()
+        files = sorted(folder.glob("cells/*.json"))
+        if not files:
+            raise ValueError(f"{str(folder)!r} is no study, or has no cell yet: no cells/*.json.")
+        cells = [_read(file) for file in files]
+        summary = _read(folder / "study.json") if (folder / "study.json").is_file() else {}
+        exponents = {
+            (own["solver"], own["quantity"]): own["exponent"]
+            for own in summary.get("exponents", [])
+            if own.get("exponent") is not None
+        }
+        return cls(cells, summary.get("size_name", "samples"), exponents).plot(y=y, ax=ax)
+
+    def plot(self, *, y: str = "seconds", ax: Axes | None = None) -> StudyDisplay:
+        """Draw one number of all cells.
+
+        Parameters
+        ----------
+        y : its name in the cells: "seconds", "peak_bytes", "n_oracle", "relative_gap",
+            "train_error", "test_error", ...
+        ax : axes to draw on; None means a new figure.
+        """
+        curves = self._curves(y)
+        self.ax_: Axes = new_axes(ax)
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        self.lines_ = {}
+        for number, (solver, sizes) in enumerate(curves.items()):
+            means = np.array([np.mean(values) for values in sizes.values()])
+            low = means - [min(values) for values in sizes.values()]
+            high = [max(values) for values in sizes.values()] - means
+            bars = self.ax_.errorbar(
+                list(sizes),
+                means,
+                (low, high),
+                color=SERIES[number % len(SERIES)],
+                marker=MARKERS[number % len(MARKERS)],
+                capsize=3,
+                label=self._name(solver, y),
+            )
+            self.lines_[solver] = bars.lines[0]
+        self.ax_.set(xscale="log", yscale="log")
+        self.ax_.set_xlabel(self.size_name)
+        self.ax_.set_ylabel(LABELS.get(y, y.replace("_", " ")))
+        self.ax_.grid(True, which="major", color="0.9", linewidth=0.8)
+        self.ax_.set_axisbelow(True)
+        self.ax_.legend(frameon=False)
+        return self
+
+    def _name(self, solver: str, y: str) -> str:
+        exponent = (self.exponents or {}).get((solver, y))
+        return solver if exponent is None else f"{solver}, grows as size^{exponent:.2f}"
+
+    def _curves(self, y: str) -> dict[str, dict[float, list[float]]]:
+        """{solver: {size: values over seeds}}, sizes in order; zeros have no logarithm."""
+        curves: dict[str, dict[float, list[float]]] = {}
+        for cell in sorted(self.cells, key=lambda own: (own["solver"], own["size"])):
+            value = cell.get(y)
+            if value is not None and np.isfinite(value) and value > 0:
+                curves.setdefault(cell["solver"], {}).setdefault(cell["size"], []).append(value)
+        if not curves:
+            names = {
+                name
+                for cell in self.cells
+                for name, own in cell.items()
+                if isinstance(own, int | float) and name not in ("size", "seed")
+            }
+            raise ValueError(
+                f"no cell has a positive y={y!r}; numbers are {', '.join(sorted(names))}."
+            )
+        return curves
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{str(file)!r} is no JSON, or is cut short ({error}).") from error

@@ -1,0 +1,65 @@
+"""Scaling plots: means over seeds at their sizes, from the files of a study."""
+
+import json
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.figure import Figure
+
+from maxmargin.plotting import StudyDisplay
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "cells").mkdir()
+    for solver, rate in (("bcfw", 1.0), ("fw", 3.0)):
+        for size in (1000, 100):
+            for seed in (0, 1):
+                cell = {"solver": solver, "size": size, "seed": seed, "status": "converged"}
+                cell |= {"seconds": rate * size / 100 + seed, "n_project": 0, "test_error": None}
+                name = f"{solver}-{size}-{seed}.json"
+                (tmp_path / "cells" / name).write_text(json.dumps(cell))
+    return tmp_path
+
+
+def test_points_are_means_in_order_of_size(folder):
+    display = StudyDisplay.from_folder(folder)
+    assert list(display.lines_) == ["bcfw", "fw"]
+    assert display.lines_["bcfw"].get_xdata().tolist() == [100, 1000]
+    assert display.lines_["bcfw"].get_ydata().tolist() == [1.5, 10.5]
+    assert display.lines_["fw"].get_ydata().tolist() == [3.5, 30.5]
+    assert display.ax_.get_xscale() == display.ax_.get_yscale() == "log"
+    assert display.ax_.get_xlabel() == "samples"
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["bcfw", "fw"]
+
+
+def test_names_and_exponents_come_from_the_summary(folder):
+    exponents = [
+        {"solver": "bcfw", "quantity": "seconds", "exponent": 0.845},
+        {"solver": "fw", "quantity": "n_oracle", "exponent": 1.0},
+    ]
+    summary = {"size_name": "sentences", "exponents": exponents}
+    (folder / "study.json").write_text(json.dumps(summary))
+    ax = Figure().subplots()
+    display = StudyDisplay.from_folder(folder, ax=ax)
+    assert display.ax_ is ax
+    assert ax.get_xlabel() == "sentences"
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["bcfw, grows as size^0.84", "fw"]
+
+
+def test_what_cannot_be_drawn_is_said(folder):
+    with pytest.raises(ValueError, match="no cell has a positive y='n_project'; numbers are n_pro"):
+        StudyDisplay.from_folder(folder, y="n_project")
+    (folder / "cells" / "bcfw-100-0.json").write_text('{"solver": ')
+    with pytest.raises(ValueError, match=r"bcfw-100-0.json' is no JSON, or is cut short"):
+        StudyDisplay.from_folder(folder)
+    with pytest.raises(ValueError, match=r"is no study, or has no cell yet"):
+        StudyDisplay.from_folder(folder / "cells")

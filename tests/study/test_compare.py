@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maxmargin.cli.main import main
-from maxmargin.study.files import locked
+from maxmargin.runs import RunFolder
 from maxmargin.study.process import CellError
 
 pytestmark = pytest.mark.usefixtures("tiny")
@@ -121,7 +121,7 @@ def test_configuration_file(samples, made_up, tmp_path, capsys):
     }
     told = "lean: solver dual-extragradient, alpha 0.0, tol 0.0, max-epochs 5, memory low"
     assert told in capsys.readouterr().out
-    files = json.loads((out / "data.json").read_text())
+    files = json.loads((out / "data.json").read_text())["files"]
     assert [file["name"] for file in files] == ["data.jsonl", "words.txt"]
     made_up.clear()
     assert main(["compare", "--config", str(out / "study.toml"), "--out", str(tmp_path / "t")]) == 0
@@ -140,7 +140,7 @@ def test_interrupted_study_says_how_to_go_on(given, tmp_path, made_up, monkeypat
 
 def test_locked_study_ends_in_code_3(given, made_up, tmp_path, capsys):
     (tmp_path / "s").mkdir()
-    with locked(tmp_path / "s"):
+    with RunFolder(tmp_path / "s").locked():
         assert main([*given, "--out", str(tmp_path / "s")]) == 3
     assert "in use" in capsys.readouterr().err
 
@@ -153,7 +153,7 @@ def test_locked_study_ends_in_code_3(given, made_up, tmp_path, capsys):
         (["--sizes", "0", "--out", "s"], "sizes=0 must be a whole number, 1 or more"),
         (["--sizes", "61", "--out", "s"], "size 61 is more than the 60 samples"),
         (["--solvers", "bcfw,,fw"], "has an empty name"),
-        (["--solvers", "bcwf", "--out", "s"], "solver='bcwf' is unknown"),
+        (["--solvers", "bcwf", "--out", "s"], "solver 'bcwf' is unknown (do you mean 'bcfw'?)"),
         (["--set", "alpha=1"], "is not SOLVER.NAME=VALUE"),
         (["--set", "fw.alpha=1", "--out", "s"], "the study has no solver 'fw', only"),
         (["--set", "bcfw.alhpa=1", "--out", "s"], "unknown option 'alhpa' (do you mean 'alpha'?)"),
@@ -178,7 +178,7 @@ def test_wrong_usage_ends_in_code_2(given, made_up, tmp_path, monkeypatch, capsy
         (["compare"], "name a task"),
         (["compare", "--out", "s"], "name a task"),
         (["compare", "tinny", "--out", "s"], "there is no task 'tinny'; did you mean 'tiny'?"),
-        (["compare", "--resume", "empty"], "empty holds no study"),
+        (["compare", "--resume", "empty"], "holds no study"),
         (["compare", "--config", "odd.toml", "--out", "s"], "odd.toml is not TOML"),
         (["compare", "--config", "other.toml", "--out", "s"], "names no task"),
         (["compare", "tiny", "--config", "letters.toml", "--out", "s"], "for the task 'letters'"),

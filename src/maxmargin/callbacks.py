@@ -32,11 +32,21 @@ class Callback:
     def on_record(self, run: Run, record: Record) -> None:
         """After each certificate."""
 
+    def on_last(self, run: Run) -> None:
+        """After the last epoch, before the result is computed; not if that was interrupted."""
+
     def on_end(self, run: Run, result: Result) -> None:
         """Once, with the result."""
 
     def on_abort(self, run: Run) -> None:
         """Instead of `on_end`, if the run ends by an error."""
+
+    def memory(self) -> dict[str, Any] | None:
+        """What a checkpoint must keep of this callback, in numbers, texts and arrays."""
+        return None
+
+    def recall(self, run: Run, memory: dict[str, Any] | None) -> None:
+        """After `on_start`, if the run goes on from a checkpoint, which kept this memory."""
 
 
 class ProgressBar(Callback):
@@ -133,6 +143,9 @@ class TimeLimit(Callback):
         if time.perf_counter() - run.started >= self.seconds:
             run.stop(Status.TIME_LIMIT, f"{self.seconds:g} s are over")
 
+    def recall(self, run: Run, memory: dict[str, Any] | None) -> None:
+        self.on_epoch(run)
+
 
 class EarlyStopping(Callback):
     """Keep the weights that score best on held-out samples; stop when they no longer improve.
@@ -174,5 +187,16 @@ class EarlyStopping(Callback):
             run.choose(w)
             return
         self.bad_ += 1
+        self._judge(run)
+
+    def memory(self) -> dict[str, Any]:
+        return {"best": float(getattr(self, "best_", -np.inf)), "bad": getattr(self, "bad_", 0)}
+
+    def recall(self, run: Run, memory: dict[str, Any] | None) -> None:
+        if memory is not None:
+            self.best_, self.bad_ = float(memory["best"]), int(memory["bad"])
+            self._judge(run)
+
+    def _judge(self, run: Run) -> None:
         if self.bad_ >= self.patience:
             run.stop(Status.STOPPED, f"no better validation score for {self.patience} certificates")

@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
-__all__ = ["Readable", "fields_of", "is_number", "name_of", "text_lines"]
+__all__ = [
+    "Readable",
+    "check_encoding",
+    "fields_of",
+    "is_number",
+    "name_of",
+    "text_lines",
+    "undecodable",
+    "unpacked",
+]
 
 Readable = str | os.PathLike | BinaryIO
 
@@ -25,21 +34,49 @@ def text_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, s
     """
     name, number = name_of(path), 0
     try:
-        with _opened(path) as raw:
-            zipped, raw = _told_by_start(raw)
-            lines: Any = io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if zipped else raw
+        with unpacked(path) as lines:
             for number, line in enumerate(lines, start=1):
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 # bytes.split knows ASCII white space only; str.split would also cut at U+00A0.
                 yield number, b" ".join(line.split()).decode(encoding)
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{name}, line {number}: found bytes that are not {encoding} text; if the file is in "
-            'another encoding, name it, for instance encoding="latin-1"'
-        ) from error
+        raise undecodable(name, number, encoding) from error
+
+
+@contextmanager
+def unpacked(path: Readable) -> Iterator[Any]:
+    """The file, unpacked if its first bytes say gzip; damage is a ValueError that names it."""
+    try:
+        with _opened(path) as raw:
+            zipped, raw = _told_by_start(raw)
+            yield io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 20) if zipped else raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{name}: damaged gzip file ({error}); fetch or make it again") from error
+        raise ValueError(
+            f"{name_of(path)}: damaged gzip file ({error}); fetch or make it again"
+        ) from error
+
+
+def undecodable(name: str, number: int, encoding: str) -> ValueError:
+    """What to raise for bytes that are not text."""
+    return ValueError(
+        f"{name}, line {number}: found bytes that are not {encoding} text; if the file is in "
+        'another encoding, name it, for instance encoding="latin-1"'
+    )
+
+
+def check_encoding(encoding: str) -> str:
+    """The encoding, if it is one whose line ends, tabs and spaces are those of ASCII."""
+    try:
+        plain = b"\t\n ".decode(encoding) == "\t\n " and "\t\n ".encode(encoding) == b"\t\n "
+    except (LookupError, ValueError):
+        plain = False
+    if not plain:
+        raise ValueError(
+            f"encoding {encoding!r} is none that can be read by lines; use utf-8 or latin-1, or "
+            "turn the file into UTF-8"
+        )
+    return encoding
 
 
 def fields_of(line: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,9 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 
+from maxmargin.cli.commands import Option, command
 from maxmargin.cli.errors import UsageError
+from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
     from maxmargin.estimators import ChainSVM
@@ -26,82 +28,67 @@ FIGURE = "words.png"
 Words = Sequence[Any]  # an array of letters, or of their features, each
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    """Add the subcommand to a parser."""
-    parser = commands.add_parser(
-        "demo",
-        help="train and show a small model on synthetic handwritten words",
-        description="Learn to read synthetic handwritten words as chains of letters, beside a"
-        " classifier of single letters; print both errors and save a figure.",
-    )
-    parser.add_argument(
+@command(
+    "demo",
+    Option(
         "--out",
-        type=Path,
+        type=click.Path(path_type=Path),
         default=Path("demo-output"),
         metavar="FOLDER",
-        help="where the figure goes (default: %(default)s)",
-    )
-    parser.add_argument(
+        show_default=True,
+        help="Where everything that is written goes.",
+    ),
+    Option(
         "--words",
-        type=_between(FEWEST, MOST),
+        type=Whole(FEWEST, MOST),
         default=2000,
         metavar="N",
-        help=f"words to draw, {FEWEST} to {MOST} (default: %(default)s); a fifth is for testing",
-    )
-    parser.add_argument(
+        show_default=True,
+        help=f"Words to draw, {FEWEST} to {MOST}; a fifth is for testing.",
+    ),
+    Option(
         "--seed",
-        type=_between(0, 2**32 - 1),
+        type=Whole(0, 2**32 - 1),
         default=0,
         metavar="S",
-        help="seed of the data and of training (default: %(default)s)",
-    )
-    parser.set_defaults(run=run)
-
-
-def _between(low: int, high: int) -> Any:
-    def parse(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = low - 1
-        if not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
-        return number
-
-    return parse
-
-
-def run(options: argparse.Namespace) -> None:
-    """Train, compare, show."""
+        show_default=True,
+        help="Seed of the data and of training.",
+    ),
+    examples=("demo", "demo --words 500 --seed 4 --out elsewhere"),
+)
+def demo(out: Path, words: int, seed: int) -> None:
+    """Learn to read synthetic handwritten words as chains of letters, beside a classifier of single
+    letters; print both errors and save a figure.
+    """
     from maxmargin import datasets
     from maxmargin.plotting import HINT, has_matplotlib
 
     drawing = has_matplotlib()
     if drawing:
-        _make_writable(options.out)
+        _make_writable(out)
     print(
         "Learning to read handwritten words: a chain of letters against one letter at a time\n"
-        f"({options.words} synthetic words, seed {options.seed}).\n",
+        f"({words} synthetic words, seed {seed}).\n",
         flush=True,
     )
-    data = datasets.make_words(options.words, random_state=options.seed)
+    data = datasets.make_words(words, random_state=seed)
     testing = np.isin(data.fold, TEST_FOLDS)
     X, y = _pick(data.X, ~testing), _pick(data.y, ~testing)
     X_test, y_test = _pick(data.X, testing), _pick(data.y, testing)
     with _without_warnings():
-        chain = _train_chain(X, y, options.seed)
+        chain = _train_chain(X, y, seed)
         readings = {
-            "per letter": _read_letters(X, y, X_test, options.seed),
+            "per letter": _read_letters(X, y, X_test, seed),
             "chain": chain.predict(X_test),
         }
     _print_errors(y_test, readings)
     shown = _differing(readings)
     _print_words(y_test, readings, shown)
     if drawing:
-        words = [X_test[i] for i in shown], [y_test[i] for i in shown]
-        read = {name: [words[i] for i in shown] for name, words in readings.items()}
-        _draw(options.out / FIGURE, chain, data.image_shape, *words, read)
-        print(f"\nFigure: {options.out / FIGURE}")
+        pictures = [X_test[i] for i in shown], [y_test[i] for i in shown]
+        read = {name: [own[i] for i in shown] for name, own in readings.items()}
+        _draw(out / FIGURE, chain, data.image_shape, *pictures, read)
+        print(f"\nFigure: {out / FIGURE}")
     else:
         print(f"\nNo figure, because matplotlib is not installed: {HINT}")
 

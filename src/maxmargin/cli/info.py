@@ -1,37 +1,45 @@
-"""`maxmargin info`: what is installed, where kernels are kept, which data sets are at hand."""
+"""`maxmargin info`: what is installed, where kernels are kept, what there is to work with."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "tqdm", "matplotlib", "pandas")
+from maxmargin.cli import text
+from maxmargin.cli.commands import command
+from maxmargin.cli.console import console
+from maxmargin.cli.options import SOLVERS
 
-
-def add_to(commands: argparse._SubParsersAction) -> None:
-    """Add the subcommand to a parser."""
-    parser = commands.add_parser(
-        "info",
-        help="show versions, threads, the kernel cache and the data sets found",
-        description="Show versions, threads, the kernel cache and the data sets found.",
-    )
-    parser.set_defaults(run=run)
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "click", "tqdm", "matplotlib", "pandas")
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print all facts, a name and its value on each line."""
+@command("info", with_json=True, examples=("info", "info --json"))
+def info() -> None:
+    """Show versions, threads, the kernel cache, the tasks and solvers, and the data sets found."""
     from maxmargin import __version__
 
-    facts = {"maxmargin": __version__, "python": platform.python_version()}
+    facts: dict[str, Any] = {"maxmargin": __version__, "python": platform.python_version()}
     facts |= {name: _version(name) for name in PACKAGES}
-    facts |= _threads() | _kernels() | _data()
-    width = max(len(name) for name in facts)
-    for name, value in facts.items():
-        print(f"{name:{width}}  {value}")
+    facts |= _threads() | _kernels() | _abilities() | _data()
+    console().facts(facts)
+    lines = {k: ", ".join(v) if isinstance(v, list) else v for k, v in facts.items()}
+    console().say(text.facts(lines))
+
+
+def _abilities() -> dict[str, list[str]]:
+    """Tasks whose modules can be imported here, and solvers."""
+    from maxmargin.jobs import JOBS, job_named
+
+    usable = []
+    for name in JOBS:
+        with suppress(ImportError):
+            usable.append(job_named(name).name)
+    return {"tasks": usable, "solvers": list(SOLVERS)}
 
 
 def _version(name: str) -> str:
@@ -43,7 +51,7 @@ def _version(name: str) -> str:
 
 def _threads() -> dict[str, str]:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"threads": f"{usable} (use them with n_jobs={usable})"}
+    return {"threads": f"{usable} (use them with --threads {usable}, or n_jobs={usable} in Python)"}
 
 
 def _kernels() -> dict[str, str]:

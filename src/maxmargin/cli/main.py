@@ -1,47 +1,131 @@
-"""Read the command line, call the subcommand, turn its faults into one line and an exit code."""
+"""Read the command line, call the command, turn its faults into one line and an exit code."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any
+
+import click
 
 from maxmargin import __version__
-from maxmargin.cli import demo, info
-from maxmargin.cli.errors import UsageError
+from maxmargin.cli import errors
+from maxmargin.cli.commands import Group, Option, write_examples
+from maxmargin.cli.console import Console, at_work
 
-USAGE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+COMPLETE = "_MAXMARGIN_COMPLETE"
+PLACES = {
+    "train": ("maxmargin.cli.train:train", "learn a model from files into a run folder"),
+    "predict": ("maxmargin.cli.predict:predict", "apply a model to files or to stdin"),
+    "evaluate": ("maxmargin.cli.evaluate:evaluate", "compare a model with labelled files"),
+    "compare": ("maxmargin.cli.compare:compare", "time solvers beside each other as data grow"),
+    "report": ("maxmargin.cli.report:report", "one HTML file about a run or a study"),
+    "demo": ("maxmargin.cli.demo:demo", "train and show a small model on synthetic words"),
+    "info": ("maxmargin.cli.info:info", "versions, threads, kernel cache, tasks, data sets found"),
+}
+EXAMPLES = (
+    "demo",
+    "train tagging --data train.txt --validation dev.txt --out run",
+    "predict run new.txt",
+    "evaluate run test.txt",
+    "report run",
+)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see {self.prog} --help)")
+class _Root(Group):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(formatter, [e for e in EXAMPLES if e.split()[0] in self.list_commands(ctx)])
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="maxmargin", description="Structured prediction with structural SVMs.")
-    parser.add_argument("--version", action="version", version=f"maxmargin {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for module in (demo, info):
-        module.add_to(commands)
-    return parser
+def _print_completion(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value and not ctx.resilient_parsing:
+        from click.shell_completion import get_completion_class
+
+        kind = get_completion_class(value)
+        assert kind is not None
+        print(kind(root, {}, "maxmargin", COMPLETE).source())
+        ctx.exit()
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        print(f"maxmargin {__version__}")
+        ctx.exit()
+
+
+root = _Root(
+    "maxmargin",
+    PLACES,
+    help="Learn to predict structured things (tags of a sentence, links between words, letters of"
+    " a word), with a proof of how good the fit is.",
+    params=[
+        Option(
+            "--version",
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Show the version and exit.",
+        ),
+        Option(
+            "--completion",
+            type=click.Choice(["bash", "zsh", "fish"]),
+            metavar="SHELL",
+            is_eager=True,
+            expose_value=False,
+            callback=_print_completion,
+            help="Print the script that completes commands in bash, zsh or fish, and exit:"
+            ' eval "$(maxmargin --completion bash)".',
+        ),
+    ],
+    no_args_is_help=False,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `maxmargin` with these arguments (None means the process's) and return its exit code."""
+    if COMPLETE in os.environ:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(root, {}, "maxmargin", COMPLETE, os.environ[COMPLETE])
+    console = Console()
+    with at_work(console):
+        return _run(list(sys.argv[1:] if argv is None else argv), console)
+
+
+def _run(arguments: list[str], console: Console) -> int:
     try:
-        options = _parser().parse_args(argv)
-        options.run(options)
+        with root.make_context("maxmargin", arguments, obj=console) as context:
+            root.invoke(context)
         sys.stdout.flush()
-    except UsageError as error:
-        print(f"maxmargin: error: {error}", file=sys.stderr)
-        return USAGE
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except BrokenPipeError:  # as in `maxmargin info | head -1`
+        return _leave_pipe()
+    except Exception as error:
+        return _tell(error, console)
     except KeyboardInterrupt:
         print("maxmargin: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # as in `maxmargin info | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return errors.INTERRUPTED
     return 0
+
+
+def _tell(error: Exception, console: Console) -> int:
+    if isinstance(error, errors.Interrupted):
+        console.warn(str(error))
+    else:
+        console.error(errors.line_of(error))
+    if console.verbose > (1 if errors.is_told(error) else 0):
+        print(errors.trace_of(error), file=sys.stderr, end="")
+    return errors.code_of(error)
+
+
+def _leave_pipe() -> int:
+    """Nobody reads on: say nothing, also not at the interpreter's last flush."""
+    try:
+        number: Any = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return errors.BROKEN_PIPE
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    return errors.BROKEN_PIPE

@@ -49,7 +49,12 @@ def load_letters(path: str | os.PathLike | None = None) -> Bunch:
     one-letter strings), fold (n_words,), feature_names, image_shape, DESCR.
     """
     file = find(SOURCE, path)
-    letters, folds, pixels, lengths = _parse(read(file), str(file))
+    return letters_of(read(file), str(file))
+
+
+def letters_of(raw: bytes, name: str) -> Bunch:
+    """What `load_letters` returns, of the text of such a file; errors call it by the name."""
+    letters, folds, pixels, lengths = _parse(raw, name)
     cuts = np.cumsum(lengths)[:-1]
     return Bunch(
         X=np.split(pixels.astype(np.float64), cuts),

@@ -9,7 +9,10 @@ from maxmargin.jobs.base import Data, Job, Option
 __all__ = ["JOBS", "Data", "Job", "Option", "job_named"]
 
 #: name of a task -> where its job is; imported only when asked for
-JOBS: dict[str, str] = {}
+JOBS: dict[str, str] = {
+    "tagging": "maxmargin.jobs.tagging:TaggingJob",
+    "chain": "maxmargin.jobs.chains:ChainJob",
+}
 
 
 def job_named(name: str) -> Job:

@@ -18,9 +18,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence.registry import register
 
-__all__ = ["Savable", "load", "register", "save"]
+__all__ = ["Savable", "load", "load_as", "register", "save"]
 
 
 class Savable:
@@ -35,14 +36,17 @@ class Savable:
         save(self, path)
 
 
-def save(model: Any, path: str | os.PathLike) -> None:
-    """Write a model to a file. What cannot be saved is a TypeError that names it and the cure."""
+def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
+    """Write a model to a file. What cannot be saved is a TypeError that names it and the cure.
+
+    level : of compression, 1 (fast) to 9; None means the one that suits models.
+    """
     from maxmargin.persistence.archive import write
     from maxmargin.persistence.encode import Encoder
 
     encoder = Encoder()
     tree = encoder.encode_object(model, (type(model).__name__,))
-    write(path, tree, encoder.arrays)
+    write(path, tree, encoder.arrays, level)
 
 
 def load(path: str | os.PathLike, *, max_bytes: int | None = None) -> Any:
@@ -59,4 +63,20 @@ def load(path: str | os.PathLike, *, max_bytes: int | None = None) -> Any:
     from maxmargin.persistence.decode import decode_model
 
     contents = read(path, max_bytes)
+    if contents.tree["class"] == "Snapshot":
+        raise ModelFileError(
+            f"{os.fspath(path)!r} is a checkpoint of a run, not a model: give it to"
+            " Checkpoint(path, resume=True) to go on with the run."
+        )
+    return decode_model(path, contents)
+
+
+def load_as(path: str | os.PathLike, name: str) -> Any:
+    """Read an object of one registered class, such as a checkpoint; else as `load`."""
+    from maxmargin.persistence.archive import read
+    from maxmargin.persistence.decode import decode_model
+
+    contents = read(path)
+    if contents.tree["class"] != name:
+        raise ModelFileError(f"{os.fspath(path)!r} is no {name.lower()}.")
     return decode_model(path, contents)

@@ -52,14 +52,19 @@ class Contents(NamedTuple):
 
 
 # -- writing ---------------------------------------------------------------------------------------
-def write(path: str | os.PathLike, tree: dict[str, Any], arrays: list[np.ndarray]) -> None:
+def write(
+    path: str | os.PathLike,
+    tree: dict[str, Any],
+    arrays: list[np.ndarray],
+    level: int | None = None,
+) -> None:
     """Write a file whole or not at all."""
     given = Path(path).expanduser()
     target = Path(os.path.realpath(given))  # through a link, not over it
     partial = target.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with partial.open("xb") as file:
-            _write_zip(file, tree, arrays)
+            _write_zip(file, tree, arrays, LEVEL if level is None else level)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, target)
@@ -71,11 +76,11 @@ def write(path: str | os.PathLike, tree: dict[str, Any], arrays: list[np.ndarray
             partial.unlink(missing_ok=True)
 
 
-def _write_zip(file: BinaryIO, tree: dict[str, Any], arrays: list[np.ndarray]) -> None:
+def _write_zip(file: BinaryIO, tree: dict[str, Any], arrays: list[np.ndarray], level: int) -> None:
     from maxmargin import __version__
 
     members = {}
-    with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+    with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=level) as archive:
         for number, array in enumerate(arrays):
             name = f"a{number}.npy"
             # by name, so that zipfile dates it 1980: nothing depends on the time
@@ -123,6 +128,7 @@ def _reason(error: OSError, given: Path, target: Path) -> str:
         errno.EROFS: f"the folder {folder!r} is on a read-only disk",
         errno.ENOSPC: "the disk is full",
         errno.EDQUOT: "your share of the disk is used up",
+        errno.EFBIG: "the file would be larger than allowed here",
     }
     code = errno.EISDIR if target.is_dir() else error.errno
     reason = known.get(code or 0, str(error))

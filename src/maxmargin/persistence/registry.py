@@ -50,6 +50,9 @@ KNOWN: dict[str, str] = {
     "History": "maxmargin.result:History",
     "State": "maxmargin.result:State",
     "Status": "maxmargin.result:Status",
+    # what a checkpoint holds
+    "Snapshot": "maxmargin.checkpoints.snapshot:Snapshot",
+    "Support": "maxmargin.kernels.support:Support",
     # features of tokens
     "TokenFeatures": "maxmargin.tasks.token_features:TokenFeatures",
     "DictIndex": "maxmargin.tasks.token_dicts:DictIndex",

@@ -6,6 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from maxmargin.domains import RealSpace
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
+from maxmargin.solvers.identity import identity
 from maxmargin.validation import is_number
 
 
@@ -98,6 +100,12 @@ class Solver(BaseEstimator):
     def settle(self, problem: Problem, state: State) -> None:
         """Called before the last certificate: remove what rounding has added up."""
 
+    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        """A ValueError if a state from a file, of the right sizes, has what kernels must not see.
+
+        fresh : what `init` returns.
+        """
+
     def check(self, problem: Problem) -> None:
         """Fail before the first pass, and say the cure."""
         structure = problem.structure
@@ -161,11 +169,12 @@ class Solver(BaseEstimator):
         else:
             self._adopt(problem, state)
         state.solver, state.outputs = self.name, problem.outputs_key
-        run = Run(self, problem, state, callbacks)
+        run = Run(self, problem, state, callbacks, warm)
         try:
             for callback in callbacks:
                 callback.on_start(run)
-            result = run.go(warm)
+            run.remind()
+            result = run.go()
         except BaseException:
             for callback in callbacks:
                 callback.on_abort(run)
@@ -201,9 +210,18 @@ class Run:
     """A solver at work on a problem. Callbacks see this."""
 
     def __init__(
-        self, solver: Solver, problem: Problem, state: State, callbacks: Sequence[Callback]
+        self,
+        solver: Solver,
+        problem: Problem,
+        state: State,
+        callbacks: Sequence[Callback],
+        warm: bool = False,
     ):
         self.solver, self.problem, self.state = solver, problem, state
+        #: whether the state was given
+        self.warm = warm
+        #: what callbacks remember, if the run goes on from a checkpoint
+        self.resumed: list[tuple[str, dict[str, Any]]] | None = None
         self.callbacks = list(callbacks)
         self.max_epochs, self.tol = solver.limits()
         self.history = History()
@@ -221,6 +239,21 @@ class Run:
     def gap(self) -> float:
         return self.primal - self.dual
 
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Of what this is a run, for checkpoints."""
+        return identity(self.solver, self.problem)
+
+    def remind(self) -> None:
+        """Give callbacks their memories back, in order, if the run goes on from a checkpoint."""
+        if self.resumed is None:
+            return
+        left = list(self.resumed)
+        for callback in self.callbacks:
+            name = type(callback).__name__
+            at = next((i for i, (own, _) in enumerate(left) if own == name), None)
+            callback.recall(self, None if at is None else left.pop(at)[1])
+
     def stop(self, status: Status, message: str = "") -> None:
         """Ask the run to end after this epoch."""
         if self.status is None:
@@ -230,15 +263,17 @@ class Run:
         """Return these weights (picked on validation data, say) instead of the best objective's."""
         self.chosen = w.copy()
 
-    def go(self, warm: bool) -> Result:
+    def go(self) -> Result:
         """The loop."""
         try:
             self.problem.probe()
-            if warm:
+            if self.warm and self.resumed is None:
                 self._recall()
                 self._certify()
             while self.status is None and self.state.epoch < self.max_epochs:
                 self._epoch()
+            for callback in self.callbacks:
+                callback.on_last(self)
         except KeyboardInterrupt:
             self.stop(Status.STOPPED, "interrupted; the best certified result is kept")
         if self.status is None:
@@ -307,10 +342,12 @@ class Run:
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
             return
-        proven = self.tol > 0 and self.gap <= self.tol * abs(self.primal)
-        proven = proven or self.solver.done(state)
-        if proven and self.status in (None, Status.MAX_EPOCHS):
+        if self._proven() and self.status in (None, Status.MAX_EPOCHS):
             self.status = Status.CONVERGED
+
+    def _proven(self) -> bool:
+        proven = self.tol > 0 and self.gap <= self.tol * abs(self.primal)
+        return proven or self.solver.done(self.state)
 
     def _record(self, primal: float) -> None:
         state = self.state

@@ -153,6 +153,14 @@ class BCFW(Solver):
             if self._cache() is None or known != support_key(problem, state.z):
                 del state.extra["support"], state.extra["support_size"]
 
+    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        if "support" in fresh.extra:
+            from maxmargin.solvers.support import check_support
+
+            if state.extra["support_size"] != fresh.extra["support_size"]:
+                raise ValueError("it remembers another number of vertices")
+            check_support(problem, fresh.extra["support"], state.extra["support"])
+
     def epoch(self, problem: Problem, state: State) -> None:
         self._prepare(problem, state)
         state.clock[2] = state.epoch

@@ -10,10 +10,11 @@ from zlib import crc32
 
 import numpy as np
 
-from maxmargin.domains import Domain, L1Ball
+from maxmargin.domains import L1Ball
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.identity import described
 from maxmargin.solvers.weight_geometry import EuclideanWeights, Weights
 from maxmargin.validation import is_number
 
@@ -150,6 +151,10 @@ class SaddleSolver(Solver):
         state.w = w
         self.begin(problem, state)
 
+    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        if not np.array_equal(state.extra["pointers"], fresh.extra["pointers"]):
+            raise ValueError("its pointers are out of range")
+
     # -- passes over all samples -------------------------------------------------------------------
     def warm_pointers(self, problem: Problem) -> np.ndarray:
         """Where each sample's left-overs of projections stand in an array of all samples'."""
@@ -250,7 +255,7 @@ class SaddleSolver(Solver):
         if state.extra.get("residual", 0.0) > _SETTLED:
             return -float("inf")
         lowest = problem.domain.lowest(state.extra["slope"], problem.alpha)[1]
-        return lowest + state.extra["loss"]
+        return float(lowest + state.extra["loss"])
 
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         extra = state.extra
@@ -288,21 +293,9 @@ class SaddleSolver(Solver):
 def problem_key(problem: Problem) -> tuple[int, ...]:
     """Checksums of all that gradients depend on."""
     blocks = problem.blocks
-    rest = f"{problem.alpha!r} {_described(problem.domain)}".encode()
+    rest = f"{problem.alpha!r} {described(problem.domain)}".encode()
     arrays = (blocks.value, blocks.home, blocks.indptr, blocks.costs, blocks.weight, problem.truth)
     return (*(crc32(array.data) for array in arrays), crc32(rest))
-
-
-def _described(value: Any) -> str:
-    """All that a domain says; its repr leaves out the middle of long lists."""
-    if isinstance(value, Domain):
-        params = value.get_params(deep=False).items()
-        return f"{type(value).__name__}({', '.join(f'{k}={_described(v)}' for k, v in params)})"
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_described, value))}]"
-    return repr(value)
 
 
 def entropic_ball(problem: Problem) -> L1Ball:

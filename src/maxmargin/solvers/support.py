@@ -51,6 +51,29 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
     return support
 
 
+def check_support(problem: Problem, fresh: Any, found: Any) -> None:
+    """That every number by which kernels look something up is in its range."""
+    blocks, n, slots = problem.blocks, problem.n, len(fresh.score)
+    for name in ("entry_ptr", "room"):
+        if not np.array_equal(getattr(found, name), getattr(fresh, name)):
+            raise ValueError(f"{name} of its vertices is out of range")
+    sample = np.repeat(np.arange(n), fresh.room * (slots - 1))
+    row = blocks.row_ptr[sample] + found.row
+    ranges = {
+        "count": (found.count, 1, slots + 1),
+        "n_awake": (found.n_awake, 0, slots + 1),
+        "awake": (found.awake, 0, slots),
+        "length": (found.length.reshape(n, slots), 0, fresh.room[:, None] + 1),
+        "part": (found.part, 0, np.diff(blocks.part_ptr)[sample]),
+        "row": (found.row, 0, np.diff(blocks.row_ptr)[sample]),
+    }
+    for name, (values, low, high) in ranges.items():
+        if np.any(values < low) or np.any(values >= high):
+            raise ValueError(f"{name} of its vertices is out of range")
+    if np.any(found.label < 0) or np.any(found.label >= np.maximum(blocks.width[row], 1)):
+        raise ValueError("label of its vertices is out of range")
+
+
 def support_key(problem: Problem, z: np.ndarray) -> tuple[int, ...]:
     """Checksums of all that a memory depends on: features, layout, what is forbidden, and z."""
     blocks = problem.blocks

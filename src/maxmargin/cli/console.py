@@ -1,0 +1,138 @@
+"""Where output goes: facts to stdout, everything else to stderr; how much of it was asked for."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import click
+
+from maxmargin.cli.text import shown
+
+
+@dataclass
+class Console:
+    """What the user wants to be told, and the ways to tell it.
+
+    json : stdout gets one JSON document and nothing else.
+    """
+
+    quiet: bool = False
+    verbose: int = 0
+    json: bool = False
+
+    def say(self, text: str = "") -> None:
+        """For people, on stdout; `text` must be fit for a terminal already."""
+        if not self.json:
+            print(text, flush=True)
+
+    def chat(self, text: str = "") -> None:
+        """As `say`, but not with --quiet."""
+        if not self.quiet:
+            self.say(text)
+
+    def facts(self, document: Any) -> None:
+        """The one document of --json; without it, nothing."""
+        if self.json:
+            from maxmargin.documents import finite
+
+            # ASCII: whatever the locale, no character of the data can act on a terminal.
+            print(json.dumps(finite(document), indent=2, allow_nan=False), flush=True)
+
+    def note(self, text: str) -> None:
+        """A line on stderr, unless --quiet."""
+        if not self.quiet:
+            print(f"maxmargin: {shown(text)}", file=sys.stderr, flush=True)
+
+    def warn(self, text: str) -> None:
+        """A line on stderr that --quiet does not take away."""
+        print(f"maxmargin: warning: {shown(text)}", file=sys.stderr, flush=True)
+
+    def error(self, text: str) -> None:
+        """Why the command ends."""
+        one_line = " ".join(text.split("\n"))
+        print(f"maxmargin: error: {shown(one_line)}", file=sys.stderr, flush=True)
+
+
+def console() -> Console:
+    """The console of the command at work."""
+    return click.get_current_context().ensure_object(Console)
+
+
+class _Handler(logging.Handler):
+    """Log lines on stderr, above a progress bar and not through it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = f"maxmargin: {shown(record.getMessage())}"
+        tqdm = sys.modules.get("tqdm")
+        if tqdm is None:
+            print(line, file=sys.stderr)
+        else:
+            tqdm.tqdm.write(line, file=sys.stderr)
+
+
+@contextmanager
+def logs(level: int) -> Iterator[None]:
+    """Show the library's log from that level on."""
+    log, handler = logging.getLogger("maxmargin"), _Handler()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(level)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
+@contextmanager
+def streams_that_take_anything() -> Iterator[None]:
+    """Escape what the locale cannot show, instead of failing in the middle of a table."""
+    changed: list[tuple[Any, str]] = []
+    for stream in (sys.stdout, sys.stderr):
+        errors = getattr(stream, "errors", None)
+        if hasattr(stream, "reconfigure") and errors in ("strict", "surrogateescape"):
+            changed.append((stream, errors))
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        for stream, errors in changed:
+            if not stream.closed:
+                stream.reconfigure(errors=errors)
+
+
+@contextmanager
+def warnings_in_one_line(console: Console) -> Iterator[None]:
+    """Python's warnings as lines for people."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, DeprecationWarning | PendingDeprecationWarning):
+            return
+        console.warn(" ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def at_work(console: Console) -> Iterator[None]:
+    """All of the above, around one command."""
+    with ExitStack() as stack:
+        stack.enter_context(streams_that_take_anything())
+        stack.enter_context(warnings_in_one_line(console))
+        yield

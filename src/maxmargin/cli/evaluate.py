@@ -1,0 +1,119 @@
+"""`maxmargin evaluate`: compare a model with labelled files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maxmargin.cli import text
+from maxmargin.cli.commands import Option
+from maxmargin.cli.console import console
+from maxmargin.cli.errors import UsageError
+from maxmargin.cli.options import FILE
+from maxmargin.cli.sources import Source, SourceCommand, source
+
+if TYPE_CHECKING:
+    from maxmargin.documents import Evaluation, Metric
+
+_NAME = re.compile(r"[\w][\w.+-]*")
+MOST_ROWS = 60
+
+
+def _evaluate(
+    run: Path, data: Sequence[Path], name: str | None, no_save: bool, **values: Any
+) -> None:
+    """Compare what the model of RUN predicts with the labels in DATA.
+
+    Prints metrics and tables, and saves them in the run folder, from where reports take them.
+    """
+    chosen = source()
+    name = _checked(name) if name else _safe(data[0].stem)
+    evaluation = _judged(chosen, data, values)
+    saved = None if no_save else _saved(chosen, evaluation, name)
+    console().facts(evaluation | {"saved": None if saved is None else str(saved)})
+    console().say(report_of(evaluation))
+    if saved is not None:
+        console().note(f"saved in {saved}")
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name!r} must be letters, digits, - and _, as in a file's name")
+    return name
+
+
+def _safe(stem: str) -> str:
+    return re.sub(r"[^\w.+-]+", "-", stem).strip("-.") or "data"
+
+
+def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any]) -> Evaluation:
+    job, options = chosen.job, chosen.options(values)
+    samples = job.read(list(data), options)
+    if not len(samples):
+        raise UsageError(f"{data[0]}: there are no samples to compare with")
+    evaluation = job.evaluate(chosen.model, samples)
+    evaluation["data"] = {"files": " ".join(p.name for p in data)} | evaluation["data"]
+    return evaluation
+
+
+def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
+    """Where it was saved; a folder that cannot be written to is no reason to fail."""
+    if not chosen.is_folder:
+        console().note("not saved, because a model file has no run folder")
+        return None
+    from maxmargin.runs import RunFolder
+
+    file = f"evaluations/{name}.json"
+    try:
+        RunFolder(chosen.path).open().write_json(file, evaluation)
+    except OSError as error:
+        console().warn(f"not saved in {str(chosen.path)!r}: {error.strerror or error}")
+        return None
+    return chosen.path / file
+
+
+def report_of(evaluation: Evaluation) -> str:
+    """Metrics, then tables, in aligned columns."""
+    data = evaluation["data"]
+    lines = [f"On {text.shown(', '.join(f'{name} {value}' for name, value in data.items()))}:", ""]
+    rows = [[metric["name"], said(metric), metric["help"]] for metric in evaluation["metrics"]]
+    size = max((text.width(row[1]) for row in rows), default=0)
+    for row in rows:
+        row[1] = text.pad(row[1], size, right=True)
+    lines.append(text.rows(rows))
+    for own in evaluation["tables"]:
+        lines += ["", text.shown(own["title"])]
+        lines.append(text.table(own["columns"], own["rows"][:MOST_ROWS]))
+        hidden = len(own["rows"]) - MOST_ROWS
+        if hidden > 0:
+            lines.append(f"  ... and {text.counted(hidden, 'more row')} (--json shows all)")
+        if own["note"]:
+            lines.append(f"  {text.shown(own['note'])}")
+    return "\n".join(lines)
+
+
+def said(metric: Metric) -> str:
+    """A metric's value for people."""
+    value = metric["value"]
+    if value is None:
+        return "-"
+    return f"{100 * value:.2f} %" if metric["percent"] else text.cell(value)
+
+
+evaluate = SourceCommand(
+    "evaluate",
+    callback=_evaluate,
+    help=_evaluate.__doc__,
+    with_json=True,
+    params=[
+        click.Argument(["run"], type=FILE),
+        click.Argument(["data"], type=FILE, nargs=-1, required=True),
+        Option("--name", metavar="NAME", help="Save as NAME; by default as the first file's name."),
+        Option("--no-save", is_flag=True, help="Leave the run folder as it is."),
+    ],
+    examples=("evaluate run test.txt", "evaluate run test.txt --json --no-save"),
+)

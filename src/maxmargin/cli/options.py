@@ -1,0 +1,210 @@
+"""Options of training and of the tasks, and what they become in a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maxmargin.cli.commands import Option
+from maxmargin.cli.errors import UsageError
+from maxmargin.cli.types import Assignment, Duration, Known, Number, Suggested, Whole
+
+if TYPE_CHECKING:
+    from maxmargin.jobs import Job, Option as JobOption
+
+#: short names of the solvers, beside `maxmargin.solvers`, whose import takes too long for a help
+SOLVERS = (
+    "bcfw",
+    "dual-extragradient",
+    "extragradient",
+    "fw",
+    "perceptron",
+    "projected-gradient",
+    "ssg",
+)
+FILE, FOLDER = click.Path(path_type=Path), click.Path(file_okay=False, path_type=Path)
+#: parameter of the command -> key of the configuration
+KEYS = {
+    "data": "data",
+    "validation": "validation",
+    "solver": "solver",
+    "alpha": "alpha",
+    "loss": "loss",
+    "tol": "tol",
+    "max_epochs": "max-epochs",
+    "seed": "seed",
+    "time_limit": "time-limit",
+    "threads": "threads",
+}
+#: parameters of the tasks' own options start so, lest two names clash
+_TASK = "task_"
+
+
+def training_options() -> list[click.Parameter]:
+    """What `train` takes for every task."""
+    return [
+        Option(
+            "--data",
+            type=FILE,
+            many=True,
+            metavar="FILE",
+            section="Data",
+            help="Labelled files to learn from; which ones, see below.",
+        ),
+        Option(
+            "--validation",
+            type=FILE,
+            many=True,
+            metavar="FILE",
+            section="Data",
+            help="Files as for --data, to choose the weights by: those that do best on them.",
+        ),
+        *_method_options(),
+        *_folder_options(),
+    ]
+
+
+def _method_options() -> list[click.Parameter]:
+    def option(name: str, kind: click.ParamType, metavar: str, text: str, **more: Any) -> Option:
+        return Option(name, type=kind, metavar=metavar, section="Training", help=text, **more)
+
+    return [
+        option("--solver", Known(SOLVERS), "NAME", f"One of {', '.join(SOLVERS)}."),
+        option("--alpha", Number(), "X", "Strength of the penalty on the weights (lambda)."),
+        option("--loss", Suggested("hamming", "hamming-sum"), "NAME", "What an error costs."),
+        option("--tol", Number(), "X", "Stop when the gap is at most X times the objective."),
+        option("--max-epochs", Whole(0), "N", "Passes over the data at most."),
+        option("--seed", Whole(0, 2**32 - 1), "S", "The same seed gives the same bits."),
+        option("--time-limit", Duration(), "TIME", "Stop training after 30 (seconds), 5m, 2h ..."),
+        option("--threads", Whole(1), "N", "Threads; results do not depend on their number."),
+        option(
+            "--solver-option",
+            Assignment(),
+            "NAME=VALUE",
+            "An option of the solver's constructor, such as check_every=5; may be repeated.",
+            multiple=True,
+        ),
+        option("--config", FILE, "FILE", "Take all that is not given here from a TOML file."),
+    ]
+
+
+def _folder_options() -> list[click.Parameter]:
+    section = "Run folder"
+    return [
+        Option("--out", type=FILE, metavar="RUN", section=section, help="The folder to make."),
+        Option(
+            "--checkpoint-seconds",
+            type=Duration(),
+            metavar="TIME",
+            section=section,
+            help="Save the state of training so often.",
+        ),
+        Option(
+            "--checkpoint-epochs",
+            type=Whole(1),
+            metavar="N",
+            section=section,
+            help="Save it after so many passes, too.",
+        ),
+        Option(
+            "--resume",
+            is_flag=True,
+            section=section,
+            help="Go on with the run in that folder, if there is one, from its last checkpoint.",
+        ),
+        Option(
+            "--force",
+            is_flag=True,
+            section=section,
+            help="Replace the run in that folder.",
+        ),
+    ]
+
+
+def task_options(job: Job, of_data: bool = False) -> list[click.Parameter]:
+    """The task's own options; of_data: only those about how files are read."""
+    chosen = [own for own in job.options if own.of_data or not of_data]
+    return [_task_option(own, job) for own in chosen]
+
+
+def _task_option(own: JobOption, job: Job) -> Option:
+    text = own.help[:1].upper() + own.help[1:].rstrip(".") + "."
+    if own.default not in (None, "", (), []) and not isinstance(own.default, bool):
+        said = " ".join(map(str, own.default)) if own.many else own.default
+        text += f"  [default: {said}]"
+    names, settings = f"--{own.name}", dict[str, Any]()
+    if own.kind is bool:
+        names, settings = f"--{own.name}/--no-{own.name}", {"is_flag": True}
+        text += f"  [default: {'yes' if own.default else 'no'}]"
+    else:
+        settings = {"type": _kind(own.kind), "many": own.many, "metavar": _metavar(own.kind)}
+    parameter = _TASK + own.name.replace("-", "_")
+    section = f"{job.title} ({job.name})"
+    return Option(names, parameter, section=section, help=text, default=None, **settings)
+
+
+def _kind(kind: Any) -> Any:
+    if isinstance(kind, tuple):
+        return Known(kind)
+    return FILE if kind is Path else kind
+
+
+def _metavar(kind: Any) -> str:
+    if isinstance(kind, tuple):
+        return "|".join(kind)
+    return {int: "N", float: "X", Path: "FILE"}.get(kind, "TEXT")
+
+
+def given_task_options(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those on the command line, by the names they have in a configuration."""
+    found = {}
+    for own in job.options:
+        value = values.get(_TASK + own.name.replace("-", "_"))
+        if value is None or (own.many and not value):
+            continue
+        found[own.name] = [_plain(v) for v in value] if own.many else _plain(value)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def given_config(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command line says, as a configuration; paths are absolute."""
+    config: dict[str, Any] = {"task": job.name}
+    for parameter, key in KEYS.items():
+        value = values.get(parameter)
+        if value is None or value == ():
+            continue
+        config[key] = [_plain(v) for v in value] if isinstance(value, tuple) else value
+    tables = {
+        "solver-options": dict(values.get("solver_option", ())),
+        "task-options": given_task_options(job, values),
+        "checkpoints": {
+            key: values[f"checkpoint_{key}"]
+            for key in ("seconds", "epochs")
+            if values.get(f"checkpoint_{key}") is not None
+        },
+    }
+    return config | {name: table for name, table in tables.items() if table}
+
+
+def joined(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
+    """Two configurations in one; what the first says counts, within tables too."""
+    task = over.get("task")
+    if task is not None and under.get("task", task) != task:
+        raise UsageError(
+            f"the configuration is for the task {under['task']!r}, not {task!r};"
+            f" use `maxmargin train {under['task']}`"
+        )
+    result = dict(under)
+    if "solver" in over and over["solver"] != under.get("solver"):
+        result.pop("solver-options", None)  # those of the other solver mean nothing to this one
+    for key, value in over.items():
+        known = result.get(key)
+        result[key] = {**known, **value} if isinstance(known, dict) else value
+    return result

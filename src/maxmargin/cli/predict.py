@@ -1,0 +1,110 @@
+"""`maxmargin predict`: apply a model to files or to a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from maxmargin.cli.commands import Option
+from maxmargin.cli.console import console
+from maxmargin.cli.errors import UsageError
+from maxmargin.cli.options import FILE
+from maxmargin.cli.sources import SourceCommand, source
+from maxmargin.cli.text import counted
+
+if TYPE_CHECKING:
+    from maxmargin.jobs import Job
+
+
+class _Predict(SourceCommand):
+    def files_help(self, job: Job) -> str:
+        return job.predict_help
+
+
+def _predict(run: Path, inputs: Sequence[Path], out: Path | None, **values: Any) -> None:
+    """Apply the model of RUN, a run folder or a model file, to each INPUT.
+
+    Without INPUT, or where it is -, stdin is read. Predictions go to stdout as they come, so that
+    a pipe of any length takes little memory.
+    """
+    chosen = source()
+    with ExitStack() as stack:
+        streams = [stack.enter_context(_opened(path)) for path in inputs or [Path("-")]]
+        options, model = chosen.options(values), chosen.model
+        sink = stack.enter_context(_sink(out))
+        count = chosen.job.predict(model, streams, sink, options)
+        sink.flush()
+    if out is not None:
+        console().note(f"wrote {counted(count, 'prediction')} to {out}")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    if str(path) != "-":
+        with path.open("rb") as file:
+            yield file
+        return
+    if sys.stdin.isatty():
+        console().note("reading from the terminal; end with Ctrl-D")
+    yield sys.stdin.buffer
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[BinaryIO]:
+    if out is None or str(out) == "-":
+        yield sys.stdout.buffer
+    elif out.exists() and not out.is_file():  # a named pipe, /dev/null; a folder is refused
+        with out.open("wb") as file:
+            yield file
+    else:
+        with whole_file(out) as file:
+            yield file
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name only when all is written and on the disk."""
+    path = path.resolve()  # behind a link, so that the link stays
+    try:
+        number, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", dir=path.parent)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, _mode(path))
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """That of the file replaced, else what the user's mask gives a new file."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+predict = _Predict(
+    "predict",
+    callback=_predict,
+    help=_predict.__doc__,
+    params=[
+        click.Argument(["run"], type=FILE),
+        click.Argument(["inputs"], type=FILE, nargs=-1, metavar="[INPUT]..."),
+        Option("--out", type=FILE, metavar="FILE", help="Write there; the file appears whole."),
+    ],
+    examples=("predict run new.txt", "predict run < new.txt > tagged.txt"),
+)

@@ -1,0 +1,150 @@
+"""What RUN names on the command line: a run folder or a model file, and the task it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maxmargin.cli.commands import Command
+from maxmargin.cli.errors import UsageError
+from maxmargin.cli.options import given_task_options, task_options
+
+if TYPE_CHECKING:
+    from maxmargin.jobs import Job
+
+_SOURCE = "maxmargin.cli.source"
+
+
+class Source:
+    """A trained model with its task, from a run folder or a model file."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        if not path.exists():
+            raise UsageError(f"{str(path)!r} does not exist; name a run folder or a model file")
+        self.is_folder = path.is_dir()
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The configuration that the run recorded; empty for a model file."""
+        if not self.is_folder:
+            return {}
+        from maxmargin.runs import RunFolder
+
+        return dict(RunFolder(self.path).open().config)
+
+    @cached_property
+    def job(self) -> Job:
+        """The task's job, by the configuration or by the class of the model."""
+        from maxmargin.jobs import job_named
+
+        return job_named(self.config["task"]) if self.is_folder else _job_of(self.model, self.path)
+
+    @cached_property
+    def model(self) -> Any:
+        """The model itself."""
+        if not self.is_folder:
+            from maxmargin import load
+
+            return load(self.path)
+        from maxmargin.runs import RunFolder
+
+        return RunFolder(self.path).open().model()
+
+    def options(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The task's options: the command line's, else the run's, else the defaults."""
+        defaults = {option.name: option.default for option in self.job.options}
+        return defaults | self.config.get("task-options", {}) | given_task_options(self.job, values)
+
+
+def _job_of(model: Any, path: Path) -> Job:
+    """The one task whose estimator is of the model's class."""
+    from maxmargin.jobs import JOBS, job_named
+
+    found = []
+    for name in JOBS:
+        job = job_named(name)
+        defaults = {option.name: option.default for option in job.options}
+        if type(job.estimator(defaults)) is type(model):
+            found.append(job)
+    if len(found) != 1:
+        kind = type(model).__name__
+        raise UsageError(
+            f"{str(path)!r} is a {kind}, of which the task cannot be told; name a run folder,"
+            " or use maxmargin.load in Python"
+        )
+    return found[0]
+
+
+class SourceCommand(Command):
+    """A command whose first argument is RUN, and which has the options of that run's task."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = self._first_argument(args)
+        if named is not None:
+            try:
+                source = Source(Path(named))
+                source.job  # noqa: B018 - a fault must come up now, before options are unknown
+                ctx.meta[_SOURCE] = source
+            except Exception:
+                if not ctx.resilient_parsing and "--help" not in args:
+                    raise
+        return super().parse_args(ctx, args)
+
+    def _first_argument(self, args: Sequence[str]) -> str | None:
+        takes = {
+            name
+            for param in self.params
+            if isinstance(param, click.Option) and not param.is_flag and not param.count
+            for name in param.opts
+        }
+        skip = False
+        for i, arg in enumerate(args):
+            if skip:
+                skip = False
+            elif arg == "--":
+                return args[i + 1] if i + 1 < len(args) else None
+            elif not arg.startswith("-"):
+                return arg
+            else:
+                skip = arg in takes
+        return None
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """With those of the task, once that is known."""
+        source = ctx.meta.get(_SOURCE)
+        if source is None:
+            return super().get_params(ctx)
+        if "maxmargin.cli.task_params" not in ctx.meta:
+            ctx.meta["maxmargin.cli.task_params"] = task_options(source.job, of_data=True)
+        own = super().get_params(ctx)
+        return [
+            *own[: len(self.params)],
+            *ctx.meta["maxmargin.cli.task_params"],
+            *own[len(self.params) :],
+        ]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        source = ctx.meta.get(_SOURCE)
+        with formatter.section("Files"):
+            if source is None:
+                formatter.write_text(
+                    f"What files are read, and how, depends on the task: see"
+                    f" `maxmargin {self.name} RUN --help`."
+                )
+            else:
+                formatter.write_text(self.files_help(source.job))
+        super().format_epilog(ctx, formatter)
+
+    def files_help(self, job: Job) -> str:
+        """What the command reads and writes for this task."""
+        return job.data_help
+
+
+def source() -> Source:
+    """The source of the command at work."""
+    return click.get_current_context().meta[_SOURCE]

@@ -1,0 +1,123 @@
+"""Kinds of values on the command line."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from difflib import get_close_matches
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Whole(click.ParamType):
+    """A whole number between two others."""
+
+    name = "integer"
+
+    def __init__(self, low: int, high: int | None = None):
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = self.low - 1
+        if number < self.low or (self.high is not None and number > self.high):
+            limits = f"from {self.low} to {self.high}" if self.high else f"of {self.low} or more"
+            self.fail(f"{value!r} is not a whole number {limits}", param, ctx)
+        return number
+
+
+class Number(click.ParamType):
+    """A finite number, 0 or more, or greater than 0."""
+
+    name = "number"
+
+    def __init__(self, above_zero: bool = False):
+        self.above_zero = above_zero
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (0 <= number < math.inf) or (self.above_zero and number == 0):
+            limits = "greater than 0" if self.above_zero else "of 0 or more"
+            self.fail(f"{value!r} is not a number {limits}", param, ctx)
+        return number
+
+
+class Known(click.Choice):
+    """One of some names; a misspelt one is told the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value not in self.choices:
+            near = get_close_matches(str(value), self.choices, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(self.choices)}"
+            self.fail(f"{value!r} is unknown; {hint}", param, ctx)
+        return value
+
+
+class Duration(click.ParamType):
+    """A time: `30` (seconds), `90s`, `5m`, `2h`."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        text = str(value).strip().lower()
+        unit = text[-1:] if text[-1:].isalpha() else ""
+        try:
+            seconds = float(text.removesuffix(unit)) * SECONDS[unit]
+        except (ValueError, KeyError):
+            seconds = math.nan
+        if not 0 < seconds < math.inf:
+            self.fail(f"{value!r} is no time; write 30, 90s, 5m or 2h", param, ctx)
+        return seconds
+
+
+class Assignment(click.ParamType):
+    """`name=value`, the value as in TOML; a word without quotes is a string."""
+
+    name = "name=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        if isinstance(value, tuple):
+            return value
+        name, sign, text = str(value).partition("=")
+        if not sign or not name.strip():
+            self.fail(f"{value!r} is not name=value, such as check_every=5", param, ctx)
+        return name.strip().replace("-", "_"), _parsed(text.strip())
+
+
+def _parsed(text: str) -> Any:
+    try:
+        found = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    return found["value"] if len(found) == 1 else text
+
+
+class Suggested(click.ParamType):
+    """Any string, with some to complete."""
+
+    name = "name"
+
+    def __init__(self, *values: str):
+        self.values = values
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(value) for value in self.values if value.startswith(incomplete)]

@@ -1,0 +1,364 @@
+"""Labels for sequences of feature rows, from .npz files or the handwritten letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from maxmargin.datasets import load_letters
+from maxmargin.datasets.letters import letters_of
+from maxmargin.documents import Drawing, Evaluation, Metric, Table
+from maxmargin.estimators import ChainSVM
+from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.npz import Arrays, read_npz, seekable, write_npz
+from maxmargin.jobs.sequences import (
+    confused_table,
+    confusion,
+    score_table,
+    titled,
+    weight_table,
+    window,
+    worst,
+)
+from maxmargin.metrics import per_label_scores
+from maxmargin.tasks.tag_reports import strongest
+from maxmargin.text_lines import Readable, name_of, unpacked
+
+#: sequences labelled at a time
+BATCH = 1000
+#: pixels of an image, and images of a sequence, that a report draws
+MAX_PIXELS, MAX_IMAGES = 4096, 40
+#: bytes of letter.data, unpacked; the original has 14 million
+MAX_TEXT = 1 << 28
+
+X_CURE = "X holds the features of all sequences, row under row, as numbers (rows, features)"
+Y_CURE = "y holds one label, a number or a text, for each row of X"
+LENGTHS_CURE = "lengths holds the number of rows of each sequence, in order"
+FOLD_CURE = "fold holds one whole number for each sequence"
+
+
+class Sequences(NamedTuple):
+    """What a file holds: rows of each sequence, labels (None if there are none), folds."""
+
+    X: list[Any]
+    y: list[np.ndarray] | None
+    fold: np.ndarray | None
+    image: tuple[int, int] | None
+
+
+class ChainJob(Job):
+    """Label sequences from rows of numbers."""
+
+    name = "chain"
+    title = "Label sequences"
+    summary = "a label for every row of a sequence of feature rows"
+    data_help = (
+        "Files .npz as numpy.savez writes them, with X (rows, features) of all sequences row under"
+        " row, or X_data, X_indices, X_indptr and X_shape of a CSR matrix; y (rows,), numbers or"
+        " texts; lengths (sequences,), the rows of each; and fold (sequences,) if parts are to be"
+        " chosen with --folds. Or the file letter.data of handwritten words, plain or gzip."
+    )
+    predict_help = (
+        "Reads the same files, y not needed. Writes text, one line a sequence with its labels"
+        " separated by spaces; or, if the output file is called .npz or with --write npz, the"
+        " arrays y and lengths."
+    )
+    examples = (
+        "train chain --data train.npz --validation dev.npz --out runs/chain",
+        "train chain --data letter.data.gz --folds 0 --out runs/letters",
+        "predict runs/chain new.npz > labels.txt",
+        "evaluate runs/letters letter.data.gz --not-folds 0",
+    )
+    options = (
+        Option("folds", str, (), "Only sequences of these folds.", many=True, of_data=True),
+        Option("not-folds", str, (), "Only sequences of other folds.", many=True, of_data=True),
+        Option(
+            "image",
+            str,
+            "",
+            "Draw each row as an image, HEIGHTxWIDTH, e.g. 16x8 (known for letters).",
+            of_data=True,
+        ),
+        Option(
+            "write",
+            ("auto", "text", "npz"),
+            "auto",
+            "What predict writes. auto: npz if the output file is called .npz, else text.",
+            of_data=True,
+        ),
+    )
+
+    def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """All options of the task, defaults where none is given."""
+        return {option.name: options.get(option.name, option.default) for option in self.options}
+
+    def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
+        options = self.with_defaults(options)
+        if not paths:
+            raise ValueError("no data file was given; name one at least.")
+        inputs: list[Any] = []
+        outputs: list[np.ndarray] = []
+        image = None
+        for path in paths:
+            found = _chosen(_read(path), options, name_of(path))
+            if found.y is None:
+                raise ValueError(f"{name_of(path)}: array 'y' is missing; {Y_CURE}")
+            if inputs and inputs[0].shape[1] != found.X[0].shape[1]:
+                raise ValueError(
+                    f"{name_of(path)}: array 'X' has {found.X[0].shape[1]} features, the file"
+                    f" before has {inputs[0].shape[1]}; all files need the same."
+                )
+            if outputs and _kind(outputs[0]) != _kind(found.y[0]):
+                raise ValueError(
+                    f"{name_of(path)}: array 'y' has {_kind(found.y[0])}, the file before has"
+                    f" {_kind(outputs[0])}; all files need labels of one kind."
+                )
+            inputs += found.X
+            outputs += found.y
+            image = found.image
+        extra = {"image": _image(options["image"], inputs[0].shape[1]) or image}
+        return Data(inputs, outputs, _facts(inputs, outputs), extra)
+
+    def estimator(self, options: Mapping[str, Any]) -> ChainSVM:
+        return ChainSVM()
+
+    def take(self, data: Data, indices: Sequence[int]) -> Data:
+        assert data.outputs is not None
+        inputs = [data.inputs[i] for i in indices]
+        outputs = [data.outputs[i] for i in indices]
+        return Data(inputs, outputs, data.facts | _facts(inputs, outputs), data.extra)
+
+    def predict(
+        self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
+    ) -> int:
+        options = self.with_defaults(options)
+        as_npz = options["write"] == "npz" or (
+            options["write"] == "auto" and ".npz" in Path(str(getattr(sink, "name", ""))).name
+        )
+        found: list[np.ndarray] = []
+        count = 0
+        for source in sources:
+            X = _chosen(_read(source), options, name_of(source)).X
+            for start in range(0, len(X), BATCH):
+                labels = model.predict(X[start : start + BATCH])
+                count += len(labels)
+                if as_npz:
+                    found += labels
+                else:
+                    sink.write("".join(map(_line, labels)).encode())
+        if as_npz:
+            lengths = np.array([len(own) for own in found], dtype=np.int64)
+            y = np.concatenate(found) if found else model.classes_[:0]
+            write_npz(sink, {"y": y, "lengths": lengths})
+        sink.flush()
+        return count
+
+    def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
+        assert data.outputs is not None
+        if _kind(model.classes_) != _kind(data.outputs[0]):
+            raise ValueError(
+                f"the labels of the data are {_kind(data.outputs[0])}, those of the model are"
+                f" {_kind(model.classes_)}; give data with labels of the same kind."
+            )
+        guess = model.predict(data.inputs)
+        report = per_label_scores(data.outputs, guess)
+        truth, predicted = ([_texts(own) for own in y] for y in (data.outputs, guess))
+        matrix, note = confusion(truth, predicted)
+        return Evaluation(
+            data=dict(data.facts),
+            error=report.token_error,
+            error_name="share of wrong labels",
+            metrics=[
+                _error("label error", report.token_error, "share of wrong labels"),
+                _error("sequence error", report.sequence_error, "share with any label wrong"),
+            ],
+            tables=[
+                score_table("Labels", report, "label"),
+                confused_table(truth, predicted, note),
+            ],
+            confusion=matrix,
+            drawings=[
+                _drawing(i, errors, data, truth[i], predicted[i])
+                for i, errors in worst(truth, predicted, shown)
+            ],
+        )
+
+    def describe(self, model: Any) -> list[Table]:
+        labels = _texts(model.classes_)
+        features = [
+            (label, f"x[{j}]", model.node_coef_[j, k])
+            for k, label in enumerate(labels)
+            for j in strongest(model.node_coef_[:, k], 5)
+        ]
+        pairs = model.transition_coef_
+        neighbours = [
+            (labels[j // len(labels)], labels[j % len(labels)], pairs.ravel()[j])
+            for j in strongest(pairs.ravel(), 20)
+        ]
+        ends = [(label, model.first_[k], model.last_[k]) for k, label in enumerate(labels)]
+        return [
+            weight_table(
+                "Strongest features of each label", ("label", "feature", "weight"), features
+            ),
+            weight_table("Strongest pairs of neighbours", ("left", "right", "weight"), neighbours),
+            Table(
+                title="First and last labels",
+                columns=["label", "as first", "as last"],
+                rows=[[label, float(first), float(last)] for label, first, last in ends],
+                note="",
+            ),
+        ]
+
+
+def _read(source: Readable) -> Sequences:
+    """An .npz file, or letter.data, told by the first bytes."""
+    if not hasattr(source, "read") and Path(str(source)).is_dir():
+        return _from_letters(load_letters(Path(str(source))))
+    name = name_of(source)
+    with seekable(source) as file:
+        start = file.read(2)
+        file.seek(0)
+        if start == b"PK":
+            return _from_arrays(read_npz(file, name))
+        with unpacked(file) as text:
+            raw = text.read(MAX_TEXT + 1)
+    if len(raw) > MAX_TEXT:
+        raise ValueError(f"{name}: more than {MAX_TEXT} bytes of text; this is no letter.data.")
+    try:
+        return _from_letters(letters_of(raw, name))
+    except ValueError as error:
+        raise ValueError(f"{error} (the file is no .npz, so it was read as letter.data)") from error
+
+
+def _from_letters(letters: Any) -> Sequences:
+    return Sequences(letters.X, letters.y, letters.fold, tuple(letters.image_shape))
+
+
+def _from_arrays(arrays: Arrays) -> Sequences:
+    X = arrays.matrix("X", X_CURE)
+    rows, columns = X.shape
+    if rows == 0 or columns == 0:
+        raise arrays.wrong("X", f"has {rows} rows and {columns} columns; {X_CURE}")
+    lengths = arrays.lengths("lengths", rows, LENGTHS_CURE)
+    stops = np.cumsum(lengths)
+    y = fold = None
+    if "y" in arrays:
+        flat = arrays.need("y", 1, "biufU", Y_CURE)
+        if len(flat) != rows:
+            raise arrays.wrong("y", f"has {len(flat)} labels for {rows} rows of X; {Y_CURE}")
+        if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+            raise arrays.wrong("y", f"has labels that are not finite; {Y_CURE}")
+        y = np.split(flat, stops[:-1])
+    if "fold" in arrays:
+        fold = arrays.need("fold", 1, "iu", FOLD_CURE)
+        if len(fold) != len(lengths):
+            raise arrays.wrong("fold", f"has {len(fold)} numbers, not {len(lengths)}; {FOLD_CURE}")
+    samples = [X[b - n : b] for b, n in zip(stops.tolist(), lengths.tolist(), strict=True)]
+    return Sequences(samples, y, fold, None)
+
+
+def _chosen(found: Sequences, options: Mapping[str, Any], name: str) -> Sequences:
+    """The sequences of the folds asked for."""
+    wanted, unwanted = (_numbers(options[key], key) for key in ("folds", "not-folds"))
+    if not wanted and not unwanted:
+        return found
+    if found.fold is None:
+        raise ValueError(f"{name}: array 'fold' is missing, which folds need; {FOLD_CURE}")
+    keep = ~np.isin(found.fold, unwanted)
+    if wanted:
+        keep &= np.isin(found.fold, wanted)
+    rows = np.flatnonzero(keep).tolist()
+    if not rows:
+        there = ", ".join(map(str, np.unique(found.fold)[:20].tolist()))
+        raise ValueError(f"{name}: no sequence is in the folds asked for; there are {there}.")
+    return found._replace(
+        X=[found.X[i] for i in rows],
+        y=None if found.y is None else [found.y[i] for i in rows],
+        fold=found.fold[rows],
+    )
+
+
+def _numbers(values: Sequence[str], name: str) -> list[int]:
+    texts = [text.strip() for value in values for text in str(value).split(",") if text.strip()]
+    for text in texts:
+        if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
+            raise ValueError(f"{name}: {text[:40]!r} is no whole number; give e.g. 0,1,2.")
+    return [int(text) for text in texts]
+
+
+def _image(text: str, n_features: int) -> tuple[int, int] | None:
+    if not text:
+        return None
+    match = re.fullmatch(r"(\d{1,6})[x*](\d{1,6})", str(text).strip(), re.ASCII)
+    if match is None:
+        raise ValueError(f"image: {text!r} is no size; give HEIGHTxWIDTH, e.g. 16x8.")
+    height, width = int(match[1]), int(match[2])
+    if height * width != n_features:
+        raise ValueError(
+            f"image: {height}x{width} is {height * width} pixels, but X has {n_features} features."
+        )
+    return height, width
+
+
+def _facts(inputs: Sequence[Any], outputs: Sequence[np.ndarray]) -> dict[str, Any]:
+    facts = {"sequences": len(inputs), "rows": sum(x.shape[0] for x in inputs)}
+    if inputs:
+        facts["features"] = int(inputs[0].shape[1])
+        facts["labels"] = len(np.unique(np.concatenate(outputs)))
+    return facts
+
+
+def _kind(labels: np.ndarray) -> str:
+    return "texts" if labels.dtype.kind in "US" else "numbers"
+
+
+def _texts(labels: np.ndarray) -> list[str]:
+    return [str(label) for label in labels.tolist()]
+
+
+def _line(labels: np.ndarray) -> str:
+    texts = _texts(labels)
+    for text in texts:
+        if not text or text.split() != [text]:
+            raise ValueError(
+                f"the label {text!r} is empty or has white space, so lines of labels cannot hold"
+                " it; write npz."
+            )
+    return " ".join(texts) + "\n"
+
+
+def _error(name: str, value: float, text: str) -> Metric:
+    return Metric(name=name, value=value, better="lower", percent=True, help=text)
+
+
+def _drawing(i: int, errors: int, data: Data, truth: list[str], predicted: list[str]) -> Drawing:
+    part = window(truth, predicted)
+    image = data.extra.get("image")
+    if image is not None and image[0] * image[1] <= MAX_PIXELS:
+        part = slice(part.start, min(part.stop, part.start + MAX_IMAGES))
+    drawing = Drawing(
+        kind="tokens",
+        title=titled(f"Sequence {i + 1}", errors, len(truth), part),
+        errors=errors,
+        truth_known=True,
+        tokens=[str(t + 1) for t in range(part.start, part.stop)],
+        truth=truth[part],
+        predicted=predicted[part],
+    )
+    if image is not None and image[0] * image[1] <= MAX_PIXELS:
+        drawing["kind"] = "images"
+        drawing["height"], drawing["width"] = image
+        drawing["images"] = _pixels(data.inputs[i][part])
+    return drawing
+
+
+def _pixels(rows: Any) -> list[list[float]]:
+    """Rows scaled to numbers from 0 to 1."""
+    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
+    low, high = min(rows.min(), 0.0), rows.max()
+    scaled = (rows - low) / (high - low) if high > low else np.zeros_like(rows)
+    return np.round(scaled, 3).tolist()

@@ -1,0 +1,31 @@
+"""Which samples a cell trains on: the same for all solvers, smaller sizes within larger ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def order(n_samples: int, seed: int) -> list[int]:
+    """All samples in the order in which that seed takes them."""
+    return np.random.default_rng(seed).permutation(n_samples).tolist()
+
+
+def check_size(n_samples: int, size: int) -> None:
+    """Whether there are so many samples."""
+    if size > n_samples:
+        raise ValueError(
+            f"size {size} is more than the {n_samples} samples of the data; leave it out of"
+            " --sizes, or give more data."
+        )
+
+
+def training(n_samples: int, size: int, seed: int) -> list[int]:
+    """The samples to train on: the first ones in the seed's order."""
+    check_size(n_samples, size)
+    return order(n_samples, seed)[:size]
+
+
+def held_out(n_samples: int, largest: int, seed: int, limit: int | None = None) -> list[int]:
+    """The samples that no size of the study trains on, `limit` at most."""
+    rest = order(n_samples, seed)[largest:]
+    return rest if limit is None else rest[:limit]

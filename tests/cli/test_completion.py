@@ -1,0 +1,48 @@
+"""Shell completion, by click's own mechanism."""
+
+import pytest
+from click.shell_completion import BashComplete
+
+from maxmargin.cli import main
+from maxmargin.cli.main import COMPLETE, root
+from maxmargin.cli.options import SOLVERS
+
+
+def completed(*words):
+    completer = BashComplete(root, {}, "maxmargin", COMPLETE)
+    return [item.value for item in completer.get_completions(list(words[:-1]), words[-1])]
+
+
+def test_commands_and_options():
+    assert completed("in") == ["info"]
+    assert {"demo", "info"} <= set(completed(""))
+    assert completed("demo", "--w") == ["--words"]
+    assert completed("info", "--js") == ["--json"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_calls_the_program(capsys, shell):
+    assert main(["--completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert COMPLETE in script
+    assert "maxmargin" in script
+
+
+def test_an_unknown_shell_is_refused(capsys):
+    assert main(["--completion", "cmd"]) == 2
+    assert "--completion" in capsys.readouterr().err
+
+
+def test_the_program_answers_the_script(capsys, monkeypatch):
+    monkeypatch.setenv(COMPLETE, "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "maxmargin in")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert main([]) == 0
+    assert capsys.readouterr().out == "plain,info\n"
+
+
+def test_solvers_are_those_of_the_library():
+    from maxmargin import solvers
+
+    kinds = [getattr(solvers, name) for name in solvers.__all__]
+    assert sorted({own for kind in kinds if (own := getattr(kind, "name", ""))}) == list(SOLVERS)

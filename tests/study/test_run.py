@@ -1,0 +1,171 @@
+import json
+import shutil
+
+import pytest
+
+from maxmargin.study import plan_in, run_study
+from maxmargin.study.files import RunError, locked
+from maxmargin.study.process import CellError
+
+
+def test_every_cell_is_measured_once_and_written(tiny, made_up, tmp_path):
+    events = []
+    summary = run_study({**tiny, "seeds": 2}, tmp_path / "s", listener=events.append)
+    assert len(made_up) == 8
+    names = sorted(path.name for path in (tmp_path / "s" / "cells").iterdir())
+    assert len(names) == 8
+    assert names[0] == "bcfw-10-0.json"
+    cell = json.loads((tmp_path / "s" / "cells" / "bcfw-10-1.json").read_text())
+    assert (cell["solver"], cell["size"], cell["seed"]) == ("bcfw", 10, 1)
+    assert json.loads((tmp_path / "s" / "study.json").read_text()) == summary
+    assert [event.stage for event in events] == ["prepare", *["start", "done"] * 8]
+    assert [event.number for event in events if event.stage == "done"] == list(range(1, 9))
+    assert events[1].left is None
+    assert events[-1].left == 0
+
+
+def test_summary_has_means_spreads_and_exponents(tiny, made_up, tmp_path):
+    summary = run_study({**tiny, "seeds": 2}, tmp_path / "s")
+    assert summary["size_name"] == "sequences"
+    assert summary["error_name"] == "label error"
+    assert summary["facts"]["test samples"] == 20
+    row = summary["rows"][1]
+    assert (row["solver"], row["size"], row["runs"], row["failed"]) == ("bcfw", 40, 2, 0)
+    assert row["seconds"] == pytest.approx(2 * 40**1.5)
+    assert (row["primal"], row["primal_min"], row["primal_max"]) == (1.5, 1.0, 2.0)
+    assert row["primal_std"] == pytest.approx(0.5**0.5)
+    assert row["memory_bytes"] == 40 * 2**20
+    assert row["alpha"] == 0.1
+    found = {(e["solver"], e["quantity"]): e["exponent"] for e in summary["exponents"]}
+    assert found["bcfw", "seconds"] == pytest.approx(1.5)
+    assert found["perceptron", "peak_bytes"] == pytest.approx(1.0)
+    assert found["perceptron", "n_oracle"] == pytest.approx(1.0)
+    assert ("bcfw", "n_project") not in found  # none was made
+
+
+def test_resumed_study_keeps_its_cells(tiny, made_up, tmp_path):
+    first = run_study(tiny, tmp_path / "s")
+    (tmp_path / "s" / "cells" / "bcfw-40-0.json").unlink()
+    (tmp_path / "s" / "study.json").unlink()
+    made_up.clear()
+    events = []
+    assert run_study(tiny, tmp_path / "s", resume=True, listener=events.append) == first
+    assert [asked[:3] for asked in made_up] == [("bcfw", 40, 0)]
+    assert [event.stage for event in events] == ["kept", "kept", "start", "done", "kept"]
+
+
+def test_resumed_study_may_grow(tiny, made_up, tmp_path):
+    run_study(tiny, tmp_path / "s")
+    made_up.clear()
+    more = {**tiny, "seeds": 2, "solvers": [*tiny["solvers"], "fw"], "sizes": [10, 20, 40]}
+    summary = run_study(more, tmp_path / "s", resume=True)
+    assert len(made_up) == 18 - 4
+    assert len(summary["rows"]) == 9
+
+
+def test_recorded_plan_gives_the_same_study(tiny, made_up, tmp_path):
+    given = {**tiny, "solvers": {"bcfw": {"alpha": 0.5, "step": "pairwise"}, "fw": {}}}
+    run_study({**given, "task-options": {"raise-at": 7}}, tmp_path / "s")
+    made_up.clear()
+    run_study(plan_in(tmp_path / "s"), tmp_path / "s", resume=True)
+    assert made_up == []
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"tol": 0.5}, "tol: None, now 0.5"),
+        ({"solvers": {"bcfw": {"alpha": 3}}}, "alpha: None, now 3.0"),
+        ({"sizes": [10, 50]}, "held out beyond: 40, now 50"),
+        ({"threads": 2}, "threads: 1, now 2"),
+    ],
+)
+def test_other_settings_cannot_resume(tiny, made_up, tmp_path, change, words):
+    run_study(tiny, tmp_path / "s")
+    with pytest.raises(RunError, match=f"bcfw-10-0.json was measured with other .*{words}"):
+        run_study({**tiny, **change}, tmp_path / "s", resume=True)
+
+
+def test_other_data_cannot_resume_but_may_move(tiny, made_up, samples, tmp_path):
+    data = tmp_path / "a.jsonl"
+    shutil.copy(samples, data)
+    run_study({**tiny, "data": [str(data)]}, tmp_path / "s")
+    made_up.clear()
+    run_study(tiny, tmp_path / "s", resume=True)
+    assert made_up == []
+    data.write_text(data.read_text() + "\n")
+    with pytest.raises(RunError, match="other settings or data .files"):
+        run_study({**tiny, "data": [str(data)]}, tmp_path / "s", resume=True)
+
+
+def test_old_study_is_not_overwritten(tiny, made_up, tmp_path):
+    run_study(tiny, tmp_path / "s")
+    with pytest.raises(RunError, match="holds a study already; add --resume"):
+        run_study(tiny, tmp_path / "s")
+
+
+def test_damaged_cell_is_named(tiny, made_up, tmp_path):
+    run_study(tiny, tmp_path / "s")
+    (tmp_path / "s" / "cells" / "bcfw-10-0.json").write_text("{")
+    with pytest.raises(RunError, match="bcfw-10-0.json is damaged"):
+        run_study(tiny, tmp_path / "s", resume=True)
+
+
+def test_locked_folder_is_refused(tiny, made_up, tmp_path):
+    (tmp_path / "s").mkdir()
+    with locked(tmp_path / "s"), pytest.raises(RunError, match="in use"):
+        run_study(tiny, tmp_path / "s")
+    assert made_up == []
+
+
+def test_failed_cells_are_recorded_and_tried_again(tiny, made_up, tmp_path, monkeypatch):
+    import maxmargin.study.run as module
+
+    honest = module.ask
+
+    def ask(request, **options):
+        if request["cell"] and request["cell"]["solver"] == "bcfw":
+            raise CellError("no luck")
+        return honest(request, **options)
+
+    monkeypatch.setattr(module, "ask", ask)
+    events = []
+    summary = run_study(tiny, tmp_path / "s", listener=events.append)
+    failed = {"solver": "bcfw", "size": 10, "seed": 0, "message": "no luck"}
+    assert summary["failed"] == [failed, {**failed, "size": 40}]
+    assert [row["failed"] for row in summary["rows"]] == [1, 1, 0, 0]
+    assert summary["rows"][0]["seconds"] is None
+    assert [event.stage for event in events].count("failed") == 2
+    assert {e["solver"] for e in summary["exponents"]} == {"perceptron"}
+    monkeypatch.setattr(module, "ask", honest)
+    made_up.clear()
+    assert run_study(tiny, tmp_path / "s", resume=True)["failed"] == []
+    assert len(made_up) == 2
+
+
+def test_faults_of_the_data_end_the_study(tiny, tmp_path, made_up, monkeypatch):
+    with pytest.raises(ValueError, match="size 61 is more than the 60 samples"):
+        run_study({**tiny, "sizes": [61]}, tmp_path / "a")
+    with pytest.raises(FileNotFoundError, match="absent"):
+        run_study({**tiny, "data": [str(tmp_path / "absent")]}, tmp_path / "b")
+    with pytest.raises(ValueError, match="task 'tinny' is unknown"):
+        run_study({**tiny, "task": "tinny"}, tmp_path / "c")
+
+    def ask(request, **options):
+        raise CellError("line 3 is wrong")
+
+    monkeypatch.setattr("maxmargin.study.run.ask", ask)
+    with pytest.raises(ValueError, match="line 3 is wrong"):
+        run_study(tiny, tmp_path / "d")
+
+
+def test_time_limit_also_bounds_the_process(tiny, made_up, tmp_path):
+    run_study({**tiny, "solvers": ["bcfw"]}, tmp_path / "a")
+    run_study({**tiny, "solvers": {"bcfw": {"time-limit": 5}}}, tmp_path / "b")
+    run_study({**tiny, "solvers": ["bcfw"], "time-limit": 5, "kill-after": 9}, tmp_path / "c")
+    assert [asked[3] for asked in made_up[::2]] == [None, 610, 9]
+
+
+def test_folder_without_a_study_is_named(tmp_path):
+    with pytest.raises(RunError, match="holds no study"):
+        plan_in(tmp_path)

@@ -35,11 +35,17 @@ def chart_html(spec: dict[str, Any], fallback: str, label: str) -> Html:
 
 
 def convergence_chart(
-    runs: Sequence[tuple[str, str, list[dict[str, Any]]]], facet_name: str = ""
+    runs: Sequence[tuple[str, str, list[dict[str, Any]]]],
+    facet_name: str = "",
+    names: Sequence[str] = (),
 ) -> Html | None:
-    """Curves of one run or of many. runs : (name, facet, records) of each."""
+    """Curves of one run or of many.
+
+    runs : (name, facet, records) of each. names : all names in order, so that each has the same
+    colour in every chart.
+    """
     most = max(20, min(MAX_POINTS, MAX_TOTAL // max(1, len(runs))))
-    names = list(dict.fromkeys(name for name, _, _ in runs))
+    names = list(dict.fromkeys([*names, *(name for name, _, _ in runs)]))
     series: list[dict[str, Any]] = []
     left_out = 0
     for name, facet, records in runs:
@@ -83,9 +89,9 @@ def thin(records: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     if n <= most:
         return records
     even = {round(k * (n - 1) / (most // 2)) for k in range(most // 2 + 1)}
-    early = {round(math.exp(k * math.log(n) / (most // 2))) - 1 for k in range(most // 2)}
+    early = {round(math.exp(k * math.log(n) / (most // 2))) - 1 for k in range(most // 2 - 1)}
     kept = sorted(even | {k for k in early if 0 <= k < n})
-    return [records[k] for k in kept[: most - 1] + kept[-1:]]
+    return [records[k] for k in kept]
 
 
 def _columns(records: list[dict[str, Any]]) -> dict[str, list[float | None]]:

@@ -47,7 +47,7 @@ def study_report(folder: Path) -> str:
             "compared", "Compared", "What was run on what.", _compared(study, cells, solvers, unit)
         ),
         _scaling(study, groups, solvers, unit),
-        _convergence(cells, unit),
+        _convergence(cells, solvers, unit),
         _figures(groups, cells, unit),
         Section("repeat", "Repeat", "The same study again.", _repeat(folder, environment)),
         environment_section(environment, config_text, "study.toml"),
@@ -258,13 +258,15 @@ def _exponents(study: Mapping[str, Any]) -> Html | None:
     return grid_html("Growth", ["solver", "in words", "exponent between"], table)
 
 
-def _convergence(cells: Sequence[Mapping[str, Any]], unit: str) -> Section | None:
+def _convergence(
+    cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
+) -> Section | None:
     runs = [
         (str(c["solver"]), count(c.get("size")), rows(c.get("history")))
         for c in cells
         if rows(c.get("history"))
     ]
-    chart = convergence_chart(runs, unit) if runs else None
+    chart = convergence_chart(runs, unit, solvers) if runs else None
     if chart is None:
         return None
     return Section("convergence", "Convergence", "Every run, one line for each seed.", chart)

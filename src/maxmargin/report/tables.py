@@ -87,7 +87,9 @@ def _row(row: Sequence[Any], numeric: list[bool]) -> Html:
             shown = str(cell) if isinstance(cell, Number) else value(cell)
             cells.append(el("td", shown, class_="n", data_v="" if own is None else own))
         else:
-            cells.append(el("td", cell if isinstance(cell, Html) else bdi(value(cell))))
+            words = cell if isinstance(cell, Html) else bdi(value(cell))
+            wide = not isinstance(cell, Html) and len(value(cell)) > 44
+            cells.append(el("td", words, class_="wide" if wide else None))
     return el("tr", *cells)
 
 

@@ -218,8 +218,19 @@ const charts = (() => {
       this.shown = shown;
       this.places = [...new Set(all.map((p) => p.px))].sort((a, b) => a - b);
       this.area = { left, right, top, bottom };
-      this.note.textContent = this.dropped
-        ? `${this.dropped} ${this.dropped === 1 ? "value" : "values"} at or below zero have no place on a logarithmic axis.` : "";
+      this.note.textContent = this.remarks(curves, quantity).join(" ");
+    }
+
+    /* What is not drawn, and why. */
+    remarks(curves, quantity) {
+      const said = [];
+      const known = new Set(curves.filter((c) => c.data[c.field].some((v) => v !== null)).map((c) => c.key));
+      const absent = this.many ? this.spec.groups.filter((name) => !known.has(name)) : [];
+      if (absent.length) said.push(`Without a ${quantity.label.toLowerCase()} here: ${absent.join(", ")}.`);
+      if (this.dropped) {
+        said.push(`Values at or below zero have no place on a logarithmic axis: ${this.dropped} left out.`);
+      }
+      return said;
     }
 
     across() { return this.spec.x.find((a) => a.key === this.state.x); }
@@ -231,7 +242,7 @@ const charts = (() => {
         svg.append(draw("path", { d: `M${x.start} ${at}H${x.end}`, class: "grid" }));
         svg.append(draw("text", { x: x.start - 8, y: at, dy: "0.32em", "text-anchor": "end", class: "ytick" }, short(mark)));
       }
-      for (const mark of x.ticks(Math.max(2, Math.floor((x.end - x.start) / 90)))) {
+      for (const mark of x.ticks(Math.max(3, Math.floor((x.end - x.start) / 80)))) {
         const at = x.at(mark).toFixed(1);
         svg.append(draw("path", { d: `M${at} ${y.start}v5`, class: "axis" }));
         svg.append(draw("text", { x: at, y: y.start + 19, "text-anchor": "middle", class: "xtick" }, short(mark)));

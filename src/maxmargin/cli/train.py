@@ -213,6 +213,7 @@ def _go(folder: RunFolder, resume: bool) -> None:
     from maxmargin.runs import train as run
 
     stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.path))}"
+    console().status(f"reading {' '.join(Path(file).name for file in folder.config['data'])}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it

@@ -98,8 +98,7 @@ class _Training:
                 self._note_environment()
                 data, validation = self._read()
                 self._fit(data, validation, interrupts)
-                folder_model = folder.path / MODEL
-                without_times(self.model).save(folder_model)
+                without_times(self.model).save(folder.path / MODEL)
                 whole = interrupts.signal is None
                 metrics = self._judge(data, validation) if whole else {}
                 summary = self._summary(len(data), metrics)
@@ -107,8 +106,7 @@ class _Training:
         except AtOnce:
             raise KeyboardInterrupt from None
         except OSError as error:
-            self._explain(error)
-            raise
+            raise self._explained(error) from error
         return summary
 
     # -- before ------------------------------------------------------------------------------------
@@ -246,10 +244,12 @@ class _Training:
             }
         )
 
-    def _explain(self, error: OSError) -> None:
-        """Say what is safe; the error itself says what happened."""
-        if self.folder.has(CHECKPOINT):
-            error.add_note("The last checkpoint is whole: mend the cause, then resume the run.")
+    def _explained(self, error: OSError) -> OSError:
+        """With what is safe, if the folder could not be written to."""
+        if error.filename is not None or not self.folder.has(CHECKPOINT):
+            return error  # of reading data, or with nothing to go on from
+        safe = "The last checkpoint is whole: mend the cause, then resume the run."
+        return OSError(error.errno, f"{error.strerror or error} {safe}")
 
 
 _LIMITS = ("max-epochs", "tol", "time-limit")

@@ -3,12 +3,15 @@
 import random
 import shutil
 import signal
+import subprocess
 import time
 
 import pytest
 
 from maxmargin.runs import RunFolder
 from runs.made import Nursery, Started, config, outcome, start
+
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def kill_loop(tmp_path, kills, seed, fresh=False, **changes):
@@ -26,7 +29,7 @@ def kill_loop(tmp_path, kills, seed, fresh=False, **changes):
     while counts["kills"] < kills or path.exists():
         if not path.exists():
             RunFolder(path).create(options)
-        process = Started(start(path)) if fresh else nursery.start(path)
+        process = Started(start(path, **QUIET)) if fresh else nursery.start(path)
         counts["starts"] += 1
         if counts["kills"] < kills and _killed(process, path, rng, fresh, counts):
             continue
@@ -43,14 +46,14 @@ def kill_loop(tmp_path, kills, seed, fresh=False, **changes):
 def _killed(process, path, rng, fresh, counts):
     """Kill at a random moment of one of three kinds; False if the run ended first."""
     kind = rng.choice(["any time", "in training", "in a write"])
-    before = _size(path)
+    before, parts = _size(path), set(path.glob(".*.part"))
     if kind == "any time":
         _until(process, lambda: False, rng.uniform(0.0, 4.0 if fresh else 0.3))
     else:
         _until(process, lambda: _size(path) != before)
         time.sleep(rng.uniform(0.0, 0.2))
         if kind == "in a write":
-            _until(process, lambda: any(path.glob(".*.part")))
+            _until(process, lambda: set(path.glob(".*.part")) - parts)
     if process.poll() is not None:
         return False
     process.kill()
@@ -58,7 +61,7 @@ def _killed(process, path, rng, fresh, counts):
         return False
     assert process.code == -signal.SIGKILL
     counts["kills"] += 1
-    counts["in a write"] += any(path.glob(".*.part"))
+    counts["in a write"] += bool(set(path.glob(".*.part")) - parts)
     counts["before training"] += _size(path) == before
     return True
 

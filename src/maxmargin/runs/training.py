@@ -106,7 +106,9 @@ class _Training:
         except AtOnce:
             raise KeyboardInterrupt from None
         except OSError as error:
-            raise self._explained(error) from error
+            if error.filename is not None or not folder.has(CHECKPOINT):
+                raise  # of reading data, or with nothing to go on from
+            raise _explained(error) from error
         return summary
 
     # -- before ------------------------------------------------------------------------------------
@@ -155,7 +157,7 @@ class _Training:
 
             model.solver = make_solver(solver, self.config.get("solver-options", {}))
         elif self.config.get("solver-options"):
-            raise RunError("solver-options need a solver; name one.")
+            raise RunError("solver-options need a solver; name it, e.g. solver = 'bcfw'.")
         return model
 
     def _read(self) -> tuple[Data, Data | None]:
@@ -216,8 +218,7 @@ class _Training:
         from maxmargin.documents import finite
 
         model, result = self.model, self.model.result_
-        solver = model.solver if isinstance(model.solver, str) else model.solver.name
-        loss = getattr(model, "loss", None)
+        loss = getattr(model, "loss", None) or getattr(getattr(model, "model_", None), "loss", None)
         return finite(
             {
                 "task": self.job.name,
@@ -235,7 +236,7 @@ class _Training:
                 "n_project": result.state.n_project,
                 "n_weights": len(result.w),
                 "n_samples": n_samples,
-                "solver": solver,
+                "solver": result.state.solver,
                 "alpha": model.alpha,
                 "loss": loss if isinstance(loss, str) else type(loss).__name__,
                 "limits": self.limits,
@@ -243,13 +244,6 @@ class _Training:
                 "metrics": metrics,
             }
         )
-
-    def _explained(self, error: OSError) -> OSError:
-        """With what is safe, if the folder could not be written to."""
-        if error.filename is not None or not self.folder.has(CHECKPOINT):
-            return error  # of reading data, or with nothing to go on from
-        safe = "The last checkpoint is whole: mend the cause, then resume the run."
-        return OSError(error.errno, f"{error.strerror or error} {safe}")
 
 
 _LIMITS = ("max-epochs", "tol", "time-limit")
@@ -274,6 +268,12 @@ def _check_files(now: list[dict[str, Any]], then: Any) -> None:
                 f"{new['path']!r} has changed since the run began. Put the old file back, or make a"
                 " new run."
             )
+
+
+def _explained(error: OSError) -> OSError:
+    """The same with what is safe."""
+    safe = "The last checkpoint is whole: mend the cause, then resume the run."
+    return OSError(error.errno, f"{error.strerror or error} {safe}")
 
 
 def _evaluated(job: Job, model: Any, data: Data, files: Sequence[Path]) -> Evaluation:

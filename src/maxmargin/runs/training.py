@@ -218,7 +218,8 @@ class _Training:
         from maxmargin.documents import finite
 
         model, result = self.model, self.model.result_
-        loss = getattr(model, "loss", None) or getattr(getattr(model, "model_", None), "loss", None)
+        fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
+        loss = getattr(model, "loss", None) or fitted.loss
         return finite(
             {
                 "task": self.job.name,
@@ -237,7 +238,7 @@ class _Training:
                 "n_weights": len(result.w),
                 "n_samples": n_samples,
                 "solver": result.state.solver,
-                "alpha": model.alpha,
+                "alpha": fitted.alpha,
                 "loss": loss if isinstance(loss, str) else type(loss).__name__,
                 "limits": self.limits,
                 "tables": self.job.describe(model),
@@ -250,12 +251,13 @@ _LIMITS = ("max-epochs", "tol", "time-limit")
 
 
 def _raised(status: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the limit that ended a run is now further away."""
-    if status == "max_epochs":
-        return new["max-epochs"] > (old.get("max-epochs") or 0)
-    if status == "time_limit":
-        return new["time-limit"] is None or new["time-limit"] > (old.get("time-limit") or 0)
-    return status == "converged" and new["tol"] < (old.get("tol") or 0)
+    """Whether the limit that ended a run is now further away; None: as the task has it."""
+    key = {"max_epochs": "max-epochs", "time_limit": "time-limit", "converged": "tol"}.get(status)
+    if key is None or new[key] == old.get(key):
+        return False
+    if new[key] is None or old.get(key) is None:
+        return True  # not known, and going on is never wrong
+    return new[key] < old[key] if key == "tol" else new[key] > old[key]
 
 
 def _check_files(now: list[dict[str, Any]], then: Any) -> None:

@@ -78,7 +78,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise UsageError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
     try:
         os.close(number)
-        with open(name, "wb") as file:  # by name, which tells some tasks the format to write
+        with open(name, "wb") as file:  # by name: the tasks look at it to choose a format
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -60,7 +60,8 @@ class ChainJob(Job):
         "Files .npz as numpy.savez writes them, with X (rows, features) of all sequences row under"
         " row, or X_data, X_indices, X_indptr and X_shape of a CSR matrix; y (rows,), numbers or"
         " texts; lengths (sequences,), the rows of each; and fold (sequences,) if parts are to be"
-        " chosen with --folds (validation files are read with the same folds). Or the file letter.data of handwritten words, plain or gzip."
+        " chosen with --folds (validation files are read with the same folds). Or the file"
+        " letter.data of handwritten words, plain or gzip."
     )
     predict_help = (
         "Reads the same files, y not needed. Writes text, one line a sequence with its labels"

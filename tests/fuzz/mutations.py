@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import warnings
 import zipfile
 
 import numpy as np
@@ -119,8 +120,7 @@ def _change(arrays, rng):
     if which == 0 and len(arrays) > 1:
         del arrays[name]
     elif which == 1:
-        with np.errstate(all="ignore"):
-            arrays[name] = _cast(array, _DTYPES[rng.integers(len(_DTYPES))])
+        arrays[name] = _cast(array, _DTYPES[rng.integers(len(_DTYPES))])
     elif which == 2 and array.size:
         flat = array.ravel().tolist()
         flat[rng.integers(len(flat))] = _EXTREMES[rng.integers(len(_EXTREMES))]
@@ -139,7 +139,9 @@ def _change(arrays, rng):
 
 def _cast(array, dtype):
     try:
-        return array.astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return array.astype(dtype)
     except (ValueError, TypeError, OverflowError):
         return np.zeros(array.shape, dtype)
 

@@ -1,6 +1,5 @@
 """Every parser of users' files, with whole files to start from: `PARSERS`."""
 
-import importlib.util
 import io
 import warnings
 from collections.abc import Callable
@@ -21,7 +20,9 @@ from maxmargin.alignment_files import (
     read_sentences,
 )
 from maxmargin.column_files import ColumnFormat, read_columns
-from maxmargin.jobs import JOBS, job_named
+from maxmargin.jobs import job_named
+from maxmargin.jobs.sentence_pairs import joined_pairs
+from maxmargin.runs.config import read_config
 from maxmargin.tasks.token_templates import parse_templates
 
 COLUMNS = [
@@ -35,6 +36,7 @@ COLUMNS = [
 SENTENCES = [b"the cat sleeps\na dog\n\n", b"<s snum=1> the cat </s>\n<s snum=2> a </s>\n"]
 NAACL = [b"1 1 1 S\n1 2 2 P 0.5\n2 1 1\n", b"12 1 1\n13 0 2 S\n"]
 PHARAOH = [b"0-0 1-2 2?1\n\n0-0\n", b"1-1 2p2\n"]
+JOINED = [b"the cat ||| le chat\n\na dog ||| un chien\n"]
 LETTERS = [
     b"".join(
         b"%d\t%s\t%d\t1\t%d\t%d\t%s\n"
@@ -109,13 +111,12 @@ def tagger():
 def tagging_predict(path, rng):
     """Whatever is tagged comes back line by line."""
     options = column_options(rng) | {"write": one_of(rng, "append", "append", "replace", "only")}
-    raw, sink = path.read_bytes(), io.BytesIO()
+    raw, sink = path.read_bytes().removeprefix(b"\xef\xbb\xbf"), io.BytesIO()
     with path.open("rb") as source:
         job_named("tagging").predict(tagger(), [source], sink, options)
     if options["write"] != "only" and raw[:2] != b"\x1f\x8b":
         assert sink.getvalue().count(b"\n") == raw.count(b"\n") + bool(raw and raw[-1:] != b"\n")
     if options["write"] == "append" and raw[:2] != b"\x1f\x8b":
-        raw = raw.removeprefix(b"\xef\xbb\xbf")
         for old, new in zip(raw.split(b"\n"), sink.getvalue().split(b"\n"), strict=False):
             assert new.startswith(old.rstrip())
 
@@ -136,6 +137,20 @@ def naacl(path, rng):
 def pharaoh(path, rng):
     for sure, possible in read_pharaoh(path, one_based=bool(rng.integers(2))):
         assert sure <= possible
+
+
+def alignment_read(path, rng):
+    """Links by hand, of sentences that are there."""
+    sides = [path.with_name("left.txt"), path.with_name("right.txt")]
+    for side in sides:
+        side.write_bytes(b"the cat sleeps\na dog\n" * (3 if rng.random() < 0.5 else 1))
+    forms = ("auto", "auto", "naacl", "naacl-null", "pharaoh", "pharaoh-1")
+    job_named("alignment").read([*sides, path], {"links-format": one_of(rng, *forms)})
+
+
+def joined(path, rng):
+    for numbered in joined_pairs(path):
+        assert len(numbered.pair) == 2
 
 
 def templates(path, rng):
@@ -201,7 +216,7 @@ def matching_arrays(rng):
 
 def matching_read(path, rng):
     data = job_named("matching").read([path], {})
-    assert len(data.inputs) == len(data.outputs)
+    assert data.outputs is None or len(data.inputs) == len(data.outputs)
 
 
 # -- models and configurations ---------------------------------------------------------------------
@@ -221,7 +236,7 @@ def model(path, rng):
 
 
 def config(path, rng):
-    importlib.import_module("maxmargin.runs.config").read_config(path)
+    read_config(path)
 
 
 PARSERS = {
@@ -231,20 +246,20 @@ PARSERS = {
     "sentences": Parser(text(SENTENCES), sentences),
     "naacl": Parser(text(NAACL), naacl),
     "pharaoh": Parser(text(PHARAOH), pharaoh),
+    "alignment": Parser(text(NAACL + PHARAOH), alignment_read, named=False),
+    "joined pairs": Parser(text(JOINED), joined),
     "templates": Parser(text(TEMPLATES), templates, named=False),
     "letters": Parser(text(LETTERS), letters),
     "chain": Parser(lambda rng: forged_npz(chain_arrays(rng), rng), chain_read, named=False),
     "chain predict": Parser(
         lambda rng: forged_npz(chain_arrays(rng), rng), chain_predict, named=False
     ),
+    "matching": Parser(
+        lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
+    ),
+    "config": Parser(text(CONFIG), config),
     "model": Parser(lambda rng: damaged(one_of(rng, *model_bytes()), rng), model),
 }
-if "matching" in JOBS:
-    PARSERS["matching"] = Parser(
-        lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
-    )
-if importlib.util.find_spec("maxmargin.runs") is not None:
-    PARSERS["config"] = Parser(text(CONFIG), config)
 
 #: errors that a user can mend
 ALLOWED = (ValueError, OSError, maxmargin.exceptions.ModelFileError)
@@ -258,9 +273,14 @@ def attempt(parser, path, rng):
             warnings.simplefilter("error")
             parser.read(path, rng)
     except ALLOWED as error:
-        said = str(error)
-        assert said.strip(), f"{type(error).__name__} without a message"
-        assert not isinstance(error, UnicodeError), f"bare {type(error).__name__}: {said}"
-        assert not parser.named or path.name in said, f"the file is not named: {said}"
+        check_words(error, path.name if parser.named else "")
         return False
     return True
+
+
+def check_words(error, name):
+    """That an error says something, in our own words, and names the file."""
+    said = str(error)
+    assert said.strip(), f"{type(error).__name__} without a message"
+    assert not isinstance(error, UnicodeError), f"bare {type(error).__name__}: {said}"
+    assert name in said, f"the file is not named: {said}"

@@ -216,7 +216,7 @@ def _heat(labels: list[str], total: int, row: list[int], a: int, b: int) -> Html
     return el(
         "td",
         el("span", f"{n}" if n < 10_000 else f"{n / 1000:.0f}k"),
-        class_=f"{kind} hot" if strength > 0.6 else kind,
+        class_=join((kind, *heat_classes(kind, strength)), " "),
         style=f"--v:{strength:.2f}",
         title=join(
             (
@@ -228,6 +228,12 @@ def _heat(labels: list[str], total: int, row: list[int], a: int, b: int) -> Html
             )
         ),
     )
+
+
+def heat_classes(kind: str, strength: float) -> tuple[str, ...]:
+    """Which text stands out: on pale cells the page's own, on dark ones of light pages white."""
+    warm = ("warm",) if strength > 0.69 else ()
+    return (*warm, "hot") if kind == "hit" and strength > 0.9 else warm
 
 
 def _commonest(labels: list[str], counts: list[list[int]], totals: list[int]) -> Html | None:

@@ -26,7 +26,7 @@ from maxmargin.study.plan import (
     settings_of,
 )
 from maxmargin.study.process import CellError, ask
-from maxmargin.study.summary import summarise
+from maxmargin.study.summary import NEEDED, summarise
 
 PLAN, SUMMARY, FILES, CELLS, COMMON = "study.toml", "study.json", "data.json", "cells", "common"
 ABOUT, ENVIRONMENT = "about.json", "environment.json"
@@ -162,8 +162,8 @@ class _Study:
         if not path.exists():
             return None
         found = self.folder.read_json(_name(cell))
-        if not isinstance(found, dict) or not {"key", "status"} <= found.keys():
-            raise RunError(f"{str(path)!r} is no cell of a study; remove it.")
+        if not _is_cell(found):
+            raise RunError(f"{str(path)!r} lacks what a cell has; remove it to measure it anew.")
         key = found["key"]
         wanted = self.keys[cell.solver]
         other = [name for name in {**key, **wanted} if key.get(name) != wanted.get(name)]
@@ -222,6 +222,13 @@ class _Study:
 
 def _name(cell: Cell) -> str:
     return f"{CELLS}/{cell.name}.json"
+
+
+def _is_cell(found: Any) -> bool:
+    if not isinstance(found, dict) or not isinstance(found.get("key"), dict):
+        return False
+    needed = {"message"} if found.get("status") == "failed" else NEEDED
+    return isinstance(found.get("status"), str) and needed <= found.keys()
 
 
 def _files(plan: Mapping[str, Any], job: Job) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ VENV ?= .venv
 PYTEST_ARGS ?= -n auto
 BENCH_ARGS ?=
 DEMO_ARGS ?=
+DOCS_ARGS ?= --jobs auto
 SOAK_ARGS ?=
 
 BIN := $(VENV)/bin
@@ -18,7 +19,7 @@ SOURCE_HASH = $(shell find src/maxmargin/kernels -name '*.py' | LC_ALL=C sort | 
 FRESH_KERNELS = NUMBA_CACHE_DIR="$(CURDIR)/.cache/run-$(SOURCE_HASH)"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench soak clean
+.PHONY: help demo test lint docs format bench soak clean
 # Two pips must not write to one environment at a time.
 .NOTPARALLEL:
 
@@ -37,6 +38,9 @@ lint: $(VENV)/.stamp-dev  ## check style, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.stamp-docs  ## build the documentation into docs/_build/html, without network (options in DOCS_ARGS)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q $(DOCS_ARGS) docs docs/_build/html
+
 format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by itself
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -50,7 +54,7 @@ soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, dam
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
-	rm -rf src/*.egg-info
+	rm -rf src/*.egg-info docs/_build docs/gallery docs/api/generated docs/sg_execution_times.rst
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # pyvenv.cfg stands for the environment: bin/python is a link, as old as the interpreter it points to. An

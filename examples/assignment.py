@@ -1,10 +1,14 @@
-"""Learn the costs of an assignment from past decisions: which courier took which order.
-
-    python examples/assignment.py
-
-A dispatcher weighs things that nobody wrote down. From 200 days of decisions, learn what a link is
-worth; see on 100 other days how well that decides, and plan a new day with it in scipy.
 """
+Learn the costs of an assignment
+================================
+
+A dispatcher weighs things that nobody wrote down. From 200 days of decisions on which courier
+took which order, learn what a link is worth; see on 100 other days how well that decides, and
+plan a new day with it in scipy.
+"""
+
+# %%
+# The days are made up: what the dispatcher had in mind is hidden from the learner.
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -56,33 +60,43 @@ def compare(name, plans, days):
     print(f"{name:32}{200 * both / sizes:12.1f} %{100 * (best - got) / best:10.1f} %")
 
 
-if __name__ == "__main__":
-    rng = np.random.default_rng(3)
-    days = [make_day(rng) for _ in range(300)]
-    X, y, test = [d[0] for d in days[:200]], [d[2] for d in days[:200]], days[200:]
-    model = MatchingSVM(alpha=0.01, tol=0.01)
-    saddle = MatchingSVM(alpha=0.01, tol=0.05, max_epochs=5000, solver="dual-extragradient")
-    signs = domains.Signs(negative=[0, 1, 3], positive=[2, 4])  # farther is never better, ...
-    learned = {  # five days are few: what is known beforehand may help there, and does so here
-        "200 days, bcfw": clone(model).fit(X, y),
-        "200 days, dual-extragradient": clone(saddle).fit(X, y),
-        "5 days, bcfw": clone(model).fit(X[:5], y[:5]),
-        "5 days, signs known": clone(saddle).set_params(domain=signs).fit(X[:5], y[:5]),
-    }
-    print(f"{'on 100 other days':32}{'links right':>14}{'worth lost':>12}")
-    compare("nearest first", [nearest_first(d[0]) for d in test], test)
-    compare("assignment by distance", [assign(9 - d[0][:, :, 0]) for d in test], test)
-    for name, found in learned.items():
-        compare(name, found.predict([d[0] for d in test]), test)
-    compare("the true worth itself", [assign(d[1]) for d in test], test)
+rng = np.random.default_rng(3)
+days = [make_day(rng) for _ in range(300)]
+X, y, test = [d[0] for d in days[:200]], [d[2] for d in days[:200]], days[200:]
+model = MatchingSVM(alpha=0.01, tol=0.01)
+saddle = MatchingSVM(alpha=0.01, tol=0.05, max_epochs=5000, solver="dual-extragradient")
+signs = domains.Signs(negative=[0, 1, 3], positive=[2, 4])
 
-    print(f"\n{'weights, scaled to length 1':30}" + "".join(f"{name:>10}" for name in NAMES))
-    for name, w in [("the truth", TRUE), *((name, m.coef_) for name, m in learned.items())]:
-        print(f"{name:30}" + "".join(f"{v:10.2f}" for v in w / np.linalg.norm(w)))
-    for name, found in learned.items():
-        print(f"\n{name:29} is {found.result_.certificate()}", end="")
+# %%
+# Four models: from all days by two solvers, and from five days, where what is known beforehand
+# (farther is never better, ...) may help, and does so here.
 
-    x = make_day(rng)[0]
-    plan = assign(learned["200 days, bcfw"].edge_scores([x])[0])  # in a solver of your own
-    print(f"\n\na new day, {x.shape[0]} couriers, {x.shape[1]} orders: ", end="")
-    print(", ".join(f"{j} takes {k}" for j, k in plan.tolist()))
+learned = {
+    "200 days, bcfw": clone(model).fit(X, y),
+    "200 days, dual-extragradient": clone(saddle).fit(X, y),
+    "5 days, bcfw": clone(model).fit(X[:5], y[:5]),
+    "5 days, signs known": clone(saddle).set_params(domain=signs).fit(X[:5], y[:5]),
+}
+print(f"{'on 100 other days':32}{'links right':>14}{'worth lost':>12}")
+compare("nearest first", [nearest_first(d[0]) for d in test], test)
+compare("assignment by distance", [assign(9 - d[0][:, :, 0]) for d in test], test)
+for name, found in learned.items():
+    compare(name, found.predict([d[0] for d in test]), test)
+compare("the true worth itself", [assign(d[1]) for d in test], test)
+
+# %%
+# What was learned, beside the truth, and how good each fit is known to be.
+
+print(f"{'weights, scaled to length 1':30}" + "".join(f"{name:>10}" for name in NAMES))
+for name, w in [("the truth", TRUE), *((name, m.coef_) for name, m in learned.items())]:
+    print(f"{name:30}" + "".join(f"{v:10.2f}" for v in w / np.linalg.norm(w)))
+for name, found in learned.items():
+    print(f"{name:29} is {found.result_.certificate()}")
+
+# %%
+# A new day, planned in a solver of your own with the learned values.
+
+x = make_day(rng)[0]
+plan = assign(learned["200 days, bcfw"].edge_scores([x])[0])  # in a solver of your own
+print(f"a new day, {x.shape[0]} couriers, {x.shape[1]} orders: ", end="")
+print(", ".join(f"{j} takes {k}" for j, k in plan.tolist()))

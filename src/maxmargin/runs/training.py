@@ -218,7 +218,7 @@ class _Training:
         from maxmargin.documents import finite
 
         model, result = self.model, self.model.result_
-        solver = model.solver if isinstance(model.solver, str) else model.solver.name
+        fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
         loss = getattr(model, "loss", None)
         return finite(
             {
@@ -237,8 +237,8 @@ class _Training:
                 "n_project": result.state.n_project,
                 "n_weights": len(result.w),
                 "n_samples": n_samples,
-                "solver": solver,
-                "alpha": model.alpha,
+                "solver": result.state.solver,
+                "alpha": fitted.alpha,
                 "loss": loss if isinstance(loss, str) else type(loss).__name__,
                 "limits": self.limits,
                 "tables": self.job.describe(model),

@@ -1,0 +1,180 @@
+"""Drawings of what x, y and z look like, made from the structures themselves.
+
+The numbers in z are those that `encode` returns, so that a drawing cannot say anything else than
+the library does. Lines and text take the page's colour, for light and dark.
+"""
+
+from html import escape
+
+import numpy as np
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from maxmargin.structures import Chain, Finite, Matching, Multiclass
+
+CELL = 26
+ON, TINT = "#0072B2", "#009E73"
+
+
+class Drawing:
+    """An SVG that grows to the right, panel by panel."""
+
+    def __init__(self, height):
+        self.parts, self.left, self.height = [], 8, height
+
+    def text(self, x, y, words, anchor="middle", size=12, weight="normal", opacity=1.0):
+        self.parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"'
+            f' font-weight="{weight}" fill="currentColor" opacity="{opacity}">{escape(words)}'
+            "</text>"
+        )
+
+    def cell(self, x, y, words="", fill="none", opacity=1.0):
+        self.parts.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{CELL}" height="{CELL}" fill="{fill}"'
+            f' fill-opacity="{opacity:.2f}" stroke="currentColor" stroke-opacity="0.45"/>'
+        )
+        if words:
+            self.text(x + CELL / 2, y + CELL / 2 + 4, words)
+
+    def head(self, x, width, name, size):
+        self.text(x + width / 2, 16, name, size=13, weight="bold")
+        self.text(x + width / 2, 33, size, size=11, opacity=0.75)
+
+    def grid(self, name, size, values, rows=(), columns=(), kind="features"):
+        """A matrix: features as shades, parts as numbers with the ones filled."""
+        values = np.atleast_2d(values)
+        longest = max((len(word) for word in rows), default=0)
+        x, y = self.left + 7.2 * longest + (8 if longest else 0), 44 + (18 if len(columns) else 0)
+        for k, word in enumerate(columns):
+            self.text(x + (k + 0.5) * CELL, y - 6, word, size=11)
+        for j, line in enumerate(values):
+            if len(rows):
+                self.text(x - 6, y + (j + 0.5) * CELL + 4, rows[j], "end")
+            for k, value in enumerate(line):
+                if kind == "features":
+                    self.cell(x + k * CELL, y + j * CELL, "", "currentColor", 0.06 + 0.4 * value)
+                else:
+                    colour = ON if value else "none"
+                    self.cell(x + k * CELL, y + j * CELL, f"{value:g}", colour, 0.35)
+        width = values.shape[1] * CELL
+        wide = max(width, 6.4 * len(size), 7.5 * len(name))
+        middle = max(x + width / 2, self.left + wide / 2)
+        self.head(middle - wide / 2, wide, name, size)
+        self.left = max(x + width, middle + wide / 2) + 34
+
+    def words(self, name, size, items):
+        """A column of outputs, as the user gives them."""
+        wide = max(6.4 * len(size), *(7.4 * len(item) for item in items), 7.5 * len(name)) + 6
+        for j, item in enumerate(items):
+            self.text(self.left + wide / 2, 44 + (j + 0.5) * CELL + 4, item)
+        self.head(self.left, wide, name, size)
+        self.left += wide + 34
+
+    def links(self, name, size, rows, columns, pairs):
+        """Two columns of nodes and the links between them."""
+        wide = max(130, 6.4 * len(size))
+        a, b, step = self.left + 24, self.left + wide - 24, CELL * 1.15
+        place = [(44 + (k + 0.5) * step) for k in range(max(len(rows), len(columns)))]
+        for j, k in pairs:
+            self.parts.append(
+                f'<path d="M{a + 14} {place[j]:.1f}L{b - 14} {place[k]:.1f}" stroke="{ON}"'
+                ' stroke-width="2.5"/>'
+            )
+        for x, words in ((a, rows), (b, columns)):
+            for k, word in enumerate(words):
+                self.text(x, place[k] + 4, word)
+        self.head(self.left, wide, name, size)
+        self.left += wide + 34
+
+    def svg(self, label):
+        width = self.left - 20
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {self.height}"'
+            f' width="{width:.0f}" height="{self.height}" role="img" aria-label="{escape(label)}"'
+            f' font-family="system-ui, sans-serif">{"".join(self.parts)}</svg>'
+        )
+
+
+def features(*shape):
+    return np.random.default_rng(4).random(shape)
+
+
+def chain():
+    words, labels, y = ["the", "old", "dog", "barks"], ["B", "I", "O"], [0, 1, 1, 2]
+    z = Chain().encode(y, (4, 3))
+    drawing = Drawing(44 + 18 + 4 * CELL + 8)
+    drawing.grid("x", "(length, n_features)", features(4, 6), rows=words)
+    drawing.words("y", "(length,)", ["B", "I", "I", "O"])
+    drawing.grid("z: nodes", "length × K = 12", z[:12].reshape(4, 3), words, labels, "parts")
+    drawing.grid("z: pairs", "K × K = 9", z[12:].reshape(3, 3), labels, labels, "parts")
+    note = (
+        "A sentence of four tokens with three labels. z has 12 + 9 = 21 entries: which label each"
+        " token has, then how often each label (row) is followed by each other (column)."
+    )
+    return drawing.svg("shapes of a chain"), note
+
+
+def matching():
+    y = [(0, 0), (1, 2), (2, 3)]
+    z = Matching().encode(np.array(y), (3, 4))
+    drawing = Drawing(44 + 4.9 * CELL)
+    for k in range(3):
+        sheet, at = features(3, 4) * (0.5 + 0.25 * k), drawing.left + 8 * k
+        for i, j in np.ndindex(3, 4):
+            drawing.cell(at + j * CELL, 46 + 8 * k + i * CELL, "", "currentColor",
+                         0.05 + 0.3 * sheet[i, j])  # fmt: skip
+    drawing.head(drawing.left, 4 * CELL + 16, "x", "(J, K, n_features)")
+    drawing.left += 4 * CELL + 16 + 40
+    drawing.links("the output", "J rows, K columns", "abc", "1234", y)
+    drawing.words("y", "(links, 2)", [f"{j}, {k}" for j, k in y])
+    drawing.grid("z", "J × K = 12", z.reshape(3, 4), "abc", "1234", "parts")
+    note = (
+        "Three rows, four columns, three links; column 2 stays unmatched. z has an entry for each"
+        " of the 12 pairs, and no row and no column of it sums to more than its cap, here 1."
+    )
+    return drawing.svg("shapes of a matching"), note
+
+
+def multiclass():
+    drawing = Drawing(44 + 18 + 1.3 * CELL)
+    drawing.grid("x", "(n_features,), a row of X", features(1, 7))
+    drawing.words("y", "a label", ["green"])
+    z = Multiclass().encode(1, (4,))
+    drawing.grid("z", "K = 4", z, columns=["red", "grn", "blu", "yel"], kind="parts")
+    note = "One of four classes: z has one entry for each class, and one of them is 1."
+    return drawing.svg("shapes of multiclass outputs"), note
+
+
+def finite():
+    drawing = Drawing(44 + 18 + 5 * CELL)
+    for name, count, y in (("first", 5, 3), ("second", 3, 0)):
+        rows = [f"{k}" for k in range(count)]
+        z = Finite().encode(y, (count,))
+        drawing.grid(f"x, {name} sample", f"(M = {count}, n_features)", features(count, 5), rows)
+        drawing.words("y", "a number", [str(y)])
+        drawing.grid("z", f"M = {count}", z[:, None], rows, kind="parts")
+    note = (
+        "Each sample lists its candidates, a feature row for each; y is the number of the right"
+        " one. The list may be longer or shorter from sample to sample."
+    )
+    return drawing.svg("shapes of lists of candidates"), note
+
+
+DRAWINGS = {"chain": chain, "matching": matching, "multiclass": multiclass, "finite": finite}
+
+
+class Shapes(SphinxDirective):
+    """`.. shapes:: chain`, the drawing of that name."""
+
+    required_arguments = 1
+
+    def run(self):
+        svg, note = DRAWINGS[self.arguments[0]]()
+        html = f'<figure class="shapes">{svg}<figcaption>{escape(note)}</figcaption></figure>'
+        return [nodes.raw("", html, format="html")]
+
+
+def setup(app):
+    app.add_directive("shapes", Shapes)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,66 @@
+"""The page of tasks, made from the registry that the command line reads."""
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import nested_parse_with_titles
+
+from maxmargin.jobs import JOBS, job_named
+
+KINDS = {bool: "switch", int: "whole number", float: "number", str: "text"}
+
+
+def kind_of(option):
+    if isinstance(option.kind, tuple):
+        return " or ".join(f"``{choice}``" for choice in option.kind)
+    return KINDS.get(option.kind, "path")
+
+
+def plain(text):
+    """Text of a job: `code` becomes a literal, everything else stays plain."""
+    from docstrings import escaped
+
+    return escaped(" ".join(str(text).split()))
+
+
+def lines_of(job):
+    """A section on one task, as reStructuredText."""
+    title = f"{job.title} (``{job.name}``)"
+    lines = [f".. _task-{job.name}:", "", title, "-" * len(title), "", plain(job.summary), ""]
+    lines += ["Data", f"    {plain(job.data_help)}", ""]
+    lines += ["Predictions", f"    {plain(job.predict_help)}", ""]
+    if job.examples:
+        lines += [".. code-block:: console", ""]
+        lines += [f"    $ maxmargin {example}" for example in job.examples] + [""]
+    if job.options:
+        lines += [".. list-table:: Options of its own", "    :header-rows: 1", ""]
+        lines += ["    * - option", "      - takes", "      - default", "      - meaning"]
+        for option in job.options:
+            default = "" if option.default in (None, (), "", False) else f"``{option.default}``"
+            many = ", one or more" if option.many else ""
+            lines += [
+                f"    * - ``--{option.name}``",
+                f"      - {kind_of(option)}{many}",
+                f"      - {default}",
+                f"      - {plain(option.help)}",
+            ]
+        lines += [""]
+    return lines
+
+
+class Tasks(SphinxDirective):
+    """`.. tasks::`, a section for each task."""
+
+    def run(self):
+        lines = [line for name in JOBS for line in lines_of(job_named(name))]
+        if not lines:
+            return [nodes.paragraph(text="This copy has no tasks for the command line.")]
+        node = nodes.section()
+        node.document = self.state.document
+        nested_parse_with_titles(self.state, StringList(lines, source="jobs"), node)
+        return node.children
+
+
+def setup(app):
+    app.add_directive("tasks", Tasks)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,76 @@
+"""How the documentation is built: `make docs`, without any network."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_ext"))
+# The examples share the cores with nothing; one thread each makes their numbers repeat.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["MPLBACKEND"] = "Agg"
+
+from maxmargin import __version__
+
+project = "maxmargin"
+author = "The maxmargin developers"
+copyright = author
+version = release = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "docstrings",
+    "mathml",
+    "shapes",
+    "task_pages",
+]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/*.py", "gallery/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+nitpicky = True
+# Names of other projects: their pages would have to be fetched.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(?!maxmargin).*"),
+    (r"py:.*", r"maxmargin\..*\.[a-z_]+"),
+]
+default_role = "literal"
+
+myst_enable_extensions = ["dollarmath", "deflist", "fieldlist", "attrs_inline", "colon_fence"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+
+html_math_renderer = "mathml"
+html_theme = "furo"
+html_title = f"maxmargin {version}"
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
+html_show_sourcelink = False
+html_copy_source = False
+# The theme's own fonts are those of the reader's system; nothing is fetched.
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0b63a5"},
+    "dark_css_variables": {"color-brand-primary": "#56B4E9", "color-brand-content": "#7cc4f0"},
+}
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 10_000,
+    "remove_config_comments": True,
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib",),
+}
+# Example galleries hold functions that cannot be pickled with the configuration.
+suppress_warnings = ["config.cache"]

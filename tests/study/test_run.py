@@ -76,7 +76,7 @@ def test_recorded_plan_gives_the_same_study(tiny, made_up, tmp_path):
     [
         ({"tol": 0.5}, "tol: None, now 0.5"),
         ({"solvers": {"bcfw": {"alpha": 3}}}, "alpha: None, now 3.0"),
-        ({"sizes": [10, 50]}, "held out beyond: 40, now 50"),
+        ({"sizes": [10, 50]}, "largest size: 40, now 50"),
         ({"threads": 2}, "threads: 1, now 2"),
     ],
 )

@@ -14,6 +14,7 @@ import tomli_w
 from maxmargin.jobs import JOBS, Job, job_named
 from maxmargin.persistence.files import remove_partial, write_whole
 from maxmargin.runs import RunError, RunFolder
+from maxmargin.runs.config import task_options
 from maxmargin.runs.environment import environment, files_of
 from maxmargin.study import subsets
 from maxmargin.study.plan import (
@@ -96,7 +97,11 @@ class _Study:
         """Look at what is there; write what is to be done."""
         files = _files(self.plan, self.job)
         self._check_place(resume)
-        self.keys = {label: key_of(self.plan, label, files) for label in self.plan["solvers"]}
+        options = task_options(self.plan, self.job)
+        fixed = self.job.sized(options, subsets.wanted(self.plan)) == options
+        self.keys = {
+            label: key_of(self.plan, label, files, fixed) for label in self.plan["solvers"]
+        }
         # What cells share rests on the files and options, so that others never meet it.
         rests_on = digest_of([contents_of(files), self.plan["task-options"]])
         self.common = self.path / COMMON / rests_on[:16]

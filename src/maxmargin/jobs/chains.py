@@ -79,10 +79,10 @@ class ChainJob(Job):
             "folds",
             str,
             (),
-            "Only sequences of these folds: 0, 1-9, 0,2-4 or all. evaluate takes those of the"
-            " training if none are given, predict takes all.",
+            "Only sequences of these folds: 0, 1-9, 0,2-4 or all (the default).",
             many=True,
             of_data=True,
+            kept=False,
         ),
         Option(
             "image",

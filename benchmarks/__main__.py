@@ -14,6 +14,7 @@ NAMES = (
     "letters",
     "multiclass",
     "chunking",
+    "tagging_speed",
     "alignment",
 )
 

@@ -19,6 +19,7 @@ from maxmargin.text_lines import Readable, fields_of, is_number, name_of, text_l
 
 __all__ = [
     "check_links",
+    "numbered_sentence",
     "read_naacl",
     "read_pairs",
     "read_pharaoh",
@@ -30,10 +31,10 @@ __all__ = [
 
 Pair = tuple[list[str], list[str]]
 
-NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
-OPENING = re.compile(r'<s(?:\s+snum\s*=\s*"?(\d+)"?)?\s*>', re.ASCII)
+NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+OPENING = re.compile(r'<s(?:\s+snum\s*=\s*"?(\d{1,18})"?)?\s*>', re.ASCII)
 CLOSING = "</s>"
-PHARAOH_LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
+PHARAOH_LINK = re.compile(r"(\d{1,18})([-?p])(\d{1,18})", re.ASCII)
 
 
 def read_sentences(
@@ -51,7 +52,7 @@ def read_sentences(
     known: dict[str, str] = {}
     keep = known.setdefault  # one object a word type: a corpus then takes a fifth of the memory
     return [
-        [keep(token, token) for token in fields_of(_unwrapped(line)[1])]
+        [keep(token, token) for token in fields_of(numbered_sentence(line)[1])]
         for _, line in islice(text_lines(path, encoding), n_sentences)
     ]
 
@@ -60,9 +61,20 @@ def read_sentence_numbers(path: Readable, *, encoding: str = "utf-8") -> list[in
     """Return the number of every line: that of its `<s snum=...>` wrapper, else of the line."""
     numbers = []
     for line_number, line in text_lines(path, encoding):
-        number = _unwrapped(line)[0]
+        number = numbered_sentence(line)[0]
         numbers.append(line_number if number is None else number)
     return numbers
+
+
+def numbered_sentence(line: str) -> tuple[int | None, str]:
+    """Return the number and the tokens in `<s snum=number> tokens </s>`; else None and the line."""
+    if not line.startswith("<s"):
+        return None, line
+    opening = OPENING.match(line)
+    if opening is None or not line.endswith(CLOSING):
+        return None, line
+    number = None if opening[1] is None else int(opening[1])
+    return number, line[opening.end() : -len(CLOSING)].strip(" ")
 
 
 def read_pairs(
@@ -273,17 +285,6 @@ def _check_last(number: int, n_lines: int, where: str) -> None:
             f"{where}: found sentence {number} in a file of only {n_lines} lines; if it is right, "
             "give n_sentences=, or numbers= where sentences are not numbered from 1"
         )
-
-
-def _unwrapped(line: str) -> tuple[int | None, str]:
-    """Return the number and the tokens in `<s snum=number> tokens </s>`; else None and the line."""
-    if not line.startswith("<s"):
-        return None, line
-    opening = OPENING.match(line)
-    if opening is None or not line.endswith(CLOSING):
-        return None, line
-    number = None if opening[1] is None else int(opening[1])
-    return number, line[opening.end() : -len(CLOSING)].strip(" ")
 
 
 def _write(path: str | os.PathLike, lines: list[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -29,6 +29,9 @@ MAX_HELD = 10_000
 #: tokens of a sentence; a file without blank lines must not fill the memory
 MAX_TOKENS = 1_000_000
 
+# What makes a sentence one to be read line by line: comments, -DOCSTART-, uneven white space.
+_UNUSUAL_TABS = (b"\n#", b"\n-DOCSTART-", b"\r")
+_UNUSUAL_SPACES = (*_UNUSUAL_TABS, b"  ", b" \n", b"\n ", b"\t", b"\x0b", b"\x0c")
 _SPAN_OR_EMPTY = re.compile(rb"\d+[-.]\d+\t")
 
 
@@ -64,14 +67,14 @@ class ColumnFormat:
 class Sentence(NamedTuple):
     """A sentence and all lines of it, with the blank lines and comments around.
 
-    lines : as in the file, with their ends. rows : which of them are tokens. fields : the columns
+    lines : as in the file, without \\n. rows : which of them are tokens. fields : the columns
     of each token. first : the number of lines[0] in the file, from 1. tabs : whether tabs separate.
     A sentence without tokens holds lines only, e.g. comments at the end of a file.
     """
 
     lines: list[bytes]
-    rows: list[int]
-    fields: list[list[str]]
+    rows: Sequence[int]
+    fields: list[tuple[str, ...]]
     first: int
     tabs: bool
 
@@ -100,15 +103,24 @@ def sentence_batches(path: Readable, form: ColumnFormat | None = None) -> Iterat
                     piece += more
                 piece, begun = piece.removeprefix(codecs.BOM_UTF8), True
             *lines, rest = (rest + piece).split(b"\n")
-            batch = reader.feed(lines)
+            yield from _batch(reader, lines)
             if len(rest) > MAX_LINE:
                 raise reader.too_long(1)
-            if batch:
-                yield batch
-        batch = reader.feed([rest], ended=True) if rest else []
-        batch += reader.finish()
-        if batch:
+        yield from _batch(reader, [rest] if rest else [])
+        if batch := reader.finish():
             yield batch
+
+
+def _batch(reader: _Reader, lines: list[bytes]) -> Iterator[list[Sentence]]:
+    """The sentences that are whole after these lines, those before a fault too."""
+    try:
+        batch = reader.feed(lines)
+    except ValueError:
+        if reader.done:
+            yield reader.done
+        raise
+    if batch:
+        yield batch
 
 
 def column_at(text: str | int, width: int, what: str = "column") -> int:
@@ -137,6 +149,14 @@ def _names(width: int) -> dict[str, int]:
     return names | {"pos": 1} if width > 2 else names
 
 
+def _index(lines: list[bytes], line: bytes, start: int) -> int:
+    """The place of the line from the start on; the end if it is not there."""
+    try:
+        return lines.index(line, start)
+    except ValueError:
+        return len(lines)
+
+
 class _Reader:
     """Lines in, whole sentences out."""
 
@@ -148,15 +168,21 @@ class _Reader:
         self.number = 0  # of the last line seen
         self._begin(1)
 
-    def feed(self, lines: list[bytes], ended: bool = False) -> list[Sentence]:
-        """Take lines without their \\n; `ended`: the file ended without one."""
+    def feed(self, lines: list[bytes]) -> list[Sentence]:
+        """Take lines without their \\n."""
+        self.done: list[Sentence] = []
         if self.held is not None:
             lines = self._decide(lines)
-        self.done: list[Sentence] = []
-        end = b"" if ended else b"\n"
-        for line in lines:
+        blank, k = -1, 0
+        while k < len(lines):
+            if blank < k:
+                blank = _index(lines, b"", k)
+            if not self.lines and self._take_sentence(lines, k, blank):
+                k = blank + 1
+                continue
             self.number += 1
-            self._take(line, end)
+            self._take(lines[k])
+            k += 1
         return self.done
 
     def finish(self) -> list[Sentence]:
@@ -175,7 +201,8 @@ class _Reader:
         assert self.held is not None
         for k, line in enumerate(lines):
             plain = line.strip()
-            unsure = not plain or plain[:1] == b"#" or plain.startswith(b"-DOCSTART-")
+            unsure = not plain or plain.startswith(b"-DOCSTART-")
+            unsure = unsure or (plain[:1] == b"#" and self.form.comments != "no")
             if not unsure or len(self.held) + k >= MAX_HELD:
                 lines, self.held = self.held + lines, None
                 self.tabs = self._has_tabs(plain)
@@ -194,16 +221,44 @@ class _Reader:
     def _begin(self, first: int) -> None:
         self.lines: list[bytes] = []
         self.rows: list[int] = []
-        self.fields: list[list[str]] = []
+        self.fields: list[tuple[str, ...]] = []
         self.first = first
 
     def _end(self) -> None:
         self.done.append(Sentence(self.lines, self.rows, self.fields, self.first, self.tabs))
         self._begin(self.first + len(self.lines))
 
-    def _take(self, line: bytes, end: bytes) -> None:
+    def _take_sentence(self, lines: list[bytes], start: int, blank: int) -> bool:
+        """Take a sentence of plain tokens at once, for speed; False, nothing done, if it is not."""
+        n, width = blank - start, self.width
+        if not 0 < n < MAX_TOKENS or blank == len(lines) or width == 0:
+            return False
+        block = lines[start:blank]
+        raw = b"\n".join(block)
+        unusual = _UNUSUAL_TABS if self.tabs else _UNUSUAL_SPACES
+        if self.is_conll_u or len(raw) > MAX_LINE or raw[:1] in b"# -" or raw[-1:] == b" ":
+            return False
+        if any(text in raw for text in unusual):
+            return False
+        try:
+            text = raw.decode(self.form.encoding)
+        except UnicodeDecodeError:
+            return False
+        mark = "\t" if self.tabs else " "
+        flat = text.replace("\n", f"{mark}\n{mark}").split(mark)
+        step = width + 1  # the columns of a line, and its end
+        if len(flat) != n * step - 1 or flat[width::step] != ["\n"] * (n - 1):
+            return False
+        fields = list(zip(*[flat[column::step] for column in range(width)], strict=True))
+        block.append(b"")
+        self.done.append(Sentence(block, range(n), fields, self.first, self.tabs))
+        self.number += n + 1
+        self._begin(self.number + 1)
+        return True
+
+    def _take(self, line: bytes) -> None:
         if not line or line.isspace():
-            self.lines.append(line + end)
+            self.lines.append(line)
             if self.rows or len(self.lines) > MAX_HELD:
                 self._end()
             return
@@ -212,20 +267,20 @@ class _Reader:
         if line.startswith(b"-DOCSTART-"):
             if self.rows:
                 self._end()
-            self.lines.append(line + end)
+            self.lines.append(line)
             return
         fields = self._fields(line)
         if line[:1] == b"#" and self._is_comment(len(fields)):
-            self.lines.append(line + end)
+            self.lines.append(line)
             return
         if self.is_conll_u and _SPAN_OR_EMPTY.match(line):
-            self.lines.append(line + end)
+            self.lines.append(line)
             return
         if len(fields) != self.width:
             self._check_width(fields, line)
         self.rows.append(len(self.lines))
-        self.lines.append(line + end)
-        self.fields.append(fields)
+        self.lines.append(line)
+        self.fields.append(tuple(fields))
         if len(self.rows) > MAX_TOKENS:
             raise ValueError(
                 f"{self.name}, line {self.number}: {MAX_TOKENS} tokens without a blank line; put "
@@ -252,7 +307,8 @@ class _Reader:
         if self.width == 0:  # nothing but lines with # so far
             self.width, self.is_conll_u = len(fields), False
             return
-        kind = "columns separated by tabs" if self.tabs else "columns"
+        kind = "column" if len(fields) == 1 else "columns"
+        kind += " separated by tabs" if self.tabs else ""
         shown = line[:60].decode(self.form.encoding, errors="replace")
         raise ValueError(
             f"{self.name}, line {self.number}: found {len(fields)} {kind} in {shown!r}, expected "

@@ -99,7 +99,8 @@ def ticks(axis: Axis, wanted: int = 5) -> list[float]:
 def _log_ticks(low: float, high: float, wanted: int) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     skip = max(1, math.ceil((last - first) / (wanted + 1)))
-    factors = (1, 2, 5) if math.log10(high / low) < 2.5 else (1,)
+    decades = math.log10(high / low)
+    factors = (1, 2, 5) if decades < 2 else (1, 3) if decades < 3.5 else (1,)
     powers = range(first, last + 1)
     marks = [f * 10.0**k for k in powers if k % skip == 0 for f in factors]
     return [mark for mark in marks if low <= mark <= high]

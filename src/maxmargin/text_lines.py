@@ -95,7 +95,10 @@ def is_number(text: str) -> bool:
 
 def name_of(path: Readable) -> str:
     """Return what to call the file in messages."""
-    return str(getattr(path, "name", path) if hasattr(path, "read") else path)
+    if not hasattr(path, "read"):
+        return str(path)
+    name = getattr(path, "name", None)  # a number of pipes, absent of files in memory
+    return name if isinstance(name, str) else "the input"
 
 
 @contextmanager

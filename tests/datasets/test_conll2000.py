@@ -72,9 +72,9 @@ def test_labels_unseen_in_training_load_and_score(tmp_path):
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"a DT B-NP\nb NN\n", r"line 2: found 2 fields in 'b NN', expected 3"),
-        (b"a DT B-NP\n\nb c NN O\n", r"line 3: found 4 fields in 'b c NN O', expected 3"),
-        (b"a DT B-NP\nb \xff O\n", r"line 2: found bytes that are not UTF-8"),
+        (b"a DT B-NP\nb NN\n", r"line 2: found 2 columns in 'b NN', expected 3"),
+        (b"a DT B-NP\n\nb c NN O\n", r"line 3: found 4 columns in 'b c NN O', expected 3"),
+        (b"a DT B-NP\nb \xff O\n", r"line 2: found bytes that are not utf-8"),
         (b"\n\n", r"the file is empty"),
     ],
 )

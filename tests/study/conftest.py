@@ -1,6 +1,5 @@
 """A tiny task for studies, and cells that are made up instead of measured."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,26 @@ HERE = str(Path(__file__).parent)
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory):
     """A file of 60 samples of the tiny task."""
-    sys.path.insert(0, HERE)
-    from tiny_job import write_samples
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(HERE)
+        from tiny_job import write_samples
 
-    path = tmp_path_factory.mktemp("tiny") / "samples.jsonl"
-    write_samples(path, 60)
-    yield path
-    sys.path.remove(HERE)
+        path = tmp_path_factory.mktemp("tiny") / "samples.jsonl"
+        write_samples(path, 60)
+        yield path
+
+
+@pytest.fixture(scope="module")
+def known(samples):
+    """The tiny task among the known ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(JOBS, "tiny", "tiny_job:TinyJob")
+        yield
 
 
 @pytest.fixture
-def tiny(samples, monkeypatch):
-    """The tiny task among the known ones; a plan for it."""
-    monkeypatch.setitem(JOBS, "tiny", "tiny_job:TinyJob")
+def tiny(samples, known):
+    """A plan for the tiny task."""
     return {
         "task": "tiny",
         "data": [str(samples)],
@@ -57,6 +63,7 @@ def made_up_cell(solver, size, seed):
         "message": "",
         "seconds": slow * size**1.5,
         "wall_seconds": 2 * slow * size**1.5,
+        "cpu_seconds": slow * size**1.5,
         "compile_seconds": 1.0,
         "n_oracle": 3 * size,
         "n_project": 0,

@@ -22,13 +22,13 @@ run_study(json.loads(sys.argv[1]), sys.argv[2], resume=True)
 
 
 def request(plan, tmp_path, solver="bcfw", size=40, **options):
-    plan = check_plan({**plan, "task-options": options}, list(options))
+    plan = check_plan({**plan, "task-options": options})
     cell = {"solver": solver, "size": size, "seed": 0}
     return {"job": "tiny_job:TinyJob", "plan": plan, "cell": cell, "common": str(tmp_path)}
 
 
 @pytest.fixture(scope="module")
-def measured(samples, tmp_path_factory):
+def measured(samples, known, tmp_path_factory):
     """Two cells: with a penalty, and the same solver without, as the papers have it."""
     solvers = {"bcfw": {}, "free": {"solver": "dual-extragradient", "alpha": 0, "max-epochs": 7}}
     plan = {"task": "tiny", "data": [str(samples)], "solvers": solvers, "sizes": [40]}

@@ -3,8 +3,8 @@ import shutil
 
 import pytest
 
+from maxmargin.runs import LockedError, RunError, RunFolder
 from maxmargin.study import plan_in, run_study
-from maxmargin.study.files import RunError, locked
 from maxmargin.study.process import CellError
 
 
@@ -82,7 +82,7 @@ def test_recorded_plan_gives_the_same_study(tiny, made_up, tmp_path):
 )
 def test_other_settings_cannot_resume(tiny, made_up, tmp_path, change, words):
     run_study(tiny, tmp_path / "s")
-    with pytest.raises(RunError, match=f"bcfw-10-0.json was measured with other .*{words}"):
+    with pytest.raises(RunError, match=f"bcfw-10-0.json' was measured with other .*{words}"):
         run_study({**tiny, **change}, tmp_path / "s", resume=True)
 
 
@@ -104,16 +104,37 @@ def test_old_study_is_not_overwritten(tiny, made_up, tmp_path):
         run_study(tiny, tmp_path / "s")
 
 
+def test_folder_with_other_files_is_left_alone(tiny, made_up, tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(RunError, match="has other files in it, such as 'letter.txt'"):
+        run_study(tiny, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "letter.txt"]
+
+
+def test_study_that_found_a_fault_before_its_first_cell_can_begin_anew(tiny, made_up, tmp_path):
+    with pytest.raises(ValueError, match="size 61"):
+        run_study({**tiny, "sizes": [61]}, tmp_path / "s")
+    assert run_study(tiny, tmp_path / "s")["cells"] == 4
+
+
+def test_environment_is_recorded_each_time(tiny, made_up, tmp_path):
+    run_study(tiny, tmp_path / "s")
+    run_study(tiny, tmp_path / "s", resume=True)
+    found = json.loads((tmp_path / "s" / "environment.json").read_text())
+    assert found["threads"] == 1
+    assert len(found["resumed"]) == 1
+
+
 def test_damaged_cell_is_named(tiny, made_up, tmp_path):
     run_study(tiny, tmp_path / "s")
     (tmp_path / "s" / "cells" / "bcfw-10-0.json").write_text("{")
-    with pytest.raises(RunError, match="bcfw-10-0.json is damaged"):
+    with pytest.raises(RunError, match="bcfw-10-0.json' is damaged"):
         run_study(tiny, tmp_path / "s", resume=True)
 
 
 def test_locked_folder_is_refused(tiny, made_up, tmp_path):
     (tmp_path / "s").mkdir()
-    with locked(tmp_path / "s"), pytest.raises(RunError, match="in use"):
+    with RunFolder(tmp_path / "s").locked(), pytest.raises(LockedError, match="in use by process"):
         run_study(tiny, tmp_path / "s")
     assert made_up == []
 

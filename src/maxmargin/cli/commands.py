@@ -70,12 +70,13 @@ class _Shared:
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options under the titles of their sections, in the order in which these come up."""
-        sections = {getattr(param, "section", "") for param in self.get_params(ctx)}
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        sections = {getattr(option, "section", "") for option in options}
         rest = "Other options" if len(sections) > 1 else "Options"
         listed = [
-            (getattr(param, "section", "") or rest, record)
-            for param in self.get_params(ctx)
-            if (record := param.get_help_record(ctx)) is not None
+            (getattr(option, "section", "") or rest, record)
+            for option in options
+            if (record := option.get_help_record(ctx)) is not None
         ]
         order = list(dict.fromkeys(section for section, _ in listed))
         listed.sort(key=lambda pair: (pair[0] == rest, order.index(pair[0])))
@@ -138,10 +139,15 @@ class Group(_Shared, click.Group):
     """
 
     def __init__(
-        self, name: str | None, places: dict[str, tuple[str, str]] | None = None, **settings: Any
+        self,
+        name: str | None,
+        places: dict[str, tuple[str, str]] | None = None,
+        *,
+        with_json: bool = False,
+        **settings: Any,
     ):
         super().__init__(name, **settings)
-        self.places = places or {}
+        self.places, self.with_json = places or {}, with_json
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name, (place, _) in self.places.items() if _exists(place)]
@@ -176,8 +182,8 @@ class Group(_Shared, click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """From the list, so that no command is imported while the user waits."""
         items = [
-            CompletionItem(name, help=text)
-            for name, text in self.summaries(ctx)
+            CompletionItem(name, help=self.places[name][1] if name in self.places else None)
+            for name in self.list_commands(ctx)
             if name.startswith(incomplete)
         ]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]

@@ -35,14 +35,18 @@ def code_of(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | Interrupted):
         return INTERRUPTED
     if _is_run_error(error):
-        return LOCKED if type(error).__name__ == "LockedError" else USAGE
+        return LOCKED if isinstance(error, sys.modules["maxmargin.runs"].LockedError) else USAGE
     if isinstance(error, OSError):
         return FAILED if error.errno in _OF_THE_MACHINE else USAGE
     return USAGE if isinstance(error, ValueError | TypeError) and is_told(error) else FAILED
 
 
 def line_of(error: BaseException) -> str:
-    """The fault in one line."""
+    """The fault in one line, with what was noted about it on its way."""
+    return " ".join([_said(error), *getattr(error, "__notes__", ())])
+
+
+def _said(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return _of_click(error)
     if isinstance(error, OSError) and error.strerror:

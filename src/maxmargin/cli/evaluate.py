@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,14 +78,13 @@ def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
 
 def report_of(evaluation: Evaluation) -> str:
     """Metrics, then tables, in aligned columns."""
-    data = evaluation["data"]
-    lines = [f"On {text.shown(', '.join(f'{name} {value}' for name, value in data.items()))}:", ""]
+    lines = [f"On {text.shown(what(evaluation['data']))}:", ""]
     rows = [[metric["name"], said(metric), metric["help"]] for metric in evaluation["metrics"]]
     size = max((text.width(row[1]) for row in rows), default=0)
     for row in rows:
         row[1] = text.pad(row[1], size, right=True)
     lines.append(text.rows(rows))
-    for own in evaluation["tables"]:
+    for own in (table for table in evaluation["tables"] if table["rows"]):
         lines += ["", text.shown(own["title"])]
         lines.append(text.table(own["columns"], own["rows"][:MOST_ROWS]))
         hidden = len(own["rows"]) - MOST_ROWS
@@ -94,6 +93,16 @@ def report_of(evaluation: Evaluation) -> str:
         if own["note"]:
             lines.append(f"  {text.shown(own['note'])}")
     return "\n".join(lines)
+
+
+def what(data: Mapping[str, Any]) -> str:
+    """The data in words: `dev.txt (30 sentences, 96 tokens)`."""
+    rest = {name: value for name, value in data.items() if name != "files"}
+    facts = [
+        f"{value:,} {name}" if isinstance(value, int) else f"{name} {value}"
+        for name, value in rest.items()
+    ]
+    return f"{data['files']} ({', '.join(facts)})" if "files" in data else ", ".join(facts)
 
 
 def said(metric: Metric) -> str:

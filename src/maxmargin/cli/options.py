@@ -208,3 +208,23 @@ def joined(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
         known = result.get(key)
         result[key] = {**known, **value} if isinstance(known, dict) else value
     return result
+
+
+def effective(job: Job, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with the defaults that will be used, so that a run records them all."""
+    chosen = {option.name: option.default for option in job.options}
+    chosen |= config.get("task-options", {})
+    options = {name: value for name, value in chosen.items() if value not in (None, "", (), [])}
+    params = job.estimator(chosen).get_params(deep=False)
+    known = {KEYS[name]: params[name] for name in _OF_ESTIMATOR if name in params}
+    defaults = {key: value for key, value in known.items() if isinstance(value, str | int | float)}
+    found = {"seed": 0, "threads": 1, **defaults, **config}
+    if options:
+        found["task-options"] = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in options.items()
+        }
+    return found
+
+
+_OF_ESTIMATOR = ("alpha", "loss", "solver", "tol", "max_epochs")

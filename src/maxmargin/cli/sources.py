@@ -57,8 +57,13 @@ class Source:
 
     def options(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The task's options: the command line's, else the run's, else the defaults."""
-        defaults = {option.name: option.default for option in self.job.options}
-        return defaults | self.config.get("task-options", {}) | given_task_options(self.job, values)
+        from maxmargin.runs.config import task_options as of_config
+
+        kept = {option.name for option in self.job.options if getattr(option, "kept", True)}
+        recorded = self.config.get("task-options", {})
+        recorded = {name: value for name, value in recorded.items() if name in kept}
+        chosen = recorded | given_task_options(self.job, values)
+        return of_config({"task-options": chosen}, self.job)
 
 
 def _job_of(model: Any, path: Path) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from itertools import takewhile
@@ -14,7 +15,14 @@ import click
 from maxmargin.cli.commands import Command, Group, Option, write_examples
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
-from maxmargin.cli.options import FILE, given_config, joined, task_options, training_options
+from maxmargin.cli.options import (
+    FILE,
+    effective,
+    given_config,
+    joined,
+    task_options,
+    training_options,
+)
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
@@ -111,22 +119,43 @@ def _command_of(job: Job) -> Command:
 
 def _train(job: Job, values: Mapping[str, Any]) -> None:
     from maxmargin.runs import RunFolder
-    from maxmargin.runs.config import check_config, read_config
 
-    given = given_config(job, values)
     if values["out"] is None:
         raise UsageError("--out RUN is missing: the folder to make for the run")
-    folder = RunFolder(values["out"])
-    if values["resume"] and values["force"]:
+    folder, resume, force = RunFolder(values["out"]), values["resume"], values["force"]
+    if resume and force:
         raise UsageError("--resume goes on with a run and --force replaces it; give one of them")
-    if values["resume"] and values["out"].exists():
-        _check_unchanged(given, folder.open().config)
-        return _go(folder, resume=True)
-    under = read_config(values["config"]) if values["config"] else {}
-    config = check_config(joined(given, under))
+    config = _config(job, values)
+    if resume and folder.has("config.toml"):
+        _change_limits(folder, config)
+        _go(folder, resume=True)
+        return
+    existed = folder.path.exists()
+    _check_free(folder, force)
     _check_files(config)
-    folder.create(config, force=values["force"])
-    _go(folder, resume=False)
+    folder.create(effective(job, config), force=force)
+    try:
+        _go(folder, resume=False)
+    except Exception:
+        if not folder.has("data.json"):
+            _undo(folder.path, existed)
+        raise
+
+
+def _config(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command line says, and what it leaves to the file."""
+    from maxmargin.runs.config import absolute, check_config, read_config
+
+    under = read_config(values["config"]) if values["config"] else {}
+    return absolute(check_config(joined(given_config(job, values), under)), Path.cwd())
+
+
+def _check_free(folder: RunFolder, force: bool) -> None:
+    if folder.has("config.toml") and not force:
+        raise UsageError(
+            f"{str(folder.path)!r} has a run already; go on with it by --resume, replace it by"
+            " --force, or name another folder"
+        )
 
 
 def _check_files(config: Mapping[str, Any]) -> None:
@@ -138,37 +167,57 @@ def _check_files(config: Mapping[str, Any]) -> None:
             raise UsageError(f"the file {path!r} does not exist")
 
 
-def _check_unchanged(given: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:
-    """A run that goes on does so as it began, or its result would be of neither configuration."""
-    for key, value in given.items():
+def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
+    """A run goes on as it began, or its result would be of neither configuration; but further."""
+    from maxmargin.runs.config import LIMITS
+
+    recorded = folder.open().config
+    for key, value in config.items():
         pairs = {key: (value, recorded.get(key))}
         if isinstance(value, dict):
             known = recorded.get(key, {})
             pairs = {f"{key}.{name}": (own, known.get(name)) for name, own in value.items()}
         for name, (new, old) in pairs.items():
-            if new != old:
+            if new != old and key not in LIMITS:
                 raise UsageError(
                     f"the run has {name} = {old!r}, not {new!r}; leave it out to resume,"
                     " or train into a new folder"
                 )
+    changes = {key: config[key] for key in LIMITS if config.get(key, None) is not None}
+    if any(recorded.get(key) != value for key, value in changes.items()):
+        folder.update(changes)
+
+
+def _undo(path: Path, existed: bool) -> None:
+    """Take away the folder of a run that has not begun, so that the next try finds its place."""
+    with suppress(OSError):
+        for name in ("config.toml", "environment.json", ".lock"):
+            (path / name).unlink(missing_ok=True)
+        if (path / "prepared").exists():
+            (path / "prepared").rmdir()
+        if not existed:
+            path.rmdir()
 
 
 def _go(folder: RunFolder, resume: bool) -> None:
     from maxmargin.cli.progress import watchers
     from maxmargin.cli.summary import document, words
+    from maxmargin.exceptions import ConvergenceWarning
     from maxmargin.runs import train as run
 
-    again = f"maxmargin train --resume {shlex.quote(str(folder.path))}"
+    stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.path))}"
     try:
-        summary = run(folder, resume=resume, callbacks=watchers(console()))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it
+            summary = run(folder, resume=resume, callbacks=watchers(console()))
     except KeyboardInterrupt:
-        raise Interrupted(f"interrupted; go on with: {again}") from None
+        raise Interrupted(stopped) from None
     console().facts(document(folder, summary))
     console().chat(words(folder, summary))
     if summary["status"] == "failed":
         raise RunFailed(f"training failed: {summary['message']}")
     if summary["message"].startswith("interrupted"):
-        raise Interrupted(f"interrupted; go on with: {again}")
+        raise Interrupted(stopped)
 
 
 def _start(resume: Path | None, config: Path | None) -> None:
@@ -194,6 +243,7 @@ train = _Train(
     "train",
     callback=_start,
     help=_start.__doc__,
+    with_json=True,
     invoke_without_command=True,
     no_args_is_help=False,
     subcommand_metavar="TASK [OPTIONS]...",

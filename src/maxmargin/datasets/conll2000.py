@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 
 from sklearn.utils import Bunch
 
+from maxmargin.column_files import ColumnFormat, read_columns
 from maxmargin.datasets._files import Source, find, read
 
 TRAIN_SHA256 = "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"
@@ -50,32 +52,20 @@ def load_conll2000(subset: str = "train", path: str | os.PathLike | None = None)
 
 
 def _parse(raw: bytes, name: str) -> tuple[Sentences, list[list[str]]]:
-    try:
-        lines = raw.decode("utf-8").replace("\r\n", "\n").split("\n")
-    except UnicodeDecodeError as error:
-        number = raw.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{name}, line {number}: found bytes that are not UTF-8 text") from error
+    file = io.BytesIO(raw)
+    file.name = name  # for errors
     sentences, tags = [], []
-    tokens, labels = [], []
-    for number, line in enumerate(lines, start=1):
-        fields = line.split()
-        if len(fields) == 3:
-            tokens.append((fields[0], fields[1]))
-            labels.append(fields[2])
-        elif fields:
+    for sentence in read_columns(file, ColumnFormat(separator="space", comments="no")):
+        if sentence.rows and len(sentence.fields[0]) != 3:
             raise ValueError(
-                f"{name}, line {number}: found {len(fields)} fields in {line[:60]!r}, "
-                "expected 3 (word, part of speech, chunk tag) or an empty line"
+                f"{name}, line {sentence.line_of(0)}: found {len(sentence.fields[0])} columns, "
+                "expected 3 (word, part of speech, chunk tag)"
             )
-        elif tokens:
-            sentences.append(tokens)
-            tags.append(labels)
-            tokens, labels = [], []
-    if tokens:
-        sentences.append(tokens)
-        tags.append(labels)
+        if sentence.rows:
+            sentences.append([(word, pos) for word, pos, _ in sentence.fields])
+            tags.append([tag for _, _, tag in sentence.fields])
     if not sentences:
-        raise ValueError(f"{name}: the file is empty, expected lines of 3 fields")
+        raise ValueError(f"{name}: the file is empty, expected lines of 3 columns")
     return sentences, tags
 
 

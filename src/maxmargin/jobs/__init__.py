@@ -11,7 +11,9 @@ __all__ = ["JOBS", "Data", "Job", "Option", "job_named"]
 #: name of a task -> where its job is; imported only when asked for
 JOBS: dict[str, str] = {
     "tagging": "maxmargin.jobs.tagging:TaggingJob",
+    "alignment": "maxmargin.jobs.alignment:AlignmentJob",
     "chain": "maxmargin.jobs.chains:ChainJob",
+    "matching": "maxmargin.jobs.matchings:MatchingJob",
 }
 
 

@@ -62,6 +62,18 @@ class Job(ABC):
     examples: ClassVar[tuple[str, ...]]
     options: ClassVar[tuple[Option, ...]] = ()
 
+    def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of every option of the task, its default where none is given."""
+        given = {name: value for name, value in options.items() if value is not None}
+        return {option.name: given.get(option.name, option.default) for option in self.options}
+
+    def sized(self, options: Mapping[str, Any], n: int) -> dict[str, Any]:
+        """Options with which `read` gives n samples, if the files and the task have as many.
+
+        For studies of growing data, where a task does not take all that its files hold.
+        """
+        return dict(options)
+
     @abstractmethod
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         """Read labelled samples; a ValueError names the file, the line and the cure."""

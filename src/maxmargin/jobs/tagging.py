@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -271,17 +274,13 @@ def _read_file(
             continue
         if chosen is None:
             chosen = _places_in(path, sentence, options)
-        at, tag = chosen.features, chosen.tag
-        assert tag is not None
-        fields = [[keep(field, field) for field in own] for own in sentence.fields]
-        tags.append([own[tag] for own in fields])
+        fields = [tuple([keep(field, field) for field in own]) for own in sentence.fields]
+        assert chosen.tag is not None
+        tags.append([own[chosen.tag] for own in fields])
         for t, label in enumerate(tags[-1]):
             if not 0 < len(label) <= MAX_TAG:
                 raise _bad_tag(path, sentence.line_of(t), label)
-        if len(at) == 1:
-            sentences.append([own[at[0]] for own in fields])
-        else:
-            sentences.append([tuple([own[k] for k in at]) for own in fields])
+        sentences.append(list(map(itemgetter(*chosen.features), fields)))
     if chosen is None:
         raise ValueError(
             f"{name_of(path)}: the file has no tokens; expected lines of columns, and a blank line"
@@ -312,21 +311,15 @@ def _tag_file(model: Any, source: BinaryIO, sink: BinaryIO, options: Mapping[str
     chosen: Places | None = None
     for batch in sentence_batches(source, _format(options)):
         full = [sentence for sentence in batch if sentence.rows]
-        if full and chosen is None:
-            chosen = _places_in(source, full[0], options, n_columns)
         tags: list[list[str]] = []
-        if chosen is not None:
-            tags = model.predict([_tokens(sentence, chosen.features) for sentence in full])
+        if full:
+            chosen = chosen or _places_in(source, full[0], options, n_columns)
+            token = itemgetter(*chosen.features)  # a str of one column, else a tuple
+            tags = model.predict([list(map(token, sentence.fields)) for sentence in full])
         _write(sink, batch, tags, chosen, options)
         sink.flush()
         count += len(full)
     return count
-
-
-def _tokens(sentence: Sentence, at: tuple[int, ...]) -> list[Any]:
-    if len(at) == 1:
-        return [own[at[0]] for own in sentence.fields]
-    return [tuple([own[k] for k in at]) for own in sentence.fields]
 
 
 def _write(
@@ -336,39 +329,54 @@ def _write(
     chosen: Places | None,
     options: Mapping[str, Any],
 ) -> None:
-    encoded = {tag: _encoded(tag, options["encoding"]) for tag in {t for own in tags for t in own}}
+    how = options["write"]
+    place = chosen.tag if chosen and how == "replace" else None
+    encoded = {tag: _encoded(tag, options["encoding"]) for tag in set(chain.from_iterable(tags))}
     found = iter(tags)
+    lines: list[bytes] = []
     for sentence in batch:
         own = [encoded[tag] for tag in next(found)] if sentence.rows else []
-        if options["write"] == "only":
-            sink.write(b"".join([tag + b"\n" for tag in own] + [b"\n"] * bool(own)))
-            continue
-        place = chosen.tag if chosen and options["write"] == "replace" else None
-        lines = list(sentence.lines)
-        for row, tag in zip(sentence.rows, own, strict=True):
-            lines[row] = with_tag(lines[row], tag, sentence.tabs, place)
-        for row, line in enumerate(lines):
-            if place is None and line.startswith(b"-DOCSTART-") and len(line.split()) > 1:
-                lines[row] = with_tag(line, b"O", sentence.tabs, None)
-        sink.write(b"".join(lines))
+        if how == "only":
+            lines += [*own, b""] if own else []
+        else:
+            lines += _with_tags(sentence, own, place)
+    sink.write(b"\n".join([*lines, b""]) if lines else b"")
 
 
-def with_tag(line: bytes, tag: bytes, tabs: bool, place: int | None) -> bytes:
-    """The line with the tag as last column, or in the place of a column."""
-    plain = line.rstrip(b"\r\n")
-    end = line[len(plain) :] or b"\n"
-    if place is None:
-        return plain + b"\t" + tag + end if tabs else plain.rstrip() + b" " + tag + end
+def _with_tags(sentence: Sentence, tags: list[bytes], place: int | None) -> list[bytes]:
+    """The lines of a sentence, its tags as last column or in the place of a column."""
+    lines, n, tabs = sentence.lines, len(sentence.rows), sentence.tabs
+    if place is None and len(lines) == n + 1 and not lines[n]:  # as nearly all sentences are
+        return [*[_appended(line, tag, tabs) for line, tag in zip(lines, tags)], b""]  # noqa: B905
+    lines = list(lines)
+    for row, tag in zip(sentence.rows, tags, strict=True):
+        if place is None:
+            lines[row] = _appended(lines[row], tag, tabs)
+        else:
+            lines[row] = _replaced(lines[row], tag, tabs, place)
+    for row, line in enumerate(lines):
+        if place is None and line.startswith(b"-DOCSTART-") and len(line.split()) > 1:
+            lines[row] = _appended(line, b"O", tabs)
+    return lines
+
+
+def _appended(line: bytes, tag: bytes, tabs: bool) -> bytes:
+    if line[-1] > 32:
+        return line + (b"\t" if tabs else b" ") + tag
+    end = b"\r" if line.endswith(b"\r") else b""
     if tabs:
+        return line.removesuffix(b"\r") + b"\t" + tag + end
+    return line.rstrip() + b" " + tag + end
+
+
+def _replaced(line: bytes, tag: bytes, tabs: bool, place: int) -> bytes:
+    if tabs:
+        plain = line.removesuffix(b"\r")
         fields = plain.split(b"\t")
         fields[place] = tag
-        return b"\t".join(fields) + end
-    start = 0
-    for _ in range(place + 1):  # white space stays as it is
-        start += len(plain[start:]) - len(plain[start:].lstrip())
-        stop = start + len(plain[start:].split(None, 1)[0])
-        start, begin = stop, start
-    return plain[:begin] + tag + plain[stop:] + end
+        return b"\t".join(fields) + line[len(plain) :]
+    field = list(re.finditer(rb"[^ \t\r\x0b\x0c]+", line))[place]  # white space stays as it is
+    return line[: field.start()] + tag + line[field.end() :]
 
 
 def _encoded(tag: str, encoding: str) -> bytes:

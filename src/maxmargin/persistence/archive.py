@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import os
 import re
 import struct
-import uuid
 import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -18,6 +15,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 
 from maxmargin.exceptions import ModelFileError
+from maxmargin.persistence.files import write_whole
 from maxmargin.persistence.members import PIECE, read_array, write_array
 
 FORMAT = "maxmargin model"
@@ -59,21 +57,8 @@ def write(
     level: int | None = None,
 ) -> None:
     """Write a file whole or not at all."""
-    given = Path(path).expanduser()
-    target = Path(os.path.realpath(given))  # through a link, not over it
-    partial = target.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        with partial.open("xb") as file:
-            _write_zip(file, tree, arrays, LEVEL if level is None else level)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-        _sync_folder(target.parent)
-    except OSError as error:
-        raise OSError(error.errno or errno.EIO, _reason(error, given, target)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+    used = LEVEL if level is None else level
+    write_whole(path, lambda file: _write_zip(file, tree, arrays, used))
 
 
 def _write_zip(file: BinaryIO, tree: dict[str, Any], arrays: list[np.ndarray], level: int) -> None:
@@ -105,34 +90,6 @@ def _write_zip(file: BinaryIO, tree: dict[str, Any], arrays: list[np.ndarray], l
         for info in archive.infolist():
             info.create_system = 3  # nor on the system
         archive.comment = _COMMENT.format(hashlib.sha256(raw).hexdigest()).encode("ascii")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last; the file is whole either way, so failures do not matter."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _reason(error: OSError, given: Path, target: Path) -> str:
-    folder = str(given.parent)
-    known = {
-        errno.ENOENT: f"there is no folder {folder!r}; make it first",
-        errno.ENOTDIR: f"{folder!r} is no folder",
-        errno.EISDIR: "it is a folder; name a file",
-        errno.EACCES: f"the folder {folder!r} may not be written to",
-        errno.EPERM: f"the folder {folder!r} may not be written to",
-        errno.EROFS: f"the folder {folder!r} is on a read-only disk",
-        errno.ENOSPC: "the disk is full",
-        errno.EDQUOT: "your share of the disk is used up",
-        errno.EFBIG: "the file would be larger than allowed here",
-    }
-    code = errno.EISDIR if target.is_dir() else error.errno
-    reason = known.get(code or 0, str(error))
-    return f"cannot save {str(given)!r}: {reason}. Nothing was changed."
 
 
 # -- reading ---------------------------------------------------------------------------------------

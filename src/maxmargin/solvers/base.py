@@ -421,11 +421,16 @@ def resolve_solver(solver: str | Solver, **options: Any) -> Solver:
     return found
 
 
-def _by_name(name: str) -> Callable[[], Solver]:
+def solver_classes() -> dict[str, type[Solver]]:
+    """All solvers by their short names."""
     from maxmargin import solvers
 
     kinds = [getattr(solvers, name) for name in solvers.__all__]
-    names = {k.name: k for k in kinds if isinstance(k, type) and issubclass(k, Solver) and k.name}
+    return {k.name: k for k in kinds if isinstance(k, type) and issubclass(k, Solver) and k.name}
+
+
+def _by_name(name: str) -> Callable[[], Solver]:
+    names = solver_classes()
     if name not in names:
         raise ValueError(f"solver={name!r} is unknown; use one of {sorted(names)} or a Solver.")
     return names[name]

@@ -25,9 +25,9 @@ from maxmargin.documents import finite
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.jobs import Data, Job
 from maxmargin.result import Result, Status
-from maxmargin.solvers import resolve_solver
+from maxmargin.runs.config import task_options
+from maxmargin.runs.solvers import make_solver
 from maxmargin.study import memory, subsets
-from maxmargin.study.inputs import options_of
 from maxmargin.study.plan import Cell, settings_of
 
 WARM_SAMPLES = 10
@@ -90,11 +90,12 @@ def measure(job: Job, plan: Mapping[str, Any], cell: Cell, common: Path) -> dict
     gc.collect()
     memory.reset_peak()
     base = memory.resident()
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     job.fit(model, train, common)
-    wall = time.perf_counter() - started
+    wall, worked = time.perf_counter() - started, time.process_time() - worked
     measured = {
         "wall_seconds": wall,
+        "cpu_seconds": worked,
         "compile_seconds": compiling,
         "read_seconds": read,
         "peak_bytes": memory.peak(),
@@ -104,7 +105,7 @@ def measure(job: Job, plan: Mapping[str, Any], cell: Cell, common: Path) -> dict
 
 
 def _read(job: Job, plan: Mapping[str, Any]) -> tuple[Data, Data | None]:
-    options = options_of(job, plan)
+    options = task_options(plan, job)
     data = job.read([Path(path) for path in plan["data"]], options)
     if not plan.get("test"):
         return data, None
@@ -113,10 +114,11 @@ def _read(job: Job, plan: Mapping[str, Any]) -> tuple[Data, Data | None]:
 
 def _model(job: Job, plan: Mapping[str, Any], settings: Mapping[str, Any], seed: int) -> Any:
     """The estimator that `train` uses, with this solver."""
-    solver = resolve_solver(settings["solver"]).set_params(**settings["options"])
+    options = dict(settings["options"])
     if "certify-every" in settings:
-        solver.set_params(check_every=settings["certify-every"])
-    model = job.estimator(options_of(job, plan))
+        options.setdefault("check_every", settings["certify-every"])
+    solver = make_solver(settings["solver"], options)
+    model = job.estimator(task_options(plan, job))
     known = model.get_params(deep=False)
     wanted = {"solver": solver, "random_state": seed, "n_jobs": plan.get("threads", 1)}
     for key in ("alpha", "loss", "tol", "max-epochs", "time-limit"):
@@ -135,9 +137,7 @@ def _warm_up(
     """Load or compile the kernels by a short run on a few samples; its seconds."""
     started = time.perf_counter()
     few = job.take(data, range(min(WARM_SAMPLES, len(data))))
-    options = {k: v for k, v in settings["options"].items() if k not in ("max_epochs", "tol")}
-    model = _model(job, plan, {**settings, "options": options}, 0)
-    model.set_params(max_epochs=WARM_EPOCHS)
+    model = _model(job, plan, settings, 0).set_params(max_epochs=WARM_EPOCHS)
     with suppress(ValueError):  # too few samples, or a fault that the run itself will meet
         job.fit(model, few, common)
     return time.perf_counter() - started

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from maxmargin.runs.config import check_config
+from maxmargin.runs.solvers import check_solver
+from maxmargin.solvers.base import solver_classes
 
 #: a solver's label is part of a file name
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -30,6 +35,8 @@ NUMBERS: dict[str, tuple[type, float]] = {
 ABOVE_ZERO = ("time-limit", "kill-after")
 #: what one solver may have of its own; any further key is an option of the solver itself
 OWN = ("solver", "alpha", "loss", "tol", "max-epochs", "time-limit", "certify-every")
+#: options of all solvers that studies set themselves
+FIXED = ("random-state", "check-every")
 KEYS = ("task", "data", "test", "solvers", "sizes", "loss", "task-options", *NUMBERS)
 
 
@@ -46,11 +53,8 @@ class Cell:
         return f"{self.solver}-{self.size}-{self.seed}"
 
 
-def check_plan(given: Mapping[str, Any], known_options: Sequence[str] = ()) -> dict[str, Any]:
-    """The same configuration with every value checked; `solvers` becomes {label: settings}.
-
-    known_options : names that `task-options` may have.
-    """
+def check_plan(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same configuration with every value checked; `solvers` becomes {label: settings}."""
     for key in given:
         if key not in KEYS:
             raise ValueError(f"unknown key {key!r}{_meant(key, KEYS)}; use {', '.join(KEYS)}.")
@@ -58,8 +62,6 @@ def check_plan(given: Mapping[str, Any], known_options: Sequence[str] = ()) -> d
     for key in ("task", "data", "solvers", "sizes"):
         if not plan.get(key):
             raise ValueError(f"{key} is missing: give --{key}, or `{key}` in the configuration.")
-    if not isinstance(plan["task"], str):
-        raise ValueError(f"task={plan['task']!r} must be the name of a task.")
     for key in ("data", "test"):
         if key in plan:
             plan[key] = _paths(key, plan[key])
@@ -71,7 +73,8 @@ def check_plan(given: Mapping[str, Any], known_options: Sequence[str] = ()) -> d
     plan["sizes"] = _sizes(plan["sizes"])
     plan["seeds"], plan["seed"] = plan.get("seeds", 1), plan.get("seed", 0)
     plan["solvers"] = _solvers(plan["solvers"])
-    plan["task-options"] = _task_options(plan.get("task-options", {}), known_options)
+    config = {key: plan.get(key) for key in ("task", "task-options")}
+    plan["task-options"] = check_config(config).get("task-options", {})
     return plan
 
 
@@ -127,37 +130,37 @@ def _solver(label: Any, settings: Any) -> dict[str, Any]:
                 checked[key] = _number(key, checked[key], kind, least)
             except ValueError as error:
                 raise ValueError(f"solver {label}: {error}") from None
-    check_solver(label, checked)
+    _check_options(label, checked)
     return checked
 
 
-def check_solver(label: str, settings: Mapping[str, Any]) -> None:
+def _check_options(label: str, settings: Mapping[str, Any]) -> None:
     """Whether there is such a solver, and has these options."""
-    from maxmargin.solvers import resolve_solver
-
-    try:
-        solver = resolve_solver(settings.get("solver", label))
-    except (TypeError, ValueError) as error:
+    name = settings.get("solver", label)
+    if not isinstance(name, str):
+        raise ValueError(f"solver {label}: solver={name!r} must be the name of a solver.")
+    classes = solver_classes()
+    if name not in classes:
         raise ValueError(
-            f'solver {label}: {error} A label of your own needs `solver = "..."`.'
-        ) from None
-    known = [*OWN, *(name.replace("_", "-") for name in solver.get_params(deep=False))]
-    for key in settings:
-        if key.replace("_", "-") not in known:
+            f"solver {name!r} is unknown{_meant(name, list(classes))}; use one of"
+            f' {", ".join(classes)}. A label of your own needs `solver = "..."` beside it.'
+        )
+    constructor = inspect.signature(classes[name]).parameters
+    known = [*OWN, *(own for own in constructor if own.replace("_", "-") not in (*OWN, *FIXED))]
+    options = {}
+    for key, value in settings.items():
+        if key in OWN:
+            continue
+        options[key.replace("-", "_")] = value
+        if key.replace("-", "_") not in known:
             raise ValueError(
                 f"solver {label}: unknown option {key!r}{_meant(key, known)};"
-                f" use {', '.join(sorted(set(known)))}."
+                f" use {', '.join(known)}."
             )
-
-
-def _task_options(value: Any, known: Sequence[str]) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ValueError(f"task-options={value!r} must be a table.")
-    for key in value:
-        if key not in known:
-            names = ", ".join(known) or "none"
-            raise ValueError(f"task option {key!r} is unknown{_meant(key, known)}; use {names}.")
-    return dict(value)
+    try:
+        check_solver(name, options)
+    except ValueError as error:
+        raise ValueError(f"solver {label}: {error}") from None
 
 
 def cells_of(plan: Mapping[str, Any]) -> list[Cell]:

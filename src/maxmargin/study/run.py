@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import tomllib
 from collections.abc import Callable, Mapping
@@ -12,10 +11,11 @@ from typing import Any
 
 import tomli_w
 
-from maxmargin.jobs import JOBS, job_named
+from maxmargin.jobs import JOBS, Job, job_named
+from maxmargin.persistence.files import remove_partial, write_whole
+from maxmargin.runs import RunError, RunFolder
+from maxmargin.runs.environment import environment, files_of
 from maxmargin.study import subsets
-from maxmargin.study.files import RunError, locked, write_bytes, write_json
-from maxmargin.study.inputs import digests, files_of
 from maxmargin.study.plan import (
     Cell,
     cells_of,
@@ -29,7 +29,7 @@ from maxmargin.study.process import CellError, ask
 from maxmargin.study.summary import summarise
 
 PLAN, SUMMARY, FILES, CELLS, COMMON = "study.toml", "study.json", "data.json", "cells", "common"
-ABOUT = "about.json"
+ABOUT, ENVIRONMENT = "about.json", "environment.json"
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,18 @@ def run_study(
     given : the configuration, see `check_plan`. resume : carry on what is in the folder; its cells
     must have been measured with the same settings and data. Cells that failed are tried again.
     """
-    job = job_named(str(given.get("task")))
-    plan = check_plan(given, [option.name for option in job.options])
-    study = _Study(plan, Path(folder), listener)
+    study = _Study(check_plan(given), Path(folder), listener)
     study.path.mkdir(parents=True, exist_ok=True)
-    with locked(study.path):
+    with study.folder.locked():
         study.begin(resume)
-        return study.go(job.title)
+        return study.go()
 
 
 class _Study:
     def __init__(self, plan: dict[str, Any], path: Path, listener: Listener):
-        self.plan, self.path, self.tell = plan, path.absolute(), listener
+        self.plan, self.path, self.tell = plan, path.expanduser().absolute(), listener
+        self.job = job_named(plan["task"])
+        self.folder = RunFolder(self.path)
         self.cells = cells_of(plan)
         self.done: dict[Cell, dict[str, Any]] = {}
         self.keys: dict[str, dict[str, Any]] = {}
@@ -94,27 +94,48 @@ class _Study:
 
     def begin(self, resume: bool) -> None:
         """Look at what is there; write what is to be done."""
-        if not resume and (self.path / PLAN).exists():
-            raise RunError(
-                f"{self.path} holds a study already; add --resume to carry it on, or choose"
-                " another --out."
-            )
-        files = digests(files_of(job_named(self.plan["task"]), self.plan))
+        files = _files(self.plan, self.job)
+        self._check_place(resume)
         self.keys = {label: key_of(self.plan, label, files) for label in self.plan["solvers"]}
-        (self.path / CELLS).mkdir(exist_ok=True)
         # What cells share rests on the files and options, so that others never meet it.
-        self.common = (
-            self.path / COMMON / digest_of([contents_of(files), self.plan["task-options"]])[:16]
-        )
-        self.common.mkdir(parents=True, exist_ok=True)
+        rests_on = digest_of([contents_of(files), self.plan["task-options"]])
+        self.common = self.path / COMMON / rests_on[:16]
+        for place in (self.path / CELLS, self.common):
+            place.mkdir(parents=True, exist_ok=True)
+            remove_partial(place)
+        remove_partial(self.path)
         for cell in self.cells:
             found = self._read(cell)
             if found is not None and found["status"] != "failed":
                 self.done[cell] = found
-        write_bytes(self.path / PLAN, tomli_w.dumps(_for_toml(self.plan)).encode())
-        write_json(self.path / FILES, files)
+        self._record(files)
 
-    def go(self, title: str) -> dict[str, Any]:
+    def _check_place(self, resume: bool) -> None:
+        """Neither a study that is there nor anybody's other files get mixed up with this one."""
+        others = [own for own in self.path.iterdir() if own.name != ".lock"]
+        if others and not (self.path / PLAN).exists():
+            raise RunError(
+                f"{str(self.path)!r} has other files in it, such as {others[0].name!r}; choose"
+                " another --out."
+            )
+        if not resume and any((self.path / CELLS).glob("*.json")):
+            raise RunError(
+                f"{str(self.path)!r} holds a study already; add --resume to carry it on, or choose"
+                " another --out."
+            )
+
+    def _record(self, files: list[dict[str, Any]]) -> None:
+        raw = tomli_w.dumps(_for_toml(self.plan)).encode()
+        write_whole(self.path / PLAN, lambda file: file.write(raw))
+        now = environment(self.plan.get("threads", 1))
+        if self.folder.has(ENVIRONMENT):
+            before = self.folder.read_json(ENVIRONMENT)
+            before.setdefault("resumed", []).append(now)
+            now = before
+        self.folder.write_json(ENVIRONMENT, now)
+        self.folder.write_json(FILES, {"files": files})
+
+    def go(self) -> dict[str, Any]:
         """Measure what is missing, and sum up."""
         about = self._prepare()
         subsets.check_size(about["n_samples"], max(self.plan["sizes"]))
@@ -127,34 +148,30 @@ class _Study:
             started = time.perf_counter()
             document = self._measure(cell)
             self.lasted[cell] = time.perf_counter() - started
-            write_json(self._file(cell), document)
+            self.folder.write_json(_name(cell), document)
             self.done[cell] = document
             stage = "failed" if document["status"] == "failed" else "done"
             self.tell(replace(event, stage=stage, document=document, left=self._left()))
         found = [self.done[cell] for cell in self.cells]
-        summary = summarise(self.plan, found, about, title)
-        write_json(self.path / SUMMARY, summary)
+        summary = summarise(self.plan, found, about, self.job.title)
+        self.folder.write_json(SUMMARY, summary)
         return summary
 
-    def _file(self, cell: Cell) -> Path:
-        return self.path / CELLS / f"{cell.name}.json"
-
     def _read(self, cell: Cell) -> dict[str, Any] | None:
-        path = self._file(cell)
-        try:
-            found = json.loads(path.read_bytes())
-            key = found["key"]
-        except FileNotFoundError:
+        path = self.path / _name(cell)
+        if not path.exists():
             return None
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{path} is damaged ({error}); remove it to measure it anew.") from None
+        found = self.folder.read_json(_name(cell))
+        if not isinstance(found, dict) or not {"key", "status"} <= found.keys():
+            raise RunError(f"{str(path)!r} is no cell of a study; remove it.")
+        key = found["key"]
         wanted = self.keys[cell.solver]
         other = [name for name in {**key, **wanted} if key.get(name) != wanted.get(name)]
         if other:
             changes = ", ".join(f"{n}: {key.get(n)!r}, now {wanted.get(n)!r}" for n in other)
             raise RunError(
-                f"{path} was measured with other settings or data ({changes}); choose another"
-                " --out, or remove the file to measure it anew."
+                f"{str(path)!r} was measured with other settings or data ({changes}); choose"
+                " another --out, or remove the file to measure it anew."
             )
         return found
 
@@ -168,15 +185,15 @@ class _Study:
 
     def _prepare(self) -> dict[str, Any]:
         """Read the data once; what is wrong with them is no fault of a cell."""
-        path = self.common / ABOUT
-        if path.exists():
-            return json.loads(path.read_bytes())
+        name = (self.common / ABOUT).relative_to(self.path).as_posix()
+        if self.folder.has(name):
+            return self.folder.read_json(name)
         self.tell(Event("prepare", total=len(self.cells)))
         try:
             about = ask(self._request(None), threads=self.plan.get("threads", 1))
         except CellError as error:
             raise ValueError(str(error)) from None
-        write_json(path, about)
+        self.folder.write_json(name, about)
         return about
 
     def _measure(self, cell: Cell) -> dict[str, Any]:
@@ -198,7 +215,20 @@ class _Study:
     def _guess(self, cell: Cell) -> float:
         own = [c for c in self.lasted if c.solver == cell.solver] or list(self.lasted)
         near = max(own, key=lambda c: (-abs(c.size - cell.size), c.seed))
-        return self.lasted[near] * max(1.0, cell.size / near.size)
+        # Starting, reading and testing take as long for all sizes; training grows.
+        training = self.done[near].get("wall_seconds", 0.0)
+        return self.lasted[near] + training * (cell.size / near.size - 1)
+
+
+def _name(cell: Cell) -> str:
+    return f"{CELLS}/{cell.name}.json"
+
+
+def _files(plan: Mapping[str, Any], job: Job) -> list[dict[str, Any]]:
+    """Size and checksum of all files that the study reads."""
+    config = {**plan, "validation": plan.get("test", ())}
+    files = files_of(config, job)
+    return [file | {"role": file["role"].replace("validation", "test")} for file in files]
 
 
 def _patience(plan: Mapping[str, Any], settings: Mapping[str, Any]) -> float | None:

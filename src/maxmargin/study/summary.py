@@ -13,6 +13,7 @@ from maxmargin.study.plan import settings_of
 QUANTITIES = (
     "seconds",
     "wall_seconds",
+    "cpu_seconds",
     "compile_seconds",
     "n_oracle",
     "n_project",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.links import Link
+from maxmargin.links import Link, Links
 from maxmargin.tasks.alignment_checks import check_pairs
 from maxmargin.tasks.association import Pair, WordStatistics
 from maxmargin.tasks.pair_edges import Edges, stretches
@@ -24,6 +24,16 @@ def intersected_links(
     other way round, if that posterior is at least `least`. Links in both are kept: they form a
     matching. A good start where nobody has aligned anything by hand, and labels to train on.
     """
+    return [sorted(sure) for sure, _ in directed_links(statistics, pairs, least)]
+
+
+def directed_links(
+    statistics: WordStatistics, pairs: Sequence[Pair], least: float = 0.3
+) -> list[Links]:
+    """(sure, possible) of each pair: links in which both directed HMM aligners agree, or one alone.
+
+    Sure links are those of `intersected_links`; possible ones are what either direction links.
+    """
     if not isinstance(statistics, WordStatistics):
         raise TypeError(
             f"statistics is {type(statistics).__name__}, expected a fitted WordStatistics."
@@ -32,13 +42,13 @@ def intersected_links(
     if not (is_number(least) and 0 <= least <= 1):
         raise ValueError(f"least={least!r} must be a probability, from 0 to 1.")
     checked = check_pairs(pairs, empty_ok=True)
-    found: list[list[Link]] = []
+    found: list[Links] = []
     for part in stretches(checked):
         found += _links(statistics, checked[part], least)
     return found
 
 
-def _links(statistics: WordStatistics, pairs: Sequence[Pair], least: float) -> list[list[Link]]:
+def _links(statistics: WordStatistics, pairs: Sequence[Pair], least: float) -> list[Links]:
     lengths = np.array([[len(side) for side in pair] for pair in pairs], dtype=np.int64)
     edges = Edges(lengths[:, 0], lengths[:, 1])
     words = [
@@ -47,12 +57,13 @@ def _links(statistics: WordStatistics, pairs: Sequence[Pair], least: float) -> l
     same = words[0][edges.row] == words[1][edges.column]
     belief = statistics.association(statistics.numbers(pairs), edges, same)
     forward, backward = belief.hmm_forward, belief.hmm_backward
-    both = (forward >= least) & (backward >= least)
-    both &= forward > edges.best_rival(forward, "target")
-    both &= backward > edges.best_rival(backward, "source")
-    chosen = np.flatnonzero(both)
-    pair_of = np.searchsorted(edges.ptr, chosen, side="right") - 1
-    found: list[list[Link]] = [[] for _ in pairs]
-    for s, e in zip(pair_of.tolist(), chosen.tolist(), strict=True):
-        found[s].append((int(edges.i[e]), int(edges.j[e])))
+    forth = (forward >= least) & (forward > edges.best_rival(forward, "target"))
+    back = (backward >= least) & (backward > edges.best_rival(backward, "source"))
+    found: list[Links] = [(set(), set()) for _ in pairs]
+    for which, chosen in enumerate((forth & back, forth | back)):
+        places = np.flatnonzero(chosen)
+        pair_of = np.searchsorted(edges.ptr, places, side="right") - 1
+        ends = zip(edges.i[places].tolist(), edges.j[places].tolist(), strict=True)
+        for s, link in zip(pair_of.tolist(), ends, strict=True):
+            found[s][which].add(link)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.tasks.word_forms import plain_word
 from maxmargin.text_lines import Readable, fields_of, is_number, name_of, text_lines
 
 __all__ = ["BilingualVectors", "WordVectors", "orthogonal_map"]
@@ -82,7 +82,7 @@ class WordVectors:
         for form in (word, word.lower()):
             if form in self._rows:
                 return self._rows[form]
-        return self._folded_rows.get(_fold(word), -1)
+        return self._folded_rows.get(plain_word(word), -1)
 
     def vectors(self, tokens: Iterable[str]) -> np.ndarray:
         """Return an array (n_tokens, dim) of float64, zeros for words without a vector."""
@@ -98,7 +98,7 @@ class WordVectors:
 
     @cached_property
     def _folded_rows(self) -> dict[str, int]:
-        return {_fold(word): len(self) - 1 - k for k, word in enumerate(reversed(self.words))}
+        return {plain_word(word): len(self) - 1 - k for k, word in enumerate(reversed(self.words))}
 
 
 class BilingualVectors:
@@ -198,14 +198,6 @@ def _normalised(matrix: np.ndarray) -> np.ndarray:
 def _unit(matrix: np.ndarray) -> np.ndarray:
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     return matrix / np.where(norms > 0, norms, 1)
-
-
-def _fold(word: str) -> str:
-    """The word in lower case without accents."""
-    lower = word.lower()
-    if lower.isascii():
-        return lower
-    return "".join(c for c in unicodedata.normalize("NFD", lower) if not unicodedata.combining(c))
 
 
 def _read(path: Readable, limit: int | None, encoding: str) -> tuple[list[str], np.ndarray]:

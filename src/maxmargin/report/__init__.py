@@ -1,0 +1,37 @@
+"""Reports: one HTML file for a run or a study, which loads nothing and runs only its own script."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["write_report"]
+
+
+def write_report(folder: str | os.PathLike, out: str | os.PathLike | None = None) -> Path:
+    """Write the report of a run folder or a study folder.
+
+    folder : what `train` or `compare` made; which of them is told by its files.
+    out : the file to write; None means `report.html` in the folder.
+
+    Returns the path written. A folder that is neither is a ValueError.
+    """
+    from maxmargin.report.reading import write_whole
+    from maxmargin.report.run_page import run_report
+    from maxmargin.report.study_page import study_report
+
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: no such folder; give the folder of a run or a study.")
+    path = folder / "report.html" if out is None else Path(out)
+    if any((folder / name).exists() for name in ("study.json", "study.toml", "cells")):
+        content = study_report(folder)
+    elif any((folder / name).exists() for name in ("summary.json", "history.jsonl")):
+        content = run_report(folder)
+    else:
+        raise ValueError(
+            f"{folder}: neither a run (summary.json, history.jsonl) nor a study (study.json,"
+            " cells/). Make a run with `maxmargin train`, a study with `maxmargin compare`."
+        )
+    write_whole(path, content)
+    return path

@@ -1,0 +1,81 @@
+"""HTML that what is put into it cannot break: text is escaped unless it is `Html` already."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from typing import Any
+
+__all__ = ["Html", "bdi", "data_block", "el", "isolated", "join", "text", "visible"]
+
+VOID = frozenset({"br", "hr", "img", "input", "meta"})
+# Codes that steer the direction of text: shown by name, because one left open would turn round
+# what follows it, in the page and in tooltips alike.
+STEERING = frozenset([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class Html(str):
+    """A string that is markup, not text."""
+
+    __slots__ = ()
+
+
+def visible(value: Any) -> str:
+    """The text with a visible sign for each character that has none of its own."""
+    return HIDDEN.sub(_sign, str(value))
+
+
+def _sign(match: re.Match) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"[U+{code:04X}]" if code in STEERING else "\ufffd"
+
+
+def text(value: Any) -> Html:
+    """Anything as text of an element or value of an attribute."""
+    return value if isinstance(value, Html) else Html(escape(visible(value), quote=True))
+
+
+def bdi(value: Any, class_: str | None = None) -> Html:
+    """Text from the data: set apart, so that right-to-left words do not move their neighbours."""
+    return el("bdi", value, class_=class_)
+
+
+def isolated(value: Any) -> Html:
+    """The same for the value of an attribute, where there can be no element."""
+    return Html(f"\u2068{text(value)}\u2069")
+
+
+def join(parts: Any, between: str = "") -> Html:
+    """Several pieces one after the other."""
+    return Html(text(between).join(text(part) for part in parts if part is not None))
+
+
+def el(name: str, /, *children: Any, **attributes: Any) -> Html:
+    """One element. A trailing _ is dropped from names of attributes, other _ become -.
+
+    Children and attributes that are None are left out; an attribute that is True has no value.
+    """
+    parts = [f"<{name}"]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        label = key.rstrip("_").replace("_", "-")
+        parts.append(f" {label}" if value is True else f' {label}="{text(value)}"')
+    parts.append(">")
+    if name in VOID:
+        return Html("".join(parts))
+    return Html(f"{''.join(parts)}{join(children)}</{name}>")
+
+
+def data_block(value: Any, **attributes: Any) -> Html:
+    """JSON for the page's own script; nothing in it can end the element that holds it."""
+    safe = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&":
+        safe = safe.replace(sign, f"\\u{ord(sign):04x}")
+    return el("script", Html(safe), type="application/json", **attributes)

@@ -1,0 +1,339 @@
+"""The report of one run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from maxmargin.report.charts import convergence_chart
+from maxmargin.report.drawings import drawings_html
+from maxmargin.report.markup import Html, bdi, el, join
+from maxmargin.report.page import Section, page_html
+from maxmargin.report.reading import mapping, read_json, read_lines, read_toml, rows
+from maxmargin.report.tables import confusion_html, facts_html, grid_html, table_html, tile, tiles
+from maxmargin.report.words import STATUS, bounds, count, moment, percent, seconds, value
+from maxmargin.svg import number
+
+__all__ = ["run_report"]
+
+
+def run_report(folder: Path) -> str:
+    """The HTML of a run folder."""
+    summary = mapping(read_json(folder / "summary.json"))
+    environment = mapping(read_json(folder / "environment.json"))
+    data = mapping(read_json(folder / "data.json"))
+    config, config_text = read_toml(folder / "config.toml")
+    history = read_lines(folder / "history.jsonl")
+    evaluations = _evaluations(folder)
+    title = str(summary.get("title") or summary.get("task") or config.get("task") or folder.name)
+    sections = [
+        Section(
+            "result",
+            "Result",
+            "What the run proved, and its errors.",
+            _result(summary, evaluations),
+        ),
+        _convergence(history),
+        _judged(evaluations, summary),
+        _learned(summary),
+        Section("data", "Data", "The files that went in.", data_html(data, config)),
+        Section("repeat", "Repeat", "The same run again.", repeat_html(folder, environment)),
+        environment_section(environment, config_text, "config.toml"),
+    ]
+    return page_html(
+        title=title,
+        eyebrow="maxmargin · report of a run",
+        lead=_lead(summary, config),
+        facts=_facts(summary, config, data, environment),
+        sections=[section for section in sections if section is not None],
+        foot=foot(environment),
+    )
+
+
+def foot(environment: Mapping[str, Any]) -> str:
+    """What stands at the end of every report."""
+    version = _version(environment)
+    return f"Written by maxmargin{f' {version}' if version else ''}. This file loads nothing."
+
+
+def _version(environment: Mapping[str, Any]) -> str:
+    versions = mapping(environment.get("versions"))
+    return str(versions.get("maxmargin") or environment.get("maxmargin") or "")
+
+
+def _evaluations(folder: Path) -> dict[str, dict[str, Any]]:
+    """By name: training data first, then validation data, then others."""
+    order = {"train": 0, "validation": 1}
+    paths = sorted(
+        (folder / "evaluations").glob("*.json"), key=lambda p: (order.get(p.stem, 2), p.stem)
+    )
+    found = {path.stem: mapping(read_json(path)) for path in paths}
+    return {name: own for name, own in found.items() if own}
+
+
+def _lead(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
+    sign, words = STATUS.get(
+        str(summary.get("status")), ("◦", str(summary.get("status", "no summary yet")))
+    )
+    kind = "bad" if sign == "✗" else "good" if sign == "✓" else "plain"
+    solver = summary.get("solver") or config.get("solver") or "the default solver"
+    message = summary.get("message")
+    return el(
+        "p",
+        el("span", f"{sign} {words}", class_=f"badge {kind}"),
+        " Trained with ",
+        el("b", bdi(solver)),
+        f" on {count(summary.get('n_samples'))} samples" if summary.get("n_samples") else None,
+        f" in {seconds(summary.get('seconds'))}" if summary.get("seconds") is not None else None,
+        ".",
+        join((" ", bdi(message), ".")) if message else None,
+    )
+
+
+def _facts(
+    summary: Mapping[str, Any],
+    config: Mapping[str, Any],
+    data: Mapping[str, Any],
+    environment: Mapping[str, Any],
+) -> Html:
+    files = [
+        Path(str(f.get("name") or f.get("path") or "")).name for s in data_sets(data) for f in s[2]
+    ]
+    files = files or [Path(str(p)).name for p in _listed(config.get("data"))]
+    counted = [
+        f"{count(v)} {k}" for s in data_sets(data)[:1] for k, v in s[1].items() if type(v) is int
+    ]
+    shown = {
+        "data": ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else ""),
+        "of": ", ".join(counted[:4]),
+        "solver": summary.get("solver") or config.get("solver"),
+        "alpha": summary.get("alpha", config.get("alpha")),
+        "loss": summary.get("loss") or config.get("loss"),
+        "date": moment(environment["started"]) if environment.get("started") else None,
+        "version": _version(environment),
+    }
+    return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
+
+
+def _listed(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]]) -> Html:
+    errors = [
+        tile(f"{name} · {own.get('error_name') or 'error'}", *_error(own))
+        for name, own in evaluations.items()
+        if own.get("error") is not None
+    ]
+    if not errors:
+        errors = [
+            tile(f"{name} · {metric}", value(own))
+            for name, metrics in mapping(summary.get("metrics")).items()
+            for metric, own in mapping(metrics).items()
+        ]
+    cost = [
+        ("passes", count(summary.get("n_epochs"))),
+        ("training time", seconds(summary.get("seconds"))),
+        ("oracle calls", count(summary.get("n_oracle"))),
+        ("projections", count(summary.get("n_project"))) if summary.get("n_project") else None,
+        ("weights", count(summary.get("n_weights"))),
+    ]
+    shown = [tile(*pair) for pair in cost if pair and pair[1] not in ("–", "")]  # noqa: RUF001
+    return join((_certificate(summary), tiles(errors) if errors else None, tiles(shown)))
+
+
+def _error(evaluation: Mapping[str, Any]) -> tuple[str, str]:
+    """The error that counts, and how many samples it is of."""
+    error, data = evaluation.get("error"), mapping(evaluation.get("data"))
+    named = {m.get("name"): m for m in rows(evaluation.get("metrics"))}
+    metric = named.get(evaluation.get("error_name"))
+    share = metric.get("percent", True) if metric else 0 <= (number(error) or 0) <= 1
+    sizes = [f"{count(v)} {k}" for k, v in data.items() if isinstance(v, int)]
+    return percent(error) if share else value(error), ", ".join(sizes[:2])
+
+
+def _certificate(summary: Mapping[str, Any]) -> Html:
+    words = summary.get("certificate")
+    primal, dual = number(summary.get("primal")), number(summary.get("dual"))
+    stated = el("p", bdi(words[:1].upper() + words[1:] + "."), class_="stated") if words else None
+    if primal is None or dual is None:
+        meaning = (
+            "Nothing bounds how far these weights are from the best ones. Judge the run by its"
+            " errors on data it has not seen."
+        )
+        return el("div", stated, el("p", meaning), class_="certificate")
+    low, high = bounds(dual, primal)
+    estimated = "estimated" in str(words)
+    meaning = (
+        "The number on the right is the objective of these weights (penalty and mean loss on the"
+        " training data), recomputed from all samples. The one on the left is a lower bound that"
+        + (
+            " was estimated with an oracle that may miss maxima."
+            if estimated
+            else " no weights can beat."
+        )
+        + " How well the model does on other data is another question: see its errors."
+    )
+    line = el(
+        "p",
+        el("span", low, class_="num"),
+        " ≤ ",
+        el("span", "best possible", class_="mid"),
+        " ≤ ",
+        el("span", high, class_="num"),
+        class_="between",
+        aria_label=f"The best possible objective is between {low} and {high}",
+        role="math",
+    )
+    return el("div", stated, line, el("p", meaning), class_="certificate")
+
+
+def _convergence(history: list[dict[str, Any]]) -> Section | None:
+    chart = convergence_chart([("run", "", history)]) if history else None
+    if chart is None:
+        return None
+    lead = "Point at the curves, or move along them with the arrow keys."
+    return Section("convergence", "Convergence", lead, chart)
+
+
+def _judged(
+    evaluations: Mapping[str, dict[str, Any]], summary: Mapping[str, Any]
+) -> Section | None:
+    if not evaluations:
+        return None
+    parts = [_evaluation(name, own) for name, own in evaluations.items()]
+    lead = "Predictions beside the truth, on each set of data."
+    first = "validation" if "validation" in evaluations else list(evaluations)[-1]
+    body = el("div", *parts, class_="tabs", data_first=first)
+    return Section("predictions", "Predictions", lead, body)
+
+
+def _evaluation(name: str, own: Mapping[str, Any]) -> Html:
+    metrics = [
+        tile(
+            str(m.get("name", "")),
+            percent(m.get("value")) if m.get("percent") else value(m.get("value")),
+            {"higher": "higher is better", "lower": "lower is better"}.get(
+                str(m.get("better")), ""
+            ),
+            str(m.get("help") or ""),
+        )
+        for m in rows(own.get("metrics"))
+    ]
+    confusion = own.get("confusion")
+    return el(
+        "section",
+        el("h3", bdi(name)),
+        facts_html(mapping(own.get("data"))) if own.get("data") else None,
+        tiles(metrics) if metrics else None,
+        drawings_html(own.get("drawings") or []),
+        *(table_html(table) for table in rows(own.get("tables"))),  # type: ignore[arg-type]
+        confusion_html(confusion) if confusion else None,
+        class_="panel",
+        data_name=name,
+        aria_label=name,
+    )
+
+
+def _learned(summary: Mapping[str, Any]) -> Section | None:
+    tables = [table_html(table) for table in rows(summary.get("tables"))]  # type: ignore[arg-type]
+    if not tables:
+        return None
+    lead = "The weights that say most. Click on a column to sort by it."
+    return Section("learned", "What it learned", lead, join(tables))
+
+
+def data_sets(data: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], list[dict[str, Any]]]]:
+    """(name, facts, files) of each set of data in data.json."""
+    if "files" in data or "facts" in data:
+        facts, files = mapping(data.get("facts")), data.get("files")
+        if isinstance(files, dict):
+            files = [
+                {"name": name, **(own if isinstance(own, dict) else {"sha256": own})}
+                for name, own in files.items()
+            ]
+        return [("", facts, rows(files))]
+    found: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = []
+    for name, own in data.items():
+        if isinstance(own, list):
+            found.append((name, {}, rows(own)))
+        elif isinstance(own, dict):
+            found += [(name, facts, files) for _, facts, files in data_sets(own)]
+    return found
+
+
+def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
+    """The input files with their sizes and checksums, and what was counted in them."""
+    parts: list[Html] = []
+    for name, facts, files in data_sets(data):
+        listed = [
+            [
+                str(f.get("name") or f.get("path") or ""),
+                str(f.get("role") or f.get("use") or name),
+                f"{count(f['size'])} bytes" if f.get("size") is not None else "",
+                str(f.get("sha256") or ""),
+            ]
+            for f in files
+        ]
+        if listed:
+            kept = [k for k in range(4) if any(row[k] for row in listed)]
+            titles = ("file", "used for", "size", "sha256")
+            parts.append(
+                grid_html("", [titles[k] for k in kept], [[row[k] for k in kept] for row in listed])
+            )
+        if facts:
+            parts.append(facts_html(facts))
+    if not parts:
+        paths = {key: _listed(config.get(key)) for key in ("data", "validation") if key in config}
+        parts.append(facts_html(paths) if paths else el("p", "The run recorded no data files."))
+    return join(parts)
+
+
+def repeat_html(folder: Path, environment: Mapping[str, Any]) -> Html:
+    """Commands that give the same result again."""
+    again = f"maxmargin train --config {shlex.quote(str(folder / 'config.toml'))} --out NEW-FOLDER"
+    parts = [
+        el("p", "With the recorded settings, into another folder:"),
+        el("pre", el("code", bdi(again)), class_="scroll", tabindex="0"),
+    ]
+    line = command_line(environment)
+    if line:
+        parts += [
+            el("p", "The command that was given:"),
+            el("pre", el("code", bdi(line)), class_="scroll", tabindex="0"),
+        ]
+    return join(parts)
+
+
+def command_line(environment: Mapping[str, Any]) -> str:
+    """The recorded command, from a string or a list of arguments."""
+    for key in ("command", "command_line", "argv"):
+        found = environment.get(key)
+        if isinstance(found, list):
+            return shlex.join(str(part) for part in found)
+        if found:
+            return str(found)
+    return ""
+
+
+def environment_section(environment: Mapping[str, Any], config: str, name: str) -> Section:
+    """Settings, versions and machine, folded away."""
+    body = join(
+        (
+            el("details", el("summary", "Configuration (", el("code", name), ")"), _pre(config)),
+            el("details", el("summary", "Environment"), facts_html(environment)),
+        )
+    )
+    return Section("environment", "Environment", "Settings, versions, machine.", body)
+
+
+def _pre(words: str) -> Html:
+    lines = words.splitlines()[:400]
+    return el(
+        "pre",
+        el("code", join([bdi(line) for line in lines], Html("\n"))),
+        class_="scroll",
+        tabindex="0",
+    )

@@ -1,0 +1,347 @@
+"""The report of a study: solvers compared at several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from maxmargin.report.charts import chart_html, convergence_chart
+from maxmargin.report.markup import Html, bdi, el, join, visible
+from maxmargin.report.page import Section, page_html
+from maxmargin.report.reading import mapping, read_json, read_toml, rows
+from maxmargin.report.run_page import command_line, environment_section, foot
+from maxmargin.report.tables import Number, facts_html, grid_html
+from maxmargin.report.words import count, megabytes, moment, percent, seconds, value, word
+from maxmargin.svg import Curve, line_svg, number, short
+
+__all__ = ["study_report"]
+
+#: key, name, unit on the axis, curves
+QUANTITIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
+    ("seconds", "Time (s)", (("seconds", "time"),)),
+    ("memory", "Peak memory (MB)", (("peak_mb", "peak"), ("base_mb", "before training"))),
+    ("n_oracle", "Oracle calls", (("n_oracle", "oracle calls"),)),
+    ("n_project", "Projections", (("n_project", "projections"),)),
+    ("error", "Error", (("test_error", "test error"), ("train_error", "training error"))),
+    ("relative_gap", "Relative gap", (("relative_gap", "relative gap"),)),
+)
+FIELDS = tuple(key for _, _, curves in QUANTITIES for key, _ in curves)
+Group = dict[str, Any]
+
+
+def study_report(folder: Path) -> str:
+    """The HTML of a study folder."""
+    study = mapping(read_json(folder / "study.json"))
+    environment = mapping(read_json(folder / "environment.json"))
+    config, config_text = read_toml(folder / "study.toml")
+    cells = [mapping(read_json(path)) for path in sorted((folder / "cells").glob("*.json"))]
+    cells = [cell for cell in cells if cell.get("solver") is not None]
+    cells.sort(key=lambda c: (number(c.get("size")) or 0, str(c["solver"]), str(c.get("seed"))))
+    solvers = _solvers(study, cells)
+    unit = str(study.get("size_name") or "samples")
+    groups = _grouped([c for c in cells if not _failed(c)], solvers)
+    title = str(study.get("title") or study.get("task") or config.get("task") or folder.name)
+    sections = [
+        Section(
+            "compared", "Compared", "What was run on what.", _compared(study, cells, solvers, unit)
+        ),
+        _scaling(study, groups, solvers, unit),
+        _convergence(cells, solvers, unit),
+        _figures(groups, cells, unit),
+        Section("repeat", "Repeat", "The same study again.", _repeat(folder, environment)),
+        environment_section(environment, config_text, "study.toml"),
+    ]
+    return page_html(
+        title=title,
+        eyebrow="maxmargin · study of solvers",
+        lead=_lead(groups, unit),
+        facts=_facts(study, solvers, unit, environment),
+        sections=[section for section in sections if section is not None],
+        foot=foot(environment),
+    )
+
+
+def _solvers(study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    named = study.get("solvers")
+    listed = [str(name) for name in named] if isinstance(named, list) else []
+    return list(dict.fromkeys([*listed, *(str(cell["solver"]) for cell in cells)]))
+
+
+def _failed(cell: Mapping[str, Any]) -> bool:
+    return str(cell.get("status")) not in (
+        "converged",
+        "max_epochs",
+        "time_limit",
+        "stopped",
+    )
+
+
+def _grouped(cells: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[Group]:
+    """Mean, least and most over seeds, for each solver and size."""
+    found: dict[tuple[int, float], list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        size = number(cell.get("size"))
+        if size is not None:
+            found.setdefault((solvers.index(str(cell["solver"])), size), []).append(cell)
+    groups = []
+    for (k, size), own in sorted(found.items(), key=lambda item: (item[0][1], item[0][0])):
+        group: Group = {"solver": solvers[k], "index": k, "size": size, "seeds": len(own)}
+        group["error_name"] = str(own[0].get("error_name") or "error")
+        for field in FIELDS:
+            values = [v for v in (_field(cell, field) for cell in own) if v is not None]
+            if values:
+                group[field] = sum(values) / len(values)
+                group[f"{field}_low"], group[f"{field}_high"] = min(values), max(values)
+        groups.append(group)
+    return groups
+
+
+def _field(cell: Mapping[str, Any], field: str) -> float | None:
+    if field.endswith("_mb"):
+        size = number(cell.get(field.replace("_mb", "_bytes")))
+        return None if size is None else size / 1e6
+    return number(cell.get(field))
+
+
+def _lead(groups: Sequence[Group], unit: str) -> Html:
+    """The finding in a sentence: times at the largest size that all reached."""
+    timed = [g for g in groups if g.get("seconds") is not None]
+    if not timed:
+        return el("p", "No cell of this study has finished yet.")
+    largest = max(g["size"] for g in timed)
+    last = sorted((g for g in timed if g["size"] == largest), key=lambda g: g["seconds"])
+    parts: list[Any] = [f"At {count(largest)} {unit}, "]
+    for k, g in enumerate(last):
+        ratio = g["seconds"] / last[0]["seconds"] if last[0]["seconds"] else 1.0
+        parts += [
+            "" if k == 0 else " and " if k == len(last) - 1 else ", ",
+            el("b", bdi(g["solver"])),
+            f" took {seconds(g['seconds'])}" + (f" ({short(ratio, 2)} times as long)" if k else ""),
+        ]
+    return el("p", *parts, ".")
+
+
+def _facts(
+    study: Mapping[str, Any], solvers: Sequence[str], unit: str, environment: Mapping[str, Any]
+) -> Html:
+    sizes = study.get("sizes")
+    shown = {
+        "solvers": ", ".join(solvers),
+        unit: ", ".join(count(s) for s in sizes) if isinstance(sizes, list) else None,
+        "seeds": study.get("seeds"),
+        "date": moment(environment["started"]) if environment.get("started") else None,
+    }
+    return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
+
+
+def _compared(
+    study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
+) -> Html:
+    failed = [cell for cell in cells if _failed(cell)]
+    planned = number(study.get("cells"))
+    done = f"{count(len(cells) - len(failed))} cells finished"
+    if planned and planned > len(cells):
+        done += f" of {count(planned)} planned"
+    words = (
+        f"{done}: each trains one of {len(solvers)} solvers on a number of {unit} drawn with a"
+        " seed, in a process of its own."
+    )
+    parts = [el("p", words)]
+    if mapping(study.get("facts")):
+        parts.append(facts_html(mapping(study["facts"])))
+    if failed:
+        named = [
+            [
+                str(c["solver"]),
+                number(c.get("size")),
+                value(c.get("seed")),
+                str(c.get("status")),
+                str(c.get("message") or ""),
+            ]
+            for c in failed
+        ]
+        columns = ["solver", unit, "seed", "status", "what happened"]
+        parts.append(
+            el(
+                "div",
+                grid_html(
+                    f"✗ {len(failed)} {'cell' if len(failed) == 1 else 'cells'} failed",
+                    columns,
+                    named,
+                ),
+                class_="alarm",
+            )
+        )
+    elif study.get("failed"):
+        parts.append(el("p", bdi(f"✗ failed: {value(study['failed'])}"), class_="alarm"))
+    return join(parts)
+
+
+def _scaling(
+    study: Mapping[str, Any], groups: Sequence[Group], solvers: Sequence[str], unit: str
+) -> Section | None:
+    if not groups:
+        return None
+    series: list[dict[str, Any]] = []
+    for k, solver in enumerate(solvers):
+        own = [g for g in groups if g["index"] == k]
+        if own:
+            keys = [f"{f}{end}" for f in FIELDS for end in ("", "_low", "_high")]
+            data = {key: [g.get(key) for g in own] for key in ("size", *keys)}
+            data = {
+                key: column for key, column in data.items() if any(v is not None for v in column)
+            }
+            series.append({"name": visible(solver), "facet": "", "group": k, "data": data})
+    known = {key for s in series for key in s["data"] if any(s["data"][key])}
+    quantities = [
+        {
+            "key": key,
+            "label": label,
+            "log": True,
+            "curves": [
+                {"key": field, "name": name, "dash": dash}
+                for dash, (field, name) in enumerate(curves)
+                if field in known
+            ],
+        }
+        for key, label, curves in QUANTITIES
+    ]
+    spec = {
+        "x": [{"key": "size", "label": visible(unit)}],
+        "y": [q for q in quantities if q["curves"]],
+        "series": series,
+        "groups": [visible(s) for s in solvers],
+        "facets": [""],
+        "facetName": "",
+        "logX": True,
+    }
+    chart = chart_html(spec, _static_times(series, unit), "Scaling curves")
+    note = el(
+        "p", "Points are means over seeds; bars go from the least to the most.", class_="note"
+    )
+    lead = "Straight lines on these axes are powers of the size; the steeper, the faster it grows."
+    return Section("scaling", "Scaling", lead, join((chart, note, _exponents(study))))
+
+
+def _static_times(series: Sequence[Mapping[str, Any]], unit: str) -> str:
+    curves = [
+        Curve(
+            s["name"],
+            s["data"]["size"],
+            s["data"]["seconds"],
+            colour=s["group"],
+            dash=s["group"],
+            low=s["data"]["seconds_low"],
+            high=s["data"]["seconds_high"],
+        )
+        for s in series
+        if "seconds" in s["data"]
+    ]
+    title = f"Training time by number of {unit}"
+    return line_svg(curves, title=title, x_label=unit, y_label="seconds", log_x=True, log_y=True)
+
+
+def _exponents(study: Mapping[str, Any]) -> Html | None:
+    found = rows(study.get("exponents"))
+    table = []
+    for own in found:
+        low, high = number(own.get("low")), number(own.get("high"))
+        power = number(own.get("exponent"))
+        if power is None:
+            continue
+        grows = join((f"{word(own.get('quantity'))} grows like n", el("sup", f"{power:.2f}")))
+        between = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else ""
+        table.append([str(own.get("solver", "")), grows, between])
+    if not table:
+        return None
+    return grid_html("Growth", ["solver", "in words", "exponent between"], table)
+
+
+def _convergence(
+    cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
+) -> Section | None:
+    runs = [
+        (str(c["solver"]), count(c.get("size")), rows(c.get("history")))
+        for c in cells
+        if rows(c.get("history"))
+    ]
+    chart = convergence_chart(runs, unit, solvers) if runs else None
+    if chart is None:
+        return None
+    return Section("convergence", "Convergence", "Every run, one line for each seed.", chart)
+
+
+Column = tuple[str, str, Callable[[Any], str]]
+COLUMNS: tuple[Column, ...] = (
+    ("seconds", "time", seconds),
+    ("n_oracle", "oracle calls", lambda v: count(round(v))),
+    ("n_project", "projections", lambda v: count(round(v))),
+    ("peak_mb", "peak memory", lambda v: megabytes(1e6 * v)),
+    ("relative_gap", "relative gap", percent),
+    ("train_error", "training error", percent),
+    ("test_error", "test error", percent),
+)
+
+
+def _figures(
+    groups: Sequence[Group], cells: Sequence[Mapping[str, Any]], unit: str
+) -> Section | None:
+    if not cells:
+        return None
+    used = [column for column in COLUMNS if any(g.get(column[0]) for g in groups)]
+    table = []
+    for g in groups:
+        row: list[Any] = [g["solver"], Number(count(g["size"]), g["size"]), g["seeds"]]
+        for key, _, words in used:
+            row.append(None if g.get(key) is None else Number(_with_spread(g, key, words), g[key]))
+        table.append(row)
+    columns = ["solver", unit, "seeds", *(name for _, name, _ in used)]
+    error = groups[0]["error_name"] if groups else "error"
+    note = f"Means over seeds, with half the range from least to most. Errors: {error}."
+    body = join((grid_html("By solver and size", columns, table, note), _cells_table(cells, unit)))
+    return Section("figures", "All figures", "Click on a column to sort by it.", body)
+
+
+def _with_spread(group: Group, key: str, words: Callable[[Any], str]) -> str:
+    spread = (group[f"{key}_high"] - group[f"{key}_low"]) / 2
+    shown = words(group[key])
+    return f"{shown} ± {words(spread)}" if group["seeds"] > 1 and spread > 0 else shown
+
+
+def _cells_table(cells: Sequence[Mapping[str, Any]], unit: str) -> Html:
+    table = [
+        [
+            str(c["solver"]),
+            number(c.get("size")),
+            c.get("seed"),
+            str(c.get("status", "")),
+            number(c.get("seconds")),
+            number(c.get("wall_seconds")),
+            number(c.get("compile_seconds")),
+            number(c.get("n_epochs")),
+            number(c.get("primal")),
+            number(c.get("gap")),
+        ]
+        for c in cells
+    ]
+    columns = [
+        "solver",
+        unit,
+        "seed",
+        "status",
+        "seconds",
+        "wall seconds",
+        "compiling",
+        "passes",
+        "objective",
+        "gap",
+    ]
+    return el("details", el("summary", "Every cell"), grid_html("", columns, table))
+
+
+def _repeat(folder: Path, environment: Mapping[str, Any]) -> Html:
+    line = command_line(environment)
+    if not line:
+        return el("p", "The settings are in ", el("code", "study.toml"), " beside this file.")
+    return el("pre", el("code", bdi(line)), class_="scroll", tabindex="0")

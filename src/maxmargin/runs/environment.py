@@ -1,0 +1,64 @@
+"""Where a run took place, and on which files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+_PIECE = 1 << 20
+
+
+def environment(threads: int) -> dict[str, Any]:
+    """Versions, machine and command line."""
+    from maxmargin import __version__
+
+    return {
+        "maxmargin": __version__,
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in _PACKAGES},
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "command": sys.argv,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def files_of(config: Mapping[str, Any], job: Any) -> list[dict[str, Any]]:
+    """Size and checksum of every file that the run reads."""
+    named = [(key, Path(path)) for key in ("data", "validation") for path in config.get(key, ())]
+    given = config.get("task-options", {})
+    for option in job.options:
+        if option.kind is Path and given.get(option.name):
+            value = given[option.name]
+            own = value if option.many else [value]
+            named += [(f"task-options.{option.name}", Path(path)) for path in own]
+    return [{"role": role, **_facts(path)} for role, path in named]
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    digest, size = hashlib.sha256(), 0
+    for file in _files(path):
+        if path.is_dir():
+            digest.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as stream:
+            while piece := stream.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
+    return {"name": path.name, "path": str(path), "bytes": size, "sha256": digest.hexdigest()}
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    yield from sorted(file for file in path.rglob("*") if file.is_file())

@@ -1,0 +1,172 @@
+"""The folder of a run, and how its files are read and written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maxmargin.documents import finite
+from maxmargin.persistence.files import remove_partial, write_whole
+from maxmargin.runs.config import LIMITS, absolute, check_config, read_config, write_config
+from maxmargin.runs.errors import RunError
+from maxmargin.runs.lock import Lock
+
+if TYPE_CHECKING:
+    from maxmargin.jobs import Job
+
+CONFIG, DATA, SUMMARY = "config.toml", "data.json", "summary.json"
+HISTORY, CHECKPOINT, MODEL = "history.jsonl", "checkpoint.maxmargin", "model.maxmargin"
+#: what a run makes; `create(force=True)` removes these and nothing else
+_FILES = (
+    CONFIG, "environment.json", DATA, HISTORY, CHECKPOINT, MODEL, SUMMARY, "report.html",
+)  # fmt: skip
+_FOLDERS = ("evaluations", "prepared")
+
+
+class RunFolder:
+    """A run on the disk. Nothing is read or made before `open` or `create`."""
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = Path(path).expanduser()
+        self._config: dict[str, Any] | None = None
+        self._lock = Lock(self.path / ".lock")
+
+    def __repr__(self) -> str:
+        return f"<RunFolder {str(self.path)!r}>"
+
+    # -- making and opening ------------------------------------------------------------------------
+    def create(self, config: Mapping[str, Any], force: bool = False) -> RunFolder:
+        """Make the folder and record the configuration; force: in the place of an older run."""
+        checked = absolute(check_config(config), Path.cwd())
+        for key in ("task", "data"):
+            if key not in checked:
+                raise RunError(f"the configuration has no {key!r}; a run needs one.")
+        self._make()
+        with self.locked():
+            if (self.path / CONFIG).exists() and not force:
+                raise RunError(
+                    f"{str(self.path)!r} has a run already. Resume it, replace it by force, or name"
+                    " another folder."
+                )
+            self._clear(force)
+            write_config(checked, self.path / CONFIG)
+        self._config = None
+        return self.open()
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise RunError(
+                f"{str(self.path)!r} cannot be a folder: a file is in its place. Name another."
+            ) from error
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise OSError(error.errno, f"cannot make {str(self.path)!r}: {reason}.") from error
+
+    def _clear(self, force: bool) -> None:
+        """Remove an older run; other people's files stay, and are a reason not to begin."""
+        remove_partial(self.path)
+        others = [p for p in self.path.iterdir() if p.name not in (*_FILES, *_FOLDERS, ".lock")]
+        if others:
+            raise RunError(
+                f"{str(self.path)!r} has other files in it, such as {others[0].name!r}. Name a new"
+                " folder for the run."
+            )
+        for name in _FILES if force else ():
+            (self.path / name).unlink(missing_ok=True)
+        for name in _FOLDERS if force else ():
+            shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def open(self) -> RunFolder:
+        """Check that there is a run."""
+        if not (self.path / CONFIG).is_file():
+            what = "is no run folder" if self.path.exists() else "does not exist"
+            raise RunError(
+                f"{str(self.path)!r} {what}: it has no {CONFIG}. Make a run with `maxmargin train`."
+            )
+        return self
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration that the run recorded."""
+        if self._config is None:
+            self._config = read_config(self.open().path / CONFIG)
+        return dict(self._config)
+
+    def update(self, changes: Mapping[str, Any]) -> None:
+        """Change limits (None removes one), so that the run can go on to them."""
+        wrong = [key for key in changes if key not in LIMITS]
+        if wrong:
+            raise RunError(
+                f"{wrong[0]!r} of a run cannot be changed: only {', '.join(LIMITS)} can. Make a"
+                " new run."
+            )
+        with self.locked():
+            write_config(self.config | dict(changes), self.path / CONFIG)
+        self._config = None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[RunFolder]:
+        """Keep other processes out; a LockedError names the one that is in."""
+        if not self.path.is_dir():
+            self.open()
+        with self._lock:
+            yield self
+
+    # -- what is in it -----------------------------------------------------------------------------
+    def job(self) -> Job:
+        """The task."""
+        from maxmargin.jobs import job_named
+
+        return job_named(self.config["task"])
+
+    def model(self) -> Any:
+        """What was learned."""
+        from maxmargin import load
+
+        path = self.open().path / MODEL
+        if not path.exists():
+            raise RunError(
+                f"{str(self.path)!r} has no model yet: the run has not ended. Resume it with"
+                " `maxmargin train --resume`."
+            )
+        return load(path)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return (self.path / name).exists()
+
+    def read_json(self, name: str) -> Any:
+        """A document of the run."""
+        path = self.path / name
+        try:
+            return json.loads(path.read_bytes())
+        except FileNotFoundError:
+            raise RunError(f"{str(self.path)!r} has no {name}.") from None
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"{str(path)!r} is damaged ({error}). Remove it.") from error
+
+    def write_json(self, name: str, document: Any) -> None:
+        """Write a document, whole or not at all."""
+        raw = json.dumps(finite(document), indent=1, allow_nan=False).encode()
+        path = self.path / name
+        if path.parent != self.path:
+            path.parent.mkdir(exist_ok=True)
+        write_whole(path, lambda file: file.write(raw + b"\n"))
+
+    def history(self) -> list[dict[str, Any]]:
+        """The records; a line that a power cut left unfinished is passed over."""
+        path = self.path / HISTORY
+        if not path.exists():
+            return []
+        found = []
+        for line in path.read_bytes().splitlines():
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+        return [record for record in found if isinstance(record, dict)]

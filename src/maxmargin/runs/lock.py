@@ -1,0 +1,74 @@
+"""One process at a time in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+from pathlib import Path
+
+from maxmargin.runs.errors import LockedError
+
+
+class Lock:
+    """A lock on a file, which ends with its process however that ends.
+
+    The file says who holds it, for people; it stays when the lock is given up, and then means
+    nothing.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._handle: int | None = None
+        self._depth = 0
+
+    def __enter__(self) -> Lock:
+        if self._depth == 0:
+            self._take()
+        self._depth += 1
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._handle is not None:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._handle, 0)
+            os.close(self._handle)
+            self._handle = None
+
+    def _take(self) -> None:
+        folder = str(self.path.parent)
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise OSError(
+                error.errno,
+                f"cannot write to the run folder {folder!r}: {reason}. Nothing was changed.",
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(handle)
+            os.close(handle)
+            raise LockedError(
+                f"the run folder {folder!r} is in use by {holder}. Wait for it to end, or stop it;"
+                " two processes cannot share a run."
+            ) from None
+        except OSError:  # a file system without locks: better no lock than no run
+            pass
+        self._handle = handle
+        with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
+            facts = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, facts.encode(), 0)
+
+
+def _holder(handle: int) -> str:
+    try:
+        facts = json.loads(os.pread(handle, 1000, 0))
+        return f"process {int(facts['pid'])} on {str(facts['host'])[:100]}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

@@ -1,0 +1,296 @@
+"""Training into a run folder."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maxmargin.runs.config import task_options
+from maxmargin.runs.environment import environment, files_of
+from maxmargin.runs.errors import RunError
+from maxmargin.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
+
+if TYPE_CHECKING:
+    from maxmargin.callbacks import Callback
+    from maxmargin.documents import Evaluation
+    from maxmargin.jobs import Data, Job
+
+log = logging.getLogger("maxmargin")
+
+#: key of a configuration -> option of estimators
+_OPTIONS = {
+    "alpha": "alpha",
+    "loss": "loss",
+    "tol": "tol",
+    "max-epochs": "max_epochs",
+    "seed": "random_state",
+    "time-limit": "time_limit",
+    "threads": "n_jobs",
+}
+
+
+def train(
+    folder: RunFolder | str | os.PathLike,
+    *,
+    resume: bool = False,
+    callbacks: Sequence[Callback] = (),
+) -> dict[str, Any]:
+    """Train as the folder's configuration says; returns the summary that it writes there.
+
+    resume : go on from the last checkpoint, if there is one. A run that has ended is left as it
+        is unless a limit that ended it was raised since (`RunFolder.update`); the summary then has
+        a `note` that says so.
+
+    SIGINT and SIGTERM end the run after the epoch, with a checkpoint and the model so far; the
+    message of the summary begins with "interrupted" then. A second one is a KeyboardInterrupt.
+    """
+    folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
+    with folder.open().locked():
+        return _Training(folder, resume, callbacks).go()
+
+
+def evaluate(
+    folder: RunFolder | str | os.PathLike,
+    paths: Sequence[str | os.PathLike],
+    options: Mapping[str, Any] | None = None,
+    save: bool = True,
+) -> Evaluation:
+    """Compare the run's model with labelled files; kept in the folder under the first one's name.
+
+    options : of the task, where they differ from those of the run.
+    """
+    folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
+    job, files = folder.open().job(), [Path(path) for path in paths]
+    data = job.read(files, task_options(folder.config, job) | dict(options or {}))
+    evaluation = _evaluated(job, folder.model(), data, files)
+    if save:
+        folder.write_json(f"evaluations/{files[0].stem}.json", evaluation)
+    return evaluation
+
+
+class _Training:
+    def __init__(self, folder: RunFolder, resume: bool, callbacks: Sequence[Callback]):
+        self.folder, self.resume, self.given = folder, resume, list(callbacks)
+        self.config = folder.config
+        self.job: Job = folder.job()
+        self.options = task_options(self.config, self.job)
+
+    def go(self) -> dict[str, Any]:
+        """Read, fit, save, judge."""
+        from maxmargin.persistence.files import remove_partial
+        from maxmargin.runs.watching import AtOnce, Interrupts
+
+        folder = self.folder
+        self._check_begun()
+        self.model = self._estimator()
+        self.limits = {key: getattr(self.model, _OPTIONS[key]) for key in _LIMITS}
+        ended = self._ended()
+        if ended is not None:
+            return ended
+        remove_partial(folder.path)
+        try:
+            with Interrupts() as interrupts:
+                self._note_environment()
+                data, validation = self._read()
+                self._fit(data, validation, interrupts)
+                folder_model = folder.path / MODEL
+                without_times(self.model).save(folder_model)
+                whole = interrupts.signal is None
+                metrics = self._judge(data, validation) if whole else {}
+                summary = self._summary(len(data), metrics)
+                folder.write_json(SUMMARY, summary)
+        except AtOnce:
+            raise KeyboardInterrupt from None
+        except OSError as error:
+            self._explain(error)
+            raise
+        return summary
+
+    # -- before ------------------------------------------------------------------------------------
+    def _check_begun(self) -> None:
+        begun = [name for name in (DATA, CHECKPOINT, SUMMARY) if self.folder.has(name)]
+        if begun and not self.resume:
+            raise RunError(
+                f"{str(self.folder.path)!r} has begun already (it has {begun[0]}). Resume the run,"
+                " or replace it by force."
+            )
+
+    def _ended(self) -> dict[str, Any] | None:
+        """The summary of a run that has nothing left to do."""
+        if not (self.folder.has(SUMMARY) and self.folder.has(MODEL)):
+            return None
+        summary = self.folder.read_json(SUMMARY)
+        if str(summary.get("message", "")).startswith("interrupted"):
+            return None
+        if _raised(summary.get("status"), summary.get("limits") or {}, self.limits):
+            return None
+        note = f"the run had ended already ({summary.get('status')}); nothing was done"
+        log.info(note)
+        return summary | {"note": note}
+
+    def _note_environment(self) -> None:
+        folder, now = self.folder, environment(self.config.get("threads", 1))
+        if self.resume and folder.has("environment.json"):
+            before = folder.read_json("environment.json")
+            before.setdefault("resumed", []).append(now)
+            now = before
+        folder.write_json("environment.json", now)
+
+    def _estimator(self) -> Any:
+        model = self.job.estimator(self.options)
+        known = model.get_params(deep=False)
+        wanted = {"seed": 0, "threads": 1} | self.config
+        for key, name in _OPTIONS.items():
+            if key not in wanted:
+                continue
+            if name not in known:
+                raise RunError(f"the task {self.job.name!r} has no {key}; leave it out.")
+            setattr(model, name, wanted[key])
+        solver = self.config.get("solver", model.solver)
+        if isinstance(solver, str):
+            from maxmargin.runs.solvers import make_solver
+
+            model.solver = make_solver(solver, self.config.get("solver-options", {}))
+        elif self.config.get("solver-options"):
+            raise RunError("solver-options need a solver; name one.")
+        return model
+
+    def _read(self) -> tuple[Data, Data | None]:
+        files = files_of(self.config, self.job)
+        if self.folder.has(DATA):
+            _check_files(files, self.folder.read_json(DATA).get("files"))
+        data = self.job.read([Path(path) for path in self.config["data"]], self.options)
+        validation, facts = None, None
+        if "validation" in self.config:
+            paths = [Path(path) for path in self.config["validation"]]
+            validation = self.job.read(paths, self.options)
+            facts = validation.facts
+            if validation.outputs is None:
+                raise ValueError(f"{paths[0]}: validation data need their true outputs.")
+        if not len(data):
+            raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
+        found = {"files": files, "facts": data.facts, "validation": facts}
+        self.folder.write_json(DATA, found)
+        return data, validation
+
+    # -- training ----------------------------------------------------------------------------------
+    def _fit(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
+        from maxmargin.callbacks import EarlyStopping
+        from maxmargin.checkpoints import Checkpoint
+        from maxmargin.runs.watching import HistoryLines
+
+        path, intervals = self.folder.path, self.config.get("checkpoints", {})
+        stopping = []
+        if validation is not None:
+            stopping = [EarlyStopping(validation.inputs, validation.outputs)]
+        self.model.callbacks = [
+            *stopping,
+            interrupts,
+            Checkpoint(path / CHECKPOINT, resume=self.resume, **intervals),
+            HistoryLines(path / HISTORY),
+            *self.given,
+        ]
+        prepared = path / "prepared"
+        prepared.mkdir(exist_ok=True)
+        self.job.fit(self.model, data, prepared)
+
+    # -- after -------------------------------------------------------------------------------------
+    def _judge(self, data: Data, validation: Data | None) -> dict[str, Any]:
+        found = {}
+        for name, own in (("train", data), ("validation", validation)):
+            if own is not None:
+                judged = _evaluated(
+                    self.job, self.model, own, [Path(p) for p in self._paths_of(name)]
+                )
+                self.folder.write_json(f"evaluations/{name}.json", judged)
+                found[name] = {metric["name"]: metric["value"] for metric in judged["metrics"]}
+        return found
+
+    def _paths_of(self, name: str) -> list[str]:
+        return self.config["data" if name == "train" else "validation"]
+
+    def _summary(self, n_samples: int, metrics: dict[str, Any]) -> dict[str, Any]:
+        from maxmargin.documents import finite
+
+        model, result = self.model, self.model.result_
+        fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
+        loss = getattr(model, "loss", None)
+        return finite(
+            {
+                "task": self.job.name,
+                "title": self.job.title,
+                "status": result.status.value,
+                "message": result.message,
+                "certificate": result.certificate(),
+                "primal": result.primal,
+                "dual": result.dual,
+                "gap": result.gap,
+                "relative_gap": result.relative_gap,
+                "n_epochs": result.n_epochs,
+                "seconds": result.state.seconds,
+                "n_oracle": result.state.n_oracle,
+                "n_project": result.state.n_project,
+                "n_weights": len(result.w),
+                "n_samples": n_samples,
+                "solver": result.state.solver,
+                "alpha": fitted.alpha,
+                "loss": loss if isinstance(loss, str) else type(loss).__name__,
+                "limits": self.limits,
+                "tables": self.job.describe(model),
+                "metrics": metrics,
+            }
+        )
+
+    def _explain(self, error: OSError) -> None:
+        """Say what is safe; the error itself says what happened."""
+        if self.folder.has(CHECKPOINT):
+            error.add_note("The last checkpoint is whole: mend the cause, then resume the run.")
+
+
+_LIMITS = ("max-epochs", "tol", "time-limit")
+
+
+def _raised(status: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether the limit that ended a run is now further away."""
+    if status == "max_epochs":
+        return new["max-epochs"] > (old.get("max-epochs") or 0)
+    if status == "time_limit":
+        return new["time-limit"] is None or new["time-limit"] > (old.get("time-limit") or 0)
+    return status == "converged" and new["tol"] < (old.get("tol") or 0)
+
+
+def _check_files(now: list[dict[str, Any]], then: Any) -> None:
+    """That the run goes on with the files that it began with."""
+    if not isinstance(then, list) or len(then) != len(now):
+        raise RunError(f"the run began with other files: see its {DATA}. Make a new run.")
+    for new, old in zip(now, then, strict=True):
+        if (new["role"], new["sha256"]) != (old.get("role"), old.get("sha256")):
+            raise RunError(
+                f"{new['path']!r} has changed since the run began. Put the old file back, or make a"
+                " new run."
+            )
+
+
+def _evaluated(job: Job, model: Any, data: Data, files: Sequence[Path]) -> Evaluation:
+    evaluation = job.evaluate(model, data)
+    evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
+    return evaluation
+
+
+def without_times(model: Any) -> Any:
+    """A copy of a model in which nothing depends on how fast it was made, or how often resumed."""
+    bare = copy(model)
+    for name, value in vars(bare).items():
+        if name == "result_":
+            history = type(value.history)(
+                replace(record, seconds=float("nan")) for record in value.history
+            )
+            setattr(bare, name, replace(value, history=history, state=None))
+        elif "result_" in getattr(value, "__dict__", {}):
+            setattr(bare, name, without_times(value))
+    return bare

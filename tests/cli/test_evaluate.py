@@ -1,0 +1,46 @@
+"""`maxmargin evaluate`, on a model file; with run folders see test_train.py."""
+
+import json
+
+import pytest
+
+from maxmargin.cli import main
+
+
+def test_metrics_and_tables_are_printed(model_file, texts, capsys):
+    assert main(["evaluate", str(model_file), str(texts / "dev.txt")]) == 0
+    said = capsys.readouterr()
+    lines = said.out.splitlines()
+    assert lines[0].startswith("On dev.txt (30 sentences, 96 tokens, ")
+    assert any(line.strip().startswith("token accuracy") and " %" in line for line in lines)
+    assert "Tags" in lines
+    assert said.err == "maxmargin: not saved, because a model file has no run folder\n"
+
+
+def test_json_is_one_document(model_file, texts, capsys):
+    arguments = ["evaluate", str(model_file), str(texts / "dev.txt"), "--no-save", "--json"]
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert document["data"]["sentences"] == 30
+    assert 0 <= document["error"] < 0.1
+    assert document["saved"] is None
+    assert said.err == ""
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "x\x1b", ""])
+def test_names_that_are_no_file_names_are_refused(model_file, texts, capsys, name):
+    code = main(["evaluate", str(model_file), str(texts / "dev.txt"), f"--name={name}"])
+    assert code == (2 if name else 0)
+    assert name == "" or "--name" in capsys.readouterr().err
+
+
+def test_text_with_escapes_is_harmless_in_the_terminal(model_file, tmp_path, capsys):
+    data = tmp_path / "bad.txt"
+    data.write_text("the \x1b[31mred\ncat \u202eN\ndog N\n\n", encoding="utf-8")
+    assert main(["evaluate", str(model_file), str(data)]) == 0
+    out = capsys.readouterr().out
+    assert "\\x1b[31mred" in out
+    assert "\\u202eN" in out
+    assert "\x1b" not in out
+    assert "\u202e" not in out

@@ -1,0 +1,94 @@
+"""`maxmargin predict`."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from maxmargin.cli import main
+
+
+def columns(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def test_a_model_file_is_enough(model_file, texts, capsysbinary):
+    assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0
+    said = capsysbinary.readouterr()
+    rows = columns(said.out.decode("utf-8"))
+    truth = columns((texts / "dev.txt").read_text(encoding="utf-8"))
+    assert [row[:1] for row in rows] == [row[:1] for row in truth]
+    assert sum(a == b for a, b in zip(rows, truth, strict=True)) > 0.95 * len(rows)
+    assert said.err == b""
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]])
+def test_without_a_file_or_with_a_dash_stdin_is_read(
+    model_file, texts, capsysbinary, monkeypatch, arguments
+):
+    assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0
+    expected = capsysbinary.readouterr().out
+    words = io.BytesIO((texts / "words.txt").read_bytes())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(words))
+    assert main(["predict", str(model_file), *arguments]) == 0
+    assert capsysbinary.readouterr().out == expected
+
+
+def test_options_of_the_task_say_how_files_are_read(model_file, texts, capsys):
+    assert main(["predict", str(model_file), str(texts / "words.txt"), "--write", "only"]) == 0
+    assert {row[0] for row in columns(capsys.readouterr().out) if row} <= {"D", "N", "V"}
+    assert main(["predict", str(model_file), "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "--write append|replace|only" in text
+    assert "--min-count" not in text
+    assert main(["predict", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "see `maxmargin predict RUN --help`" in text
+
+
+def test_a_file_of_predictions_appears_whole(model_file, texts, tmp_path, capsysbinary):
+    out = tmp_path / "tagged.txt"
+    assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0
+    expected = capsysbinary.readouterr().out
+    assert main(["predict", str(model_file), str(texts / "words.txt"), "--out", str(out)]) == 0
+    said = capsysbinary.readouterr()
+    assert out.read_bytes() == expected
+    assert said.out == b""
+    assert said.err.decode() == f"maxmargin: wrote 30 predictions to {out}\n"
+    assert out.stat().st_mode & 0o777 == 0o666 & ~_mask()
+
+
+def _mask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(model_file, texts, tmp_path, capsys):
+    out, bad = tmp_path / "tagged.txt", tmp_path / "bad.txt"
+    out.write_text("old")
+    bad.write_bytes(b"a b c d e f\n\n")
+    arguments = ["predict", str(model_file), str(texts / "words.txt"), str(bad)]
+    assert main([*arguments, "--out", str(out)]) == 2
+    assert "bad.txt, line 1" in capsys.readouterr().err
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.txt", "tagged.txt"]
+
+
+def test_a_pipe_that_is_closed_is_no_fault(model_file, tmp_path):
+    long = tmp_path / "long.txt"
+    long.write_text("the\ncat\n\n" * 20_000)
+    reading, writing = os.pipe()
+    run = subprocess.Popen(
+        [sys.executable, "-m", "maxmargin.cli", "predict", str(model_file), str(long)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writing)
+    assert os.read(reading, 9).startswith(b"the ")
+    os.close(reading)
+    _, errors = run.communicate(timeout=120)
+    assert errors == b""
+    assert run.returncode == 141

@@ -1,0 +1,296 @@
+"""Reports as files: what is in them, what they leave out, and what they refuse."""
+
+import json
+import re
+import struct
+import zlib
+from html.parser import HTMLParser
+
+import pytest
+
+from maxmargin.report import write_report
+from maxmargin.report.charts import thin
+from maxmargin.report.drawings import DRAWINGS, drawing_html, drawings_html
+from maxmargin.report.markup import Html, bdi, data_block, el, visible
+from maxmargin.report.png import ink_png
+from maxmargin.report.tables import confusion_html, grid_html
+from maxmargin.report.words import bounds, count, moment, percent, seconds
+from report.folders import (
+    NASTY,
+    SCRIPT,
+    history,
+    images_drawing,
+    links_drawing,
+    make_run,
+    make_study,
+    tokens_drawing,
+    write,
+)
+
+VOID = {"br", "hr", "img", "input", "meta"}
+
+
+class Reader(HTMLParser):
+    """Checks that elements nest, and keeps names, attributes and text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.names, self.attributes, self.texts = [], [], [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        self.attributes += [(tag, key, value) for key, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.names.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("reports") / "run")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("reports") / "study")
+
+
+@pytest.mark.parametrize("kind", ["run", "study"])
+def test_a_report_is_one_file_that_refers_to_nothing_else(kind, request):
+    path = write_report(request.getfixturevalue(kind))
+    assert path.name == "report.html"
+    page = Reader(path.read_text(encoding="utf-8"))
+    assert not {"link", "iframe", "object", "embed", "base", "form"} & set(page.names)
+    addresses = [v for _, key, v in page.attributes if key in ("src", "href", "action", "srcset")]
+    assert addresses
+    assert all(v.startswith(("#", "data:image/png;base64,")) for v in addresses)
+    assert not [key for _, key, _ in page.attributes if key.startswith("on")]
+    policy = next(v for _, key, v in page.attributes if key == "content" and "default-src" in v)
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/]{43}='", policy)
+
+
+def test_the_report_says_what_was_trained_on_what(run):
+    text = " ".join(Reader(write_report(run).read_text(encoding="utf-8")).texts)
+    for words in ("Within 0.1 % of the best possible objective", "bcfw", "hamming", "7.31\u202f%"):
+        assert words in text
+    assert "16 November 2026, 09:30" in text
+    assert "config.toml --out NEW-FOLDER" in text
+
+
+def test_every_hostile_string_is_shown_as_text(run):
+    page = Reader(write_report(run).read_text(encoding="utf-8"))
+    assert page.names.count("script") == 2  # the page's own, and the data of its one chart
+    for text in NASTY:
+        assert visible(text) in page.texts, text
+
+
+def test_the_report_goes_where_it_is_told(run, tmp_path):
+    out = tmp_path / "elsewhere.html"
+    assert write_report(run, out) == out
+    assert out.read_bytes() == write_report(run).read_bytes()
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_folder_that_is_neither_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="neither a run .* nor a study"):
+        write_report(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        write_report(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("name", ["summary.json", "environment.json", "data.json", "evaluations"])
+def test_a_run_cut_short_still_has_a_report(tmp_path, name):
+    folder = make_run(tmp_path / "run")
+    if name == "evaluations":
+        for path in (folder / name).iterdir():
+            path.unlink()
+    else:
+        (folder / name).unlink()
+    assert "<h1>" in write_report(folder).read_text(encoding="utf-8")
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    folder = make_run(tmp_path / "run")
+    (folder / "summary.json").write_text("{")
+    with pytest.raises(ValueError, match=r"summary\.json: not JSON"):
+        write_report(folder)
+
+
+def test_a_run_without_certificate_says_so(tmp_path):
+    folder = make_run(tmp_path / "run", [r | {"gap": None, "dual": None} for r in history(3)])
+    summary = json.loads((folder / "summary.json").read_text())
+    write(folder / "summary.json", summary | {"dual": None, "gap": None, "status": "failed"})
+    page = write_report(folder).read_text(encoding="utf-8")
+    assert "Nothing bounds how far these weights are" in page
+    assert "✗ failed" in page
+
+
+def test_a_study_names_growth_and_failures(study):
+    text = " ".join(Reader(write_report(study).read_text(encoding="utf-8")).texts)
+    assert re.search(r"time grows like n\s+1\.04", text)
+    assert "✗ 1 cell failed" in text
+    assert f"out of memory {SCRIPT}" in text
+    assert "At 1600 sentence pairs," in text
+
+
+def test_a_study_without_cells_says_so(tmp_path):
+    (tmp_path / "cells").mkdir()
+    assert "No cell of this study has finished yet" in write_report(tmp_path).read_text()
+
+
+def test_a_large_run_stays_below_three_megabytes(tmp_path):
+    folder = make_run(tmp_path / "run", history(20_000))
+    drawings = [tokens_drawing(f"s{k}", ["word" * 5] * 450) for k in range(70)]
+    words = [f"{k}" * 30 for k in range(2000)]
+    for name in ("train", "validation"):
+        path = folder / "evaluations" / f"{name}.json"
+        own = json.loads(path.read_text())
+        n = 300
+        own["confusion"] = {"labels": [f"label {k}" for k in range(n)], "counts": [[1] * n] * n}
+        own["tables"] = [{"title": "t", "columns": ["a"], "rows": [["x" * 99]] * 9999, "note": ""}]
+        own["drawings"] = [links_drawing(words, words), *drawings]
+        write(path, own)
+    path = write_report(folder)
+    assert path.stat().st_size < 3_000_000
+    page = path.read_text(encoding="utf-8")
+    for said in ("more samples are left out", "more rows are left out", "more words", "of 300"):
+        assert said in page
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_text_comes_back_from_the_page_unchanged(text):
+    page = Reader(el("p", bdi(text), title=text))
+    assert page.names == ["p", "bdi"]
+    assert "".join(page.texts) == visible(text)
+    assert page.attributes == [("p", "title", visible(text))]
+
+
+def test_hidden_characters_become_visible():
+    assert visible("a\x00\x1b\x7f\n") == "a␀␛␡␊"
+    assert visible("\u202eab\u2066") == "[U+202E]ab[U+2066]"
+    assert visible("\ud800") == "\ufffd"
+    assert visible("שלום 🦉 é") == "שלום 🦉 é"
+
+
+@pytest.mark.parametrize("text", [*NASTY, "\u2028\u2029", "<!--<script>"])
+def test_a_data_block_cannot_be_left(text):
+    block = data_block({"a": [text, None, 1.5]})
+    inner = block[block.index(">") + 1 : block.rindex("</script>")]
+    assert not set("<>&\u2028\u2029") & set(inner)
+    assert json.loads(inner) == {"a": [text, None, 1.5]}
+
+
+def test_markup_is_not_escaped_twice():
+    assert el("p", Html("<b>x</b>"), "<") == "<p><b>x</b>&lt;</p>"
+
+
+def test_a_mistake_shows_prediction_and_truth():
+    page = Reader(drawing_html(tokens_drawing(wrong=1)))
+    text = " ".join(page.texts)
+    assert "predicted B-VP" in text
+    assert "true B-NP" in text
+    assert "✗ 1 wrong" in text
+
+
+def test_without_a_truth_nothing_is_wrong():
+    drawing = tokens_drawing() | {"truth": [], "truth_known": False}
+    assert "wrong" not in drawing_html(drawing)
+    drawing = links_drawing("ab", "cd") | {"sure": [], "possible": [], "truth_known": False}
+    assert "extra" not in drawing_html(drawing)
+
+
+def test_links_are_sorted_into_kinds():
+    drawing = links_drawing(["a", "b", "c"], ["x", "y", "z"])
+    page = Reader(drawing_html(drawing))
+    kinds = [v for tag, key, v in page.attributes if tag == "i" and key == "class"]
+    assert sorted(kinds) == sorted(
+        ["m sure hit", "m sure hit", "m sure missed", "m maybe", "m maybe", "m extra"]
+    )
+    text = "".join(page.texts)
+    assert "predicted, but not in the truth: c–x" in text  # noqa: RUF001
+    assert "missed: c–z" in text  # noqa: RUF001
+
+
+@pytest.mark.parametrize("kind", [*DRAWINGS, "other"])
+@pytest.mark.parametrize("broken", [{}, {"tokens": 3}, {"height": 0, "width": -1, "images": [[]]}])
+def test_a_broken_drawing_is_shown_as_its_values(kind, broken):
+    html = drawing_html({"kind": kind, "title": SCRIPT, "source": None, **broken})
+    assert "<pre" in html
+    assert "<script" not in html
+
+
+def test_pictures_keep_their_pixels():
+    picture = ink_png([0, 1, 0.5, None, float("nan"), 7], 2, 3)
+    at = picture.index(b"IDAT")
+    size = struct.unpack(">I", picture[at - 4 : at])[0]
+    rows = zlib.decompress(picture[at + 4 : at + 4 + size])
+    alpha = [rows[1 + 1 :: 2][:3], rows[8 + 1 :: 2][:3]]
+    assert alpha == [bytes([0, 255, 128]), bytes([0, 0, 255])]
+    assert picture[16:24] == struct.pack(">II", 3, 2)
+
+
+def test_all_pictures_of_a_word_are_drawn():
+    import numpy as np
+
+    page = Reader(drawing_html(images_drawing(np.random.default_rng(0), "word")))
+    assert page.names.count("img") == 4
+    assert "".join(page.texts).count("q") == 1
+
+
+def test_no_drawings_no_heading():
+    assert drawings_html([]) == ""
+
+
+def test_confusion_shows_shares_of_the_row():
+    html = confusion_html({"labels": ["a", "b"], "counts": [[3, 1], [0, 0]]})
+    assert "1 (25.00\u202f% of the row)" in html
+    assert "--v:0.50" in html  # the square root
+
+
+def test_numbers_stand_right_and_sort_by_value():
+    page = Reader(grid_html("t", ["name", "n"], [["x", 0.123456], ["y", None]]))
+    assert [v for tag, key, v in page.attributes if key == "data-v"] == ["0.123456", ""]
+    assert "0.1235" in page.texts
+
+
+@pytest.mark.parametrize("most", [20, 100])
+def test_thinning_keeps_both_ends(most):
+    records = [{"epoch": k} for k in range(5000)]
+    kept = [r["epoch"] for r in thin(records, most)]
+    assert len(kept) <= most
+    assert kept[0] == 0
+    assert kept[-1] == 4999
+    assert kept == sorted(set(kept))
+    assert thin(records[:10], most) == records[:10]
+
+
+def test_words_for_numbers():
+    assert bounds(0.123456, 0.123457) == ("0.123456", "0.123457")
+    assert bounds(0.5, 0.5) == ("0.5", "0.5")
+    assert [seconds(s) for s in (0.0123, 12.34, 125, 8000, None)] == [
+        "12.3\u202fms",
+        "12.3\u202fs",
+        "2\u202fmin 5\u202fs",
+        "2\u202fh 13\u202fmin",
+        "–",  # noqa: RUF001
+    ]
+    assert [percent(p) for p in (0.5, 0, 1e-6, None)] == [
+        "50.00\u202f%",
+        "0.00\u202f%",
+        "0.0001\u202f%",
+        "–",  # noqa: RUF001
+    ]
+    assert count(1234567) == "1\u202f234\u202f567"
+    assert moment("no date") == "no date"

@@ -85,6 +85,7 @@ if has_matplotlib():
     chosen = np.concatenate(by_hand[40:]) > 0
     for kind, colour, mark in ((chosen, "#0072B2", "o"), (~chosen, "#D55E00", "x")):
         name = "planned by hand" if colour == "#0072B2" else "left out"
-        ax.scatter(tasks[kind] @ TRUE, tasks[kind] @ model.coef_, 14, colour, mark, label=name)
+        worth = tasks[kind] @ TRUE, tasks[kind] @ model.coef_
+        ax.scatter(*worth, s=14, c=colour, marker=mark, label=name)
     ax.set(xlabel="true worth", ylabel="learned worth")
     ax.legend(frameon=False)

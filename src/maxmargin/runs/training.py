@@ -219,7 +219,6 @@ class _Training:
 
         model, result = self.model, self.model.result_
         fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
-        loss = getattr(model, "loss", None)
         return finite(
             {
                 "task": self.job.name,
@@ -239,7 +238,7 @@ class _Training:
                 "n_samples": n_samples,
                 "solver": result.state.solver,
                 "alpha": fitted.alpha,
-                "loss": loss if isinstance(loss, str) else type(loss).__name__,
+                "loss": " ".join(str(fitted.loss).split()),
                 "limits": self.limits,
                 "tables": self.job.describe(model),
                 "metrics": metrics,

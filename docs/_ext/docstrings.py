@@ -17,12 +17,14 @@ def escaped(text):
     """Plain text with `code` as literals."""
     pieces = CODE.split(text)
     for k, piece in enumerate(pieces):
-        if k % 2:
-            pieces[k] = f"``{piece.strip('`')}``"
-        else:
+        if k % 2 == 0:
             pieces[k] = SPECIAL.sub(r"\\\1", piece)
-    # a literal must end before the next word begins
-    return re.sub(r"(``)(?=\w)", r"\1\\ ", "".join(pieces))
+            continue
+        # a literal does not touch the words beside it
+        before = "\\ " if re.search(r"\w$", pieces[k - 1]) else ""
+        after = "\\ " if re.match(r"\w", pieces[k + 1]) else ""
+        pieces[k] = f"{before}``{piece.strip('`')}``{after}"
+    return "".join(pieces)
 
 
 def blocks_of(lines):
@@ -82,7 +84,7 @@ def _converted_block(block, section, previous):
     if block[0].lstrip().startswith("- "):
         return [escaped(line) for line in block]
     items = items_of(block)
-    if items and (section or len(items) > 0):
+    if items:
         out = []
         for names, text in items:
             out += [f"``{names}``", *(f"    {escaped(line)}" for line in _paragraph(text)), ""]

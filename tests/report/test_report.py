@@ -12,8 +12,9 @@ from maxmargin.report import write_report
 from maxmargin.report.charts import thin
 from maxmargin.report.drawings import DRAWINGS, drawing_html, drawings_html
 from maxmargin.report.markup import Html, bdi, data_block, el, visible
+from maxmargin.report.page import STYLES, _assets
 from maxmargin.report.png import ink_png
-from maxmargin.report.tables import confusion_html, grid_html
+from maxmargin.report.tables import confusion_html, grid_html, heat_classes
 from maxmargin.report.words import bounds, count, moment, percent, seconds
 from report.folders import (
     NASTY,
@@ -294,3 +295,49 @@ def test_words_for_numbers():
     ]
     assert count(1234567) == "1\u202f234\u202f567"
     assert moment("no date") == "no date"
+
+
+def themes():
+    """Colours by name, of the light theme and of both ways to the dark one."""
+    blocks = re.findall(r"color-scheme: (light|dark);(.*?)}", _assets(STYLES), re.S)
+    return [(name, dict(re.findall(r"--([\w-]+): (#\w{6})", body))) for name, body in blocks]
+
+
+def mixed(over, under, share):
+    pairs = zip(bytes.fromhex(over[1:]), bytes.fromhex(under[1:]), strict=True)
+    return "#" + bytes(round(share * a + (1 - share) * b) for a, b in pairs).hex()
+
+
+def contrast(one, other):
+    def light(colour):
+        parts = [v / 255 for v in bytes.fromhex(colour[1:])]
+        r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_both_ways_to_the_dark_theme_are_one():
+    assert [name for name, _ in themes()] == ["light", "dark", "dark"]
+    assert themes()[1][1] == themes()[2][1]
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_colours_stand_out(theme):
+    colours = themes()[theme][1]
+    for name in ("ink", "soft", "accent", "bad", "good"):
+        assert contrast(colours[name], colours["paper"]) >= 4.5, name
+        assert contrast(colours[name], colours["panel"]) >= 4.5, name
+    for k in range(8):
+        assert contrast(colours[f"c{k}"], colours["paper"]) >= 3, k
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+@pytest.mark.parametrize("kind", ["hit", "miss"])
+def test_counts_can_be_read_on_every_shade(theme, kind):
+    colours = themes()[theme][1]
+    for k in range(101):
+        ground = mixed(colours[f"heat-{kind}"], colours["paper"], k / 100)
+        name = (("cool", *heat_classes(kind, k / 100)))[-1]
+        assert contrast(colours[name], ground) >= 4.5, k

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.checkpoints.checks import check_snapshot
+from maxmargin.checkpoints.sparse import packed, unpacked
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load_as
 from maxmargin.result import History, Record, State, Status
@@ -55,10 +56,11 @@ class Snapshot:
 
 
 def take(run: Run) -> Snapshot:
-    """The run as it is now; arrays are not copied."""
+    """The run as it is now; arrays are not copied but where most of them is zero."""
     state = {field.name: getattr(run.state, field.name) for field in fields(State)}
     truth = run.problem.truth
-    state["extra"] = {k: TRUTH if v is truth else v for k, v in run.state.extra.items()}
+    state["extra"] = {k: TRUTH if v is truth else packed(v) for k, v in run.state.extra.items()}
+    state["z"] = packed(run.state.z)
     remembered = [(type(c).__name__, c.memory()) for c in run.callbacks]
     return Snapshot(
         identity=run.identity,
@@ -85,12 +87,10 @@ def read_snapshot(path: str | os.PathLike) -> Snapshot:
 def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
     """Make the run what it was. Nothing is changed unless all of it fits."""
     _check_identity(run, snapshot, path)
-    if isinstance(snapshot.state, dict) and isinstance(snapshot.state.get("extra"), dict):
-        extra = snapshot.state["extra"]
-        for name in [k for k, v in extra.items() if isinstance(v, str) and v == TRUTH]:
-            extra[name] = run.problem.truth
     try:
-        check_snapshot(run, snapshot)
+        fresh = run.solver.init(run.problem) if run.warm else run.state
+        _fill_in(snapshot.state, fresh, run.problem.truth)
+        check_snapshot(run, fresh, snapshot)
         history = _records(snapshot.history)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError) as error:
         raise ModelFileError(
@@ -107,6 +107,15 @@ def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
     run.resumed = snapshot.memories
     if run._proven() and run._last == run.state.epoch:
         run.stop(Status.CONVERGED)
+
+
+def _fill_in(state: dict[str, Any], fresh: State, truth: np.ndarray) -> None:
+    """Full arrays, as long as those of a run that has just begun."""
+    state["z"] = unpacked(state["z"], fresh.z)
+    extra = unpacked(state["extra"], fresh.extra)
+    state["extra"] = {
+        k: truth if isinstance(v, str) and v == TRUTH else v for k, v in extra.items()
+    }
 
 
 def _check_identity(run: Run, snapshot: Snapshot, path: Path) -> None:

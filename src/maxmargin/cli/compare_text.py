@@ -26,6 +26,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 )
 QUANTITIES = {
     "seconds": "seconds",
+    "cpu_seconds": "processor time",
     "peak_bytes": "memory",
     "n_oracle": "oracle calls",
     "n_project": "projections",

@@ -60,7 +60,8 @@ class ChainJob(Job):
         "Files .npz as numpy.savez writes them, with X (rows, features) of all sequences row under"
         " row, or X_data, X_indices, X_indptr and X_shape of a CSR matrix; y (rows,), numbers or"
         " texts; lengths (sequences,), the rows of each; and fold (sequences,) if parts are to be"
-        " chosen with --folds. Or the file letter.data of handwritten words, plain or gzip."
+        " chosen with --folds (validation files are read with the same folds). Or the file"
+        " letter.data of handwritten words, plain or gzip."
     )
     predict_help = (
         "Reads the same files, y not needed. Writes text, one line a sequence with its labels"
@@ -71,11 +72,18 @@ class ChainJob(Job):
         "train chain --data train.npz --validation dev.npz --out runs/chain",
         "train chain --data letter.data.gz --folds 0 --out runs/letters",
         "predict runs/chain new.npz > labels.txt",
-        "evaluate runs/letters letter.data.gz --not-folds 0",
+        "evaluate runs/letters letter.data.gz --folds 1-9",
     )
     options = (
-        Option("folds", str, (), "Only sequences of these folds.", many=True, of_data=True),
-        Option("not-folds", str, (), "Only sequences of other folds.", many=True, of_data=True),
+        Option(
+            "folds",
+            str,
+            (),
+            "Only sequences of these folds: 0, 1-9, 0,2-4 or all (the default).",
+            many=True,
+            of_data=True,
+            kept=False,
+        ),
         Option(
             "image",
             str,
@@ -104,7 +112,7 @@ class ChainJob(Job):
         outputs: list[np.ndarray] = []
         image = None
         for path in paths:
-            found = _chosen(_read(path), options, name_of(path))
+            found = _chosen(_read(path), options["folds"], name_of(path))
             if found.y is None:
                 raise ValueError(f"{name_of(path)}: array 'y' is missing; {Y_CURE}")
             if inputs and inputs[0].shape[1] != found.X[0].shape[1]:
@@ -142,7 +150,7 @@ class ChainJob(Job):
         found: list[np.ndarray] = []
         count = 0
         for source in sources:
-            X = _chosen(_read(source), options, name_of(source)).X
+            X = _read(source).X
             for start in range(0, len(X), BATCH):
                 labels = model.predict(X[start : start + BATCH])
                 count += len(labels)
@@ -261,16 +269,19 @@ def _from_arrays(arrays: Arrays) -> Sequences:
     return Sequences(samples, y, fold, None)
 
 
-def _chosen(found: Sequences, options: Mapping[str, Any], name: str) -> Sequences:
+def _chosen(found: Sequences, folds: Sequence[str], name: str) -> Sequences:
     """The sequences of the folds asked for."""
-    wanted, unwanted = (_numbers(options[key], key) for key in ("folds", "not-folds"))
-    if not wanted and not unwanted:
+    wanted = _ranges(folds)
+    if not wanted:
         return found
     if found.fold is None:
-        raise ValueError(f"{name}: array 'fold' is missing, which folds need; {FOLD_CURE}")
-    keep = ~np.isin(found.fold, unwanted)
-    if wanted:
-        keep &= np.isin(found.fold, wanted)
+        raise ValueError(
+            f"{name}: array 'fold' is missing, which folds={','.join(folds)} needs; {FOLD_CURE}, or"
+            " use folds=all"
+        )
+    keep = np.zeros(len(found.fold), dtype=bool)
+    for low, high in wanted:
+        keep |= (found.fold >= low) & (found.fold <= high)
     rows = np.flatnonzero(keep).tolist()
     if not rows:
         there = ", ".join(map(str, np.unique(found.fold)[:20].tolist()))
@@ -282,12 +293,18 @@ def _chosen(found: Sequences, options: Mapping[str, Any], name: str) -> Sequence
     )
 
 
-def _numbers(values: Sequence[str], name: str) -> list[int]:
-    texts = [text.strip() for value in values for text in str(value).split(",") if text.strip()]
+def _ranges(folds: Sequence[str]) -> list[tuple[int, int]]:
+    """Of "0,2-4", [(0, 0), (2, 4)]; of "all" and of nothing, nothing."""
+    texts = [text.strip() for own in folds for text in str(own).split(",") if text.strip()]
+    if "all" in texts:
+        return []
+    found = []
     for text in texts:
-        if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
-            raise ValueError(f"{name}: {text[:40]!r} is no whole number; give e.g. 0,1,2.")
-    return [int(text) for text in texts]
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text, re.ASCII)
+        if match is None:
+            raise ValueError(f"folds: {text[:40]!r} is no fold; give e.g. 0, 1-9, 0,2-4 or all.")
+        found.append((int(match[1]), int(match[2] or match[1])))
+    return found
 
 
 def _image(text: str, n_features: int) -> tuple[int, int] | None:

@@ -106,7 +106,8 @@ def measure(job: Job, plan: Mapping[str, Any], cell: Cell, common: Path) -> dict
 
 def _read(job: Job, plan: Mapping[str, Any]) -> tuple[Data, Data | None]:
     options = task_options(plan, job)
-    data = job.read([Path(path) for path in plan["data"]], options)
+    wanted = job.sized(options, subsets.wanted(plan))
+    data = job.read([Path(path) for path in plan["data"]], wanted)
     if not plan.get("test"):
         return data, None
     return data, job.read([Path(path) for path in plan["test"]], options)

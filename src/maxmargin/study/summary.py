@@ -27,9 +27,14 @@ QUANTITIES = (
     "train_error",
     "test_error",
 )
+#: what every cell that did not fail has
+NEEDED = {*QUANTITIES, "base_bytes", "alpha", "n_parts", "n_weights", "error_name"} - {
+    "memory_bytes"
+}
 #: what growth exponents are given for; peak_bytes here is above base_bytes
 GROWING = {
     "seconds": "seconds",
+    "cpu_seconds": "cpu_seconds",
     "peak_bytes": "memory_bytes",
     "n_oracle": "n_oracle",
     "n_project": "n_project",

@@ -232,7 +232,7 @@ def _heat(labels: list[str], total: int, row: list[int], a: int, b: int) -> Html
 
 def heat_classes(kind: str, strength: float) -> tuple[str, ...]:
     """Which text stands out: on pale cells the page's own, on dark ones of light pages white."""
-    warm = ("warm",) if strength > 0.69 else ()
+    warm = ("warm",) if strength > (0.69 if kind == "hit" else 0.68) else ()
     return (*warm, "hot") if kind == "hit" and strength > 0.9 else warm
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from maxmargin.documents import Confusion, Table
 from maxmargin.report.markup import Html, bdi, clipped, el, isolated, join
+from maxmargin.report.values import drawn_or_values
 from maxmargin.report.words import count, percent, value
 from maxmargin.svg import number
 
@@ -26,7 +27,7 @@ def tables_html(tables: Sequence[Table]) -> Html:
     """Tables one after the other; what is left out is counted."""
     left_out = len(tables) - MAX_TABLES
     note = el("p", f"{left_out} more tables are left out.", class_="note") if left_out > 0 else None
-    return join([*map(table_html, tables[:MAX_TABLES]), note])
+    return join([*(drawn_or_values(table_html, t) for t in tables[:MAX_TABLES]), note])
 
 
 def table_html(table: Table) -> Html:

@@ -39,7 +39,7 @@ lint: $(VENV)/.stamp-dev  ## check style, types and the direction of imports
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.stamp-docs  ## build the documentation into docs/_build/html, without network (options in DOCS_ARGS)
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q $(DOCS_ARGS) docs docs/_build/html
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --write-all -q $(DOCS_ARGS) docs docs/_build/html
 
 format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by itself
 	$(BIN)/ruff check --fix .

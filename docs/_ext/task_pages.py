@@ -61,6 +61,12 @@ class Tasks(SphinxDirective):
         return node.children
 
 
+def _outdated(app, env, added, changed, removed):
+    """Tasks are found in the package, of which Sphinx does not know that the page depends on it."""
+    return [page for page in env.found_docs if page == "tasks"]
+
+
 def setup(app):
     app.add_directive("tasks", Tasks)
+    app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -54,7 +54,7 @@ soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, dam
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
-	rm -rf src/*.egg-info docs/_build docs/gallery docs/api/generated docs/sg_execution_times.rst
+	rm -rf src/*.egg-info docs/_build docs/gallery docs/api/generated
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # pyvenv.cfg stands for the environment: bin/python is a link, as old as the interpreter it points to. An

@@ -29,10 +29,11 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "docstrings",
     "mathml",
+    "offline",
     "shapes",
     "task_pages",
 ]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/*.py", "gallery/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 nitpicky = True
 # Names of other projects: their pages would have to be fetched.
@@ -41,6 +42,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"maxmargin\..*\.[a-z_]+"),
 ]
 default_role = "literal"
+smartquotes = False  # they would turn the dashes of options into others
 
 myst_enable_extensions = ["dollarmath", "deflist", "fieldlist", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
@@ -72,6 +74,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 10_000,
     "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",

@@ -23,10 +23,16 @@ def plain(text):
     return escaped(" ".join(str(text).split()))
 
 
+def sentence(text):
+    """As `plain`, from a capital to a full stop."""
+    words = plain(text).rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def lines_of(job):
     """A section on one task, as reStructuredText."""
     title = f"{job.title} (``{job.name}``)"
-    lines = [f".. _task-{job.name}:", "", title, "-" * len(title), "", plain(job.summary), ""]
+    lines = [f".. _task-{job.name}:", "", title, "-" * len(title), "", sentence(job.summary), ""]
     lines += ["Data", f"    {plain(job.data_help)}", ""]
     lines += ["Predictions", f"    {plain(job.predict_help)}", ""]
     if job.examples:
@@ -42,7 +48,7 @@ def lines_of(job):
                 f"    * - ``--{option.name}``",
                 f"      - {kind_of(option)}{many}",
                 f"      - {default}",
-                f"      - {plain(option.help)}",
+                f"      - {sentence(option.help)}",
             ]
         lines += [""]
     return lines

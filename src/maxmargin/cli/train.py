@@ -25,6 +25,7 @@ from maxmargin.cli.options import (
     task_options,
     training_options,
 )
+from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
@@ -51,7 +52,7 @@ class _Train(Group):
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
         from maxmargin.jobs import job_named
 
-        return [(name, job_named(name).summary) for name in self.list_commands(ctx)]
+        return [(name, phrase(job_named(name).summary)) for name in self.list_commands(ctx)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Where the configuration names the task, put that where it belongs."""
@@ -115,7 +116,7 @@ def _command_of(job: Job) -> Command:
         job.name,
         files=job.data_help,
         callback=callback,
-        help=f"{job.title}: {job.summary}",
+        help=f"{job.title}: {phrase(job.summary)}.",
         params=[*training_options(), *task_options(job)],
         examples=job.examples,
         with_json=True,
@@ -212,6 +213,7 @@ def _go(folder: RunFolder, resume: bool) -> None:
     from maxmargin.runs import train as run
 
     stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.path))}"
+    console().status(f"reading {' '.join(Path(file).name for file in folder.config['data'])}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it

@@ -433,7 +433,7 @@ def forgeries():
         "next": attribute("next", 0),
         "wall": attribute("wall", -1.0),
         "best": attribute("best", np.zeros(2)),
-        "newest": attribute("newest", None),
+        "newest": attribute("newest", np.zeros(2)),
         "chosen": attribute("chosen", np.zeros((2, 2))),
         "identity": attribute("identity", {}),
         "history": attribute("history", {}),

@@ -10,7 +10,9 @@ SECTIONS = ("Parameters", "Attributes", "Returns", "Examples", "References", "No
 # `code`, ``code``; the rest of a line is plain text
 CODE = re.compile(r"(``[^`]+``|`[^`]+`)")
 SPECIAL = re.compile(r"([*|\\]|(?<=\w)_(?!\w))")
-ITEM = re.compile(r"^([A-Za-z_*][\w, *\[\](){}./:\"'-]*?) : (.*)$")
+ITEM = re.compile(r"^([A-Za-z_*][\w, *\[\](){}./:;=\"'-]*?) : (.*)$")
+# `a_ : one. b_, c_ : two.`, as attributes are often described
+NEXT = re.compile(r"(?<=\.) (?=[a-z]\w*[\w, ();=]* : )")
 
 
 def escaped(text):
@@ -56,9 +58,13 @@ def items_of(block):
             pending = f"{pending} {line}".strip()
         else:
             return None
-    # `a : one. b : another.` in one line is a paragraph
-    inline = any(re.search(r"\. [a-z_, ]+ : ", " ".join(text)) for _, text in items)
-    return None if inline or pending or not items else items
+    return None if pending or not items else items
+
+
+def inline_items_of(block):
+    """The same where one item follows the other in running text."""
+    found = [ITEM.match(piece) for piece in NEXT.split(" ".join(map(str.strip, block)))]
+    return [(own[1], [own[2]]) for own in found] if all(found) else None
 
 
 def converted(lines):
@@ -84,6 +90,9 @@ def _converted_block(block, section, previous):
     if block[0].lstrip().startswith("- "):
         return [escaped(line) for line in block]
     items = items_of(block)
+    running = any(NEXT.search(" ".join(text)) for _, text in items or [])
+    if section and (items is None or running):
+        items = inline_items_of(block)
     if items:
         out = []
         for names, text in items:

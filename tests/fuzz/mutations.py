@@ -24,7 +24,7 @@ TOKENS = [
 def damaged(raw, rng, seeds=(b"",)):
     """A few random changes; the result is sometimes gzip, and sometimes cut gzip."""
     raw = bytearray(raw)
-    for _ in range(int(rng.integers(1, 6))):
+    for _ in range(int(rng.geometric(0.5))):
         raw = _CHANGES[rng.integers(len(_CHANGES))](raw, rng, seeds)
     raw = bytes(raw[: 1 << 16])
     if rng.random() < 0.05:

@@ -23,6 +23,7 @@ from maxmargin.column_files import ColumnFormat, read_columns
 from maxmargin.jobs import job_named
 from maxmargin.jobs.sentence_pairs import joined_pairs
 from maxmargin.runs.config import read_config
+from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.token_templates import parse_templates
 
 COLUMNS = [
@@ -104,7 +105,7 @@ def tagging_read(path, rng):
 
 @cache
 def tagger():
-    model = maxmargin.tasks.SequenceTagger(max_epochs=3, tol=1.0)
+    model = SequenceTagger(max_epochs=3, tol=1.0)
     return model.fit([[("the", "DT"), ("cat", "NN")], [("a", "DT")]], [["B-NP", "I-NP"], ["B-NP"]])
 
 

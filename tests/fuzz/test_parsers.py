@@ -10,7 +10,7 @@ from fuzz.parsers import PARSERS, attempt
 
 SECONDS = 20
 #: changes may leave a file whole, or as good as another
-FEW, MANY = 150, 1500
+FEW, MANY = 120, 1500
 
 
 @contextmanager

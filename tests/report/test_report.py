@@ -1,6 +1,7 @@
 """Reports as files: what is in them, what they leave out, and what they refuse."""
 
 import json
+import random
 import re
 import struct
 import zlib
@@ -120,6 +121,45 @@ def test_a_run_cut_short_still_has_a_report(tmp_path, name):
     else:
         (folder / name).unlink()
     assert "<h1>" in write_report(folder).read_text(encoding="utf-8")
+
+
+ODD = [None, [], {}, "x", -1, 1e308, True, [None], {"a": [1]}, [[1]], ["a"], 10**400]
+
+
+def places(document, before=()):
+    """Where values are in a document."""
+    yield before
+    inner = document.items() if isinstance(document, dict) else ()
+    if isinstance(document, list):
+        inner = enumerate(document[:4])
+    for key, own in inner:
+        yield from places(own, (*before, key))
+
+
+def changed(document, place, value):
+    if not place:
+        return value
+    inner = dict(document) if isinstance(document, dict) else list(document)
+    inner[place[0]] = changed(inner[place[0]], place[1:], value)
+    return inner
+
+
+@pytest.mark.parametrize("kind", ["run", "study"])
+def test_an_odd_value_anywhere_does_not_cost_the_page(kind, request, tmp_path):
+    folder = request.getfixturevalue(kind)
+    rng = random.Random(0)
+    paths = sorted(p for p in folder.rglob("*.json") if "cells" not in p.parts)
+    paths += sorted(folder.glob("cells/*.json"))[:2]
+    for path in paths:
+        before = path.read_text()
+        document = json.loads(before)
+        try:
+            for place in rng.sample(list(places(document)), 12):
+                write(path, changed(document, place, rng.choice(ODD)))
+                made = write_report(folder, tmp_path / "report.html")
+                assert "</html>" in made.read_text(encoding="utf-8"), (path.name, place)
+        finally:
+            path.write_text(before)
 
 
 def test_a_damaged_file_is_named(tmp_path):

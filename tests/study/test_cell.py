@@ -49,6 +49,7 @@ def test_cell_holds_what_was_measured(measured):
     assert 0 < cell["seconds"] < cell["wall_seconds"]
     assert cell["compile_seconds"] > 0
     assert cell["peak_bytes"] >= cell["base_bytes"] > 2**20
+    assert cell["solver_bytes"] > 8 * cell["n_parts"]  # its z at least
     assert cell["n_parts"] == 40 * (4 * 3 + 9)  # four nodes with three labels, one pair table
     assert 0 <= cell["train_error"] <= 1
     assert 0 <= cell["test_error"] <= 1

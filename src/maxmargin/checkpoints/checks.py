@@ -18,7 +18,7 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
     _check_state(run, fresh, snapshot.state)
     dim = run.problem.dim
     for name in ("best", "newest", "chosen"):
-        _check_weights(name, getattr(snapshot, name), dim, missing=name != "newest")
+        _check_weights(name, getattr(snapshot, name), dim, missing=True)
     for name in ("primal", "dual", "wall"):
         _check_type(name, getattr(snapshot, name), float)
     if not 0 <= snapshot.wall < np.inf:

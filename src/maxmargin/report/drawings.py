@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from maxmargin.report.markup import Html, bdi, clipped, el, isolated, join
 from maxmargin.report.png import ink_uri
+from maxmargin.report.values import drawn_or_values, values_html
 from maxmargin.report.words import count
 
 __all__ = ["DRAWINGS", "drawing_html", "drawings_html"]
@@ -60,10 +60,7 @@ def drawings_html(drawings: Sequence[Any], most: int = MAX_MARKUP) -> Html:
 def drawing_html(drawing: dict[str, Any]) -> Html:
     """One sample by its kind; a kind that is not known here is shown as its values."""
     draw = DRAWINGS.get(str(drawing.get("kind")), values_html)
-    try:
-        body = draw(drawing)
-    except (KeyError, TypeError, ValueError, IndexError):
-        body = values_html(drawing)
+    body = drawn_or_values(draw, drawing)
     wrong = drawing.get("errors") or 0
     badge = None
     if drawing.get("truth_known"):
@@ -264,13 +261,6 @@ def _pair_list(label: str, pairs: set[tuple[int, int]], drawing: dict[str, Any])
     shown = [join((bdi(clipped(a, 80)), "–", bdi(clipped(b, 80)))) for a, b in named[:24]]  # noqa: RUF001
     more = f", and {len(named) - 24} more" if len(named) > 24 else ""
     return el("p", el("b", f"{label}: "), join(shown, ", "), more, class_="pairs")
-
-
-def values_html(drawing: dict[str, Any]) -> Html:
-    """What cannot be drawn, as its values."""
-    words = json.dumps(drawing, ensure_ascii=False, default=str)
-    more = " …" if len(words) > 2000 else ""
-    return el("pre", el("code", bdi(words[:2000] + more)), class_="scroll")
 
 
 #: how a drawing of each kind becomes HTML; a new kind of sample is one more line

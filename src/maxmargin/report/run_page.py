@@ -13,6 +13,7 @@ from maxmargin.report.markup import Html, bdi, clipped, el, join
 from maxmargin.report.page import Section, page_html
 from maxmargin.report.reading import mapping, read_json, read_lines, read_toml, rows
 from maxmargin.report.tables import confusion_html, facts_html, grid_html, tables_html, tile, tiles
+from maxmargin.report.values import drawn_or_values
 from maxmargin.report.words import STATUS, bounds, count, moment, percent, seconds, value
 from maxmargin.svg import number
 
@@ -147,15 +148,15 @@ def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]
 def _error(evaluation: Mapping[str, Any]) -> tuple[str, str]:
     """The error that counts, and how many samples it is of."""
     error, data = evaluation.get("error"), mapping(evaluation.get("data"))
-    named = {m.get("name"): m for m in rows(evaluation.get("metrics"))}
-    metric = named.get(evaluation.get("error_name"))
+    named = {str(m.get("name")): m for m in rows(evaluation.get("metrics"))}
+    metric = named.get(str(evaluation.get("error_name")))
     share = metric.get("percent", True) if metric else 0 <= (number(error) or 0) <= 1
     sizes = [f"{count(v)} {k}" for k, v in data.items() if isinstance(v, int)]
     return percent(error) if share else value(error), ", ".join(sizes[:2])
 
 
 def _certificate(summary: Mapping[str, Any]) -> Html:
-    words = summary.get("certificate")
+    words = str(summary.get("certificate") or "")
     primal, dual = number(summary.get("primal")), number(summary.get("dual"))
     stated = el("p", bdi(words[:1].upper() + words[1:] + "."), class_="stated") if words else None
     if primal is None or dual is None:
@@ -224,7 +225,9 @@ def _evaluation(name: str, own: Mapping[str, Any], most: int) -> Html:
         for m in rows(own.get("metrics"))
     ]
     confusion = own.get("confusion")
-    listed = any(t.get("columns", [])[:2] == ["true", "predicted"] for t in rows(own.get("tables")))
+    listed = any(
+        str(t.get("columns")).startswith("['true', 'predicted'") for t in rows(own.get("tables"))
+    )
     return el(
         "section",
         el("h3", bdi(name)),
@@ -232,7 +235,7 @@ def _evaluation(name: str, own: Mapping[str, Any], most: int) -> Html:
         tiles(metrics) if metrics else None,
         drawings_html(own.get("drawings") or [], most),
         tables_html(rows(own.get("tables"))),  # type: ignore[arg-type]
-        confusion_html(confusion, listed) if confusion else None,
+        drawn_or_values(lambda c: confusion_html(c, listed), confusion) if confusion else None,
         class_="panel",
         data_name=name,
         aria_label=name,

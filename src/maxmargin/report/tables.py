@@ -8,6 +8,7 @@ from typing import Any
 
 from maxmargin.documents import Confusion, Table
 from maxmargin.report.markup import Html, bdi, clipped, el, isolated, join
+from maxmargin.report.values import drawn_or_values
 from maxmargin.report.words import count, percent, value
 from maxmargin.svg import number
 
@@ -26,7 +27,7 @@ def tables_html(tables: Sequence[Table]) -> Html:
     """Tables one after the other; what is left out is counted."""
     left_out = len(tables) - MAX_TABLES
     note = el("p", f"{left_out} more tables are left out.", class_="note") if left_out > 0 else None
-    return join([*map(table_html, tables[:MAX_TABLES]), note])
+    return join([*(drawn_or_values(table_html, t) for t in tables[:MAX_TABLES]), note])
 
 
 def table_html(table: Table) -> Html:
@@ -232,7 +233,7 @@ def _heat(labels: list[str], total: int, row: list[int], a: int, b: int) -> Html
 
 def heat_classes(kind: str, strength: float) -> tuple[str, ...]:
     """Which text stands out: on pale cells the page's own, on dark ones of light pages white."""
-    warm = ("warm",) if strength > 0.69 else ()
+    warm = ("warm",) if strength > (0.69 if kind == "hit" else 0.68) else ()
     return (*warm, "hot") if kind == "hit" and strength > 0.9 else warm
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +199,8 @@ class _Training:
         prepared = path / "prepared"
         prepared.mkdir(exist_ok=True)
         self.job.fit(self.model, data, prepared)
+        with suppress(OSError):  # most tasks keep nothing there
+            prepared.rmdir()
 
     # -- after -------------------------------------------------------------------------------------
     def _judge(self, data: Data, validation: Data | None) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def ticks(axis: Axis, wanted: int = 5) -> list[float]:
     """Round values along an axis: powers of ten on a logarithmic one, else steps of 1, 2 or 5."""
     if axis.log:
         marks = _log_ticks(axis.low, axis.high, wanted)
-        if len(marks) > 1:
+        if len(marks) > 2 or axis.high > 10 * axis.low:
             return marks
     span = axis.high - axis.low
     power = 10.0 ** math.floor(math.log10(span / wanted))

@@ -143,7 +143,7 @@ def make_run(folder: Path, records=None) -> Path:
     ]
     write(folder / "evaluations" / "validation.json", evaluation(rng, drawings))
     write(folder / "evaluations" / "train.json", evaluation(rng, drawings[1:2], 0.0112))
-    features = [[f"word={k}", "B-NP", 2.0 - 0.1 * k] for k in range(40)]
+    features = [["B-NP", f"word={k}", 2.0 - 0.1 * k] for k in range(40)]
     features += [[text, text, -0.5] for text in NASTY]
     summary = {
         "task": "tagging",
@@ -167,7 +167,7 @@ def make_run(folder: Path, records=None) -> Path:
         "tables": [
             {
                 "title": "Strongest features",
-                "columns": ["feature", "label", "weight"],
+                "columns": ["label", "feature", "weight"],
                 "rows": features,
                 "note": "",
             }

@@ -227,6 +227,8 @@ def test_long_lists_are_folded_and_searched(show):
     assert count_shown(page, rows) == 15
     box.find_element(By.CSS_SELECTOR, ".more button").click()
     assert count_shown(page, rows) == 40 + len(NASTY)
+    box.find_element(By.CSS_SELECTOR, ".filter option[value='B-NP']").click()
+    assert count_shown(page, rows) == 40
     box.find_element(By.CSS_SELECTOR, ".filter input").send_keys("word=7")
     assert count_shown(page, rows) == 1
 
@@ -280,7 +282,15 @@ def test_paper_shows_all_and_no_controls(show):
     assert not page.find_element(By.CSS_SELECTOR, ".controls").is_displayed()
     assert all(p.is_displayed() for p in page.find_elements(By.CSS_SELECTOR, ".panel"))
     assert count_shown(page, "#learned tbody tr") == 40 + len(NASTY)
-    assert base64.b64decode(page.print_page()).startswith(b"%PDF")
+    folded = "return document.querySelectorAll('details:not([open])').length"
+    assert page.execute_script(folded) > 0
+    page.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert page.execute_script(folded) == 0
+
+
+def test_a_report_prints(show):
+    printed = send(show("study"), "Page.printToPDF", printBackground=True)
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
 
 
 def test_strings_from_the_data_are_text(show):

@@ -1,6 +1,7 @@
 """Reports as files: what is in them, what they leave out, and what they refuse."""
 
 import json
+import random
 import re
 import struct
 import zlib
@@ -12,8 +13,9 @@ from maxmargin.report import write_report
 from maxmargin.report.charts import thin
 from maxmargin.report.drawings import DRAWINGS, drawing_html, drawings_html
 from maxmargin.report.markup import Html, bdi, data_block, el, visible
+from maxmargin.report.page import STYLES, _assets
 from maxmargin.report.png import ink_png
-from maxmargin.report.tables import confusion_html, grid_html
+from maxmargin.report.tables import confusion_html, grid_html, heat_classes
 from maxmargin.report.words import bounds, count, moment, percent, seconds
 from report.folders import (
     NASTY,
@@ -119,6 +121,45 @@ def test_a_run_cut_short_still_has_a_report(tmp_path, name):
     else:
         (folder / name).unlink()
     assert "<h1>" in write_report(folder).read_text(encoding="utf-8")
+
+
+ODD = [None, [], {}, "x", -1, 1e308, True, [None], {"a": [1]}, [[1]], ["a"], 10**400]
+
+
+def places(document, before=()):
+    """Where values are in a document."""
+    yield before
+    inner = document.items() if isinstance(document, dict) else ()
+    if isinstance(document, list):
+        inner = enumerate(document[:4])
+    for key, own in inner:
+        yield from places(own, (*before, key))
+
+
+def changed(document, place, value):
+    if not place:
+        return value
+    inner = dict(document) if isinstance(document, dict) else list(document)
+    inner[place[0]] = changed(inner[place[0]], place[1:], value)
+    return inner
+
+
+@pytest.mark.parametrize("kind", ["run", "study"])
+def test_an_odd_value_anywhere_does_not_cost_the_page(kind, request, tmp_path):
+    folder = request.getfixturevalue(kind)
+    rng = random.Random(0)
+    paths = sorted(p for p in folder.rglob("*.json") if "cells" not in p.parts)
+    paths += sorted(folder.glob("cells/*.json"))[:2]
+    for path in paths:
+        before = path.read_text()
+        document = json.loads(before)
+        try:
+            for place in rng.sample(list(places(document)), 12):
+                write(path, changed(document, place, rng.choice(ODD)))
+                made = write_report(folder, tmp_path / "report.html")
+                assert "</html>" in made.read_text(encoding="utf-8"), (path.name, place)
+        finally:
+            path.write_text(before)
 
 
 def test_a_damaged_file_is_named(tmp_path):
@@ -294,3 +335,49 @@ def test_words_for_numbers():
     ]
     assert count(1234567) == "1\u202f234\u202f567"
     assert moment("no date") == "no date"
+
+
+def themes():
+    """Colours by name, of the light theme and of both ways to the dark one."""
+    blocks = re.findall(r"color-scheme: (light|dark);(.*?)}", _assets(STYLES), re.S)
+    return [(name, dict(re.findall(r"--([\w-]+): (#\w{6})", body))) for name, body in blocks]
+
+
+def mixed(over, under, share):
+    pairs = zip(bytes.fromhex(over[1:]), bytes.fromhex(under[1:]), strict=True)
+    return "#" + bytes(round(share * a + (1 - share) * b) for a, b in pairs).hex()
+
+
+def contrast(one, other):
+    def light(colour):
+        parts = [v / 255 for v in bytes.fromhex(colour[1:])]
+        r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_both_ways_to_the_dark_theme_are_one():
+    assert [name for name, _ in themes()] == ["light", "dark", "dark"]
+    assert themes()[1][1] == themes()[2][1]
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_colours_stand_out(theme):
+    colours = themes()[theme][1]
+    for name in ("ink", "soft", "accent", "bad", "good"):
+        assert contrast(colours[name], colours["paper"]) >= 4.5, name
+        assert contrast(colours[name], colours["panel"]) >= 4.5, name
+    for k in range(8):
+        assert contrast(colours[f"c{k}"], colours["paper"]) >= 3, k
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+@pytest.mark.parametrize("kind", ["hit", "miss"])
+def test_counts_can_be_read_on_every_shade(theme, kind):
+    colours = themes()[theme][1]
+    for k in range(101):
+        ground = mixed(colours[f"heat-{kind}"], colours["paper"], k / 100)
+        name = (("cool", *heat_classes(kind, k / 100)))[-1]
+        assert contrast(colours[name], ground) >= 4.5, k

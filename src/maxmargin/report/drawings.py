@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from maxmargin.report.markup import Html, bdi, el, isolated, join
+from maxmargin.report.markup import Html, bdi, clipped, el, isolated, join
 from maxmargin.report.png import ink_uri
+from maxmargin.report.values import drawn_or_values, values_html
 from maxmargin.report.words import count
 
 __all__ = ["DRAWINGS", "drawing_html", "drawings_html"]
@@ -17,8 +17,8 @@ MAX_TOKENS = 400
 MAX_IMAGES = 80
 MAX_PIXELS = 128 * 128
 MAX_WORDS = 120
-#: of one evaluation, in characters
-MAX_MARKUP = 900_000
+#: of all evaluations together, in characters
+MAX_MARKUP = 1_600_000
 #: drawings shown before "show more"
 FIRST = 6
 LEGEND = {
@@ -26,20 +26,20 @@ LEGEND = {
     "images": "Beneath each picture its label. A mistake is framed: ✗ what was predicted,"
     " ✓ the truth.",
     "links": "A disc is a link that was predicted and is in the truth, a cross one that is not. A"
-    " solid square is a sure link, a dashed one a possible link; a square without a disc was"
-    " missed.",
+    " solid square is a sure link, filled with colour where it was missed; a dashed square is a"
+    " possible link, which may be left out.",
 }
 
 
-def drawings_html(drawings: Sequence[Any]) -> Html:
-    """Some samples, in the order given; what does not fit is counted, not shown."""
+def drawings_html(drawings: Sequence[Any], most: int = MAX_MARKUP) -> Html:
+    """Samples in the order given; what does not fit into `most` characters is only counted."""
     known = [d for d in drawings if isinstance(d, dict)]
     parts: list[Html] = []
     size = 0
     for drawing in known[:MAX_DRAWINGS]:
         made = drawing_html(drawing)
         size += len(made)
-        if size > MAX_MARKUP and parts:
+        if size > most and parts:
             break
         parts.append(made)
     if not parts:
@@ -60,16 +60,13 @@ def drawings_html(drawings: Sequence[Any]) -> Html:
 def drawing_html(drawing: dict[str, Any]) -> Html:
     """One sample by its kind; a kind that is not known here is shown as its values."""
     draw = DRAWINGS.get(str(drawing.get("kind")), values_html)
-    try:
-        body = draw(drawing)
-    except (KeyError, TypeError, ValueError, IndexError):
-        body = values_html(drawing)
+    body = drawn_or_values(draw, drawing)
     wrong = drawing.get("errors") or 0
     badge = None
     if drawing.get("truth_known"):
         words = f"✗ {count(wrong)} wrong" if wrong else "✓ all right"
         badge = el("span", words, class_="badge bad" if wrong else "badge good")
-    title = el("h5", bdi(drawing.get("title", "")), " ", badge)
+    title = el("h5", bdi(clipped(drawing.get("title", ""))), " ", badge)
     return el("article", title, body, class_="sample")
 
 
@@ -85,7 +82,7 @@ def tokens_html(drawing: dict[str, Any]) -> Html:
         parts.append(
             el(
                 "span",
-                bdi(token, class_="w"),
+                bdi(clipped(token), class_="w"),
                 _label(predicted, truth, known),
                 class_=_classes("tok", predicted, truth, known, joined),
             )
@@ -126,8 +123,8 @@ def images_html(drawing: dict[str, Any]) -> Html:
 def _labels(drawing: dict[str, Any], k: int) -> tuple[str, str]:
     predicted, truth = drawing.get("predicted") or [], drawing.get("truth") or []
     return (
-        str(predicted[k]) if k < len(predicted) else "",
-        str(truth[k]) if k < len(truth) else "",
+        clipped(predicted[k]) if k < len(predicted) else "",
+        clipped(truth[k]) if k < len(truth) else "",
     )
 
 
@@ -165,7 +162,8 @@ def _rest(found: int, shown: int, what: str) -> Html | None:
 
 def links_html(drawing: dict[str, Any]) -> Html:
     """Links as a matrix: source words down, target words across."""
-    source, target = drawing["source"][:MAX_WORDS], drawing["target"][:MAX_WORDS]
+    source = [clipped(w, 80) for w in drawing["source"][:MAX_WORDS]]
+    target = [clipped(w, 80) for w in drawing["target"][:MAX_WORDS]]
     sure, possible = _pairs(drawing.get("sure")), _pairs(drawing.get("possible"))
     predicted = _pairs(drawing.get("predicted"))
     possible |= sure
@@ -260,16 +258,9 @@ def _pair_list(label: str, pairs: set[tuple[int, int]], drawing: dict[str, Any])
     ]
     if not named:
         return None
-    shown = [join((bdi(a), "–", bdi(b))) for a, b in named[:24]]  # noqa: RUF001
+    shown = [join((bdi(clipped(a, 80)), "–", bdi(clipped(b, 80)))) for a, b in named[:24]]  # noqa: RUF001
     more = f", and {len(named) - 24} more" if len(named) > 24 else ""
     return el("p", el("b", f"{label}: "), join(shown, ", "), more, class_="pairs")
-
-
-def values_html(drawing: dict[str, Any]) -> Html:
-    """What cannot be drawn, as its values."""
-    words = json.dumps(drawing, ensure_ascii=False, default=str)
-    more = " …" if len(words) > 2000 else ""
-    return el("pre", el("code", bdi(words[:2000] + more)), class_="scroll")
 
 
 #: how a drawing of each kind becomes HTML; a new kind of sample is one more line

@@ -7,7 +7,7 @@ import re
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "bdi", "data_block", "el", "isolated", "join", "text", "visible"]
+__all__ = ["Html", "bdi", "clipped", "data_block", "el", "isolated", "join", "text", "visible"]
 
 VOID = frozenset({"br", "hr", "img", "input", "meta"})
 # Codes that steer the direction of text: shown by name, because one left open would turn round
@@ -44,6 +44,12 @@ def text(value: Any) -> Html:
 def bdi(value: Any, class_: str | None = None) -> Html:
     """Text from the data: set apart, so that right-to-left words do not move their neighbours."""
     return el("bdi", value, class_=class_)
+
+
+def clipped(value: Any, most: int = 200) -> str:
+    """The text, or its beginning if it is very long."""
+    words = str(value)
+    return words if len(words) <= most else f"{words[:most]}…"
 
 
 def isolated(value: Any) -> Html:

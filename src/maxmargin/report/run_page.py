@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.report.charts import convergence_chart
-from maxmargin.report.drawings import drawings_html
-from maxmargin.report.markup import Html, bdi, el, join
+from maxmargin.report.drawings import MAX_MARKUP, drawings_html
+from maxmargin.report.markup import Html, bdi, clipped, el, join
 from maxmargin.report.page import Section, page_html
 from maxmargin.report.reading import mapping, read_json, read_lines, read_toml, rows
-from maxmargin.report.tables import confusion_html, facts_html, grid_html, table_html, tile, tiles
+from maxmargin.report.tables import confusion_html, facts_html, grid_html, tables_html, tile, tiles
+from maxmargin.report.values import drawn_or_values
 from maxmargin.report.words import STATUS, bounds, count, moment, percent, seconds, value
 from maxmargin.svg import number
 
@@ -106,8 +107,8 @@ def _facts(
         f"{count(v)} {k}" for s in data_sets(data)[:1] for k, v in s[1].items() if type(v) is int
     ]
     shown = {
-        "data": ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else ""),
-        "of": ", ".join(counted[:4]),
+        "files": ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else ""),
+        "training data": ", ".join(counted[:4]),
         "solver": summary.get("solver") or config.get("solver"),
         "alpha": summary.get("alpha", config.get("alpha")),
         "loss": summary.get("loss") or config.get("loss"),
@@ -147,15 +148,15 @@ def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]
 def _error(evaluation: Mapping[str, Any]) -> tuple[str, str]:
     """The error that counts, and how many samples it is of."""
     error, data = evaluation.get("error"), mapping(evaluation.get("data"))
-    named = {m.get("name"): m for m in rows(evaluation.get("metrics"))}
-    metric = named.get(evaluation.get("error_name"))
+    named = {str(m.get("name")): m for m in rows(evaluation.get("metrics"))}
+    metric = named.get(str(evaluation.get("error_name")))
     share = metric.get("percent", True) if metric else 0 <= (number(error) or 0) <= 1
     sizes = [f"{count(v)} {k}" for k, v in data.items() if isinstance(v, int)]
     return percent(error) if share else value(error), ", ".join(sizes[:2])
 
 
 def _certificate(summary: Mapping[str, Any]) -> Html:
-    words = summary.get("certificate")
+    words = str(summary.get("certificate") or "")
     primal, dual = number(summary.get("primal")), number(summary.get("dual"))
     stated = el("p", bdi(words[:1].upper() + words[1:] + "."), class_="stated") if words else None
     if primal is None or dual is None:
@@ -203,14 +204,15 @@ def _judged(
 ) -> Section | None:
     if not evaluations:
         return None
-    parts = [_evaluation(name, own) for name, own in evaluations.items()]
+    share = MAX_MARKUP // len(evaluations)
+    parts = [_evaluation(name, own, share) for name, own in evaluations.items()]
     lead = "Predictions beside the truth, on each set of data."
     first = "validation" if "validation" in evaluations else list(evaluations)[-1]
     body = el("div", *parts, class_="tabs", data_first=first)
     return Section("predictions", "Predictions", lead, body)
 
 
-def _evaluation(name: str, own: Mapping[str, Any]) -> Html:
+def _evaluation(name: str, own: Mapping[str, Any], most: int) -> Html:
     metrics = [
         tile(
             str(m.get("name", "")),
@@ -223,14 +225,17 @@ def _evaluation(name: str, own: Mapping[str, Any]) -> Html:
         for m in rows(own.get("metrics"))
     ]
     confusion = own.get("confusion")
+    listed = any(
+        str(t.get("columns")).startswith("['true', 'predicted'") for t in rows(own.get("tables"))
+    )
     return el(
         "section",
         el("h3", bdi(name)),
         facts_html(mapping(own.get("data"))) if own.get("data") else None,
         tiles(metrics) if metrics else None,
-        drawings_html(own.get("drawings") or []),
-        *(table_html(table) for table in rows(own.get("tables"))),  # type: ignore[arg-type]
-        confusion_html(confusion) if confusion else None,
+        drawings_html(own.get("drawings") or [], most),
+        tables_html(rows(own.get("tables"))),  # type: ignore[arg-type]
+        drawn_or_values(lambda c: confusion_html(c, listed), confusion) if confusion else None,
         class_="panel",
         data_name=name,
         aria_label=name,
@@ -238,30 +243,28 @@ def _evaluation(name: str, own: Mapping[str, Any]) -> Html:
 
 
 def _learned(summary: Mapping[str, Any]) -> Section | None:
-    tables = [table_html(table) for table in rows(summary.get("tables"))]  # type: ignore[arg-type]
+    tables = rows(summary.get("tables"))
     if not tables:
         return None
     lead = "The weights that say most. Click on a column to sort by it."
-    return Section("learned", "What it learned", lead, join(tables))
+    return Section("learned", "What it learned", lead, tables_html(tables))  # type: ignore[arg-type]
 
 
-def data_sets(data: Mapping[str, Any]) -> list[tuple[str, dict[str, Any], list[dict[str, Any]]]]:
+DataSet = tuple[str, dict[str, Any], list[dict[str, Any]]]
+
+
+def data_sets(data: Mapping[str, Any]) -> list[DataSet]:
     """(name, facts, files) of each set of data in data.json."""
-    if "files" in data or "facts" in data:
-        facts, files = mapping(data.get("facts")), data.get("files")
-        if isinstance(files, dict):
-            files = [
-                {"name": name, **(own if isinstance(own, dict) else {"sha256": own})}
-                for name, own in files.items()
-            ]
-        return [("", facts, rows(files))]
-    found: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = []
-    for name, own in data.items():
-        if isinstance(own, list):
-            found.append((name, {}, rows(own)))
-        elif isinstance(own, dict):
-            found += [(name, facts, files) for _, facts, files in data_sets(own)]
-    return found
+    files = data.get("files")
+    if isinstance(files, dict):
+        files = [
+            {"name": name, **(own if isinstance(own, dict) else {"sha256": own})}
+            for name, own in files.items()
+        ]
+    found: list[DataSet] = [("", mapping(data.get("facts")), rows(files))]
+    others = ((str(name), own) for name, own in data.items() if name not in ("files", "facts"))
+    found += [(name, own, []) for name, own in others if isinstance(own, dict)]
+    return [own for own in found if own[1] or own[2]]
 
 
 def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
@@ -272,18 +275,19 @@ def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
             [
                 str(f.get("name") or f.get("path") or ""),
                 str(f.get("role") or f.get("use") or name),
-                f"{count(f['size'])} bytes" if f.get("size") is not None else "",
-                str(f.get("sha256") or ""),
+                "".join(f"{count(f[key])} bytes" for key in ("bytes", "size") if key in f),
+                str(f.get("sha256") or "")[:16],
             ]
             for f in files
         ]
         if listed:
             kept = [k for k in range(4) if any(row[k] for row in listed)]
-            titles = ("file", "used for", "size", "sha256")
+            titles = ("file", "used for", "size", "sha256 (first 16 digits)")
             parts.append(
                 grid_html("", [titles[k] for k in kept], [[row[k] for k in kept] for row in listed])
             )
         if facts:
+            parts.append(el("h4", "Counted in the ", bdi(name or "training"), " data"))
             parts.append(facts_html(facts))
     if not parts:
         paths = {key: _listed(config.get(key)) for key in ("data", "validation") if key in config}
@@ -311,8 +315,9 @@ def command_line(environment: Mapping[str, Any]) -> str:
     """The recorded command, from a string or a list of arguments."""
     for key in ("command", "command_line", "argv"):
         found = environment.get(key)
-        if isinstance(found, list):
-            return shlex.join(str(part) for part in found)
+        if isinstance(found, list) and found:
+            # however the program was started, this is how to start it again
+            return shlex.join(["maxmargin", *(str(part) for part in found[1:])])
         if found:
             return str(found)
     return ""
@@ -330,7 +335,7 @@ def environment_section(environment: Mapping[str, Any], config: str, name: str) 
 
 
 def _pre(words: str) -> Html:
-    lines = words.splitlines()[:400]
+    lines = [clipped(line, 500) for line in words.splitlines()[:300]]
     return el(
         "pre",
         el("code", join([bdi(line) for line in lines], Html("\n"))),

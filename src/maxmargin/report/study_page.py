@@ -20,7 +20,8 @@ __all__ = ["study_report"]
 #: key, name, unit on the axis, curves
 QUANTITIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
     ("seconds", "Time (s)", (("seconds", "time"),)),
-    ("memory", "Peak memory (MB)", (("peak_mb", "peak"), ("base_mb", "before training"))),
+    ("train_mb", "Memory for training (MB)", (("train_mb", "memory for training"),)),
+    ("peak_mb", "Peak memory (MB)", (("peak_mb", "peak"), ("base_mb", "before training"))),
     ("n_oracle", "Oracle calls", (("n_oracle", "oracle calls"),)),
     ("n_project", "Projections", (("n_project", "projections"),)),
     ("error", "Error", (("test_error", "test error"), ("train_error", "training error"))),
@@ -98,6 +99,9 @@ def _grouped(cells: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list
 
 
 def _field(cell: Mapping[str, Any], field: str) -> float | None:
+    if field == "train_mb":  # what training took beyond data and program
+        peak, base = number(cell.get("peak_bytes")), number(cell.get("base_bytes"))
+        return None if peak is None or base is None else max(0.0, peak - base) / 1e6
     if field.endswith("_mb"):
         size = number(cell.get(field.replace("_mb", "_bytes")))
         return None if size is None else size / 1e6
@@ -250,12 +254,24 @@ def _exponents(study: Mapping[str, Any]) -> Html | None:
         power = number(own.get("exponent"))
         if power is None:
             continue
-        grows = join((f"{word(own.get('quantity'))} grows like n", el("sup", f"{power:.2f}")))
+        grown = _grown(str(own.get("quantity", "")))
+        grows = join((f"{grown} like n", el("sup", f"{power:.2f}")))
         between = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else ""
         table.append([str(own.get("solver", "")), grows, between])
     if not table:
         return None
     return grid_html("Growth", ["solver", "in words", "exponent between"], table)
+
+
+def _grown(quantity: str) -> str:
+    """What grows, with its verb."""
+    known = {
+        "seconds": "time grows",
+        "peak_bytes": "memory for training grows",
+        "n_oracle": "oracle calls grow",
+        "n_project": "projections grow",
+    }
+    return known.get(quantity, f"{word(quantity)} grows")
 
 
 def _convergence(
@@ -277,6 +293,7 @@ COLUMNS: tuple[Column, ...] = (
     ("seconds", "time", seconds),
     ("n_oracle", "oracle calls", lambda v: count(round(v))),
     ("n_project", "projections", lambda v: count(round(v))),
+    ("train_mb", "memory for training", lambda v: megabytes(1e6 * v)),
     ("peak_mb", "peak memory", lambda v: megabytes(1e6 * v)),
     ("relative_gap", "relative gap", percent),
     ("train_error", "training error", percent),

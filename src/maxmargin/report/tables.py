@@ -7,16 +7,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maxmargin.documents import Confusion, Table
-from maxmargin.report.markup import Html, bdi, el, isolated, join
+from maxmargin.report.markup import Html, bdi, clipped, el, isolated, join
+from maxmargin.report.values import drawn_or_values
 from maxmargin.report.words import count, percent, value
 from maxmargin.svg import number
 
-__all__ = ["confusion_html", "facts_html", "grid_html", "table_html", "tile"]
+__all__ = ["Number", "confusion_html", "facts_html", "grid_html", "tables_html", "tile", "tiles"]
 
-MAX_ROWS = 300
+MAX_ROWS = 600
+MAX_TABLES = 24
+#: of one table, in characters
+MAX_MARKUP = 200_000
 #: rows shown before "show all"
 FIRST_ROWS = 15
 MAX_LABELS = 40
+
+
+def tables_html(tables: Sequence[Table]) -> Html:
+    """Tables one after the other; what is left out is counted."""
+    left_out = len(tables) - MAX_TABLES
+    note = el("p", f"{left_out} more tables are left out.", class_="note") if left_out > 0 else None
+    return join([*(drawn_or_values(table_html, t) for t in tables[:MAX_TABLES]), note])
 
 
 def table_html(table: Table) -> Html:
@@ -33,14 +44,22 @@ def grid_html(
     title: str, columns: Sequence[Any], rows: Sequence[Sequence[Any]], note: str = ""
 ) -> Html:
     """Rows under column names; cells that are Html stay as they are."""
-    left_out = len(rows) - MAX_ROWS
+    found = len(rows)
     rows = rows[:MAX_ROWS]
     numeric = [_is_numeric([row[k] for row in rows if k < len(row)]) for k in range(len(columns))]
     head = [
         el("th", bdi(name), scope="col", class_="n" if numeric[k] else None)
         for k, name in enumerate(columns)
     ]
-    body = [_row(row, numeric) for row in rows]
+    decimals = [_decimals([row[k] for row in rows if k < len(row)]) for k in range(len(columns))]
+    body: list[Html] = []
+    size = 0
+    for row in rows:
+        body.append(_row(row, numeric, decimals))
+        size += len(body[-1])
+        if size > MAX_MARKUP:
+            break
+    left_out = found - len(body)
     notes = [note] if note else []
     if left_out > 0:
         notes.append(f"{count(left_out)} more rows are left out.")
@@ -58,7 +77,7 @@ def grid_html(
         grid,
         el("p", bdi(" ".join(notes)), class_="note") if notes else None,
         class_="table",
-        data_first=FIRST_ROWS if len(rows) > FIRST_ROWS + 3 else None,
+        data_first=FIRST_ROWS if len(body) > FIRST_ROWS + 3 else None,
     )
 
 
@@ -79,15 +98,27 @@ class Number(str):
         return made
 
 
-def _row(row: Sequence[Any], numeric: list[bool]) -> Html:
+def _decimals(cells: list[Any]) -> int | None:
+    """As many for a whole column that its largest number has four digits; None: as each needs."""
+    sizes = [abs(cell) for cell in cells if isinstance(cell, float) and math.isfinite(cell)]
+    least = min((size for size in sizes if size), default=0.0)
+    if not sizes or not 0.01 <= max(sizes) < 1000 or all(size == int(size) for size in sizes):
+        return None
+    found = 4 if max(sizes) <= 1 else 3 - math.floor(math.log10(max(sizes)))
+    return found if least >= 10.0**-found else None
+
+
+def _row(row: Sequence[Any], numeric: list[bool], decimals: list[int | None]) -> Html:
     cells = []
     for k, cell in enumerate(row[: len(numeric)]):
         if numeric[k]:
             own = cell.value if isinstance(cell, Number) else number(cell)
             shown = str(cell) if isinstance(cell, Number) else value(cell)
+            if isinstance(cell, float) and decimals[k] is not None and own is not None:
+                shown = f"{cell:.{decimals[k]}f}"
             cells.append(el("td", shown, class_="n", data_v="" if own is None else own))
         else:
-            words = cell if isinstance(cell, Html) else bdi(value(cell))
+            words = cell if isinstance(cell, Html) else bdi(clipped(value(cell)))
             wide = not isinstance(cell, Html) and len(value(cell)) > 44
             cells.append(el("td", words, class_="wide" if wide else None))
     return el("tr", *cells)
@@ -96,7 +127,10 @@ def _row(row: Sequence[Any], numeric: list[bool]) -> Html:
 def facts_html(facts: Mapping[str, Any]) -> Html:
     """Names and values; what is nested is spelled out with a dot between names."""
     pairs = _flat(facts)
-    rows = [el("div", el("dt", bdi(name)), el("dd", bdi(value(own)))) for name, own in pairs]
+    rows = [
+        el("div", el("dt", bdi(name)), el("dd", bdi(clipped(value(own), 2000))))
+        for name, own in pairs
+    ]
     return el("dl", *rows[:MAX_ROWS], class_="facts")
 
 
@@ -124,9 +158,10 @@ def tile(label: str, shown: str, under: str = "", help_: str = "") -> Html:
     )
 
 
-def confusion_html(confusion: Confusion) -> Html:
-    """Truth by prediction as a heat map, and the commonest mistakes as a list."""
+def confusion_html(confusion: Confusion, listed: bool = False) -> Html:
+    """Truth by prediction as a heat map, and the commonest mistakes, unless `listed` already."""
     labels, counts, left_out = _most_confused(confusion)
+    labels = [clipped(label, 60) for label in labels]
     totals = [sum(int(number(c) or 0) for c in row) for row in counts]
     head = el(
         "tr",
@@ -144,13 +179,16 @@ def confusion_html(confusion: Confusion) -> Html:
     note = "Shading: share of the row, on a square-root scale; blue right, orange wrong. " + (
         f"The {len(labels)} labels with most mistakes of {left_out + len(labels)}." * (left_out > 0)
     )
-    table = el("table", el("thead", head), el("tbody", *body), class_="heat")
+    flat = all(len(label) <= 2 for label in labels)  # no need to turn them
+    table = el(
+        "table", el("thead", head), el("tbody", *body), class_="heat flat" if flat else "heat"
+    )
     return el(
         "div",
         el("h4", "Confusion"),
         el("div", table, class_="scroll", tabindex="0", role="region", aria_label="confusion"),
         el("p", note, class_="note"),
-        _commonest(labels, counts, totals),
+        None if listed else _commonest(labels, counts, totals),
         class_="confusion",
     )
 
@@ -179,7 +217,7 @@ def _heat(labels: list[str], total: int, row: list[int], a: int, b: int) -> Html
     return el(
         "td",
         el("span", f"{n}" if n < 10_000 else f"{n / 1000:.0f}k"),
-        class_=f"{kind} hot" if strength > 0.6 else kind,
+        class_=join((kind, *heat_classes(kind, strength)), " "),
         style=f"--v:{strength:.2f}",
         title=join(
             (
@@ -191,6 +229,12 @@ def _heat(labels: list[str], total: int, row: list[int], a: int, b: int) -> Html
             )
         ),
     )
+
+
+def heat_classes(kind: str, strength: float) -> tuple[str, ...]:
+    """Which text stands out: on pale cells the page's own, on dark ones of light pages white."""
+    warm = ("warm",) if strength > (0.69 if kind == "hit" else 0.68) else ()
+    return (*warm, "hot") if kind == "hit" and strength > 0.9 else warm
 
 
 def _commonest(labels: list[str], counts: list[list[int]], totals: list[int]) -> Html | None:

@@ -61,7 +61,7 @@ const charts = (() => {
     ticks(wanted) {
       if (this.log) {
         const marks = this.powers(wanted);
-        if (marks.length > 1) return marks;
+        if (marks.length > 2 || this.high > 10 * this.low) return marks;
       }
       const span = this.high - this.low;
       const power = Math.pow(10, Math.floor(Math.log10(span / wanted)));
@@ -370,7 +370,7 @@ const charts = (() => {
         const name = make("bdi"), value = make("span");
         name.textContent = curve.name;
         const range = point.low === null ? "" : ` (${short(point.low, 3)} to ${short(point.high, 3)})`;
-        value.textContent = short(point.y, 5) + range + (point.x === x ? "" : ` at ${short(point.x, 3)}`);
+        value.textContent = short(point.y, range ? 3 : 5) + range + (point.x === x ? "" : ` at ${short(point.x, 3)}`);
         return make("div", {}, this.swatch(curve), name, value);
       });
       this.tip.replaceChildren(head, ...rows);

@@ -98,8 +98,8 @@
   }
 
   /* The first few of many, a button for the rest and a field to filter by. */
-  function folded(box, first, what, items) {
-    let open = false, words = "";
+  function folded(box, first, what, items, groups = null) {
+    let open = false, words = "", group = "";
     const many = items().length;
     const input = make("input", { type: "search", placeholder: `find in ${many} ${what}`, "aria-label": `Find in ${what}` });
     const told = make("span", { role: "status" });
@@ -107,20 +107,29 @@
     const refresh = () => {
       let found = 0, shown = 0;
       for (const item of items()) {
-        const fits = !words || item.textContent.toLowerCase().includes(words);
+        const fits = (!words || item.textContent.toLowerCase().includes(words)) && (!group || groups(item) === group);
         found += fits;
-        const on = fits && (open || words || shown < first);
+        const on = fits && (open || words || group || shown < first);
         shown += on ? 1 : 0;
         item.classList.toggle("off", !on);
       }
-      told.textContent = words ? `${found} found` : "";
+      told.textContent = words || group ? `${found} found` : "";
       button.textContent = open ? `Show the first ${first}` : `Show all ${many}`;
       button.setAttribute("aria-expanded", open);
-      button.hidden = Boolean(words);
+      button.hidden = Boolean(words || group);
     };
     input.addEventListener("input", () => { words = input.value.trim().toLowerCase(); refresh(); });
     button.addEventListener("click", () => { open = !open; refresh(); });
-    box.before(make("div", { class: "filter" }, input, told));
+    const bar = make("div", { class: "filter" }, input);
+    const names = groups ? [...new Set(items().map(groups))] : [];
+    if (names.length > 1 && names.length * 3 <= many) {
+      const select = make("select", { "aria-label": "Only rows of" }, make("option", { value: "" }, "all"));
+      names.forEach((name) => select.append(make("option", { value: name }, name)));
+      select.addEventListener("change", () => { group = select.value; refresh(); });
+      bar.append(select);
+    }
+    bar.append(told);
+    box.before(bar);
     box.after(make("p", { class: "more note" }, button));
     refresh();
     return refresh;
@@ -130,7 +139,7 @@
     for (const box of document.querySelectorAll(".table")) {
       const table = box.querySelector("table"), scroll = box.querySelector(".scroll");
       let refresh = () => {};
-      if (box.dataset.first) refresh = folded(scroll, Number(box.dataset.first), "rows", () => [...table.tBodies[0].rows]);
+      if (box.dataset.first) refresh = folded(scroll, Number(box.dataset.first), "rows", () => [...table.tBodies[0].rows], (row) => row.cells[0].textContent);
       if (table.tBodies[0] && table.tBodies[0].rows.length > 1) sortable(table, () => refresh());
     }
     for (const box of document.querySelectorAll(".samples[data-first]")) {

@@ -60,7 +60,13 @@ CASES = {
     "dual-past": (DualExtragradient(past=True), MATCHING),
     "dual-low-past": (DualExtragradient(memory="low", past=True), MATCHING),
     "dual-adaptive": (DualExtragradient(step="adaptive"), MATCHING),
-    "dual-restarts": (DualExtragradient(restarts=True, check_every=1), MATCHING),
+    "dual-restarts": (
+        DualExtragradient(restarts=True, check_every=1), lambda: problems.multiclass(alpha=1.0)
+    ),
+    "dual-restarts-ball": (
+        DualExtragradient(restarts=True, check_every=1),
+        lambda: problems.matching(domain=domains.L2Ball(0.8)),
+    ),
     "dual-entropic": (
         DualExtragradient("entropic"), lambda: problems.matching(n=40, domain=BALL, alpha=0.0)
     ),
@@ -110,6 +116,12 @@ def test_cut_after_any_epoch(name, tmp_path):
         again = solver_of(name).run(make().problem, callbacks=[Checkpoint(path, resume=True)])
         assert outcome(again) == whole
         path.unlink()
+
+
+@pytest.mark.parametrize("name", ["dual-restarts", "dual-restarts-ball"])
+def test_the_cases_with_restarts_have_some(name):
+    state = solver_of(name).run(CASES[name][1]().problem).state
+    assert 0 < state.extra["passed"] < EPOCHS - 2
 
 
 @pytest.mark.parametrize("name", ["bcfw-corrective-gap", "ssg-half", "dual-restarts"])

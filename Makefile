@@ -39,7 +39,7 @@ lint: $(VENV)/.stamp-dev  ## check style, types and the direction of imports
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.stamp-docs  ## build the documentation into docs/_build/html, without network (options in DOCS_ARGS)
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q $(DOCS_ARGS) docs docs/_build/html
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env --write-all -q $(DOCS_ARGS) docs docs/_build/html
 
 format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by itself
 	$(BIN)/ruff check --fix .
@@ -48,13 +48,13 @@ format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by i
 bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
 	$(FRESH_KERNELS) $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, damage model files, kill runs
+soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, damage files of all formats, kill runs
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)
-	$(BIN)/python -m pytest -n auto -m soak tests/structures tests/persistence tests/runs $(SOAK_ARGS)
+	$(BIN)/python -m pytest -n auto -m soak tests/structures tests/persistence tests/runs tests/jobs tests/fuzz $(SOAK_ARGS)
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
-	rm -rf src/*.egg-info docs/_build docs/gallery docs/api/generated docs/sg_execution_times.rst
+	rm -rf src/*.egg-info docs/_build docs/gallery docs/api/generated
 	find . -path ./.git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # pyvenv.cfg stands for the environment: bin/python is a link, as old as the interpreter it points to. An

@@ -5,8 +5,13 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "_ext"))
-# The examples share the cores with nothing; one thread each makes their numbers repeat.
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "tests")]
+
+from kernel_cache import use_own_numba_cache
+
+# The kernels that the tests have compiled serve here, too.
+use_own_numba_cache()
+# One thread makes the examples' numbers repeat.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["MPLBACKEND"] = "Agg"
 
@@ -24,10 +29,11 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "docstrings",
     "mathml",
+    "offline",
     "shapes",
     "task_pages",
 ]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/*.py", "gallery/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 nitpicky = True
 # Names of other projects: their pages would have to be fetched.
@@ -36,6 +42,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"maxmargin\..*\.[a-z_]+"),
 ]
 default_role = "literal"
+smartquotes = False  # they would turn the dashes of options into others
 
 myst_enable_extensions = ["dollarmath", "deflist", "fieldlist", "attrs_inline", "colon_fence"]
 myst_heading_anchors = 3
@@ -67,6 +74,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 10_000,
     "remove_config_comments": True,
     "within_subsection_order": "FileNameSortKey",

@@ -15,6 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
 from maxmargin import MatchingSVM, domains
+from maxmargin.plotting import has_matplotlib
 
 NAMES = ["distance", "minutes", "waiting", "overload", "skill", "any order"]
 TRUE = np.array([-0.05, -0.9, 0.6, -1.5, 0.8, 1.2])  # the dispatcher's, hidden from the learner
@@ -92,6 +93,21 @@ for name, w in [("the truth", TRUE), *((name, m.coef_) for name, m in learned.it
     print(f"{name:30}" + "".join(f"{v:10.2f}" for v in w / np.linalg.norm(w)))
 for name, found in learned.items():
     print(f"{name:29} is {found.result_.certificate()}")
+
+# %%
+# The same as a picture.
+
+if has_matplotlib():
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(7, 3), layout="constrained")
+    for k, (name, w) in enumerate(
+        [("the truth", TRUE), *((n, m.coef_) for n, m in learned.items())]
+    ):
+        ax.bar(np.arange(6) + 0.17 * (k - 2), w / np.linalg.norm(w), 0.15, label=name)
+    ax.set_xticks(range(6), NAMES)
+    ax.axhline(0, color="0.5", linewidth=0.8)
+    ax.legend(frameon=False, fontsize="small")
 
 # %%
 # A new day, planned in a solver of your own with the learned values.

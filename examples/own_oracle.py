@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from maxmargin import StructuredSVM
+from maxmargin.plotting import has_matplotlib
 from maxmargin.structures import Structure
 
 N = 10
@@ -72,3 +73,19 @@ got = sum((x @ TRUE)[p].sum() for x, p in zip(X[40:], plans, strict=True))
 best = sum(x @ TRUE @ Plan().maximize(x @ TRUE, (N,)) for x in X[40:])
 print(f"tasks planned as by hand: {np.mean(same):.0%}")
 print(f"worth of the plans: {100 * got / best:.1f} % of the best")
+
+# %%
+# What each task of those days is worth, learned and true: the scale differs, the order hardly.
+
+if has_matplotlib():
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(4.2, 3.4), layout="constrained")
+    tasks = np.vstack(X[40:])
+    chosen = np.concatenate(by_hand[40:]) > 0
+    for kind, colour, mark in ((chosen, "#0072B2", "o"), (~chosen, "#D55E00", "x")):
+        name = "planned by hand" if colour == "#0072B2" else "left out"
+        worth = tasks[kind] @ TRUE, tasks[kind] @ model.coef_
+        ax.scatter(*worth, s=14, c=colour, marker=mark, label=name)
+    ax.set(xlabel="true worth", ylabel="learned worth")
+    ax.legend(frameon=False)

@@ -1,46 +1,12 @@
 """Set-up shared by all tests: fresh numba kernels, repeatable hypothesis, the real data."""
 
-import hashlib
 import os
-import shutil
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "maxmargin"
-CACHE = ROOT / ".cache"
-UNUSED_SECONDS = 3600.0
-
-
-def source_hash(package: Path = PACKAGE / "kernels") -> str:
-    """Digest of the names and contents of all Python files that hold compiled code."""
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(package).as_posix()}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()[:16]
-
-
-def use_own_numba_cache() -> Path:
-    """Point numba at a cache folder that belongs to the present sources, and drop old ones.
-
-    Numba reuses compiled code as long as the caller's own file is unchanged, even if a kernel that
-    it calls from another file changed. A folder per state of the sources rules that out. Folders
-    used within the last hour stay, since another test run may be working in them.
-    """
-    current = CACHE / f"numba-{source_hash()}"
-    current.mkdir(parents=True, exist_ok=True)
-    os.utime(current)
-    os.environ["NUMBA_CACHE_DIR"] = str(current)
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        for folder in CACHE.glob("numba-*"):
-            if folder != current and time.time() - folder.stat().st_mtime > UNUSED_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-    return current
+from kernel_cache import ROOT, use_own_numba_cache
 
 
 def find_data() -> Path | None:

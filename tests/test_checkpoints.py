@@ -12,6 +12,7 @@ from maxmargin import ChainSVM, domains
 from maxmargin.callbacks import Callback, EarlyStopping, TimeLimit
 from maxmargin.checkpoints import Checkpoint, read_snapshot
 from maxmargin.checkpoints.checkpoint import SHARE
+from maxmargin.checkpoints.sparse import LONG, Sparse, packed, unpacked
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load, save
 from maxmargin.result import Status
@@ -25,6 +26,7 @@ from maxmargin.solvers import (
     ProjectedGradient,
     Subgradient,
 )
+from persistence.model_files import contents, forge
 
 EPOCHS = 7
 MATCHING = lambda: problems.matching(n=40)  # noqa: E731  # enough samples for several ranges
@@ -290,6 +292,40 @@ def test_wrong_options(tmp_path):
             )
 
 
+# -- long arrays that are mostly zero --------------------------------------------------------------
+def test_sparse_arrays_keep_every_bit():
+    rng = np.random.default_rng(0)
+    full = np.zeros(3 * LONG)
+    full[rng.integers(len(full), size=500)] = rng.normal(size=500)
+    full[[0, 7, -1]] = -0.0, np.inf, 1e-320
+    tree = {"a": full, "b": ((full != 0).astype(np.int32), 2.0), "c": np.ones(LONG), "d": full[:9]}
+    small = packed(tree)
+    assert isinstance(small["a"], Sparse)
+    assert isinstance(small["b"][0], Sparse)
+    assert small["c"] is tree["c"]
+    again = unpacked(small, tree)
+    assert repr(extras(again)) == repr(extras(tree))
+    empty = packed(np.zeros(LONG))
+    assert len(empty.values) == 0
+    assert unpacked(empty, np.ones(LONG)).tobytes() == np.zeros(LONG).tobytes()
+
+
+@pytest.mark.parametrize(
+    "sparse, words",
+    [
+        (Sparse(10**12, np.zeros(0, np.uint32), np.zeros(0)), "another size"),
+        (Sparse(9, np.array([8, 8], np.uint32), np.ones(2)), "out of range"),
+        (Sparse(9, np.array([8], np.uint32), np.ones(2)), "do not go together"),
+        (Sparse(9, np.array([8]), np.ones(1)), "do not go together"),
+        (Sparse(9, None, np.ones(1)), "do not go together"),
+        (Sparse(9, np.array([8], np.uint32), np.ones(1, np.float32)), "another type"),
+    ],
+)
+def test_sparse_arrays_that_are_wrong(sparse, words):
+    with pytest.raises(ValueError, match=words):
+        unpacked(sparse, np.zeros(9))
+
+
 # -- what is refused -------------------------------------------------------------------------------
 @pytest.fixture
 def written(tmp_path):
@@ -397,7 +433,7 @@ def forgeries():
         "next": attribute("next", 0),
         "wall": attribute("wall", -1.0),
         "best": attribute("best", np.zeros(2)),
-        "newest": attribute("newest", None),
+        "newest": attribute("newest", np.zeros(2)),
         "chosen": attribute("chosen", np.zeros((2, 2))),
         "identity": attribute("identity", {}),
         "history": attribute("history", {}),
@@ -444,6 +480,35 @@ def test_damaged_checkpoints_are_refused(written):
         except ModelFileError:
             continue
         assert outcome(result) == whole  # a byte of the archive that means nothing
+
+
+def check_forged(path, count, seed):
+    """Files with right checksums and wrong trees: refused, or a run that ends in order."""
+    good, rng, refused = path.read_bytes(), np.random.default_rng(seed), 0
+    problem = problems.chain().problem
+    for _ in range(count):
+        path.write_bytes(good)
+        header, members = contents(path)
+        if forge(path, header, members, rng) is None:
+            continue
+        try:
+            result = BCFW(max_epochs=5, tol=0.0).run(
+                problem, callbacks=[Checkpoint(path, resume=True)]
+            )
+        except ValueError:  # also those of another run
+            refused += 1
+            continue
+        assert isinstance(result.status, Status)
+    assert refused > count / 3
+
+
+def test_forged_trees_raise_no_other_error(written):
+    check_forged(written, 100, seed=0)
+
+
+@pytest.mark.soak
+def test_many_forged_trees(written):
+    check_forged(written, 5000, seed=1)
 
 
 def test_what_cannot_be_kept_is_said_before_the_first_epoch(tmp_path):

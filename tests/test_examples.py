@@ -5,6 +5,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -13,6 +14,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 def run(name, arguments, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [name, *arguments])
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    plt.close("all")
     return capsys.readouterr().out
 
 
@@ -51,6 +53,49 @@ def test_assignment(monkeypatch, capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_chunking_on_synthetic_sentences_and_on_files(monkeypatch, capsys, tmp_path):
+    output = run("chunking.py", [], monkeypatch, capsys)
+    assert output.startswith("360 sentences, ")
+    assert float(re.search(r"overall +([\d.]+)", output)[1]) > 0.9
+    assert "of the best possible objective (converged" in output
+    for name in ("train.txt", "test.txt"):
+        (tmp_path / name).write_text("the DT B-NP\ndog NN I-NP\nbarks VB O\n\n" * 5)
+    files = [str(tmp_path / name) for name in ("train.txt", "test.txt")]
+    output = run("chunking.py", files, monkeypatch, capsys)
+    assert output.startswith("5 sentences, ")
+    assert "overall     1.0000" in re.sub(r"overall +", "overall     ", output)
+
+
+def test_alignment(monkeypatch, capsys):
+    output = run("alignment.py", [], monkeypatch, capsys)
+    agreed, known = map(int, re.search(r"by hand: (\d+) of (\d+) links found", output).groups())
+    assert agreed < known
+    assert float(re.search(r"AER ([\d.]+)", output)[1]) < 0.02
+
+
+def test_own_structure(monkeypatch, capsys):
+    output = run("own_structure.py", [], monkeypatch, capsys)
+    overlap = dict(re.findall(r"^(.+?) +overlap ([\d.]+)$", output, re.MULTILINE))
+    assert float(overlap["stretches"]) > float(overlap["moments one by one"]) + 0.2
+
+
+def test_own_oracle(monkeypatch, capfd):
+    output = run("own_oracle.py", [], monkeypatch, capfd)
+    assert "of the best possible objective (converged" in output
+    assert int(re.search(r"as by hand: (\d+)%", output)[1]) > 90
+    assert float(re.search(r"worth of the plans: ([\d.]+) %", output)[1]) > 98
+
+
+def test_solvers(monkeypatch, capsys):
+    output = run("solvers.py", [], monkeypatch, capsys)
+    assert re.search(r"^default .* within [\d.]+ % .* \(converged", output, re.MULTILINE)
+    assert output.count("objective 0.") == 4
+    assert "(default)" in output
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
-def test_examples_are_short(file):
-    assert len(file.read_text(encoding="utf-8").splitlines()) < 90
+def test_examples_are_short_and_for_the_gallery(file):
+    text = file.read_text(encoding="utf-8")
+    assert re.match(r'"""\n[A-Z].*\n=+\n', text)
+    assert text.count("\n# %%\n") >= 2
+    assert len(file.read_text(encoding="utf-8").splitlines()) < 120

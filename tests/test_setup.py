@@ -6,7 +6,8 @@ from importlib.resources import files
 
 import pytest
 
-from conftest import CACHE, find_data, source_hash
+from conftest import find_data
+from kernel_cache import CACHE, source_hash
 
 
 def test_numba_uses_the_cache_folder_of_these_sources():

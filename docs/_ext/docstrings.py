@@ -10,19 +10,23 @@ SECTIONS = ("Parameters", "Attributes", "Returns", "Examples", "References", "No
 # `code`, ``code``; the rest of a line is plain text
 CODE = re.compile(r"(``[^`]+``|`[^`]+`)")
 SPECIAL = re.compile(r"([*|\\]|(?<=\w)_(?!\w))")
-ITEM = re.compile(r"^([A-Za-z_*][\w, *\[\](){}./:\"'-]*?) : (.*)$")
+ITEM = re.compile(r"^([A-Za-z_*][\w, *\[\](){}./:;=\"'-]*?) : (.*)$")
+# `a_ : one. b_, c_ : two.`, as attributes are often described
+NEXT = re.compile(r"(?<=\.) (?=[a-z]\w*[\w, ();=]* : )")
 
 
 def escaped(text):
     """Plain text with `code` as literals."""
     pieces = CODE.split(text)
     for k, piece in enumerate(pieces):
-        if k % 2:
-            pieces[k] = f"``{piece.strip('`')}``"
-        else:
+        if k % 2 == 0:
             pieces[k] = SPECIAL.sub(r"\\\1", piece)
-    # a literal must end before the next word begins
-    return re.sub(r"(``)(?=\w)", r"\1\\ ", "".join(pieces))
+            continue
+        # a literal does not touch the words beside it
+        before = "\\ " if re.search(r"\w$", pieces[k - 1]) else ""
+        after = "\\ " if re.match(r"\w", pieces[k + 1]) else ""
+        pieces[k] = f"{before}``{piece.strip('`')}``{after}"
+    return "".join(pieces)
 
 
 def blocks_of(lines):
@@ -54,9 +58,13 @@ def items_of(block):
             pending = f"{pending} {line}".strip()
         else:
             return None
-    # `a : one. b : another.` in one line is a paragraph
-    inline = any(re.search(r"\. [a-z_, ]+ : ", " ".join(text)) for _, text in items)
-    return None if inline or pending or not items else items
+    return None if pending or not items else items
+
+
+def inline_items_of(block):
+    """The same where one item follows the other in running text."""
+    found = [ITEM.match(piece) for piece in NEXT.split(" ".join(map(str.strip, block)))]
+    return [(own[1], [own[2]]) for own in found] if all(found) else None
 
 
 def converted(lines):
@@ -82,7 +90,10 @@ def _converted_block(block, section, previous):
     if block[0].lstrip().startswith("- "):
         return [escaped(line) for line in block]
     items = items_of(block)
-    if items and (section or len(items) > 0):
+    running = any(NEXT.search(" ".join(text)) for _, text in items or [])
+    if section and (items is None or running):
+        items = inline_items_of(block)
+    if items:
         out = []
         for names, text in items:
             out += [f"``{names}``", *(f"    {escaped(line)}" for line in _paragraph(text)), ""]

@@ -121,6 +121,10 @@ def matching():
     drawing = Drawing(44 + 4.9 * CELL)
     for k in range(3):
         sheet, at = features(3, 4) * (0.5 + 0.25 * k), drawing.left + 8 * k
+        drawing.parts.append(
+            f'<rect x="{at}" y="{46 + 8 * k}" width="{4 * CELL}" height="{3 * CELL}"'
+            ' fill="var(--color-background-primary, #fff)"/>'
+        )
         for i, j in np.ndindex(3, 4):
             drawing.cell(at + j * CELL, 46 + 8 * k + i * CELL, "", "currentColor",
                          0.05 + 0.3 * sheet[i, j])  # fmt: skip

@@ -23,10 +23,16 @@ def plain(text):
     return escaped(" ".join(str(text).split()))
 
 
+def sentence(text):
+    """As `plain`, from a capital to a full stop."""
+    words = plain(text).rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def lines_of(job):
     """A section on one task, as reStructuredText."""
     title = f"{job.title} (``{job.name}``)"
-    lines = [f".. _task-{job.name}:", "", title, "-" * len(title), "", plain(job.summary), ""]
+    lines = [f".. _task-{job.name}:", "", title, "-" * len(title), "", sentence(job.summary), ""]
     lines += ["Data", f"    {plain(job.data_help)}", ""]
     lines += ["Predictions", f"    {plain(job.predict_help)}", ""]
     if job.examples:
@@ -42,7 +48,7 @@ def lines_of(job):
                 f"    * - ``--{option.name}``",
                 f"      - {kind_of(option)}{many}",
                 f"      - {default}",
-                f"      - {plain(option.help)}",
+                f"      - {sentence(option.help)}",
             ]
         lines += [""]
     return lines
@@ -61,6 +67,12 @@ class Tasks(SphinxDirective):
         return node.children
 
 
+def _outdated(app, env, added, changed, removed):
+    """Tasks are found in the package, of which Sphinx does not know that the page depends on it."""
+    return [page for page in env.found_docs if page == "tasks"]
+
+
 def setup(app):
     app.add_directive("tasks", Tasks)
+    app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

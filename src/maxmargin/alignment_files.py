@@ -178,7 +178,7 @@ def write_naacl(
         raise ValueError(f"numbers has {len(numbers)} sentences, links has {len(items)}")
     lines = []
     for place, (number, item) in enumerate(zip(numbers, items, strict=True)):
-        sure, possible = as_links(item, place)
+        sure, possible = as_links(item, f"sample {place}: ")
         for i, j in sorted(possible):
             lines.append(f"{number} {i + 1} {j + 1} {'S' if (i, j) in sure else 'P'}\n")
     _write(path, lines)
@@ -235,7 +235,7 @@ def write_pharaoh(
     base = int(one_based)
     lines = []
     for place, item in enumerate(links):
-        sure, possible = as_links(item, place)
+        sure, possible = as_links(item, f"sample {place}: ")
         fields = [
             f"{i + base}{'-' if (i, j) in sure else mark}{j + base}" for i, j in sorted(possible)
         ]
@@ -248,7 +248,8 @@ def check_links(pairs: Sequence[Any], links: Sequence[Any]) -> None:
     if len(pairs) != len(links):
         raise ValueError(f"there are {len(pairs)} sentence pairs but links for {len(links)}")
     for place, ((source, target), item) in enumerate(zip(pairs, links, strict=True)):
-        check_range(as_links(item, place)[1], len(source), len(target), place)
+        where = f"sample {place}: "
+        check_range(as_links(item, where)[1], len(source), len(target), where)
 
 
 def _naacl_link(fields: list[str], line: str, where: str) -> tuple[int, int, int, bool]:

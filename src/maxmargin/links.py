@@ -49,21 +49,23 @@ def judge_links(
     return JudgedLinks(A & S, A & (P - S), A - P, S - A, P - S - A)
 
 
-def as_links(item: Any, sample: int = 0) -> Links:
-    """Return (sure, possible) as sets, given that or plain links, which are then all sure."""
+def as_links(item: Any, where: str = "") -> Links:
+    """Return (sure, possible) as sets, given that or plain links, which are then all sure.
+
+    where : what errors begin with, here and below, such as "pair 3: ".
+    """
     items = item if isinstance(item, (set, frozenset)) else list(item)
     if len(items) == 2 and not any(is_link(part) for part in items):
-        sure, possible = (link_set(part, sample) for part in items)
+        sure, possible = (link_set(part, where) for part in items)
         return sure, possible | sure
-    sure = link_set(items, sample)
+    sure = link_set(items, where)
     return sure, set(sure)
 
 
-def link_set(items: Iterable[Any], sample: int | None = None) -> set[Link]:
+def link_set(items: Iterable[Any], where: str = "") -> set[Link]:
     """Return links as a set of pairs of int; ValueError for anything else."""
     links = set()
     for item in items:
-        where = "" if sample is None else f"sample {sample}: "
         if not is_link(item):
             raise ValueError(f"{where}found {item!r}, expected a link (i, j) of integers")
         i, j = (int(k) for k in item)
@@ -73,13 +75,10 @@ def link_set(items: Iterable[Any], sample: int | None = None) -> set[Link]:
     return links
 
 
-def check_range(
-    links: Iterable[Link], n_source: int, n_target: int, sample: int | None = None
-) -> None:
+def check_range(links: Iterable[Link], n_source: int, n_target: int, where: str = "") -> None:
     """Raise ValueError for a link to a word that is not there."""
     for i, j in sorted(links):
         if i >= n_source or j >= n_target:
-            where = "" if sample is None else f"sample {sample}: "
             raise ValueError(
                 f"{where}link ({i}, {j}) is out of range: the source has {n_source} words and "
                 f"the target {n_target}, counted from 0"

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from maxmargin.links import is_link, link_set
 
 __all__ = [
     "LabelScore",
@@ -341,7 +342,7 @@ def _link_counts(
     """Return |A|, |S|, |A n S|, |A n P| over all sentences."""
     links = {"predicted": list(predicted), "sure": list(sure)}
     links["possible"] = links["sure"] if possible is None else list(possible)
-    if any(_is_link(item) for value in links.values() for item in value):
+    if any(is_link(item) for value in links.values() for item in value):
         links = {name: [value] for name, value in links.items()}
     sizes = {name: len(value) for name, value in links.items()}
     if len(set(sizes.values())) > 1:
@@ -349,23 +350,7 @@ def _link_counts(
         raise ValueError(f"numbers of sentences differ: {found}")
     counts = np.zeros(4, dtype=np.int64)
     for i, sentence in enumerate(zip(*links.values(), strict=True)):
-        a, s, p = (_link_set(item, i) for item in sentence)
+        a, s, p = (link_set(item, f"sentence {i}: ") for item in sentence)
         counts += [len(a), len(s), len(a & s), len(a & (s | p))]
     n_predicted, n_sure, hits_sure, hits_possible = counts.tolist()
     return n_predicted, n_sure, hits_sure, hits_possible
-
-
-def _is_link(item: Any) -> bool:
-    if isinstance(item, (set, frozenset)) or not hasattr(item, "__len__"):
-        return False
-    return len(item) == 2 and all(isinstance(k, Integral) for k in item)
-
-
-def _link_set(items: Iterable, sentence: int) -> set[tuple[int, int]]:
-    links = list(items)
-    for link in links:
-        if not _is_link(link):
-            raise ValueError(
-                f"sentence {sentence}: found {link!r}, expected a link (i, j) of integers"
-            )
-    return {(int(i), int(j)) for i, j in links}

@@ -20,6 +20,14 @@ def conll(count, seed=0):
     return "".join(lines)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_word_of_compiling():
+    """On a busy machine it would come up in what tests compare."""
+    from maxmargin.kernels import compile as compiling
+
+    compiling._told.set()
+
+
 @pytest.fixture(scope="session")
 def texts(tmp_path_factory):
     """A folder with train.txt, dev.txt and words.txt, which has no tags."""

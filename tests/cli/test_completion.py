@@ -20,6 +20,22 @@ def test_commands_and_options():
     assert completed("info", "--js") == ["--json"]
 
 
+def test_tasks_solvers_and_options_of_tasks():
+    assert completed("train", "tag") == ["tagging"]
+    assert completed("train", "tagging", "--solver", "b") == ["bcfw"]
+    assert set(completed("train", "tagging", "--solver", "")) == set(SOLVERS)
+    assert completed("train", "tagging", "--min-c") == ["--min-count"]
+    assert completed("train", "tagging", "--data", "a", "--loss", "hamming-") == ["hamming-sum"]
+    assert completed("predict", "--ou") == ["--out"]
+
+
+def test_every_value_of_an_option_with_several_is_a_file():
+    completer = BashComplete(root, {}, "maxmargin", COMPLETE)
+    for words in (["--data"], ["--data", "a"], ["--seed", "1", "--data", "a", "b"]):
+        (item,) = completer.get_completions(["train", "tagging", *words], "x")
+        assert (item.type, item.value) == ("file", "x")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_calls_the_program(capsys, shell):
     assert main(["--completion", shell]) == 0

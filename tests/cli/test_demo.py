@@ -1,5 +1,6 @@
 """`maxmargin demo`, on few words."""
 
+import json
 import os
 import re
 import subprocess
@@ -31,6 +32,16 @@ def errors_of(output, name):
     return [float(number) for number in re.findall(r"([\d.]+) %", line)]
 
 
+WRITTEN = {
+    "report.html", "run/config.toml", "run/model.maxmargin", "run/summary.json",
+    "run/evaluations/test-words.json", "test-words.npz", "train-words.npz",
+}  # fmt: skip
+
+
+def files_in(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_demo_shows_certificate_errors_words_and_figure(folder, capsys):
     assert main([*SMALL, "--out", "pictures"]) == 0
     output = capsys.readouterr().out
@@ -43,18 +54,29 @@ def test_demo_shows_certificate_errors_words_and_figure(folder, capsys):
     figure = folder / "pictures" / FIGURE
     assert str(figure.relative_to(folder)) in output
     assert figure.read_bytes().startswith(PNG)
-    assert [p for p in folder.rglob("*") if p.is_file()] == [figure]
+    assert "Report: pictures/report.html" in output
+    assert files_in(folder / "pictures") >= WRITTEN | {FIGURE}
+    assert [path.name for path in folder.iterdir()] == ["pictures"]
+
+
+def test_what_it_prints_is_what_the_run_measured(folder, capsys):
+    assert main(SMALL) == 0
+    letters, words = errors_of(capsys.readouterr().out, "chain")
+    evaluation = json.loads((folder / "demo-output/run/evaluations/test-words.json").read_text())
+    values = {metric["name"]: metric["value"] for metric in evaluation["metrics"]}
+    assert values["label error"] == pytest.approx(letters / 100, abs=5e-4)
+    assert values["sequence error"] == pytest.approx(words / 100, abs=5e-4)
 
 
 def test_demo_writes_to_demo_output_by_default_and_repeats(folder, capsys):
-    outputs = []
+    outputs, models = [], []
     for _ in range(2):
         assert main(SMALL) == 0
         outputs.append(re.sub(r"in [\d.]+ s", "", capsys.readouterr().out))
+        models.append((folder / "demo-output/run/model.maxmargin").read_bytes())
     assert outputs[0] == outputs[1]
-    assert [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()] == [
-        f"demo-output/{FIGURE}"
-    ]
+    assert models[0] == models[1]
+    assert [path.name for path in folder.iterdir()] == ["demo-output"]
 
 
 def test_the_seed_changes_the_words(folder, capsys):
@@ -78,7 +100,8 @@ def test_without_matplotlib_all_but_the_figure_works(folder, capsys, monkeypatch
     output = capsys.readouterr().out
     assert re.search(CERTIFICATE, output)
     assert "pip install 'maxmargin[plot]'" in output
-    assert not list(folder.iterdir())
+    assert files_in(folder / "demo-output") >= WRITTEN
+    assert FIGURE not in files_in(folder / "demo-output")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +112,7 @@ def test_without_matplotlib_all_but_the_figure_works(folder, capsys, monkeypatch
         (["--seed", "-1"], "'--seed': '-1' is not a whole number from 0 to"),
         (["--out", "file/below"], "cannot write to the folder 'file/below'"),
         (["--out", "file"], "cannot write to the folder 'file'"),
-        (["--colour"], "no such option '--colour'"),
+        (["--colour"], "there is no option --colour"),
     ],
 )
 def test_faults_are_one_line_and_code_2(folder, capsys, arguments, message):

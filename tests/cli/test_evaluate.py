@@ -1,10 +1,12 @@
 """`maxmargin evaluate`, on a model file; with run folders see test_train.py."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from maxmargin.cli import main
+from maxmargin.cli.evaluate import _name_of
 
 
 def test_metrics_and_tables_are_printed(model_file, texts, capsys):
@@ -44,3 +46,19 @@ def test_text_with_escapes_is_harmless_in_the_terminal(model_file, tmp_path, cap
     assert "\\u202eN" in out
     assert "\x1b" not in out
     assert "\u202e" not in out
+
+
+@pytest.mark.parametrize(
+    "file, name",
+    [
+        ("a/dev.txt", "dev"),
+        ("dev.conllu.gz", "dev"),
+        ("train.txt", "train-file"),
+        ("a b\x1b.txt", "a-b"),
+        ("漢字.txt", "漢字"),
+        (".txt", "txt"),
+        ("...", "data"),
+    ],
+)
+def test_evaluations_are_named_after_the_file(file, name):
+    assert _name_of(Path(file)) == name

@@ -1,5 +1,6 @@
 """The command as a whole, and `maxmargin info`."""
 
+import json
 import os
 import platform
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 import maxmargin
 from maxmargin.cli import main
+from maxmargin.jobs import JOBS
 
 
 def facts_of(output):
@@ -29,6 +31,25 @@ def test_info_names_versions_threads_and_kernel_cache(capsys):
     assert {"numpy", "scipy", "scikit-learn"} <= set(facts)
     assert int(facts["threads"].split()[0]) >= 1
     assert facts["kernel cache"].startswith(os.environ["NUMBA_CACHE_DIR"])
+
+
+def test_info_for_programs_names_tasks_and_solvers(capsys):
+    assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["maxmargin"] == maxmargin.__version__
+    assert facts["tasks"] == list(JOBS)
+    assert "tagging" in facts["tasks"]
+    assert "bcfw" in facts["solvers"]
+
+
+def test_a_task_that_cannot_be_imported_is_not_usable(capsys, monkeypatch):
+    monkeypatch.setitem(JOBS, "ghost", "maxmargin.jobs.ghost:GhostJob")
+    assert "ghost" not in info(capsys)["tasks"]
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"maxmargin {maxmargin.__version__}\n"
 
 
 def test_info_counts_only_kernels_newer_than_their_source(capsys, monkeypatch, tmp_path):

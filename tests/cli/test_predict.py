@@ -82,7 +82,7 @@ def test_a_pipe_that_is_closed_is_no_fault(model_file, tmp_path):
     long.write_text("the\ncat\n\n" * 20_000)
     reading, writing = os.pipe()
     run = subprocess.Popen(
-        [sys.executable, "-m", "maxmargin.cli", "predict", str(model_file), str(long)],
+        [sys.executable, "-m", "maxmargin.cli", "predict", str(model_file), str(long), "-q"],
         stdout=writing,
         stderr=subprocess.PIPE,
     )

@@ -96,6 +96,7 @@ def test_of_conll_u_forms_and_upos_are_taken(tmp_path):
         ("a b c\n", {"columns": ("9",)}, "line 1: columns: 9: the file has 3 columns"),
         ("a b c\n", {"columns": ("3",)}, "line 1: column 3 is both the tag and a feature"),
         ("a\tb\nc\t\n", {}, "line 2: found an empty tag"),
+        ("a b\nc d\0\n", {}, "line 2: found a tag with a null character"),
         ("a b\nc " + "x" * 300 + "\n", {}, "line 2: found a tag of 300 characters"),
     ],
 )
@@ -190,7 +191,7 @@ def test_evaluation_has_tags_never_seen_and_draws_the_worst_first(model, tmp_pat
     assert json.loads(json.dumps(found, allow_nan=False)) == finite(found)
     values = {metric["name"]: metric["value"] for metric in found["metrics"]}
     assert values["token accuracy"] == pytest.approx(9 / 12)
-    assert values["sequence accuracy"] == pytest.approx(3 / 5)
+    assert values["sentence accuracy"] == pytest.approx(3 / 5)
     assert 0 < values["chunk F1"] < 1
     assert found["error"] == pytest.approx(3 / 12)
     assert [table["title"] for table in found["tables"]] == [

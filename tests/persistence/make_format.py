@@ -12,16 +12,17 @@ import maxmargin
 from maxmargin.persistence.archive import VERSION
 from persistence.model_files import made
 
-KINDS = ("words", "dicts", "classes", "chains")
+KINDS = ("words", "dicts", "classes", "chains", "matchings", "aligned")
 
 
 def facts(model, X):
     """What a loaded model must say, as JSON holds it exactly; no texts that may be worded anew."""
     outputs = [y.tolist() if hasattr(y, "tolist") else y for y in model.predict(X)]
+    outputs = json.loads(json.dumps(outputs))  # no tuples
     return {
         "class": type(model).__name__,
         "alpha": model.alpha,
-        "classes": model.classes_.tolist(),
+        "classes": model.classes_.tolist() if hasattr(model, "classes_") else [],
         "coef": [float(w).hex() for w in model.coef_],
         "predictions": outputs,
         "status": model.result_.status.value,
@@ -32,11 +33,13 @@ def facts(model, X):
 
 def main():
     folder = Path(__file__).parent / f"format_{VERSION}"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name in KINDS:
         model, X = made(name)
+        if (folder / f"{name}.mm").exists():
+            continue  # kinds of models may join a format, none is written twice
         model.save(folder / f"{name}.mm")
-        X = [x.tolist() if hasattr(x, "tolist") else x for x in X][:5]
+        X = [x.tolist() for x in X if hasattr(x, "tolist")][:5] or list(X)[:5]
         recorded = {"X": X, "facts": facts(maxmargin.load(folder / f"{name}.mm"), X)}
         text = json.dumps(recorded, ensure_ascii=False) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")

@@ -133,3 +133,37 @@ def round_trip(model, folder):
     path = folder / "model.mm"
     model.save(path)
     return maxmargin.load(path)
+
+
+# -- forgeries ------------------------------------------------------------------------------------
+def nodes(tree):
+    """All places of a tree, as (container, key)."""
+    pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, value in pairs:
+        yield tree, key
+        if isinstance(value, dict | list):
+            yield from nodes(value)
+
+
+ODD = [
+    None, True, -1, 0, 1 << 70, 1.5, "", "a0.npy", "|O", "Status", "object", [], [[]], {},
+    {"is": "tuple"}, {"is": "array", "member": "a0.npy"}, {"is": "set", "items": [[]]},
+]  # fmt: skip
+
+
+def forge(path, header, members, rng):
+    """A file with right checksums and a wrong tree."""
+    places = list(nodes(header["model"]))
+    container, key = places[rng.integers(len(places))]
+    which = rng.integers(3)
+    if which == 0:
+        container[key] = ODD[rng.integers(len(ODD))]
+    elif which == 1:
+        del container[key]
+    else:
+        other, name = places[rng.integers(len(places))]
+        container[key], other[name] = other[name], container[key]
+    try:
+        return write_file(path, header, members)
+    except (ValueError, RecursionError):  # a node put inside itself
+        return None

@@ -1,11 +1,13 @@
 """Damaged files: each is refused by a ModelFileError, or gives the very same model."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import maxmargin
 from maxmargin.exceptions import ModelFileError
-from persistence.model_files import contents, made, write_file
+from persistence.model_files import contents, forge, made
 
 KINDS = ["words", "dicts", "classes", "aligned"]
 
@@ -62,7 +64,8 @@ def test_flipped_bytes(name, tmp_path):
 def test_cut_files(name, tmp_path):
     trial, rng = Trial(name, tmp_path), np.random.default_rng(1)
     size = len(trial.whole)
-    for length in [0, 1, 21, 22, size - 1, size - 2, *rng.integers(size, size=80)]:
+    every_percent = [size * share // 100 for share in range(100)]
+    for length in [1, 21, 22, size - 1, size - 2, *every_percent, *rng.integers(size, size=80)]:
         trial(trial.whole[: int(length)])
     assert trial.accepted == 0
 
@@ -73,39 +76,6 @@ def test_moved_pieces(name, tmp_path):
     for _ in range(150):
         trial(moved(trial.whole, rng))
     assert trial.refused > 100
-
-
-def nodes(tree):
-    """All places of a tree, as (container, key)."""
-    pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    for key, value in pairs:
-        yield tree, key
-        if isinstance(value, dict | list):
-            yield from nodes(value)
-
-
-ODD = [
-    None, True, -1, 0, 1 << 70, 1.5, "", "a0.npy", "|O", "Status", "object", [], [[]], {},
-    {"is": "tuple"}, {"is": "array", "member": "a0.npy"}, {"is": "set", "items": [[]]},
-]  # fmt: skip
-
-
-def forge(path, header, members, rng):
-    """A file with right checksums and a wrong tree."""
-    places = list(nodes(header["model"]))
-    container, key = places[rng.integers(len(places))]
-    which = rng.integers(3)
-    if which == 0:
-        container[key] = ODD[rng.integers(len(ODD))]
-    elif which == 1:
-        del container[key]
-    else:
-        other, name = places[rng.integers(len(places))]
-        container[key], other[name] = other[name], container[key]
-    try:
-        return write_file(path, header, members)
-    except (ValueError, RecursionError):  # a node put inside itself
-        return None
 
 
 def check_forged(name, folder, count, seed):
@@ -127,6 +97,24 @@ def check_forged(name, folder, count, seed):
 @pytest.mark.parametrize("name", KINDS)
 def test_forged_trees_raise_no_other_error(name, tmp_path):
     check_forged(name, tmp_path, 200, seed=3)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_damaged_files_take_no_more_memory_than_whole_ones(name, tmp_path):
+    trial, rng = Trial(name, tmp_path), np.random.default_rng(6)
+    trial(trial.whole)
+    tracemalloc.start()
+    try:
+        trial(trial.whole)
+        allowed = 4 * tracemalloc.get_traced_memory()[1] + (4 << 20)
+        for number in range(60):
+            raw = moved(trial.whole, rng) if number % 2 else flipped(trial.whole, rng, 3)
+            tracemalloc.reset_peak()
+            trial(raw)
+            assert tracemalloc.get_traced_memory()[1] <= allowed
+    finally:
+        tracemalloc.stop()
+    assert trial.refused > 30
 
 
 @pytest.mark.soak

@@ -24,6 +24,7 @@ from maxmargin.solvers import Solver
 from maxmargin.solvers.saddle import SaddleSolver
 from maxmargin.structures import Finite, Structure
 from maxmargin.tasks import SequenceTagger
+from maxmargin.tasks.base import Task
 from persistence.model_files import MODELS, SENTENCES, TAGS, contents, made, round_trip
 
 
@@ -274,7 +275,7 @@ def library_classes():
 
 
 def test_every_class_of_the_library_is_known():
-    abstract = {Structure, FeatureMap, Loss, Solver, SaddleSolver, Domain}
+    abstract = {Structure, FeatureMap, Loss, Solver, SaddleSolver, Domain, Task}
     missing = [c.__name__ for c in library_classes() if registry.name_of(c) is None]
     assert sorted(missing) == sorted(c.__name__ for c in abstract), (
         "add the new class to KNOWN in maxmargin/persistence/registry.py"

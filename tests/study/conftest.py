@@ -69,6 +69,7 @@ def made_up_cell(solver, size, seed):
         "n_project": 0,
         "peak_bytes": 5 * 2**20 + 2**20 * size,
         "base_bytes": 5 * 2**20,
+        "solver_bytes": 1000 * size,
         "alpha": 0.1,
         "n_parts": 4 * size,
         "n_weights": 7,

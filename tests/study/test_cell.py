@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -48,6 +49,7 @@ def test_cell_holds_what_was_measured(measured):
     assert 0 < cell["seconds"] < cell["wall_seconds"]
     assert cell["compile_seconds"] > 0
     assert cell["peak_bytes"] >= cell["base_bytes"] > 2**20
+    assert cell["solver_bytes"] > 8 * cell["n_parts"]  # its z at least
     assert cell["n_parts"] == 40 * (4 * 3 + 9)  # four nodes with three labels, one pair table
     assert 0 <= cell["train_error"] <= 1
     assert 0 <= cell["test_error"] <= 1
@@ -90,7 +92,7 @@ def test_killed_study_goes_on_where_it_was(tiny, tmp_path):
     finally:
         os.kill(study.pid, signal.SIGKILL)
         study.wait()
-    wait_for(lambda: not processes_of(study.pid))
+    wait_for_end(study.pid)
     before = (out / "cells" / "bcfw-10-0.json").read_bytes()
     assert not (out / "cells" / "bcfw-40-0.json").exists()
     plan = {**plan, "kill-after": 2.0}
@@ -100,11 +102,42 @@ def test_killed_study_goes_on_where_it_was(tiny, tmp_path):
     assert summary["failed"][0]["message"] == "not done after 2 s; the process was ended"
 
 
+@pytest.mark.soak
+def test_a_study_killed_again_and_again_finds_the_same(tiny, tmp_path):
+    plan = {**tiny, "solvers": ["bcfw", "ssg"], "seeds": 2}
+    whole = run_study(plan, tmp_path / "whole")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    rng, out = random.Random(0), tmp_path / "killed"
+    kills = 0
+    while not (out / "study.json").exists():
+        command = [sys.executable, "-c", STUDY, json.dumps(plan), str(out)]
+        study = subprocess.Popen(command, env=env, start_new_session=True)
+        try:
+            study.wait(rng.uniform(0.5, 8.0))
+        except subprocess.TimeoutExpired:
+            os.kill(study.pid, signal.SIGKILL)
+            kills += 1
+        study.wait()
+        wait_for_end(study.pid)
+        for path in (out / "cells").glob("*.json"):
+            assert json.loads(path.read_bytes())["status"] != "failed"
+    assert kills >= 3
+    same = ("solver", "size", "n_oracle", "n_epochs", "primal", "dual", "test_error")
+    found = json.loads((out / "study.json").read_bytes())
+    assert [[row[key] for key in same] for row in found["rows"]] == [
+        [row[key] for key in same] for row in whole["rows"]
+    ]
+
+
 def wait_for(condition, seconds=120):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)
+
+
+def wait_for_end(session):
+    wait_for(lambda: not processes_of(session))
 
 
 def processes_of(session):

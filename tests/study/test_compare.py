@@ -45,6 +45,8 @@ def test_a_study_by_the_command(samples, tmp_path, capsys):
     assert (row["solver"], row["size"], row["alpha"], row["n_epochs"]) == ("ssg", 20, 0.5, 4)
     assert row["n_oracle"] == 80
     assert row["memory_bytes"] >= 0
+    assert printed["report"] == str(out / "report.html")
+    assert "ssg" in (out / "report.html").read_text()
 
 
 def test_tables_and_progress(given, made_up, tmp_path, capsys):
@@ -81,6 +83,17 @@ def test_failed_cells_end_in_code_1(given, failing, tmp_path, capsys):
     assert "2 of 6 cells failed, first perceptron-10-0: no \\x1b[31mluck" in told.err
     assert "failed" in told.out
     assert "\x1b" not in told.out + told.err
+
+
+def test_a_report_that_cannot_be_made_spoils_nothing(given, made_up, tmp_path, monkeypatch, capsys):
+    def write_report(folder):
+        raise OSError("no space")
+
+    monkeypatch.setattr("maxmargin.report.write_report", write_report)
+    assert main([*given, "--out", str(tmp_path / "s")]) == 0
+    told = capsys.readouterr()
+    assert "the study is complete, but it has no report: no space" in told.err
+    assert "Growth" in told.out
 
 
 def test_resume_by_the_folder_alone(given, made_up, tmp_path, capsys):

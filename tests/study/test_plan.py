@@ -60,6 +60,8 @@ def test_key_tells_what_a_cell_rests_on():
     tested = {**plan, "test": ["/b"]}
     more = key_of({**tested, "sizes": [10, 30]}, "bcfw", FILES)
     assert more == key_of(tested, "bcfw", FILES)
+    more = key_of({**tested, "sizes": [10, 30]}, "bcfw", FILES, fixed=False)
+    assert more != key_of(tested, "bcfw", FILES, fixed=False)
 
 
 @pytest.mark.parametrize(

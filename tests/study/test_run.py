@@ -76,7 +76,7 @@ def test_recorded_plan_gives_the_same_study(tiny, made_up, tmp_path):
     [
         ({"tol": 0.5}, "tol: None, now 0.5"),
         ({"solvers": {"bcfw": {"alpha": 3}}}, "alpha: None, now 3.0"),
-        ({"sizes": [10, 50]}, "held out beyond: 40, now 50"),
+        ({"sizes": [10, 50]}, "largest size: 40, now 50"),
         ({"threads": 2}, "threads: 1, now 2"),
     ],
 )
@@ -125,10 +125,19 @@ def test_environment_is_recorded_each_time(tiny, made_up, tmp_path):
     assert len(found["resumed"]) == 1
 
 
-def test_damaged_cell_is_named(tiny, made_up, tmp_path):
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        ("{", "is damaged"),
+        ("[]", "lacks what a cell has"),
+        ('{"key": {}, "status": "converged"}', "lacks what a cell has"),
+        ('{"key": {}, "status": "failed"}', "lacks what a cell has"),
+    ],
+)
+def test_damaged_cell_is_named(tiny, made_up, tmp_path, content, words):
     run_study(tiny, tmp_path / "s")
-    (tmp_path / "s" / "cells" / "bcfw-10-0.json").write_text("{")
-    with pytest.raises(RunError, match="bcfw-10-0.json' is damaged"):
+    (tmp_path / "s" / "cells" / "bcfw-10-0.json").write_text(content)
+    with pytest.raises(RunError, match=f"bcfw-10-0.json' {words}"):
         run_study(tiny, tmp_path / "s", resume=True)
 
 

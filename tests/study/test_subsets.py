@@ -24,3 +24,10 @@ def test_held_out_samples_are_in_no_training_set_and_the_rest_is_all():
 def test_too_large_a_size_is_refused():
     with pytest.raises(ValueError, match="size 51 is more than the 50 samples"):
         subsets.training(50, 51, 0)
+
+
+def test_as_many_samples_are_wanted_as_are_used():
+    plan = {"sizes": [5, 10]}
+    assert subsets.wanted(plan) == 10
+    assert subsets.wanted({**plan, "test-size": 3}) == 13
+    assert subsets.wanted({**plan, "test-size": 3, "test": ["a"]}) == 10

@@ -107,7 +107,7 @@ class Checkpoint(Callback):
             return
         begun = time.perf_counter()
         try:
-            save(take(run), self.path, level=1)
+            save(take(run).small(), self.path, level=1)
         except OSError as error:
             self._failed(error)
         else:

@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from maxmargin.solvers.base import Run
 
 
-def check_snapshot(run: Run, snapshot: Snapshot) -> None:
-    """A ValueError or TypeError says what does not fit a run that has just begun."""
-    fresh = run.solver.init(run.problem) if run.warm else run.state
+def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
+    """A ValueError or TypeError says what does not fit a run that has just begun (fresh)."""
     _check_state(run, fresh, snapshot.state)
     dim = run.problem.dim
     for name in ("best", "newest", "chosen"):
-        _check_weights(name, getattr(snapshot, name), dim, missing=name != "newest")
+        _check_weights(name, getattr(snapshot, name), dim, missing=True)
     for name in ("primal", "dual", "wall"):
         _check_type(name, getattr(snapshot, name), float)
     if not 0 <= snapshot.wall < np.inf:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxmargin.checkpoints.checks import check_snapshot
+from maxmargin.checkpoints.sparse import packed, unpacked
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load_as
 from maxmargin.result import History, Record, State, Status
 
 if TYPE_CHECKING:
+    from maxmargin.problem import Problem
     from maxmargin.solvers.base import Run
 
 #: stands for the problem's own truth, which need not be kept twice
@@ -30,7 +32,8 @@ class Snapshot:
 
     identity : of the problem and the solver, see `solvers.identity`. state : of the solver, by
     name. history : its records, column by column. memories : what callbacks remember, by the names
-    of their classes. wall : seconds since the start, certificates included.
+    of their classes. newest : None if it is the state's w itself. wall : seconds since the start,
+    certificates included.
     """
 
     identity: dict[str, Any]
@@ -39,13 +42,17 @@ class Snapshot:
     primal: float
     dual: float
     best: np.ndarray | None
-    newest: np.ndarray
+    newest: np.ndarray | None
     chosen: np.ndarray | None
     next: int
     last: int
     winner: int | None
     wall: float
     memories: list[tuple[str, dict[str, Any]]]
+
+    def small(self) -> Snapshot:
+        """The same with long arrays that are mostly zero written as such."""
+        return replace(self, state=packed(self.state))
 
     def check_savable(self) -> None:
         """A TypeError now rather than after the first epochs."""
@@ -67,7 +74,7 @@ def take(run: Run) -> Snapshot:
         primal=float(run.primal),
         dual=float(run.dual),
         best=run.best,
-        newest=run.newest,
+        newest=None if run.newest is run.state.w else run.newest,
         chosen=run.chosen,
         next=run._next,
         last=run._last,
@@ -85,12 +92,10 @@ def read_snapshot(path: str | os.PathLike) -> Snapshot:
 def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
     """Make the run what it was. Nothing is changed unless all of it fits."""
     _check_identity(run, snapshot, path)
-    if isinstance(snapshot.state, dict) and isinstance(snapshot.state.get("extra"), dict):
-        extra = snapshot.state["extra"]
-        for name in [k for k, v in extra.items() if isinstance(v, str) and v == TRUTH]:
-            extra[name] = run.problem.truth
     try:
-        check_snapshot(run, snapshot)
+        fresh = run.solver.init(run.problem) if run.warm else run.state
+        _fill_in(snapshot.state, fresh, run.problem)
+        check_snapshot(run, fresh, snapshot)
         history = _records(snapshot.history)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError) as error:
         raise ModelFileError(
@@ -101,12 +106,22 @@ def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
         setattr(run.state, name, value)
     run.history = history
     run.primal, run.dual = snapshot.primal, snapshot.dual
-    run.best, run.newest, run.chosen = snapshot.best, snapshot.newest, snapshot.chosen
+    run.best, run.chosen = snapshot.best, snapshot.chosen
+    run.newest = run.state.w if snapshot.newest is None else snapshot.newest
     run._next, run._last, run._winner = snapshot.next, snapshot.last, snapshot.winner
     run.started = time.perf_counter() - snapshot.wall
     run.resumed = snapshot.memories
     if run._proven() and run._last == run.state.epoch:
         run.stop(Status.CONVERGED)
+
+
+def _fill_in(state: dict[str, Any], fresh: State, problem: Problem) -> None:
+    """Full arrays, as long as those of a run that has just begun."""
+    like = vars(fresh) | {"lag": np.empty(problem.dim), "best": np.empty(problem.dim)}
+    state |= unpacked(state, like)
+    extra = state["extra"]
+    known = {k: problem.truth for k, v in extra.items() if isinstance(v, str) and v == TRUTH}
+    state["extra"] = extra | known
 
 
 def _check_identity(run: Run, snapshot: Snapshot, path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from maxmargin.cli.console import Console, logs
+from maxmargin.cli.console import Console, listen
 
 _GIVEN = "maxmargin.cli.given"
 
@@ -194,20 +194,19 @@ def _exists(place: str) -> bool:
 
 
 def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    ctx.ensure_object(Console).quiet |= value
-
-
-def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    ctx.ensure_object(Console).json |= value
+    console = ctx.ensure_object(Console)
+    console.quiet |= value
+    listen(console)
 
 
 def _set_verbose(ctx: click.Context, param: click.Parameter, value: int) -> None:
     console = ctx.ensure_object(Console)
-    if value and not console.verbose and not ctx.resilient_parsing:
-        import logging
-
-        ctx.with_resource(logs(logging.INFO))
     console.verbose += value
+    listen(console)
+
+
+def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.ensure_object(Console).json |= value
 
 
 #: -q and -v, which every command has

@@ -18,6 +18,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("oracle calls", "n_oracle", lambda x: f"{x:,.0f}"),
     ("projections", "n_project", lambda x: f"{x:,.0f}"),
     ("memory MB", "memory_bytes", lambda x: f"{x / 1e6:.1f}"),
+    ("solver MB", "solver_bytes", lambda x: f"{x / 1e6:.1f}"),
     ("epochs", "n_epochs", lambda x: f"{x:.3g}"),
     ("objective", "primal", lambda x: f"{x:.4g}"),
     ("gap %", "relative_gap", lambda x: f"{100 * x:.2g}"),
@@ -26,7 +27,9 @@ COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 )
 QUANTITIES = {
     "seconds": "seconds",
+    "cpu_seconds": "processor time",
     "peak_bytes": "memory",
+    "solver_bytes": "solver's memory",
     "n_oracle": "oracle calls",
     "n_project": "projections",
 }
@@ -119,7 +122,10 @@ def _rows(summary: Mapping[str, Any]) -> str:
         for row in summary["rows"]
     ]
     note = "means ± standard deviations over seeds; " if summary["seeds"] > 1 else ""
-    return f"Cells ({note}memory: peak above the process with data loaded)\n" + _table(head, lines)
+    title = (
+        f"Cells ({note}memory: peak of the process above its size with the data loaded; solver: of"
+    )
+    return f"{title} that, the solver's own)\n" + _table(head, lines)
 
 
 def _spread(row: Mapping[str, Any], key: str, write: Callable[[float], str]) -> str:

@@ -50,6 +50,11 @@ class Console:
         if not self.quiet:
             print(f"maxmargin: {shown(text)}", file=sys.stderr, flush=True)
 
+    def status(self, text: str) -> None:
+        """What is being done, for those who wait at a terminal."""
+        if sys.stderr is not None and sys.stderr.isatty():
+            self.note(text)
+
     def warn(self, text: str) -> None:
         """A line on stderr that --quiet does not take away."""
         print(f"maxmargin: warning: {shown(text)}", file=sys.stderr, flush=True)
@@ -78,17 +83,23 @@ class _Handler(logging.Handler):
 
 
 @contextmanager
-def logs(level: int) -> Iterator[None]:
-    """Show the library's log from that level on."""
+def logs() -> Iterator[None]:
+    """Show the library's log: from warnings on, unless `listen` says otherwise."""
     log, handler = logging.getLogger("maxmargin"), _Handler()
     before = log.level
     log.addHandler(handler)
-    log.setLevel(level)
+    log.setLevel(logging.WARNING)
     try:
         yield
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
+
+
+def listen(console: Console) -> None:
+    """Take as much of the log as was asked for."""
+    level = logging.ERROR if console.quiet else logging.WARNING
+    logging.getLogger("maxmargin").setLevel(logging.INFO if console.verbose else level)
 
 
 @contextmanager
@@ -134,5 +145,6 @@ def at_work(console: Console) -> Iterator[None]:
     """All of the above, around one command."""
     with ExitStack() as stack:
         stack.enter_context(streams_that_take_anything())
+        stack.enter_context(logs())
         stack.enter_context(warnings_in_one_line(console))
         yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,18 +11,23 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from maxmargin.cli import text
 from maxmargin.cli.commands import Option, command
+from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
     from maxmargin.estimators import ChainSVM
+    from maxmargin.result import Result
+    from maxmargin.solvers.base import Run
 
 FEWEST, MOST, TEST_FOLDS, SHOWN = 20, 20_000, (0, 1), 6
 # The penalties that suit each model best on other seeds, so that the comparison is fair.
 CHAIN_ALPHA, LETTER_ALPHA = 0.02, 0.004
 TOL, SECONDS = 0.01, 40.0
-FIGURE = "words.png"
+RUN, TRAIN, TEST = "run", "train-words.npz", "test-words.npz"
+FIGURE, REPORT = "words.png", "report.html"
 
 Words = Sequence[Any]  # an array of letters, or of their features, each
 
@@ -58,25 +62,23 @@ Words = Sequence[Any]  # an array of letters, or of their features, each
 )
 def demo(out: Path, words: int, seed: int) -> None:
     """Learn to read synthetic handwritten words as chains of letters, beside a classifier of single
-    letters; print both errors and save a figure.
+    letters; print both errors, save the run, a report and a figure.
     """
     from maxmargin import datasets
     from maxmargin.plotting import HINT, has_matplotlib
 
-    drawing = has_matplotlib()
-    if drawing:
-        _make_writable(out)
-    print(
+    _make_writable(out)
+    say = console().say
+    say(
         "Learning to read handwritten words: a chain of letters against one letter at a time\n"
-        f"({words} synthetic words, seed {seed}).\n",
-        flush=True,
+        f"({words} synthetic words, seed {seed}).\n"
     )
     data = datasets.make_words(words, random_state=seed)
     testing = np.isin(data.fold, TEST_FOLDS)
     X, y = _pick(data.X, ~testing), _pick(data.y, ~testing)
     X_test, y_test = _pick(data.X, testing), _pick(data.y, testing)
     with _without_warnings():
-        chain = _train_chain(X, y, seed)
+        chain, result = _train_chain(out, data, testing, seed)
         readings = {
             "per letter": _read_letters(X, y, X_test, seed),
             "chain": chain.predict(X_test),
@@ -84,13 +86,14 @@ def demo(out: Path, words: int, seed: int) -> None:
     _print_errors(y_test, readings)
     shown = _differing(readings)
     _print_words(y_test, readings, shown)
-    if drawing:
+    say(f"\nRun:    {text.shown(out / RUN)}\nReport: {text.shown(_write_report(out))}")
+    if has_matplotlib():
         pictures = [X_test[i] for i in shown], [y_test[i] for i in shown]
         read = {name: [own[i] for i in shown] for name, own in readings.items()}
-        _draw(out / FIGURE, chain, data.image_shape, *pictures, read)
-        print(f"\nFigure: {out / FIGURE}")
+        _draw(out / FIGURE, result, data.image_shape, *pictures, read)
+        say(f"Figure: {text.shown(out / FIGURE)}")
     else:
-        print(f"\nNo figure, because matplotlib is not installed: {HINT}")
+        say(f"No figure, because matplotlib is not installed: {HINT}")
 
 
 def _make_writable(folder: Path) -> None:
@@ -120,20 +123,55 @@ def _without_warnings() -> Iterator[None]:
         yield
 
 
-def _train_chain(X: Words, y: Words, seed: int) -> ChainSVM:
+def _train_chain(out: Path, data: Any, testing: np.ndarray, seed: int) -> tuple[ChainSVM, Result]:
+    """Train into a run folder, as `maxmargin train chain` does, and evaluate on the test words."""
     from maxmargin import ChainSVM
-    from maxmargin.callbacks import ProgressBar
+    from maxmargin.callbacks import Callback
+    from maxmargin.cli.progress import watchers
+    from maxmargin.runs import RunFolder, evaluate, train
 
-    callbacks = [ProgressBar("training the chain")]
-    ChainSVM(max_epochs=1).fit(X[:1], y[:1])  # compiles, so that the curve shows training only
-    begun = time.perf_counter()
-    chain = ChainSVM(
-        alpha=CHAIN_ALPHA, tol=TOL, random_state=seed, time_limit=SECONDS, callbacks=callbacks
-    ).fit(X, y)
-    seconds = time.perf_counter() - begun
-    print(f"Trained on {len(X)} words ({sum(map(len, X))} letters) in {seconds:.1f} s.")
-    print(f"Certificate: the chain is {chain.result_.certificate()}.\n", flush=True)
-    return chain
+    for name, chosen in ((TRAIN, ~testing), (TEST, testing)):
+        _write_words(out / name, _pick(data.X, chosen), _pick(data.y, chosen))
+    height, width = data.image_shape
+    config = {
+        "task": "chain",
+        "data": [str(out / TRAIN)],
+        "alpha": CHAIN_ALPHA,
+        "tol": TOL,
+        "seed": seed,
+        "time-limit": SECONDS,
+        "task-options": {"image": f"{height}x{width}"},
+    }
+    X = _pick(data.X, ~testing)
+    kept = []
+
+    class Keep(Callback):  # a model file has no times; the figure shows them
+        def on_end(self, run: Run, result: Result) -> None:
+            kept.append(result)
+
+    # compiles, so that the curve shows training only
+    ChainSVM(max_epochs=1).fit(X[:1], _pick(data.y, ~testing)[:1])
+    folder = RunFolder(out / RUN).create(config, force=True)
+    summary = train(folder, callbacks=[*watchers(console(), "training the chain"), Keep()])
+    if summary["message"].startswith("interrupted"):
+        raise KeyboardInterrupt
+    evaluate(folder, [out / TEST])
+    letters, seconds = sum(map(len, X)), summary["seconds"]
+    console().say(f"Trained on {len(X)} words ({letters} letters) in {seconds:.1f} s.")
+    console().say(f"Certificate: the chain is {summary['certificate']}.\n")
+    return folder.model(), kept[0]
+
+
+def _write_words(file: Path, X: Words, y: Words) -> None:
+    """Words as the task `chain` reads them."""
+    lengths = np.array([len(x) for x in X])
+    np.savez_compressed(file, X=np.concatenate(X), y=np.concatenate(y), lengths=lengths)
+
+
+def _write_report(out: Path) -> Path:
+    from maxmargin.report import write_report
+
+    return write_report(out / RUN, out / REPORT)
 
 
 def _read_letters(X: Words, y: Words, X_test: Words, seed: int) -> list[np.ndarray]:
@@ -150,10 +188,10 @@ def _print_errors(truth: Words, readings: Mapping[str, Words]) -> None:
     from maxmargin.metrics import sequence_error, token_error
 
     count = f"on {len(truth)} test words"
-    print(f"{count:22}{'letters wrong':>15}{'words wrong':>15}")
+    console().say(f"{count:22}{'letters wrong':>15}{'words wrong':>15}")
     for name, words in readings.items():
         letter, word = 100 * token_error(truth, words), 100 * sequence_error(truth, words)
-        print(f"  {name:20}{letter:>13.1f} %{word:>13.1f} %")
+        console().say(f"  {name:20}{letter:>13.1f} %{word:>13.1f} %")
 
 
 def _differing(readings: Mapping[str, Words]) -> list[int]:
@@ -164,12 +202,14 @@ def _differing(readings: Mapping[str, Words]) -> list[int]:
 
 
 def _print_words(truth: Words, readings: Mapping[str, Words], shown: list[int]) -> None:
-    print("\nThe first test words that the two read differently (wrong letters in capitals):")
-    print("  " + "".join(f"{name:15}" for name in ["truth", *readings]).rstrip())
+    console().say(
+        "\nThe first test words that the two read differently (wrong letters in capitals):"
+    )
+    console().say("  " + "".join(f"{name:15}" for name in ["truth", *readings]).rstrip())
     for i in shown:
         cells = ["".join(truth[i])]
         cells += [_marked(truth[i], words[i]) for words in readings.values()]
-        print("  " + "".join(f"{cell:15}" for cell in cells).rstrip())
+        console().say("  " + "".join(f"{cell:15}" for cell in cells).rstrip())
 
 
 def _marked(truth: np.ndarray, word: np.ndarray) -> str:
@@ -178,7 +218,7 @@ def _marked(truth: np.ndarray, word: np.ndarray) -> str:
 
 def _draw(
     file: Path,
-    chain: ChainSVM,
+    result: Result,
     image_shape: tuple[int, int],
     X: Words,
     truth: Words,
@@ -193,7 +233,7 @@ def _draw(
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     WordsDisplay(X, truth, readings, image_shape).plot(columns=2, ax=left)
     left.set_title("test words that the two models read differently (errors underlined)")
-    ConvergenceDisplay.from_estimator(chain, ax=right)
+    ConvergenceDisplay.from_result(result, ax=right)
     right.set_title("training the chain: the optimum is in the band")
     try:
         figure.savefig(file, dpi=110)

@@ -31,7 +31,7 @@ def _evaluate(
     Prints metrics and tables, and saves them in the run folder, from where reports take them.
     """
     chosen = source()
-    name = _checked(name) if name else _safe(data[0].stem)
+    name = _checked(name) if name else _name_of(data[0])
     evaluation = _judged(chosen, data, values)
     saved = None if no_save else _saved(chosen, evaluation, name)
     console().facts(evaluation | {"saved": None if saved is None else str(saved)})
@@ -46,8 +46,11 @@ def _checked(name: str) -> str:
     return name
 
 
-def _safe(stem: str) -> str:
-    return re.sub(r"[^\w.+-]+", "-", stem).strip("-.") or "data"
+def _name_of(file: Path) -> str:
+    """The file's name without its endings; those that a run gives its own evaluations are taken."""
+    stem = Path(file.name.removesuffix(".gz")).stem
+    name = re.sub(r"[^\w.+-]+", "-", stem).strip("-.") or "data"
+    return f"{name}-file" if name in ("train", "validation") else name
 
 
 def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any]) -> Evaluation:

@@ -59,7 +59,7 @@ class Source:
         """The task's options: the command line's, else the run's, else the defaults."""
         from maxmargin.runs.config import task_options as of_config
 
-        kept = {option.name for option in self.job.options if getattr(option, "kept", True)}
+        kept = {option.name for option in self.job.options if option.kept}
         recorded = self.config.get("task-options", {})
         recorded = {name: value for name, value in recorded.items() if name in kept}
         chosen = recorded | given_task_options(self.job, values)

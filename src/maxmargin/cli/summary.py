@@ -23,39 +23,49 @@ def words(folder: RunFolder, summary: Mapping[str, Any]) -> str:
     path = folder.path
     lines = {
         "Trained": _what(folder, summary),
+        "Method": _method(summary),
         "Certificate": summary["certificate"],
-        **_errors(summary["metrics"]),
+        **_errors(folder, summary["metrics"]),
         "Time": f"{summary['seconds']:.1f} s of training, {_passes(summary)}",
         "Files": f"{path}: {', '.join(_files(path))}",
     }
-    name = shlex.quote(str(path))
+    if summary.get("note"):
+        lines["Note"] = summary["note"]
+    name = text.shown(shlex.quote(str(path)))
     following = [
-        ("predict", f"maxmargin predict {name} INPUT"),
-        ("evaluate", f"maxmargin evaluate {name} DATA"),
-        ("report", f"maxmargin report {name}"),
+        f"  maxmargin predict {name} INPUT",
+        f"  maxmargin evaluate {name} DATA",
+        f"  maxmargin report {name}",
     ]
-    return "\n".join(
-        [text.facts(lines), "", "Next:", *(f"  {text.shown(line)}" for _, line in following)]
-    )
+    return "\n".join([text.facts(lines), "", "Next:", *following])
 
 
 def _what(folder: RunFolder, summary: Mapping[str, Any]) -> str:
     facts = folder.read_json("data.json").get("facts", {})
     counts = [f"{value:,} {key}" for key, value in facts.items() if isinstance(value, int)]
     samples = ", ".join(counts) or text.counted(summary["n_samples"], "sample")
+    names = " ".join(Path(file).name for file in folder.config["data"])
+    return f"{summary['title'].lower()} on {names} ({samples})"
+
+
+def _method(summary: Mapping[str, Any]) -> str:
+    alpha = summary["alpha"]
+    penalty = "no penalty" if alpha is None else f"alpha {alpha:g}"
     weights = text.counted(summary["n_weights"], "weight")
-    return (
-        f"{summary['title'].lower()} on {samples}; {weights},"
-        f" by {summary['solver']} with alpha {summary['alpha']:g}, loss {summary['loss']}"
-    )
+    return f"{summary['solver']}, {penalty}, loss {summary['loss']}; {weights}"
 
 
-def _errors(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def _errors(folder: RunFolder, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The metrics as the evaluations have them, which know what is a share."""
+    from maxmargin.cli.evaluate import said
+
     titles = {"train": "On the data", "validation": "On validation"}
     return {
-        titles.get(name, name): ", ".join(f"{own} {text.cell(value)}" for own, value in one.items())
-        for name, one in metrics.items()
-        if one
+        titles.get(name, name): ", ".join(
+            f"{metric['name']} {said(metric)}"
+            for metric in folder.read_json(f"evaluations/{name}.json")["metrics"]
+        )
+        for name in metrics
     }
 
 

@@ -114,3 +114,8 @@ def facts(named: dict[str, Any], indent: str = "") -> str:
 def counted(number: int, noun: str) -> str:
     """`1 word`, `2,000 words`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def phrase(sentence: str) -> str:
+    """A sentence as an entry of a list: no capital, no full stop."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -23,12 +25,13 @@ from maxmargin.cli.options import (
     task_options,
     training_options,
 )
+from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
     from maxmargin.runs import RunFolder
 
-_SWITCHES = ("-q", "--quiet", "-v", "-vv", "--verbose", "--json")
+_SWITCH = re.compile(r"-[qv]+|--quiet|--verbose|--json")
 
 
 class _Train(Group):
@@ -49,13 +52,14 @@ class _Train(Group):
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
         from maxmargin.jobs import job_named
 
-        return [(name, job_named(name).summary) for name in self.list_commands(ctx)]
+        return [(name, phrase(job_named(name).summary)) for name in self.list_commands(ctx)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Where the configuration names the task, put that where it belongs."""
-        switches = list(takewhile(lambda arg: arg in _SWITCHES, args))
+        switches = list(takewhile(_SWITCH.fullmatch, args))
         rest = args[len(switches) :]
-        if rest and rest[0].startswith("-") and not {"--help", "--resume"} & set(rest[:1]):
+        first = rest[0].partition("=")[0] if rest else ""
+        if first.startswith("-") and first not in ("--help", "--resume"):
             with suppress(Exception) if ctx.resilient_parsing else nullcontext():
                 args = [*switches, _task_of(ctx, rest), *rest]
         return super().parse_args(ctx, args)
@@ -77,8 +81,10 @@ def _task_of(ctx: click.Context, args: Sequence[str]) -> str:
 
     for i, arg in enumerate(args):
         name, sign, value = arg.partition("=")
+        if name == "--config" and not sign and i + 1 == len(args):
+            raise click.BadOptionUsage(arg, "Option '--config' requires an argument.", ctx)
         if name == "--config":
-            file = value if sign else "".join(args[i + 1 : i + 2])
+            file = value if sign else args[i + 1]
             task = read_config(Path(file)).get("task")
             if task is None:
                 raise UsageError(
@@ -110,7 +116,7 @@ def _command_of(job: Job) -> Command:
         job.name,
         files=job.data_help,
         callback=callback,
-        help=f"{job.title}: {job.summary}",
+        help=f"{job.title}: {phrase(job.summary)}.",
         params=[*training_options(), *task_options(job)],
         examples=job.examples,
         with_json=True,
@@ -136,8 +142,10 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     folder.create(effective(job, config), force=force)
     try:
         _go(folder, resume=False)
+    except Interrupted:
+        raise
     except Exception:
-        if not folder.has("data.json"):
+        if not (folder.has("history.jsonl") or folder.has("checkpoint.maxmargin")):
             _undo(folder.path, existed)
         raise
 
@@ -191,10 +199,9 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
 def _undo(path: Path, existed: bool) -> None:
     """Take away the folder of a run that has not begun, so that the next try finds its place."""
     with suppress(OSError):
-        for name in ("config.toml", "environment.json", ".lock"):
+        for name in ("config.toml", "environment.json", "data.json", ".lock"):
             (path / name).unlink(missing_ok=True)
-        if (path / "prepared").exists():
-            (path / "prepared").rmdir()
+        shutil.rmtree(path / "prepared", ignore_errors=True)
         if not existed:
             path.rmdir()
 
@@ -206,6 +213,7 @@ def _go(folder: RunFolder, resume: bool) -> None:
     from maxmargin.runs import train as run
 
     stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.path))}"
+    console().status(f"reading {' '.join(Path(file).name for file in folder.config['data'])}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it

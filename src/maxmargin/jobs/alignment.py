@@ -137,10 +137,9 @@ class AlignmentJob(Job):
         kept = [s for s, own in enumerate(links) if own is not None and all(pairs[s].pair)]
         if not kept:
             raise ValueError(f"{paths[2]}: found no links of any pair of {source} and {target}.")
-        facts = {
-            "links": f"by hand, {Path(paths[2]).name} ({found})",
-            "pairs without links": len(pairs) - len(kept),
-        }
+        facts: dict[str, Any] = {"links": f"by hand, {Path(paths[2]).name} ({found})"}
+        if len(kept) < len(pairs):
+            facts["pairs without links"] = len(pairs) - len(kept)
         skip = frozenset(pairs[s].line for s in kept)
         other = len(pairs) - len(kept) if not parallel else None
         if other is not None and other < len(kept):
@@ -274,11 +273,12 @@ class AlignmentJob(Job):
         truth = data.outputs or directed_links(model.statistics_, data.inputs)
         judged = Judged(data.inputs, predicted, truth)
         by_models = data.facts.get("links") == BY_MODELS
+        name = "AER against the directed models" if by_models else "AER"
         return Evaluation(
             data=_counted(data),
             error=judged.aer if known else None,
-            error_name="AER against the directed models" if by_models else "AER",
-            metrics=judged.metrics() if known else judged.agreement(),
+            error_name=name,
+            metrics=judged.metrics(name) if known else judged.agreement(),
             tables=judged.tables(model) if known else [],
             confusion=None,
             drawings=judged.drawings(shown, known),

@@ -54,11 +54,11 @@ class Judged:
         """Pairs, those with the most errors first."""
         return sorted(range(len(self.pairs)), key=lambda s: (-self.errors(s), -self.aer_of(s), s))
 
-    def metrics(self) -> list[Metric]:
+    def metrics(self, error_name: str = "AER") -> list[Metric]:
         """The numbers to tell."""
         without = sum(self.errors(s) == 0 for s in range(len(self.pairs)))
         return [
-            metric("AER", self.aer, "alignment error rate", "lower"),
+            metric(error_name, self.aer, "alignment error rate", "lower"),
             metric("precision", self.precision, "share of the predicted links that are possible"),
             metric("recall", self.recall, "share of the sure links that are predicted"),
             metric("F1", f1(self.precision, self.recall), "mean of precision and recall"),

@@ -17,7 +17,8 @@ class Option:
 
     name : as on the command line, "min-count". kind : bool (a switch), int, float, str, Path, or a
     tuple of the strings to choose from. many : takes one value or more, and is a tuple then.
-    of_data : says how files are read, so that `predict` and `evaluate` have it too.
+    of_data : says how files are read, so that `predict` and `evaluate` have it too. kept : those
+    two take it from the run unless they are told otherwise; not so if it chooses samples of a file.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Option:
     help: str
     many: bool = False
     of_data: bool = False
+    kept: bool = True
 
 
 @dataclass

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.datasets import load_letters
-from maxmargin.datasets.letters import letters_of
 from maxmargin.documents import Drawing, Evaluation, Metric, Table
 from maxmargin.estimators import ChainSVM
 from maxmargin.jobs.base import Data, Job, Option
-from maxmargin.jobs.npz import Arrays, read_npz, seekable, write_npz
+from maxmargin.jobs.chain_files import Y_CURE, chosen, read_sequences
+from maxmargin.jobs.npz import write_npz
 from maxmargin.jobs.sequences import (
     confused_table,
     confusion,
@@ -26,28 +25,12 @@ from maxmargin.jobs.sequences import (
 )
 from maxmargin.metrics import per_label_scores
 from maxmargin.tasks.tag_reports import strongest
-from maxmargin.text_lines import Readable, name_of, unpacked
+from maxmargin.text_lines import name_of
 
 #: sequences labelled at a time
 BATCH = 1000
 #: pixels of an image, and images of a sequence, that a report draws
 MAX_PIXELS, MAX_IMAGES = 4096, 40
-#: bytes of letter.data, unpacked; the original has 14 million
-MAX_TEXT = 1 << 28
-
-X_CURE = "X holds the features of all sequences, row under row, as numbers (rows, features)"
-Y_CURE = "y holds one label, a number or a text, for each row of X"
-LENGTHS_CURE = "lengths holds the number of rows of each sequence, in order"
-FOLD_CURE = "fold holds one whole number for each sequence"
-
-
-class Sequences(NamedTuple):
-    """What a file holds: rows of each sequence, labels (None if there are none), folds."""
-
-    X: list[Any]
-    y: list[np.ndarray] | None
-    fold: np.ndarray | None
-    image: tuple[int, int] | None
 
 
 class ChainJob(Job):
@@ -60,7 +43,8 @@ class ChainJob(Job):
         "Files .npz as numpy.savez writes them, with X (rows, features) of all sequences row under"
         " row, or X_data, X_indices, X_indptr and X_shape of a CSR matrix; y (rows,), numbers or"
         " texts; lengths (sequences,), the rows of each; and fold (sequences,) if parts are to be"
-        " chosen with --folds. Or the file letter.data of handwritten words, plain or gzip."
+        " chosen with --folds (validation files are read with the same folds). Or the file"
+        " letter.data of handwritten words, plain or gzip."
     )
     predict_help = (
         "Reads the same files, y not needed. Writes text, one line a sequence with its labels"
@@ -71,11 +55,18 @@ class ChainJob(Job):
         "train chain --data train.npz --validation dev.npz --out runs/chain",
         "train chain --data letter.data.gz --folds 0 --out runs/letters",
         "predict runs/chain new.npz > labels.txt",
-        "evaluate runs/letters letter.data.gz --not-folds 0",
+        "evaluate runs/letters letter.data.gz --folds 1-9",
     )
     options = (
-        Option("folds", str, (), "Only sequences of these folds.", many=True, of_data=True),
-        Option("not-folds", str, (), "Only sequences of other folds.", many=True, of_data=True),
+        Option(
+            "folds",
+            str,
+            (),
+            "Only sequences of these folds: 0, 1-9, 0,2-4 or all (the default).",
+            many=True,
+            of_data=True,
+            kept=False,
+        ),
         Option(
             "image",
             str,
@@ -92,10 +83,6 @@ class ChainJob(Job):
         ),
     )
 
-    def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """All options of the task, defaults where none is given."""
-        return {option.name: options.get(option.name, option.default) for option in self.options}
-
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
         options = self.with_defaults(options)
         if not paths:
@@ -104,7 +91,7 @@ class ChainJob(Job):
         outputs: list[np.ndarray] = []
         image = None
         for path in paths:
-            found = _chosen(_read(path), options, name_of(path))
+            found = chosen(read_sequences(path), options["folds"], name_of(path))
             if found.y is None:
                 raise ValueError(f"{name_of(path)}: array 'y' is missing; {Y_CURE}")
             if inputs and inputs[0].shape[1] != found.X[0].shape[1]:
@@ -142,7 +129,7 @@ class ChainJob(Job):
         found: list[np.ndarray] = []
         count = 0
         for source in sources:
-            X = _chosen(_read(source), options, name_of(source)).X
+            X = read_sequences(source).X
             for start in range(0, len(X), BATCH):
                 labels = model.predict(X[start : start + BATCH])
                 count += len(labels)
@@ -212,82 +199,6 @@ class ChainJob(Job):
                 note="",
             ),
         ]
-
-
-def _read(source: Readable) -> Sequences:
-    """An .npz file, or letter.data, told by the first bytes."""
-    if not hasattr(source, "read") and Path(str(source)).is_dir():
-        return _from_letters(load_letters(Path(str(source))))
-    name = name_of(source)
-    with seekable(source) as file:
-        start = file.read(2)
-        file.seek(0)
-        if start == b"PK":
-            return _from_arrays(read_npz(file, name))
-        with unpacked(file) as text:
-            raw = text.read(MAX_TEXT + 1)
-    if len(raw) > MAX_TEXT:
-        raise ValueError(f"{name}: more than {MAX_TEXT} bytes of text; this is no letter.data.")
-    try:
-        return _from_letters(letters_of(raw, name))
-    except ValueError as error:
-        raise ValueError(f"{error} (the file is no .npz, so it was read as letter.data)") from error
-
-
-def _from_letters(letters: Any) -> Sequences:
-    return Sequences(letters.X, letters.y, letters.fold, tuple(letters.image_shape))
-
-
-def _from_arrays(arrays: Arrays) -> Sequences:
-    X = arrays.matrix("X", X_CURE)
-    rows, columns = X.shape
-    if rows == 0 or columns == 0:
-        raise arrays.wrong("X", f"has {rows} rows and {columns} columns; {X_CURE}")
-    lengths = arrays.lengths("lengths", rows, LENGTHS_CURE)
-    stops = np.cumsum(lengths)
-    y = fold = None
-    if "y" in arrays:
-        flat = arrays.need("y", 1, "biufU", Y_CURE)
-        if len(flat) != rows:
-            raise arrays.wrong("y", f"has {len(flat)} labels for {rows} rows of X; {Y_CURE}")
-        if flat.dtype.kind == "f" and not np.isfinite(flat).all():
-            raise arrays.wrong("y", f"has labels that are not finite; {Y_CURE}")
-        y = np.split(flat, stops[:-1])
-    if "fold" in arrays:
-        fold = arrays.need("fold", 1, "iu", FOLD_CURE)
-        if len(fold) != len(lengths):
-            raise arrays.wrong("fold", f"has {len(fold)} numbers, not {len(lengths)}; {FOLD_CURE}")
-    samples = [X[b - n : b] for b, n in zip(stops.tolist(), lengths.tolist(), strict=True)]
-    return Sequences(samples, y, fold, None)
-
-
-def _chosen(found: Sequences, options: Mapping[str, Any], name: str) -> Sequences:
-    """The sequences of the folds asked for."""
-    wanted, unwanted = (_numbers(options[key], key) for key in ("folds", "not-folds"))
-    if not wanted and not unwanted:
-        return found
-    if found.fold is None:
-        raise ValueError(f"{name}: array 'fold' is missing, which folds need; {FOLD_CURE}")
-    keep = ~np.isin(found.fold, unwanted)
-    if wanted:
-        keep &= np.isin(found.fold, wanted)
-    rows = np.flatnonzero(keep).tolist()
-    if not rows:
-        there = ", ".join(map(str, np.unique(found.fold)[:20].tolist()))
-        raise ValueError(f"{name}: no sequence is in the folds asked for; there are {there}.")
-    return found._replace(
-        X=[found.X[i] for i in rows],
-        y=None if found.y is None else [found.y[i] for i in rows],
-        fold=found.fold[rows],
-    )
-
-
-def _numbers(values: Sequence[str], name: str) -> list[int]:
-    texts = [text.strip() for value in values for text in str(value).split(",") if text.strip()]
-    for text in texts:
-        if not re.fullmatch(r"-?\d{1,18}", text, re.ASCII):
-            raise ValueError(f"{name}: {text[:40]!r} is no whole number; give e.g. 0,1,2.")
-    return [int(text) for text in texts]
 
 
 def _image(text: str, n_features: int) -> tuple[int, int] | None:

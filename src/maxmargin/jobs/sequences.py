@@ -36,14 +36,12 @@ def score_table(title: str, report: SequenceReport, what: str, note: str = "") -
     )
 
 
-def sequence_metrics(
-    labels: SequenceReport, chunks: SequenceReport | None, of: str
-) -> list[Metric]:
-    """Accuracies of tokens and sequences, and chunk F1 where there are chunks."""
+def sequence_metrics(labels: SequenceReport, chunks: SequenceReport | None) -> list[Metric]:
+    """Accuracies of tokens and sentences, and chunk F1 where there are chunks."""
     metrics = [
-        _metric(f"{of} accuracy", 1 - labels.token_error, f"share of {of}s with the right label"),
-        _metric("sequence accuracy", 1 - labels.sequence_error, "share with every label right"),
-        _metric("macro F1", labels.macro_f1, "F1 of the labels, each counted alike"),
+        _metric("token accuracy", 1 - labels.token_error, "share of tokens with the right tag"),
+        _metric("sentence accuracy", 1 - labels.sequence_error, "share with every tag right"),
+        _metric("macro F1", labels.macro_f1, "F1 of the tags, each counted alike"),
     ]
     if chunks is not None:
         whole = chunks.overall

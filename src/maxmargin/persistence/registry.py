@@ -52,6 +52,7 @@ KNOWN: dict[str, str] = {
     "Status": "maxmargin.result:Status",
     # what a checkpoint holds
     "Snapshot": "maxmargin.checkpoints.snapshot:Snapshot",
+    "Sparse": "maxmargin.checkpoints.sparse:Sparse",
     "Support": "maxmargin.kernels.support:Support",
     # features of tokens
     "TokenFeatures": "maxmargin.tasks.token_features:TokenFeatures",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -106,6 +105,8 @@ def check_names(given: Iterable[Any], known: Iterable[str], where: str) -> None:
 
 # -- values ----------------------------------------------------------------------------------------
 def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 256:
+        return "a number too long to show"  # nor would Python convert it
     return repr(value)[:80]
 
 
@@ -140,7 +141,7 @@ def real(key: str, value: Any) -> float:
     """A number, neither infinite nor nan."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{key} must be a number, found {_shown(value)}.")
-    if not math.isfinite(value) or abs(value) > 1e300:
+    if not -1e300 <= value <= 1e300:
         raise ValueError(f"{key} must be a finite number, found {_shown(value)}.")
     return float(value)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 from maxmargin.runs.errors import LockedError
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # a system without such locks
+    fcntl = None
 
 
 class Lock:
@@ -41,7 +47,7 @@ class Lock:
     def _take(self) -> None:
         folder = str(self.path.parent)
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             reason = error.strerror or str(error)
             raise OSError(
@@ -49,7 +55,8 @@ class Lock:
                 f"cannot write to the run folder {folder!r}: {reason}. Nothing was changed.",
             ) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = _holder(handle)
             os.close(handle)
@@ -63,12 +70,12 @@ class Lock:
         with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
             facts = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
             os.ftruncate(handle, 0)
-            os.pwrite(handle, facts.encode(), 0)
+            os.write(handle, facts.encode())
 
 
 def _holder(handle: int) -> str:
     try:
-        facts = json.loads(os.pread(handle, 1000, 0))
+        facts = json.loads(os.read(handle, 1000))
         return f"process {int(facts['pid'])} on {str(facts['host'])[:100]}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

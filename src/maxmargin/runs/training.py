@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -98,8 +99,7 @@ class _Training:
                 self._note_environment()
                 data, validation = self._read()
                 self._fit(data, validation, interrupts)
-                folder_model = folder.path / MODEL
-                without_times(self.model).save(folder_model)
+                without_times(self.model).save(folder.path / MODEL)
                 whole = interrupts.signal is None
                 metrics = self._judge(data, validation) if whole else {}
                 summary = self._summary(len(data), metrics)
@@ -107,8 +107,9 @@ class _Training:
         except AtOnce:
             raise KeyboardInterrupt from None
         except OSError as error:
-            self._explain(error)
-            raise
+            if error.filename is not None or not folder.has(CHECKPOINT):
+                raise  # of reading data, or with nothing to go on from
+            raise _explained(error) from error
         return summary
 
     # -- before ------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ class _Training:
 
             model.solver = make_solver(solver, self.config.get("solver-options", {}))
         elif self.config.get("solver-options"):
-            raise RunError("solver-options need a solver; name one.")
+            raise RunError("solver-options need a solver; name it, e.g. solver = 'bcfw'.")
         return model
 
     def _read(self) -> tuple[Data, Data | None]:
@@ -198,6 +199,8 @@ class _Training:
         prepared = path / "prepared"
         prepared.mkdir(exist_ok=True)
         self.job.fit(self.model, data, prepared)
+        with suppress(OSError):  # most tasks keep nothing there
+            prepared.rmdir()
 
     # -- after -------------------------------------------------------------------------------------
     def _judge(self, data: Data, validation: Data | None) -> dict[str, Any]:
@@ -219,7 +222,7 @@ class _Training:
 
         model, result = self.model, self.model.result_
         fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
-        loss = getattr(model, "loss", None)
+        loss = getattr(model, "loss", None) or fitted.loss
         return finite(
             {
                 "task": self.job.name,
@@ -246,22 +249,18 @@ class _Training:
             }
         )
 
-    def _explain(self, error: OSError) -> None:
-        """Say what is safe; the error itself says what happened."""
-        if self.folder.has(CHECKPOINT):
-            error.add_note("The last checkpoint is whole: mend the cause, then resume the run.")
-
 
 _LIMITS = ("max-epochs", "tol", "time-limit")
 
 
 def _raised(status: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the limit that ended a run is now further away."""
-    if status == "max_epochs":
-        return new["max-epochs"] > (old.get("max-epochs") or 0)
-    if status == "time_limit":
-        return new["time-limit"] is None or new["time-limit"] > (old.get("time-limit") or 0)
-    return status == "converged" and new["tol"] < (old.get("tol") or 0)
+    """Whether the limit that ended a run is now further away; None: as the task has it."""
+    key = {"max_epochs": "max-epochs", "time_limit": "time-limit", "converged": "tol"}.get(status)
+    if key is None or new[key] == old.get(key):
+        return False
+    if new[key] is None or old.get(key) is None:
+        return True  # not known, and going on is never wrong
+    return new[key] < old[key] if key == "tol" else new[key] > old[key]
 
 
 def _check_files(now: list[dict[str, Any]], then: Any) -> None:
@@ -274,6 +273,12 @@ def _check_files(now: list[dict[str, Any]], then: Any) -> None:
                 f"{new['path']!r} has changed since the run began. Put the old file back, or make a"
                 " new run."
             )
+
+
+def _explained(error: OSError) -> OSError:
+    """The same with what is safe."""
+    safe = "The last checkpoint is whole: mend the cause, then resume the run."
+    return OSError(error.errno, f"{error.strerror or error} {safe}")
 
 
 def _evaluated(job: Job, model: Any, data: Data, files: Sequence[Path]) -> Evaluation:

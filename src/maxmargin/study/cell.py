@@ -27,8 +27,10 @@ from maxmargin.jobs import Data, Job
 from maxmargin.result import Result, Status
 from maxmargin.runs.config import task_options
 from maxmargin.runs.solvers import make_solver
+from maxmargin.solvers.base import Run
 from maxmargin.study import memory, subsets
 from maxmargin.study.plan import Cell, settings_of
+from maxmargin.study.solver_memory import solver_bytes
 
 WARM_SAMPLES = 10
 WARM_EPOCHS = 2
@@ -39,8 +41,10 @@ class Facts(Callback):
 
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}
+        self.run: Run | None = None
 
-    def on_start(self, run: Any) -> None:
+    def on_start(self, run: Run) -> None:
+        self.run = run
         self.found = {
             "alpha": float(run.problem.alpha),
             "tol": float(run.tol),
@@ -101,12 +105,18 @@ def measure(job: Job, plan: Mapping[str, Any], cell: Cell, common: Path) -> dict
         "peak_bytes": memory.peak(),
         "base_bytes": base,
     }
-    return measured | facts.found | _outcome(model.result_) | _errors(job, model, train, test)
+    measured |= facts.found | _outcome(model.result_)
+    assert facts.run is not None
+    measured["solver_bytes"] = solver_bytes(
+        facts.run.solver, facts.run.problem, model.result_.state
+    )
+    return measured | _errors(job, model, train, test)
 
 
 def _read(job: Job, plan: Mapping[str, Any]) -> tuple[Data, Data | None]:
     options = task_options(plan, job)
-    data = job.read([Path(path) for path in plan["data"]], options)
+    wanted = job.sized(options, subsets.wanted(plan))
+    data = job.read([Path(path) for path in plan["data"]], wanted)
     if not plan.get("test"):
         return data, None
     return data, job.read([Path(path) for path in plan["test"]], options)
@@ -163,8 +173,10 @@ def _outcome(result: Result) -> dict[str, Any]:
 
 def _errors(job: Job, model: Any, train: Data, test: Data) -> dict[str, Any]:
     own = job.evaluate(model, train, shown=0)
-    other = job.evaluate(model, test, shown=0)["error"] if len(test) else None
-    return {"train_error": own["error"], "test_error": other, "error_name": own["error_name"]}
+    other = job.evaluate(model, test, shown=0) if len(test) else {**own, "error": None}
+    # a task may have to train without truth, on labels that it makes, and say so by the name
+    name = (own if other["error"] is None else other)["error_name"]
+    return {"train_error": own["error"], "test_error": other["error"], "error_name": name}
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:

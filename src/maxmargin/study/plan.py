@@ -187,22 +187,24 @@ def settings_of(plan: Mapping[str, Any], label: str) -> dict[str, Any]:
 
 
 def key_of(
-    plan: Mapping[str, Any], label: str, files: Sequence[Mapping[str, Any]]
+    plan: Mapping[str, Any], label: str, files: Sequence[Mapping[str, Any]], fixed: bool = True
 ) -> dict[str, Any]:
     """All on which a cell's numbers rest; two cells with the same key may stand side by side.
 
-    files : digests of the data; where they lie does not matter.
+    files : digests of the data; where they lie does not matter. fixed : which samples are read does
+    not depend on how many the study needs.
     """
-    held_out = {} if plan.get("test") else {"held out beyond": max(plan["sizes"])}
-    return {
+    key = {
         "task": plan["task"],
         "task-options": plan["task-options"],
         "threads": plan.get("threads", 1),
         "test-size": plan.get("test-size"),
         "files": contents_of(files),
-        **held_out,
         **settings_of(plan, label),
     }
+    if not (fixed and plan.get("test")):
+        key["largest size"] = max(plan["sizes"])
+    return key
 
 
 def contents_of(files: Sequence[Mapping[str, Any]]) -> str:

@@ -14,6 +14,7 @@ import tomli_w
 from maxmargin.jobs import JOBS, Job, job_named
 from maxmargin.persistence.files import remove_partial, write_whole
 from maxmargin.runs import RunError, RunFolder
+from maxmargin.runs.config import task_options
 from maxmargin.runs.environment import environment, files_of
 from maxmargin.study import subsets
 from maxmargin.study.plan import (
@@ -26,7 +27,7 @@ from maxmargin.study.plan import (
     settings_of,
 )
 from maxmargin.study.process import CellError, ask
-from maxmargin.study.summary import summarise
+from maxmargin.study.summary import NEEDED, summarise
 
 PLAN, SUMMARY, FILES, CELLS, COMMON = "study.toml", "study.json", "data.json", "cells", "common"
 ABOUT, ENVIRONMENT = "about.json", "environment.json"
@@ -96,7 +97,11 @@ class _Study:
         """Look at what is there; write what is to be done."""
         files = _files(self.plan, self.job)
         self._check_place(resume)
-        self.keys = {label: key_of(self.plan, label, files) for label in self.plan["solvers"]}
+        options = task_options(self.plan, self.job)
+        fixed = self.job.sized(options, subsets.wanted(self.plan)) == options
+        self.keys = {
+            label: key_of(self.plan, label, files, fixed) for label in self.plan["solvers"]
+        }
         # What cells share rests on the files and options, so that others never meet it.
         rests_on = digest_of([contents_of(files), self.plan["task-options"]])
         self.common = self.path / COMMON / rests_on[:16]
@@ -162,8 +167,8 @@ class _Study:
         if not path.exists():
             return None
         found = self.folder.read_json(_name(cell))
-        if not isinstance(found, dict) or not {"key", "status"} <= found.keys():
-            raise RunError(f"{str(path)!r} is no cell of a study; remove it.")
+        if not _is_cell(found):
+            raise RunError(f"{str(path)!r} lacks what a cell has; remove it to measure it anew.")
         key = found["key"]
         wanted = self.keys[cell.solver]
         other = [name for name in {**key, **wanted} if key.get(name) != wanted.get(name)]
@@ -222,6 +227,13 @@ class _Study:
 
 def _name(cell: Cell) -> str:
     return f"{CELLS}/{cell.name}.json"
+
+
+def _is_cell(found: Any) -> bool:
+    if not isinstance(found, dict) or not isinstance(found.get("key"), dict):
+        return False
+    needed = {"message"} if found.get("status") == "failed" else NEEDED
+    return isinstance(found.get("status"), str) and needed <= found.keys()
 
 
 def _files(plan: Mapping[str, Any], job: Job) -> list[dict[str, Any]]:

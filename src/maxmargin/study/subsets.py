@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 
 def order(n_samples: int, seed: int) -> list[int]:
     """All samples in the order in which that seed takes them."""
     return np.random.default_rng(seed).permutation(n_samples).tolist()
+
+
+def wanted(plan: Mapping[str, Any]) -> int:
+    """How many samples the study needs, where a task can be asked for so many."""
+    return max(plan["sizes"]) + (0 if plan.get("test") else plan.get("test-size", 0))
 
 
 def check_size(n_samples: int, size: int) -> None:

@@ -18,6 +18,7 @@ QUANTITIES = (
     "n_oracle",
     "n_project",
     "memory_bytes",
+    "solver_bytes",
     "peak_bytes",
     "n_epochs",
     "primal",
@@ -27,10 +28,17 @@ QUANTITIES = (
     "train_error",
     "test_error",
 )
+#: what every cell that did not fail has
+NEEDED = {*QUANTITIES, "base_bytes", "alpha", "n_parts", "n_weights", "error_name"} - {
+    "memory_bytes",
+    "solver_bytes",
+}
 #: what growth exponents are given for; peak_bytes here is above base_bytes
 GROWING = {
     "seconds": "seconds",
+    "cpu_seconds": "cpu_seconds",
     "peak_bytes": "memory_bytes",
+    "solver_bytes": "solver_bytes",
     "n_oracle": "n_oracle",
     "n_project": "n_project",
 }
@@ -84,7 +92,8 @@ def _named(cell: Mapping[str, Any]) -> dict[str, Any]:
 def _with_memory(cell: Mapping[str, Any]) -> dict[str, Any]:
     """With what training took beyond the process that had the data and kernels already."""
     peak, base = cell["peak_bytes"], cell["base_bytes"]
-    return {**cell, "memory_bytes": None if None in (peak, base) else peak - base}
+    above = None if None in (peak, base) else peak - base
+    return {"solver_bytes": None, **cell, "memory_bytes": above}
 
 
 def _row(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from maxmargin.links import Link, Links, is_link
+from maxmargin.links import Link, Links, check_range, is_link, link_set
 
 Pair = tuple[Sequence[str], Sequence[str]]
 _SIDES = ("source", "target")
@@ -109,21 +108,9 @@ def check_link_set(s: int, what: str, links: Any, pair: Pair) -> set[Link]:
         raise TypeError(
             f"pair {s}: {what} has {type(links).__name__}, expected a set of links (i, j)."
         )
-    found = set()
-    for link in links:
-        pairlike = not isinstance(link, str) and hasattr(link, "__len__") and len(link) == 2
-        if not pairlike or not all(isinstance(x, Integral) for x in link):
-            raise ValueError(
-                f"pair {s}: {what} has {link!r}, expected a link (i, j) of whole numbers."
-                " Links are given as (sure, possible), two sets of (i, j)."
-            )
-        i, j = (int(x) for x in link)
-        if not (0 <= i < len(pair[0]) and 0 <= j < len(pair[1])):
-            raise ValueError(
-                f"pair {s}: {what} has ({i}, {j}), but there are {len(pair[0])} source and"
-                f" {len(pair[1])} target tokens, counted from 0."
-            )
-        found.add((i, j))
+    where = f"pair {s}: {what}: "
+    found = link_set(links, where)
+    check_range(found, len(pair[0]), len(pair[1]), where)
     return found
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
@@ -16,9 +14,8 @@ from maxmargin.estimators import ChainSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
-from maxmargin.persistence import Savable
-from maxmargin.result import Result
 from maxmargin.solvers import BCFW, OracleCache, Solver
+from maxmargin.tasks.base import Task
 from maxmargin.tasks.tag_reports import TaggingReport, WeightTable, strongest
 from maxmargin.tasks.tag_schemes import Forbidden, forbidden_by_scheme, is_chunk_tag, mark_chunks
 from maxmargin.tasks.token_features import Token, TokenFeatures
@@ -28,7 +25,7 @@ Sentences = Iterable[Sequence[Token]]
 Tags = Sequence[Sequence[str]]
 
 
-class SequenceTagger(Savable, BaseEstimator):
+class SequenceTagger(Task):
     """Tag the tokens of sentences (chunks, names, parts of speech) by a chain with a large margin.
 
     Minimise  alpha/2 |w|^2 + 1/n sum_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]  over
@@ -118,28 +115,20 @@ class SequenceTagger(Savable, BaseEstimator):
         forbidden = Forbidden([], [], [])
         if self.bio:
             forbidden = _forbidden(classes, tags)
-        callbacks = [_on_rows(callback, features) for callback in self.callbacks]
-        model = self._chain(len(tags), callbacks, forbidden).fit(rows, tags, sample_weight)
-        for given, used in zip(self.callbacks, callbacks, strict=True):
-            if isinstance(given, EarlyStopping) and isinstance(used, EarlyStopping):
-                given.best_, given.bad_ = used.best_, used.bad_
+
+        def on_rows(stopping: EarlyStopping) -> None:
+            stopping.X = features.transform(stopping.X)
+
+        with self._watched(on_rows) as callbacks:
+            model = self._chain(len(tags), callbacks, forbidden).fit(rows, tags, sample_weight)
         self.features_, self.model_ = features, model
         return self
 
     def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:
-        old = getattr(self, "model_", None)
-        model = old if self.warm_start and old is not None else ChainSVM()
-        return model.set_params(
+        return self._start(ChainSVM()).set_params(
             alpha=10.0 / n if self.alpha is None else self.alpha,
             loss=self.loss,
             solver=BCFW(cache=OracleCache(10, 1)) if self.solver is None else self.solver,
-            tol=self.tol,
-            max_epochs=self.max_epochs,
-            random_state=self.random_state,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
-            warm_start=self.warm_start,
-            time_limit=self.time_limit,
             callbacks=callbacks,
             forbidden_transitions=forbidden.pairs,
             forbidden_first=forbidden.first,
@@ -227,27 +216,6 @@ class SequenceTagger(Savable, BaseEstimator):
     @property
     def classes_(self) -> np.ndarray:
         return self.model_.classes_
-
-    @property
-    def coef_(self) -> np.ndarray:
-        return self.model_.coef_
-
-    @property
-    def result_(self) -> Result:
-        return self.model_.result_
-
-    @property
-    def n_features_in_(self) -> int:
-        return self.model_.n_features_in_
-
-
-def _on_rows(callback: Callback, features: TokenFeatures) -> Callback:
-    """A callback that looks at sentences, made to look at their features."""
-    if not isinstance(callback, EarlyStopping):
-        return callback
-    callback = copy(callback)
-    callback.X = features.transform(callback.X)
-    return callback
 
 
 def _check_tags(tags: Any, lengths: np.ndarray) -> np.ndarray:

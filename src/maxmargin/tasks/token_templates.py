@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MAX_OFFSET = 99
+MAX_NESTED = 20
 # Combined keys stay below this; beyond it the part made so far gets new, dense numbers.
 MAX_KEY = 2**62
 
@@ -104,6 +105,8 @@ def parse_templates(texts: Sequence[str], columns: Sequence[str]) -> list[Templa
 
 def _parse_term(text: str, columns: Sequence[str]) -> Atom:
     text = text.strip()
+    if text.count("(") > MAX_NESTED:
+        raise ValueError(f"more than {MAX_NESTED} functions are nested")
     if call := _CALL.fullmatch(text):
         value_function(call[1])
         atom = _parse_term(call[2], columns)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
@@ -16,8 +16,6 @@ from maxmargin.estimators import StructuredSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.losses import Hamming
 from maxmargin.metrics import alignment_error_rate
-from maxmargin.persistence import Savable
-from maxmargin.result import Result
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching
 from maxmargin.tasks.alignment_checks import (
@@ -31,13 +29,14 @@ from maxmargin.tasks.alignment_checks import (
 from maxmargin.tasks.alignment_features import AlignmentFeatures
 from maxmargin.tasks.alignment_reports import AlignmentReport, alignment_report
 from maxmargin.tasks.association import WordStatistics
+from maxmargin.tasks.base import Task
 from maxmargin.tasks.tag_reports import WeightTable, strongest
 from maxmargin.validation import Rows, is_number
 
 LinkColumns = Mapping[str, Sequence[Iterable[Link]]] | None
 
 
-class WordAligner(Savable, BaseEstimator):
+class WordAligner(Task):
     """Link the words of sentence pairs by a bipartite matching with a large margin.
 
     Minimise  alpha/2 |w|^2 + 1/n sum_i max_z [w . F_i (z - y_i) + loss_i(z)]  over the weights w of
@@ -149,13 +148,10 @@ class WordAligner(Savable, BaseEstimator):
         features = options.fit(statistics, list(given))
         rows = features.transform(checked, given)
         truth = _matchings(gold, checked, features.agreement(rows), self.max_links)
-        callbacks = [self._on_rows(callback, features) for callback in self.callbacks]
-        model = self._model(len(checked), callbacks).fit(
-            _samples(rows, checked), truth, node_weight=self._prices(gold, truth, checked)
-        )
-        for own, used in zip(self.callbacks, callbacks, strict=True):
-            if isinstance(own, EarlyStopping) and isinstance(used, EarlyStopping):
-                own.best_, own.bad_ = used.best_, used.bad_
+        prices = self._prices(gold, truth, checked)
+        with self._watched(partial(_on_rows, features)) as callbacks:
+            model = self._model(len(checked), callbacks)
+            model.fit(_samples(rows, checked), truth, node_weight=prices)
         self.statistics_, self.features_, self.model_ = statistics, features, model
         return self
 
@@ -182,22 +178,12 @@ class WordAligner(Savable, BaseEstimator):
         return statistics.fit(pairs if parallel is None else parallel)
 
     def _model(self, n: int, callbacks: list[Callback]) -> StructuredSVM:
-        old = getattr(self, "model_", None)
-        # a copy, so that the old model stays as it is if this fit fails
-        model = copy(old) if self.warm_start and old is not None else StructuredSVM(Matching())
         prices = Hamming(normalize=False, false_positive=self.c_plus, false_negative=self.c_minus)
-        return model.set_params(
+        return self._start(StructuredSVM(Matching())).set_params(
             structure=Matching(self.max_links, self.max_links),
             alpha=min(3.0, 300.0 / n) if self.alpha is None else self.alpha,
             loss=prices,
             solver=self.solver,
-            tol=self.tol,
-            max_epochs=self.max_epochs,
-            random_state=self.random_state,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
-            warm_start=self.warm_start,
-            time_limit=self.time_limit,
             callbacks=callbacks,
             domain=self.domain,
         )
@@ -214,21 +200,6 @@ class WordAligner(Savable, BaseEstimator):
                 price[i, j] = 0.0
             prices.append(price.ravel())
         return prices
-
-    def _on_rows(self, callback: Callback, features: AlignmentFeatures) -> Callback:
-        """A callback that looks at sentence pairs, made to look at their features."""
-        if not isinstance(callback, EarlyStopping):
-            return callback
-        if features.columns_:
-            raise ValueError("EarlyStopping has no place for `columns`; use one or the other.")
-        callback = copy(callback)
-        pairs = check_pairs(callback.X)
-        links = check_links(callback.y, pairs)
-        callback.X = _samples(features.transform(pairs), pairs)
-        callback.y = links
-        if callback.metric is None:
-            callback.metric = _one_minus_aer
-        return callback
 
     # -- using -------------------------------------------------------------------------------------
     def predict(self, pairs: Iterable[Pair], columns: LinkColumns = None) -> list[list[Link]]:
@@ -286,17 +257,17 @@ class WordAligner(Savable, BaseEstimator):
         if size > n or len(features.feature_names_out()) != n or model.coef_.shape != (n,):
             raise ValueError("WordAligner: model_ and features_ differ in the number of features")
 
-    @property
-    def coef_(self) -> np.ndarray:
-        return self.model_.coef_
 
-    @property
-    def result_(self) -> Result:
-        return self.model_.result_
-
-    @property
-    def n_features_in_(self) -> int:
-        return self.model_.n_features_in_
+def _on_rows(features: AlignmentFeatures, stopping: EarlyStopping) -> None:
+    """Make early stopping, which is given sentence pairs, look at their features."""
+    if features.columns_:
+        raise ValueError("EarlyStopping has no place for `columns`; use one or the other.")
+    pairs = check_pairs(stopping.X)
+    stopping.X, stopping.y = (
+        _samples(features.transform(pairs), pairs),
+        check_links(stopping.y, pairs),
+    )
+    stopping.metric = stopping.metric or _one_minus_aer
 
 
 def _samples(rows: Rows, pairs: Sequence[Pair]) -> list[tuple[Any, tuple[int, int]]]:

@@ -1,0 +1,62 @@
+"""What tasks have in common: they make features of their inputs and leave the rest to a model."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.estimators import StructuredSVM
+from maxmargin.persistence import Savable
+from maxmargin.result import Result
+
+#: options of a task that are its model's, too
+_SHARED = ("tol", "max_epochs", "random_state", "verbose", "n_jobs", "warm_start", "time_limit")
+
+
+class Task(Savable, BaseEstimator):
+    """A learner whose `fit` sets model_, a StructuredSVM on features of the task's inputs."""
+
+    callbacks: Sequence[Callback]
+    warm_start: bool
+    model_: Any
+
+    @abstractmethod
+    def predict(self, inputs: Any, /) -> Any:
+        """The best output of each input."""
+
+    def _start(self, fresh: StructuredSVM) -> Any:
+        """The model to fit: a new one, or a copy of the last, which stays if this fit fails."""
+        old = getattr(self, "model_", None)
+        model = copy(old) if self.warm_start and old is not None else fresh
+        return model.set_params(**{name: getattr(self, name) for name in _SHARED})
+
+    @contextmanager
+    def _watched(self, on_rows: Callable[[EarlyStopping], None]) -> Iterator[list[Callback]]:
+        """The callbacks for the model; `on_rows` turns held-out inputs into features, in place."""
+        used = [copy(own) if isinstance(own, EarlyStopping) else own for own in self.callbacks]
+        for own in used:
+            if isinstance(own, EarlyStopping):
+                on_rows(own)
+        yield used
+        for given, own in zip(self.callbacks, used, strict=True):
+            if isinstance(given, EarlyStopping) and isinstance(own, EarlyStopping):
+                given.best_, given.bad_ = own.best_, own.bad_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self.model_.coef_
+
+    @property
+    def result_(self) -> Result:
+        return self.model_.result_
+
+    @property
+    def n_features_in_(self) -> int:
+        return self.model_.n_features_in_

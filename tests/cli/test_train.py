@@ -1,0 +1,226 @@
+"""From files to a model, predictions, metrics and a report, through the program."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import maxmargin
+from maxmargin.cli import main
+from maxmargin.runs import RunFolder
+
+
+def program(*arguments, **settings):
+    return subprocess.run(
+        [sys.executable, "-m", "maxmargin.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(maxmargin.__file__).parents[1])},
+        timeout=300,
+        check=False,
+        **settings,
+    )
+
+
+def train(texts, run, *more):
+    return main(["train", "tagging", "--data", str(texts / "train.txt"), "--out", str(run), *more])
+
+
+@pytest.fixture(scope="module")
+def run(texts, tmp_path_factory):
+    """A finished run; tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    assert train(texts, folder, "--validation", str(texts / "dev.txt"), "-q", "--alpha", "0.1") == 0
+    return folder
+
+
+def test_the_summary_says_what_was_done_and_what_comes_next(texts, tmp_path, capsys):
+    assert train(texts, tmp_path / "run", "--max-epochs", "3") == 0
+    said = capsys.readouterr()
+    lines = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line.strip())
+    assert "sequence tagging on train.txt (120 sentences," in lines["Trained"]
+    assert "bcfw, alpha 0.0833" in lines["Method"]
+    assert "% of the best possible objective" in lines["Certificate"]
+    assert "token accuracy" in lines["On the data"]
+    assert " %" in lines["On the data"]
+    assert "model.maxmargin" in lines["Files"]
+    for command in ("predict", "evaluate", "report"):
+        assert f"  maxmargin {command} {tmp_path / 'run'}" in said.out
+    assert "training: epoch 3 of max 3" in said.err
+
+
+def test_quiet_says_nothing(texts, tmp_path, capsys):
+    assert train(texts, tmp_path / "run", "-q", "--max-epochs", "2") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_json_is_the_summary_alone(texts, tmp_path, capsys):
+    assert train(texts, tmp_path / "run", "--json", "--max-epochs", "2") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["task"] == "tagging"
+    assert summary["n_epochs"] == 2
+    assert summary["n_samples"] == 120
+    assert {"model.maxmargin", "config.toml"} <= set(summary["files"])
+
+
+def test_all_that_counts_is_recorded(texts, run):
+    config = tomllib.loads((run / "config.toml").read_text())
+    assert config["task"] == "tagging"
+    assert config["data"] == [str(texts / "train.txt")]
+    assert config["validation"] == [str(texts / "dev.txt")]
+    assert config["alpha"] == 0.1
+    assert config["loss"] == "hamming-sum"
+    assert config["seed"] == 0
+    assert config["task-options"]["min-count"] == 1
+
+
+def test_a_recorded_configuration_repeats_the_run(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "--config", str(run / "config.toml"), "--out", "again", "-q"]) == 0
+    assert (tmp_path / "again/model.maxmargin").read_bytes() == (
+        run / "model.maxmargin"
+    ).read_bytes()
+
+
+def test_the_command_line_counts_more_than_the_file_and_the_file_more_than_defaults(
+    texts, tmp_path
+):
+    (tmp_path / "run.toml").write_text(
+        f'task = "tagging"\ndata = ["{texts / "train.txt"}"]\nalpha = 0.5\nmax-epochs = 2\n'
+        "[task-options]\nmin-count = 2\nbio = true\n[solver-options]\ncheck_every = 1\n"
+        "[checkpoints]\nepochs = 1\n"
+    )
+    out = tmp_path / "run"
+    arguments = ["train", "tagging", "--config", str(tmp_path / "run.toml"), "--out", str(out)]
+    more = ["--alpha", "0.25", "--no-bio", "--solver", "fw", "-q"]
+    assert main([*arguments, *more]) == 0
+    config = RunFolder(out).config
+    assert config["alpha"] == 0.25
+    assert config["max-epochs"] == 2
+    assert config["solver"] == "fw"
+    assert "solver-options" not in config
+    assert config["task-options"]["min-count"] == 2
+    assert config["task-options"]["bio"] is False
+    assert config["checkpoints"] == {"epochs": 1}
+    assert RunFolder(out).read_json("summary.json")["solver"] == "fw"
+
+
+def test_predict_and_evaluate_and_report(run, texts, tmp_path, capsys):
+    assert main(["predict", str(run), str(texts / "words.txt"), "--write", "only"]) == 0
+    tags = capsys.readouterr().out.split()
+    truth = [line.split()[1] for line in (texts / "dev.txt").read_text().splitlines() if line]
+    assert tags == truth
+    assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "held-out"]) == 0
+    said = capsys.readouterr()
+    assert "token accuracy" in said.out
+    assert RunFolder(run).read_json("evaluations/held-out.json")["error"] == 0
+    assert "held-out.json" in said.err
+    out = tmp_path / "report.html"
+    assert main(["report", str(run), "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == str(out)
+    assert out.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html")
+
+
+def test_a_folder_that_may_not_be_written_to_is_a_warning(run, texts, capsys, monkeypatch):
+    def refuse(*args):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(RunFolder, "write_json", refuse)
+    assert main(["evaluate", str(run), str(texts / "dev.txt")]) == 0
+    said = capsys.readouterr()
+    assert "token accuracy" in said.out
+    assert said.err.startswith("maxmargin: warning: not saved in ")
+
+
+def test_an_existing_run_is_kept_unless_forced(run, texts, tmp_path, capsys):
+    out = tmp_path / "run"
+    assert train(texts, out, "-q", "--max-epochs", "1") == 0
+    before = (out / "model.maxmargin").read_bytes()
+    assert train(texts, out, "-q", "--max-epochs", "2") == 2
+    said = capsys.readouterr().err
+    assert "--resume" in said
+    assert "--force" in said
+    assert (out / "model.maxmargin").read_bytes() == before
+    assert train(texts, out, "-q", "--max-epochs", "2", "--force") == 0
+    assert RunFolder(out).read_json("summary.json")["n_epochs"] == 2
+
+
+def test_a_run_goes_on_to_a_further_limit_and_to_the_same_bits(texts, tmp_path, capsys):
+    short, long = tmp_path / "short", tmp_path / "long"
+    common = ("-q", "--tol", "0", "--checkpoint-epochs", "1")
+    assert train(texts, long, *common, "--max-epochs", "6") == 0
+    assert train(texts, short, *common, "--max-epochs", "3") == 0
+    assert main(["train", "--resume", str(short)]) == 0
+    assert "had ended already" in capsys.readouterr().out
+    arguments = ["train", "tagging", "--out", str(short), "--resume", "-q"]
+    assert main([*arguments, "--max-epochs", "6"]) == 0
+    assert (short / "model.maxmargin").read_bytes() == (long / "model.maxmargin").read_bytes()
+    assert main([*arguments, "--alpha", "9"]) == 2
+    assert "not 9.0; leave it out to resume" in capsys.readouterr().err
+
+
+def test_resume_without_a_run_begins_one(texts, tmp_path):
+    assert train(texts, tmp_path / "run", "-q", "--max-epochs", "1", "--resume") == 0
+    assert (tmp_path / "run" / "model.maxmargin").exists()
+
+
+def test_bad_data_leave_no_folder_behind(texts, tmp_path, capsys):
+    bad = tmp_path / "bad.txt"
+    bad.write_text("a b\nc d e\n\n")
+    out = tmp_path / "run"
+    assert main(["train", "tagging", "--data", str(bad), "--out", str(out)]) == 2
+    assert "bad.txt, line 2" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_locked_run_is_code_3(run, capsys):
+    folder = RunFolder(run)
+    with folder.locked():
+        assert main(["train", "--resume", str(run)]) == 3
+    assert f"process {os.getpid()}" in capsys.readouterr().err
+
+
+def test_interruption_tells_how_to_go_on_from_anywhere(texts, tmp_path, monkeypatch):
+    out = tmp_path / "a run"
+    arguments = ["--data", texts / "train.txt", "--tol", "0", "--max-epochs", "1000000", "--out"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "maxmargin.cli", "train", "tagging", *arguments, "a run"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(maxmargin.__file__).parents[1])},
+    )
+    until = time.monotonic() + 120
+    while time.monotonic() < until and not (out / "history.jsonl").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1].endswith("go on with: maxmargin train --resume 'a run'")
+    summary = RunFolder(out).read_json("summary.json")
+    assert summary["message"].startswith("interrupted by SIGINT")
+    limit = summary["n_epochs"] + 5
+    monkeypatch.chdir("/")
+    again = ["train", "tagging", "--out", str(out), "--resume", "--max-epochs", str(limit), "-q"]
+    assert main(again) == 0
+    assert RunFolder(out).read_json("summary.json")["n_epochs"] == limit
+
+
+def test_processes_of_their_own_in_plain_ascii(texts, tmp_path, monkeypatch):
+    data = tmp_path / "odd.txt"
+    text = (texts / "train.txt").read_text(encoding="utf-8")
+    data.write_text(text + "\x1b[31m \u202eN\n\n漢字 \x1b[2J漢\n\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    first = program("train", "tagging", "--data", "odd.txt", "--out", "run", cwd=tmp_path)
+    second = program("evaluate", "run", "odd.txt", cwd=tmp_path)
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "\\u202eN" in second.stdout
+    assert "\\x1b[2J\\u6f22" in second.stdout
+    assert "\x1b" not in first.stdout + first.stderr + second.stdout + second.stderr

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
 from importlib.util import find_spec
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from maxmargin.cli.commands import Command, Group, Option, write_examples
+from maxmargin.cli.commands import Command
 from maxmargin.cli.compare_options import KEYS, compare_options
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
-from maxmargin.cli.options import FILE, given_task_options, task_options
+from maxmargin.cli.options import given_task_options, task_options
+from maxmargin.cli.task_group import TaskCommand, TaskGroup
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
 
-_SWITCHES = ("-q", "--quiet", "-v", "-vv", "--verbose", "--json")
 _EXAMPLES = (
     "compare tagging --data train.txt --sizes 500,1000,5000 --out study",
     "compare tagging --data train.txt --test dev.txt --solvers bcfw,ssg --sizes 500,1000"
@@ -32,77 +28,13 @@ _EXAMPLES = (
 )
 
 
-class _Compare(Group):
-    """A command for each task of the registry."""
-
-    noun = "task"
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        from maxmargin.jobs import JOBS
-
-        return list(JOBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from maxmargin.jobs import JOBS, job_named
-
-        return _command_of(job_named(cmd_name)) if cmd_name in JOBS else None
-
-    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        from maxmargin.jobs import job_named
-
-        return [(name, job_named(name).summary) for name in self.list_commands(ctx)]
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Where the configuration names the task, put that where it belongs."""
-        switches = list(takewhile(lambda arg: arg in _SWITCHES, args))
-        rest = args[len(switches) :]
-        if rest and rest[0].startswith("-") and rest[0] not in ("--help", "--resume"):
-            with suppress(Exception) if ctx.resilient_parsing else nullcontext():
-                args = [*switches, _task_of(ctx, rest), *rest]
-        return super().parse_args(ctx, args)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_paragraph()
-        formatter.write_text("Each task has its own help: maxmargin compare TASK --help.")
-        write_examples(formatter, _EXAMPLES)
-
-
-def _task_of(ctx: click.Context, args: Sequence[str]) -> str:
-    """The task that the configuration named on the command line is for."""
-    for i, arg in enumerate(args):
-        name, sign, value = arg.partition("=")
-        if name == "--config":
-            file = value if sign else "".join(args[i + 1 : i + 2])
-            task = _read_toml(Path(file)).get("task")
-            if not isinstance(task, str):
-                raise UsageError(
-                    f'{file}: names no task; add `task = "..."`, or give it: compare TASK'
-                )
-            return task
-    tasks = ", ".join(compare.list_commands(ctx))
-    ctx.fail(f"name a task ({tasks}) before the options, or --config FILE, or --resume STUDY")
-
-
-class _TaskCommand(Command):
-    """Studies of one task; files : which ones --data takes."""
-
-    def __init__(self, name: str, *, files: str, **settings: Any):
-        super().__init__(name, **settings)
-        self.files = files
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Files of --data and --test"):
-            formatter.write_text(self.files)
-        super().format_epilog(ctx, formatter)
-
-
 def _command_of(job: Job) -> Command:
     def callback(**values: Any) -> None:
         _compare(job, values)
 
-    return _TaskCommand(
-        job.name,
-        files=job.data_help,
+    return TaskCommand(
+        job,
+        files="Files of --data and --test",
         callback=callback,
         help=f"Compare solvers: {job.title.lower()}. {job.summary}",
         params=[*compare_options(), *task_options(job)],
@@ -111,7 +43,6 @@ def _command_of(job: Job) -> Command:
             f"compare {job.name} --data ... --solvers bcfw,dual-extragradient"
             " --set dual-extragradient.alpha=0 --sizes 100,1000 --out study",
         ),
-        with_json=True,
     )
 
 
@@ -218,36 +149,25 @@ def _report(out: Path) -> Path | None:
         return None
 
 
-def _start(resume: Path | None, config: Path | None) -> None:
-    """Train with several solvers on more and more data, and compare what that takes and brings.
+def _go_on(path: Path) -> None:
+    from maxmargin.study import plan_in
+
+    _go(plan_in(path), path, resume=True)
+
+
+compare = TaskGroup(
+    "compare",
+    make=_command_of,
+    go_on=_go_on,
+    read=_read_toml,
+    folder="STUDY",
+    examples=lambda: _EXAMPLES,
+    help="""Train with several solvers on more and more data, and compare what that takes and
+    brings.
 
     Each run, a cell of the study, has a process of its own, so that its memory is its own; time is
     that of training, without compiling and without the certificates. Sizes and seeds choose the
     same samples for all solvers. Cells that are done are kept: a study that was stopped goes on
     with the one that it was at.
-    """
-    context = click.get_current_context()
-    if context.invoked_subcommand is not None:
-        if resume is not None:
-            context.fail("--resume STUDY goes without a task: the study knows it")
-        return
-    if resume is None:
-        tasks = ", ".join(compare.list_commands(context))
-        context.fail(f"name a task ({tasks}), or --config FILE, or --resume STUDY")
-    from maxmargin.study import plan_in
-
-    _go(plan_in(resume), resume, resume=True)
-
-
-compare = _Compare(
-    "compare",
-    callback=_start,
-    help=_start.__doc__,
-    invoke_without_command=True,
-    no_args_is_help=False,
-    subcommand_metavar="TASK [OPTIONS]...",
-    params=[
-        Option("--resume", type=FILE, metavar="STUDY", help="Go on with a study."),
-        Option("--config", type=FILE, metavar="FILE", help="Take the task, too, from a TOML file."),
-    ],
+    """,
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any
 
 import click
 
 from maxmargin.cli.commands import Option
 from maxmargin.cli.options import FILE, SOLVERS
-from maxmargin.cli.types import Duration, Number, Suggested, Whole
+from maxmargin.cli.types import Duration, Number, Suggested, Whole, parsed
 
 #: parameter of the command -> key of the plan
 KEYS = {
@@ -76,15 +75,7 @@ class Setting(click.ParamType):
         label, dot, key = place.strip().rpartition(".")
         if not (sign and dot and label and key):
             self.fail(f"{value!r} is not SOLVER.NAME=VALUE, such as bcfw.alpha=0.1", param, ctx)
-        return label, key, _value(text.strip())
-
-
-def _value(text: str) -> Any:
-    try:
-        found = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return text
-    return found["value"] if len(found) == 1 else text
+        return label, key, parsed(text.strip())
 
 
 def compare_options() -> list[click.Parameter]:

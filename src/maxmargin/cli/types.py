@@ -98,10 +98,11 @@ class Assignment(click.ParamType):
         name, sign, text = str(value).partition("=")
         if not sign or not name.strip():
             self.fail(f"{value!r} is not name=value, such as check_every=5", param, ctx)
-        return name.strip().replace("-", "_"), _parsed(text.strip())
+        return name.strip().replace("-", "_"), parsed(text.strip())
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """A value as in TOML; what is none is a string."""
     try:
         found = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -1,0 +1,145 @@
+"""A command with a subcommand for each task of the registry, as `train` and `compare` are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from maxmargin.cli.commands import Command, Group, Option, write_examples
+from maxmargin.cli.errors import UsageError
+from maxmargin.cli.options import FILE
+from maxmargin.cli.text import phrase
+
+if TYPE_CHECKING:
+    from maxmargin.jobs import Job
+
+_SWITCH = re.compile(r"-[qv]+|--quiet|--verbose|--json")
+
+
+class TaskCommand(Command):
+    """What is done for one task; files : the heading and the text about the files it takes."""
+
+    def __init__(self, job: Job, *, files: str, **settings: Any):
+        super().__init__(job.name, with_json=True, **settings)
+        self.files = files, job.data_help
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        heading, text = self.files
+        with formatter.section(heading):
+            formatter.write_text(text)
+        super().format_epilog(ctx, formatter)
+
+
+class TaskGroup(Group):
+    """The group of such commands.
+
+    make : the command of a job. go_on : what `--resume FOLDER` without a task does. read :
+    the contents of a configuration file. folder : what the folder is called, RUN or STUDY.
+    examples : called when they are shown.
+    """
+
+    noun = "task"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        make: Callable[[Job], Command],
+        go_on: Callable[[Path], None],
+        read: Callable[[Path], Mapping[str, Any]],
+        folder: str,
+        examples: Callable[[], Sequence[str]],
+        help: str,
+    ):
+        super().__init__(
+            name,
+            callback=self._start,
+            help=help,
+            with_json=True,
+            invoke_without_command=True,
+            no_args_is_help=False,
+            subcommand_metavar="TASK [OPTIONS]...",
+            params=[
+                Option(
+                    "--resume",
+                    type=FILE,
+                    metavar=folder,
+                    help=f"Go on with a {folder.lower()} that was stopped.",
+                ),
+                Option(
+                    "--config",
+                    type=FILE,
+                    metavar="FILE",
+                    help="Take the task, too, from a TOML file.",
+                ),
+            ],
+        )
+        self.make, self.go_on, self.read = make, go_on, read
+        self.folder, self.examples = folder, examples
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from maxmargin.jobs import JOBS
+
+        return list(JOBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from maxmargin.jobs import JOBS, job_named
+
+        return self.make(job_named(cmd_name)) if cmd_name in JOBS else None
+
+    def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
+        from maxmargin.jobs import job_named
+
+        return [(name, phrase(job_named(name).summary)) for name in self.list_commands(ctx)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Where the configuration names the task, put that where it belongs."""
+        switches = list(takewhile(_SWITCH.fullmatch, args))
+        rest = args[len(switches) :]
+        first = rest[0].partition("=")[0] if rest else ""
+        if first.startswith("-") and first not in ("-h", "--help", "--resume"):
+            with suppress(Exception) if ctx.resilient_parsing else nullcontext():
+                args = [*switches, self._task_of(ctx, rest), *rest]
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        formatter.write_text(f"Each task has its own help: maxmargin {self.name} TASK --help.")
+        write_examples(formatter, self.examples())
+
+    def _task_of(self, ctx: click.Context, args: Sequence[str]) -> str:
+        """The task that the configuration named on the command line is for."""
+        for i, arg in enumerate(args):
+            name, sign, value = arg.partition("=")
+            if name == "--config" and not sign and i + 1 == len(args):
+                raise click.BadOptionUsage(arg, "Option '--config' requires an argument.", ctx)
+            if name == "--config":
+                file = value if sign else args[i + 1]
+                task = self.read(Path(file)).get("task")
+                if not isinstance(task, str):
+                    raise UsageError(
+                        f'{file}: names no task; add `task = "..."`, or give it: {self.name} TASK'
+                    )
+                return task
+        ctx.fail(self._needed(ctx, " before the options"))
+
+    def _needed(self, ctx: click.Context, where: str = "") -> str:
+        tasks = ", ".join(self.list_commands(ctx))
+        return f"name a task ({tasks}){where}, or --config FILE, or --resume {self.folder}"
+
+    def _start(self, resume: Path | None, config: Path | None) -> None:
+        context = click.get_current_context()
+        if context.invoked_subcommand is not None:
+            if resume is not None:
+                own = f"the {self.folder.lower()} knows it"
+                context.fail(f"--resume {self.folder} goes without a task: {own}")
+            return
+        if resume is None:
+            context.fail(self._needed(context))
+        self.go_on(resume)

@@ -91,9 +91,11 @@ def send(browser, command, **arguments):
 
 
 def requested(browser):
+    """What pages from files asked for; the browser's own first page does not count."""
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-    return [params["request"]["url"] for params in sent]
+    own = [params for params in sent if params["documentURL"].startswith("file:")]
+    return [params["request"]["url"] for params in own]
 
 
 def choose(figure, label):
@@ -303,6 +305,10 @@ def test_strings_from_the_data_are_text(show):
     assert (
         page.find_elements(By.CSS_SELECTOR, "img[onerror], [onclick], a[href^='javascript']") == []
     )
+
+
+def test_a_page_asks_for_nothing_but_itself(show, pages):
+    assert requested(show("study")) == [pages["study"]]
 
 
 def test_the_policy_stops_what_was_not_written_with_the_page(browser, show):

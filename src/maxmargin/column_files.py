@@ -21,7 +21,7 @@ __all__ = ["ColumnFormat", "Sentence", "column_at", "read_columns", "sentence_ba
 #: names of the columns of CoNLL-U
 CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 #: bytes read at a time, of which a batch is made
-PIECE = 1 << 20
+PIECE = 1 << 18
 #: bytes of a line; more than that is no text of columns
 MAX_LINE = 1 << 20
 #: lines that are no tokens, held back before they are passed on
@@ -91,7 +91,7 @@ def read_columns(path: Readable, form: ColumnFormat | None = None) -> Iterator[S
 def sentence_batches(path: Readable, form: ColumnFormat | None = None) -> Iterator[list[Sentence]]:
     """Yield lists of the sentences that are whole after each piece read.
 
-    A piece is what a pipe has to give, a megabyte at most: batches are large where text comes
+    A piece is what a pipe has to give, a quarter of a megabyte at most: batches are large where text comes
     fast, and a sentence typed by hand is a batch of its own as soon as its blank line is there.
     """
     reader = _Reader(name_of(path), (form or ColumnFormat()).check())

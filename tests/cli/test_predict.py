@@ -92,3 +92,28 @@ def test_a_pipe_that_is_closed_is_no_fault(model_file, tmp_path):
     _, errors = run.communicate(timeout=120)
     assert errors == b""
     assert run.returncode == 141
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout"])
+def test_a_closed_stream_is_told(model_file, texts, monkeypatch, capsys, stream):
+    inputs = [str(texts / "words.txt")] if stream == "stdout" else []
+    monkeypatch.setattr(sys, stream, None)
+    assert main(["predict", str(model_file), *inputs]) == 2
+    assert f"{stream} is closed" in capsys.readouterr().err
+
+
+def test_options_of_the_run_hold_unless_they_choose_samples(tmp_path):
+    from maxmargin.cli.sources import Source
+    from maxmargin.runs import RunFolder
+
+    (tmp_path / "x.npz").touch()
+    config = {
+        "task": "chain",
+        "data": [str(tmp_path / "x.npz")],
+        "task-options": {"folds": ["0"], "image": "16x8"},
+    }
+    RunFolder(tmp_path / "run").create(config)
+    source = Source(tmp_path / "run")
+    assert source.options({}) == {"folds": (), "image": "16x8", "write": "auto"}
+    given = {"task_folds": ("1", "2"), "task_write": "npz"}
+    assert source.options(given) == {"folds": ("1", "2"), "image": "16x8", "write": "npz"}

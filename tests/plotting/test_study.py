@@ -55,6 +55,16 @@ def test_names_and_exponents_come_from_the_summary(folder):
     assert labels == ["bcfw, grows as size^0.84", "fw"]
 
 
+def test_failed_cells_are_left_out_and_memory_is_that_of_training():
+    cells = [
+        {"solver": "a", "size": 10, "status": "converged", "peak_bytes": 70, "base_bytes": 50},
+        {"solver": "a", "size": 10, "status": "failed", "peak_bytes": 900, "base_bytes": 50},
+        {"solver": "a", "size": 20, "status": "max_epochs", "peak_bytes": 90, "base_bytes": 50},
+    ]
+    line = StudyDisplay(cells).plot(y="peak_bytes").lines_["a"]
+    assert line.get_ydata().tolist() == [20, 40]
+
+
 def test_what_cannot_be_drawn_is_said(folder):
     with pytest.raises(ValueError, match="no cell has a positive y='n_project'; numbers are n_pro"):
         StudyDisplay.from_folder(folder, y="n_project")

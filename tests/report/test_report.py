@@ -154,7 +154,7 @@ def test_an_odd_value_anywhere_does_not_cost_the_page(kind, request, tmp_path):
         before = path.read_text()
         document = json.loads(before)
         try:
-            for place in rng.sample(list(places(document)), 12):
+            for place in rng.choices(list(places(document)), k=8):
                 write(path, changed(document, place, rng.choice(ODD)))
                 made = write_report(folder, tmp_path / "report.html")
                 assert "</html>" in made.read_text(encoding="utf-8"), (path.name, place)

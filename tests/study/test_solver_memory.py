@@ -1,6 +1,6 @@
 import numpy as np
 
-from maxmargin import ChainSVM
+from maxmargin import MatchingSVM
 from maxmargin.callbacks import Callback
 from maxmargin.result import State
 from maxmargin.solvers import DualExtragradient
@@ -24,12 +24,12 @@ def test_arrays_of_a_state_are_counted_once():
 
 def test_the_lean_variant_takes_less():
     rng = np.random.default_rng(0)
-    X = [rng.normal(size=(20, 5)) for _ in range(50)]
-    y = [rng.integers(0, 6, size=20) for _ in range(50)]
+    X = [rng.normal(size=(5, 6, 3)) for _ in range(60)]
+    y = [[(0, 0), (1, 1)] for _ in range(60)]
     keep, sizes = Keep(), {}
     for kind in ("plain", "low"):
         solver = DualExtragradient(memory=kind, max_epochs=2, tol=0.0)
-        state = ChainSVM(solver=solver, alpha=0.0, callbacks=[keep]).fit(X, y).result_.state
+        state = MatchingSVM(solver=solver, alpha=0.0, callbacks=[keep]).fit(X, y).result_.state
         sizes[kind] = solver_bytes(solver, keep.problem, state)
     assert 0 < sizes["low"] < sizes["plain"]
     grown = State(state.w, np.zeros(10**6), state.rng)

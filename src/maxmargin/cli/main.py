@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
 
 import click
 
@@ -13,6 +14,7 @@ from maxmargin import __version__
 from maxmargin.cli import errors
 from maxmargin.cli.commands import Group, Option, write_examples
 from maxmargin.cli.console import Console, at_work
+from maxmargin.cli.text import shown
 
 COMPLETE = "_MAXMARGIN_COMPLETE"
 PLACES = {
@@ -80,6 +82,7 @@ root = _Root(
         ),
     ],
     no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -98,12 +101,15 @@ def _run(arguments: list[str], console: Console) -> int:
     try:
         with root.make_context("maxmargin", arguments, obj=console) as context:
             root.invoke(context)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the caller
+            sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except BrokenPipeError:  # as in `maxmargin info | head -1`
         return _leave_pipe()
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _drop_output()
         return _tell(error, console)
     except KeyboardInterrupt:
         print("maxmargin: interrupted", file=sys.stderr)
@@ -113,7 +119,7 @@ def _run(arguments: list[str], console: Console) -> int:
 
 def _tell(error: Exception, console: Console) -> int:
     if isinstance(error, errors.Interrupted):
-        console.warn(str(error))
+        print(f"maxmargin: {shown(error)}", file=sys.stderr)
     else:
         console.error(errors.line_of(error))
     if console.verbose > (1 if errors.is_told(error) else 0):
@@ -122,10 +128,12 @@ def _tell(error: Exception, console: Console) -> int:
 
 
 def _leave_pipe() -> int:
-    """Nobody reads on: say nothing, also not at the interpreter's last flush."""
-    try:
-        number: Any = sys.stdout.fileno()
-    except (OSError, ValueError):
-        return errors.BROKEN_PIPE
-    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    """Nobody reads on: say nothing."""
+    _drop_output()
     return errors.BROKEN_PIPE
+
+
+def _drop_output() -> None:
+    """Let the interpreter's last flush, of what nobody can take, succeed."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -51,6 +51,8 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             yield file
         return
+    if sys.stdin is None:
+        raise UsageError("stdin is closed; name a file to read")
     if sys.stdin.isatty():
         console().note("reading from the terminal; end with Ctrl-D")
     yield sys.stdin.buffer
@@ -58,6 +60,8 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _sink(out: Path | None) -> Iterator[BinaryIO]:
+    if (out is None or str(out) == "-") and sys.stdout is None:
+        raise UsageError("stdout is closed; name a file with --out")
     if out is None or str(out) == "-":
         yield sys.stdout.buffer
     elif out.exists() and not out.is_file():  # a named pipe, /dev/null; a folder is refused

@@ -96,7 +96,7 @@ class SourceCommand(Command):
                 source.job  # noqa: B018 - a fault must come up now, before options are unknown
                 ctx.meta[_SOURCE] = source
             except Exception:
-                if not ctx.resilient_parsing and "--help" not in args:
+                if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
                     raise
         return super().parse_args(ctx, args)
 

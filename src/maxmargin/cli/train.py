@@ -59,7 +59,7 @@ class _Train(Group):
         switches = list(takewhile(_SWITCH.fullmatch, args))
         rest = args[len(switches) :]
         first = rest[0].partition("=")[0] if rest else ""
-        if first.startswith("-") and first not in ("--help", "--resume"):
+        if first.startswith("-") and first not in ("-h", "--help", "--resume"):
             with suppress(Exception) if ctx.resilient_parsing else nullcontext():
                 args = [*switches, _task_of(ctx, rest), *rest]
         return super().parse_args(ctx, args)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LABELS = {
     "seconds": "training time (seconds)",
     "wall_seconds": "wall time (seconds)",
-    "peak_bytes": "peak memory (bytes)",
+    "peak_bytes": "memory above that of the data (bytes)",
     "n_oracle": "oracle calls",
     "n_project": "projections",
     "relative_gap": "gap / objective",
@@ -33,7 +33,7 @@ class StudyDisplay:
 
     Points are means over seeds, bars reach from the least to the greatest. Both axes are
     logarithmic, so that a power of the size is a straight line; its exponent is in the legend where
-    the study has estimated it.
+    the study has estimated it. Cells that failed are left out.
 
     Make one by `from_folder`.
 
@@ -121,7 +121,7 @@ class StudyDisplay:
         """{solver: {size: values over seeds}}, sizes in order; zeros have no logarithm."""
         curves: dict[str, dict[float, list[float]]] = {}
         for cell in sorted(self.cells, key=lambda own: (own["solver"], own["size"])):
-            value = cell.get(y)
+            value = _number(cell, y)
             if value is not None and np.isfinite(value) and value > 0:
                 curves.setdefault(cell["solver"], {}).setdefault(cell["size"], []).append(value)
         if not curves:
@@ -135,6 +135,16 @@ class StudyDisplay:
                 f"no cell has a positive y={y!r}; numbers are {', '.join(sorted(names))}."
             )
         return curves
+
+
+def _number(cell: Mapping[str, Any], y: str) -> Any:
+    """What a cell measured, None if it failed; of memory, what training itself took."""
+    if cell.get("status") == "failed":
+        return None
+    value, base = cell.get(y), cell.get("base_bytes")
+    if y == "peak_bytes" and value is not None and base is not None:
+        return value - base
+    return value
 
 
 def _read(file: Path) -> Any:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from maxmargin.report.charts import convergence_chart
 from maxmargin.report.drawings import MAX_MARKUP, drawings_html
-from maxmargin.report.markup import Html, bdi, clipped, el, join
+from maxmargin.report.markup import Html, bdi, el, join
 from maxmargin.report.page import Section, page_html
+from maxmargin.report.provenance import (
+    as_list,
+    data_html,
+    data_sets,
+    environment_section,
+    foot,
+    repeat_html,
+    version_of,
+)
 from maxmargin.report.reading import mapping, read_json, read_lines, read_toml, rows
-from maxmargin.report.tables import confusion_html, facts_html, grid_html, tables_html, tile, tiles
+from maxmargin.report.tables import confusion_html, facts_html, tables_html, tile, tiles
 from maxmargin.report.values import drawn_or_values
 from maxmargin.report.words import STATUS, bounds, count, moment, percent, seconds, value
 from maxmargin.svg import number
@@ -53,17 +61,6 @@ def run_report(folder: Path) -> str:
     )
 
 
-def foot(environment: Mapping[str, Any]) -> str:
-    """What stands at the end of every report."""
-    version = _version(environment)
-    return f"Written by maxmargin{f' {version}' if version else ''}. This file loads nothing."
-
-
-def _version(environment: Mapping[str, Any]) -> str:
-    versions = mapping(environment.get("versions"))
-    return str(versions.get("maxmargin") or environment.get("maxmargin") or "")
-
-
 def _evaluations(folder: Path) -> dict[str, dict[str, Any]]:
     """By name: training data first, then validation data, then others."""
     order = {"train": 0, "validation": 1}
@@ -102,7 +99,7 @@ def _facts(
     files = [
         Path(str(f.get("name") or f.get("path") or "")).name for s in data_sets(data) for f in s[2]
     ]
-    files = files or [Path(str(p)).name for p in _listed(config.get("data"))]
+    files = files or [Path(str(p)).name for p in as_list(config.get("data"))]
     counted = [
         f"{count(v)} {k}" for s in data_sets(data)[:1] for k, v in s[1].items() if type(v) is int
     ]
@@ -113,13 +110,9 @@ def _facts(
         "alpha": summary.get("alpha", config.get("alpha")),
         "loss": summary.get("loss") or config.get("loss"),
         "date": moment(environment["started"]) if environment.get("started") else None,
-        "version": _version(environment),
+        "version": version_of(environment),
     }
     return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
-
-
-def _listed(found: Any) -> list[Any]:
-    return found if isinstance(found, list) else [] if found is None else [found]
 
 
 def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]]) -> Html:
@@ -248,97 +241,3 @@ def _learned(summary: Mapping[str, Any]) -> Section | None:
         return None
     lead = "The weights that say most. Click on a column to sort by it."
     return Section("learned", "What it learned", lead, tables_html(tables))  # type: ignore[arg-type]
-
-
-DataSet = tuple[str, dict[str, Any], list[dict[str, Any]]]
-
-
-def data_sets(data: Mapping[str, Any]) -> list[DataSet]:
-    """(name, facts, files) of each set of data in data.json."""
-    files = data.get("files")
-    if isinstance(files, dict):
-        files = [
-            {"name": name, **(own if isinstance(own, dict) else {"sha256": own})}
-            for name, own in files.items()
-        ]
-    found: list[DataSet] = [("", mapping(data.get("facts")), rows(files))]
-    others = ((str(name), own) for name, own in data.items() if name not in ("files", "facts"))
-    found += [(name, own, []) for name, own in others if isinstance(own, dict)]
-    return [own for own in found if own[1] or own[2]]
-
-
-def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
-    """The input files with their sizes and checksums, and what was counted in them."""
-    parts: list[Html] = []
-    for name, facts, files in data_sets(data):
-        listed = [
-            [
-                str(f.get("name") or f.get("path") or ""),
-                str(f.get("role") or f.get("use") or name),
-                "".join(f"{count(f[key])} bytes" for key in ("bytes", "size") if key in f),
-                str(f.get("sha256") or "")[:16],
-            ]
-            for f in files
-        ]
-        if listed:
-            kept = [k for k in range(4) if any(row[k] for row in listed)]
-            titles = ("file", "used for", "size", "sha256 (first 16 digits)")
-            parts.append(
-                grid_html("", [titles[k] for k in kept], [[row[k] for k in kept] for row in listed])
-            )
-        if facts:
-            parts.append(el("h4", "Counted in the ", bdi(name or "training"), " data"))
-            parts.append(facts_html(facts))
-    if not parts:
-        paths = {key: _listed(config.get(key)) for key in ("data", "validation") if key in config}
-        parts.append(facts_html(paths) if paths else el("p", "The run recorded no data files."))
-    return join(parts)
-
-
-def repeat_html(folder: Path, environment: Mapping[str, Any]) -> Html:
-    """Commands that give the same result again."""
-    again = f"maxmargin train --config {shlex.quote(str(folder / 'config.toml'))} --out NEW-FOLDER"
-    parts = [
-        el("p", "With the recorded settings, into another folder:"),
-        el("pre", el("code", bdi(again)), class_="scroll", tabindex="0"),
-    ]
-    line = command_line(environment)
-    if line:
-        parts += [
-            el("p", "The command that was given:"),
-            el("pre", el("code", bdi(line)), class_="scroll", tabindex="0"),
-        ]
-    return join(parts)
-
-
-def command_line(environment: Mapping[str, Any]) -> str:
-    """The recorded command, from a string or a list of arguments."""
-    for key in ("command", "command_line", "argv"):
-        found = environment.get(key)
-        if isinstance(found, list) and found:
-            # however the program was started, this is how to start it again
-            return shlex.join(["maxmargin", *(str(part) for part in found[1:])])
-        if found:
-            return str(found)
-    return ""
-
-
-def environment_section(environment: Mapping[str, Any], config: str, name: str) -> Section:
-    """Settings, versions and machine, folded away."""
-    body = join(
-        (
-            el("details", el("summary", "Configuration (", el("code", name), ")"), _pre(config)),
-            el("details", el("summary", "Environment"), facts_html(environment)),
-        )
-    )
-    return Section("environment", "Environment", "Settings, versions, machine.", body)
-
-
-def _pre(words: str) -> Html:
-    lines = [clipped(line, 500) for line in words.splitlines()[:300]]
-    return el(
-        "pre",
-        el("code", join([bdi(line) for line in lines], Html("\n"))),
-        class_="scroll",
-        tabindex="0",
-    )

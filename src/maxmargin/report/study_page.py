@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from maxmargin.report.cells import (
+    FIELDS,
+    QUANTITIES,
+    Group,
+    figures_section,
+    grouped,
+    has_failed,
+)
 from maxmargin.report.charts import chart_html, convergence_chart
 from maxmargin.report.markup import Html, bdi, el, join, visible
 from maxmargin.report.page import Section, page_html
+from maxmargin.report.provenance import command_line, environment_section, foot
 from maxmargin.report.reading import mapping, read_json, read_toml, rows
-from maxmargin.report.run_page import command_line, environment_section, foot
-from maxmargin.report.tables import Number, facts_html, grid_html
-from maxmargin.report.words import count, megabytes, moment, percent, seconds, value, word
+from maxmargin.report.tables import facts_html, grid_html
+from maxmargin.report.words import STATUS, count, moment, seconds, value, word
 from maxmargin.svg import Curve, line_svg, number, short
 
 __all__ = ["study_report"]
-
-#: key, name, unit on the axis, curves
-QUANTITIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
-    ("seconds", "Time (s)", (("seconds", "time"),)),
-    ("train_mb", "Memory for training (MB)", (("train_mb", "memory for training"),)),
-    ("peak_mb", "Peak memory (MB)", (("peak_mb", "peak"), ("base_mb", "before training"))),
-    ("n_oracle", "Oracle calls", (("n_oracle", "oracle calls"),)),
-    ("n_project", "Projections", (("n_project", "projections"),)),
-    ("error", "Error", (("test_error", "test error"), ("train_error", "training error"))),
-    ("relative_gap", "Relative gap", (("relative_gap", "relative gap"),)),
-)
-FIELDS = tuple(key for _, _, curves in QUANTITIES for key, _ in curves)
-Group = dict[str, Any]
 
 
 def study_report(folder: Path) -> str:
@@ -41,7 +36,7 @@ def study_report(folder: Path) -> str:
     cells.sort(key=lambda c: (number(c.get("size")) or 0, str(c["solver"]), str(c.get("seed"))))
     solvers = _solvers(study, cells)
     unit = str(study.get("size_name") or "samples")
-    groups = _grouped([c for c in cells if not _failed(c)], solvers)
+    groups = grouped([c for c in cells if not has_failed(c)], solvers)
     title = str(study.get("title") or study.get("task") or config.get("task") or folder.name)
     sections = [
         Section(
@@ -49,7 +44,7 @@ def study_report(folder: Path) -> str:
         ),
         _scaling(study, groups, solvers, unit),
         _convergence(cells, solvers, unit),
-        _figures(groups, cells, unit),
+        figures_section(groups, cells, unit),
         Section("repeat", "Repeat", "The same study again.", _repeat(folder, environment)),
         environment_section(environment, config_text, "study.toml"),
     ]
@@ -67,45 +62,6 @@ def _solvers(study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> li
     named = study.get("solvers")
     listed = [str(name) for name in named] if isinstance(named, list) else []
     return list(dict.fromkeys([*listed, *(str(cell["solver"]) for cell in cells)]))
-
-
-def _failed(cell: Mapping[str, Any]) -> bool:
-    return str(cell.get("status")) not in (
-        "converged",
-        "max_epochs",
-        "time_limit",
-        "stopped",
-    )
-
-
-def _grouped(cells: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[Group]:
-    """Mean, least and most over seeds, for each solver and size."""
-    found: dict[tuple[int, float], list[Mapping[str, Any]]] = {}
-    for cell in cells:
-        size = number(cell.get("size"))
-        if size is not None:
-            found.setdefault((solvers.index(str(cell["solver"])), size), []).append(cell)
-    groups = []
-    for (k, size), own in sorted(found.items(), key=lambda item: (item[0][1], item[0][0])):
-        group: Group = {"solver": solvers[k], "index": k, "size": size, "seeds": len(own)}
-        group["error_name"] = str(own[0].get("error_name") or "error")
-        for field in FIELDS:
-            values = [v for v in (_field(cell, field) for cell in own) if v is not None]
-            if values:
-                group[field] = sum(values) / len(values)
-                group[f"{field}_low"], group[f"{field}_high"] = min(values), max(values)
-        groups.append(group)
-    return groups
-
-
-def _field(cell: Mapping[str, Any], field: str) -> float | None:
-    if field == "train_mb":  # what training took beyond data and program
-        peak, base = number(cell.get("peak_bytes")), number(cell.get("base_bytes"))
-        return None if peak is None or base is None else max(0.0, peak - base) / 1e6
-    if field.endswith("_mb"):
-        size = number(cell.get(field.replace("_mb", "_bytes")))
-        return None if size is None else size / 1e6
-    return number(cell.get(field))
 
 
 def _lead(groups: Sequence[Group], unit: str) -> Html:
@@ -142,7 +98,7 @@ def _facts(
 def _compared(
     study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
 ) -> Html:
-    failed = [cell for cell in cells if _failed(cell)]
+    failed = [cell for cell in cells if has_failed(cell)]
     planned = number(study.get("cells"))
     done = f"{count(len(cells) - len(failed))} cells finished"
     if planned and planned > len(cells):
@@ -151,7 +107,7 @@ def _compared(
         f"{done}: each trains one of {len(solvers)} solvers on a number of {unit} drawn with a"
         " seed, in a process of its own."
     )
-    parts = [el("p", words)]
+    parts = [el("p", words), _endings(cells)]
     if mapping(study.get("facts")):
         parts.append(facts_html(mapping(study["facts"])))
     if failed:
@@ -182,6 +138,16 @@ def _compared(
     return join(parts)
 
 
+def _endings(cells: Sequence[Mapping[str, Any]]) -> Html:
+    """How the runs ended: a time means little without it."""
+    found: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        key = (str(cell["solver"]), STATUS.get(str(cell.get("status")), ("", "failed"))[1])
+        found[key] = found.get(key, 0) + 1
+    ends = [join((bdi(solver), f": {n} {how}")) for (solver, how), n in sorted(found.items())]
+    return el("p", "How they ended: ", join(ends, "; "), ".") if ends else Html("")
+
+
 def _scaling(
     study: Mapping[str, Any], groups: Sequence[Group], solvers: Sequence[str], unit: str
 ) -> Section | None:
@@ -197,6 +163,7 @@ def _scaling(
                 key: column for key, column in data.items() if any(v is not None for v in column)
             }
             series.append({"name": visible(solver), "facet": "", "group": k, "data": data})
+    sizes = sorted({g["size"] for g in groups})
     known = {key for s in series for key in s["data"] if any(s["data"][key])}
     quantities = [
         {
@@ -212,7 +179,7 @@ def _scaling(
         for key, label, curves in QUANTITIES
     ]
     spec = {
-        "x": [{"key": "size", "label": visible(unit)}],
+        "x": [{"key": "size", "label": visible(unit), "marks": sizes[:8]}],
         "y": [q for q in quantities if q["curves"]],
         "series": series,
         "groups": [visible(s) for s in solvers],
@@ -255,12 +222,14 @@ def _exponents(study: Mapping[str, Any]) -> Html | None:
         if power is None:
             continue
         grown = _grown(str(own.get("quantity", "")))
-        grows = join((f"{grown} like n", el("sup", f"{power:.2f}")))
+        unsure = low is None or high is None or high - low > 1
+        doubt = ", but these runs hardly tell" if unsure else None
+        grows = join((f"{grown} like n", el("sup", f"{power:.2f}"), doubt))
         between = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else ""
         table.append([str(own.get("solver", "")), grows, between])
     if not table:
         return None
-    return grid_html("Growth", ["solver", "in words", "exponent between"], table)
+    return grid_html("Growth", ["solver", "in words", "95 % interval of the exponent"], table)
 
 
 def _grown(quantity: str) -> str:
@@ -286,75 +255,6 @@ def _convergence(
     if chart is None:
         return None
     return Section("convergence", "Convergence", "Every run, one line for each seed.", chart)
-
-
-Column = tuple[str, str, Callable[[Any], str]]
-COLUMNS: tuple[Column, ...] = (
-    ("seconds", "time", seconds),
-    ("n_oracle", "oracle calls", lambda v: count(round(v))),
-    ("n_project", "projections", lambda v: count(round(v))),
-    ("train_mb", "memory for training", lambda v: megabytes(1e6 * v)),
-    ("peak_mb", "peak memory", lambda v: megabytes(1e6 * v)),
-    ("relative_gap", "relative gap", percent),
-    ("train_error", "training error", percent),
-    ("test_error", "test error", percent),
-)
-
-
-def _figures(
-    groups: Sequence[Group], cells: Sequence[Mapping[str, Any]], unit: str
-) -> Section | None:
-    if not cells:
-        return None
-    used = [column for column in COLUMNS if any(g.get(column[0]) for g in groups)]
-    table = []
-    for g in groups:
-        row: list[Any] = [g["solver"], Number(count(g["size"]), g["size"]), g["seeds"]]
-        for key, _, words in used:
-            row.append(None if g.get(key) is None else Number(_with_spread(g, key, words), g[key]))
-        table.append(row)
-    columns = ["solver", unit, "seeds", *(name for _, name, _ in used)]
-    error = groups[0]["error_name"] if groups else "error"
-    note = f"Means over seeds, with half the range from least to most. Errors: {error}."
-    body = join((grid_html("By solver and size", columns, table, note), _cells_table(cells, unit)))
-    return Section("figures", "All figures", "Click on a column to sort by it.", body)
-
-
-def _with_spread(group: Group, key: str, words: Callable[[Any], str]) -> str:
-    spread = (group[f"{key}_high"] - group[f"{key}_low"]) / 2
-    shown = words(group[key])
-    return f"{shown} ± {words(spread)}" if group["seeds"] > 1 and spread > 0 else shown
-
-
-def _cells_table(cells: Sequence[Mapping[str, Any]], unit: str) -> Html:
-    table = [
-        [
-            str(c["solver"]),
-            number(c.get("size")),
-            c.get("seed"),
-            str(c.get("status", "")),
-            number(c.get("seconds")),
-            number(c.get("wall_seconds")),
-            number(c.get("compile_seconds")),
-            number(c.get("n_epochs")),
-            number(c.get("primal")),
-            number(c.get("gap")),
-        ]
-        for c in cells
-    ]
-    columns = [
-        "solver",
-        unit,
-        "seed",
-        "status",
-        "seconds",
-        "wall seconds",
-        "compiling",
-        "passes",
-        "objective",
-        "gap",
-    ]
-    return el("details", el("summary", "Every cell"), grid_html("", columns, table))
 
 
 def _repeat(folder: Path, environment: Mapping[str, Any]) -> Html:

@@ -11,21 +11,18 @@ from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers import Solver
 
-EPOCHS = 2
-
 
 def solver_bytes(solver: Solver, problem: Problem, last: State) -> int:
     """The most bytes that the solver had at a time, for its state and its work space.
 
-    Counted, not read off the process, whose peak is mostly that of making features: a few epochs
+    Counted, not read off the process, whose peak is mostly that of making features: an epoch
     afresh under Python's own count of allocations, and what the state of the run has gained since.
     last : the state at the end of the run.
     """
     tracemalloc.start()
     try:
         state = solver.init(problem)
-        for _ in range(EPOCHS):
-            solver.epoch(problem, state)
+        solver.epoch(problem, state)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -242,7 +242,8 @@ const charts = (() => {
         svg.append(draw("path", { d: `M${x.start} ${at}H${x.end}`, class: "grid" }));
         svg.append(draw("text", { x: x.start - 8, y: at, dy: "0.32em", "text-anchor": "end", class: "ytick" }, short(mark)));
       }
-      for (const mark of x.ticks(Math.max(3, Math.floor((x.end - x.start) / 80)))) {
+      const marks = this.across().marks || x.ticks(Math.max(4, Math.floor((x.end - x.start) / 80)));
+      for (const mark of marks) {
         const at = x.at(mark).toFixed(1);
         svg.append(draw("path", { d: `M${at} ${y.start}v5`, class: "axis" }));
         svg.append(draw("text", { x: at, y: y.start + 19, "text-anchor": "middle", class: "xtick" }, short(mark)));

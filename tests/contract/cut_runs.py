@@ -1,0 +1,102 @@
+"""Solvers of every kind for runs that are cut, and all that must not depend on the cut."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from sklearn.base import clone
+
+from contract import problems
+from maxmargin import domains
+from maxmargin.solvers import (
+    BCFW,
+    DualExtragradient,
+    Extragradient,
+    FrankWolfe,
+    OracleCache,
+    Perceptron,
+    ProjectedGradient,
+    Subgradient,
+)
+
+EPOCHS = 7
+MATCHING = lambda: problems.matching(n=40)  # noqa: E731  # enough samples for several ranges
+BALL = domains.L1Ball(1.2)
+CASES = {
+    **{
+        f"bcfw-{step}-{sampling}": (BCFW(step, sampling), problems.chain)
+        for step, sampling in product(
+            ("frank-wolfe", "pairwise", "corrective"), ("permutation", "uniform", "gap")
+        )
+    },
+    "bcfw-fixed": (BCFW("frank-wolfe", line_search=False), problems.chain),
+    "bcfw-plain": (BCFW(averaging=False), problems.multiclass),
+    "bcfw-small-cache": (BCFW("pairwise", cache=OracleCache(1, 2)), problems.matching),
+    "bcfw-cached": (BCFW("frank-wolfe", cache=OracleCache(3, 3)), problems.matching),
+    "bcfw-python": (BCFW(), problems.items),
+    "bcfw-every-epoch": (BCFW(check_every=1), problems.chain),
+    "fw": (FrankWolfe(), problems.chain),
+    "fw-fixed": (FrankWolfe(line_search=False), problems.chain),
+    "ssg": (Subgradient(), problems.chain),
+    "ssg-half": (Subgradient("half"), problems.chain),
+    "ssg-last": (Subgradient(None), problems.chain),
+    "perceptron": (Perceptron(), problems.chain),
+    "perceptron-last": (Perceptron(averaged=False), problems.chain),
+    "perceptron-batch": (Perceptron(batch=True), problems.chain),
+    "extragradient": (Extragradient(), MATCHING),
+    "extragradient-norm": (Extragradient(step="norm"), MATCHING),
+    "extragradient-python": (Extragradient(), problems.items),
+    "dual": (DualExtragradient(), MATCHING),
+    "dual-low": (DualExtragradient(memory="low"), MATCHING),
+    "dual-past": (DualExtragradient(past=True), MATCHING),
+    "dual-low-past": (DualExtragradient(memory="low", past=True), MATCHING),
+    "dual-adaptive": (DualExtragradient(step="adaptive"), MATCHING),
+    "dual-restarts": (
+        DualExtragradient(restarts=True, check_every=1), lambda: problems.multiclass(alpha=1.0)
+    ),
+    "dual-restarts-ball": (
+        DualExtragradient(restarts=True, check_every=1),
+        lambda: problems.matching(domain=domains.L2Ball(0.8)),
+    ),
+    "dual-entropic": (
+        DualExtragradient("entropic"), lambda: problems.matching(n=40, domain=BALL, alpha=0.0)
+    ),
+    "dual-entropic-low": (
+        DualExtragradient("entropic", "low"), lambda: problems.matching(domain=BALL)
+    ),
+    "projected-gradient": (ProjectedGradient(), MATCHING),
+    "projected-gradient-even": (ProjectedGradient(decay=False), MATCHING),
+}  # fmt: skip
+
+
+def solver_of(name, **options):
+    return clone(CASES[name][0]).set_params(**({"max_epochs": EPOCHS, "tol": 0.0} | options))
+
+
+def outcome(result):
+    """All that must not change, bit for bit."""
+    state, records = result.state, [replace(r, seconds=0.0) for r in result.history]
+    arrays = [result.w, state.w, state.z, state.lag, state.clock]
+    return (
+        [a.tobytes() for a in arrays],
+        np.array([result.primal, result.dual]).tobytes(),
+        result.status,
+        result.n_epochs,
+        (state.n_oracle, state.n_project, state.rng.bit_generator.state),
+        [repr(record) for record in records],
+        repr(extras(state.extra)),
+    )
+
+
+def extras(value):
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    if isinstance(value, dict):
+        return {k: extras(v) for k, v in sorted(value.items())}
+    return [extras(v) for v in value] if isinstance(value, tuple) else value
+
+
+def sequences(seed=0, n=12):
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(5, 4)) for _ in range(n)]
+    return X, [rng.integers(3, size=5) for _ in X]

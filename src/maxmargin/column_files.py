@@ -91,9 +91,8 @@ def read_columns(path: Readable, form: ColumnFormat | None = None) -> Iterator[S
 def sentence_batches(path: Readable, form: ColumnFormat | None = None) -> Iterator[list[Sentence]]:
     """Yield lists of the sentences that are whole after each piece read.
 
-    A piece is what a pipe has to give, a quarter of a megabyte at most: batches are large where
-    text comes fast, and a sentence typed by hand is a batch of its own as soon as its blank line
-    is there.
+    A piece is what a pipe has to give, 256 KiB at most: batches are large where text comes fast,
+    and a sentence typed by hand is a batch of its own as soon as its blank line is there.
     """
     reader = _Reader(name_of(path), (form or ColumnFormat()).check())
     with unpacked(path) as file:

@@ -242,7 +242,7 @@ class _Training:
                 "n_samples": n_samples,
                 "solver": result.state.solver,
                 "alpha": fitted.alpha,
-                "loss": loss if isinstance(loss, str) else type(loss).__name__,
+                "loss": " ".join(str(loss).split()),
                 "limits": self.limits,
                 "tables": self.job.describe(model),
                 "metrics": metrics,

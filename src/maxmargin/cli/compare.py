@@ -37,7 +37,7 @@ def _command_of(job: Job) -> Command:
         files="Files of --data and --test",
         callback=callback,
         help=f"Compare solvers: {job.title.lower()}. {job.summary}",
-        params=[*compare_options(), *task_options(job)],
+        params=[*compare_options(job), *task_options(job)],
         examples=(
             f"compare {job.name} --data ... --sizes 500,1000,5000 --seeds 3 --out study",
             f"compare {job.name} --data ... --solvers bcfw,dual-extragradient"
@@ -74,7 +74,7 @@ def _joined(job: Job, values: Mapping[str, Any], under: Mapping[str, Any]) -> di
         plan["task-options"] = {**plan.get("task-options", {}), **options}
     known = plan.get("solvers", {})
     known = known if isinstance(known, Mapping) else {label: {} for label in known}
-    chosen = values["solvers"] or known or DEFAULT_SOLVERS
+    chosen = values["solvers"] or known or job.compared
     solvers = {label: dict(known.get(label, {})) for label in chosen}
     for label, key, value in values["set"]:
         if label not in solvers:
@@ -83,10 +83,6 @@ def _joined(job: Job, values: Mapping[str, Any], under: Mapping[str, Any]) -> di
             )
         solvers[label][key] = value
     return {**plan, "solvers": solvers}
-
-
-#: those of the study of 2019, and the simplest one beside them
-DEFAULT_SOLVERS = ("dual-extragradient", "bcfw", "perceptron")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

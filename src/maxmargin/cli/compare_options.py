@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from maxmargin.cli.commands import Option
 from maxmargin.cli.options import FILE, SOLVERS
 from maxmargin.cli.types import Duration, Number, Suggested, Whole, parsed
+
+if TYPE_CHECKING:
+    from maxmargin.jobs import Job
 
 #: parameter of the command -> key of the plan
 KEYS = {
@@ -78,9 +81,9 @@ class Setting(click.ParamType):
         return label, key, parsed(text.strip())
 
 
-def compare_options() -> list[click.Parameter]:
+def compare_options(job: Job) -> list[click.Parameter]:
     """What `compare` takes for every task."""
-    return [*_data_options(), *_study_options(), *_training_options(), *_folder_options()]
+    return [*_data_options(), *_study_options(job), *_training_options(), *_folder_options()]
 
 
 def _data_options() -> list[click.Parameter]:
@@ -100,7 +103,7 @@ def _data_options() -> list[click.Parameter]:
     ]
 
 
-def _study_options() -> list[click.Parameter]:
+def _study_options(job: Job) -> list[click.Parameter]:
     def option(name: str, kind: click.ParamType, metavar: str, text: str, **more: Any) -> Option:
         return Option(name, type=kind, metavar=metavar, section="Study", help=text, **more)
 
@@ -110,7 +113,7 @@ def _study_options() -> list[click.Parameter]:
             Names(),
             "NAMES",
             f"Of {', '.join(SOLVERS)}, or labels of the configuration file."
-            "  [default: dual-extragradient,bcfw,perceptron]",
+            f"  [default: {','.join(job.compared)}]",
         ),
         option("--sizes", Sizes(), "SIZES", "Training samples, such as 500,1000,5000."),
         option("--seeds", Whole(1), "N", "Repeat with so many seeds.  [default: 1]"),

@@ -66,6 +66,8 @@ class AlignmentJob(Job):
         "predict RUN new.en new.fr > new.links",
         "evaluate RUN dev.en dev.fr dev.wa",
     )
+    #: those of the study of 2019, and the simplest one beside them
+    compared = ("dual-extragradient", "bcfw", "perceptron")
     options: ClassVar[tuple[Option, ...]] = (
         Option("encoding", str, "utf-8", "encoding of the files", of_data=True),
         Option(

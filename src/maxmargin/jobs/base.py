@@ -63,6 +63,8 @@ class Job(ABC):
     #: command lines, without the leading "maxmargin"
     examples: ClassVar[tuple[str, ...]]
     options: ClassVar[tuple[Option, ...]] = ()
+    #: solvers that `compare` takes unless told otherwise: those that are not slow on the structure
+    compared: ClassVar[tuple[str, ...]] = ("bcfw", "ssg", "perceptron")
 
     def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The value of every option of the task, its default where none is given."""

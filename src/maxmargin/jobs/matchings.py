@@ -57,6 +57,8 @@ class MatchingJob(Job):
         "predict RUN new.npz > new.links",
         "evaluate RUN test.npz",
     )
+    #: those of the study of 2019, and the simplest one beside them
+    compared = ("dual-extragradient", "bcfw", "perceptron")
     options: ClassVar[tuple[Option, ...]] = (
         Option("row-cap", int, 1, "in how many links a row may be"),
         Option("column-cap", int, 1, "in how many links a column may be"),

@@ -106,3 +106,8 @@ def test_bars_show_the_spread():
     curve = Curve("a", [1, 10], [2, 3], low=[1, None], high=[4, None])
     svg = line_svg([curve], title="t", x_label="x", y_label="y", log_x=True, log_y=True)
     assert svg.count('stroke-opacity="0.6"') == 1
+
+
+def test_marks_between_whole_numbers_are_left_out():
+    assert ticks(Axis.over([1, 2, 3], 0, 100), 7) == [1, 2, 3]
+    assert 1.5 in ticks(Axis.over([1, 2.5, 3], 0, 100), 7)

@@ -39,13 +39,17 @@ class Curve:
 
 @dataclass(frozen=True)
 class Axis:
-    """Values from `low` to `high` on pixels from `start` to `end`."""
+    """Values from `low` to `high` on pixels from `start` to `end`.
+
+    whole : all values are whole numbers, so that marks between those would mean nothing.
+    """
 
     low: float
     high: float
     start: float
     end: float
     log: bool = False
+    whole: bool = False
 
     @classmethod
     def over(cls, values: Iterable[float], start: float, end: float, log: bool = False) -> Axis:
@@ -56,8 +60,10 @@ class Axis:
             air = 10 ** (0.04 * math.log10(high / low)) if high > low else 2.0
             return cls(low / air, high * air, start, end, True)
         air = 0.04 * (high - low) or abs(high) / 2 or 1.0
+        whole = all(value == int(value) for value in found)
         # an axis of counts or errors begins at zero, not at an odd number below it
-        return cls(0.0 if 0 <= low <= 2 * air else low - air, high + air, start, end)
+        floor = 0.0 if 0 <= low <= 2 * air else low - air
+        return cls(floor, high + air, start, end, whole=whole)
 
     def at(self, value: float) -> float:
         """The pixel of a value."""
@@ -93,7 +99,9 @@ def ticks(axis: Axis, wanted: int = 5) -> list[float]:
     step = next(m * power for m in (1, 2, 5, 10) if m * power * wanted >= span)
     first, last = math.ceil(axis.low / step), math.floor(axis.high / step)
     marks = [0.0 if k == 0 else float(f"{k * step:.12g}") for k in range(first, last + 1)]
-    return [mark for mark in marks if mark > 0] if axis.log else marks
+    if axis.log:
+        return [mark for mark in marks if mark > 0]
+    return [mark for mark in marks if mark == int(mark)] if axis.whole else marks
 
 
 def _log_ticks(low: float, high: float, wanted: int) -> list[float]:

@@ -57,7 +57,10 @@ def seconds(found: Any) -> str:
 def megabytes(found: Any) -> str:
     """Memory, in MB."""
     size = number(found)
-    return NONE if size is None else f"{short(size / 1e6, 3)}\u202fMB"
+    if size is None:
+        return NONE
+    mega = size / 1e6
+    return f"{value(round(mega)) if mega >= 1000 else short(mega, 3)}\u202fMB"
 
 
 def moment(stamp: Any) -> str:

@@ -50,7 +50,8 @@ const charts = (() => {
         this.low = low >= 0 && low <= 2 * air ? 0 : low - air;
         this.high = high + air;
       }
-      Object.assign(this, { start, end, log });
+      // marks between whole numbers of passes or calls would mean nothing
+      Object.assign(this, { start, end, log, whole: values.every(Number.isInteger) });
     }
     at(value) {
       const share = this.log
@@ -70,7 +71,8 @@ const charts = (() => {
       for (let k = Math.ceil(this.low / step); k <= Math.floor(this.high / step); k++) {
         marks.push(k === 0 ? 0 : Number((k * step).toPrecision(12)));
       }
-      return this.log ? marks.filter((m) => m > 0) : marks;
+      if (this.log) return marks.filter((m) => m > 0);
+      return this.whole ? marks.filter(Number.isInteger) : marks;
     }
     powers(wanted) {
       const first = Math.floor(Math.log10(this.low)), last = Math.ceil(Math.log10(this.high));

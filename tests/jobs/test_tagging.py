@@ -133,6 +133,14 @@ def test_a_file_with_the_tag_column_keeps_it_unless_it_is_to_be_replaced(model):
     assert tag(model, tabs, columns=("2", "3"))[1] == "X\tthe\tDT\tB-NP\n"
 
 
+@pytest.mark.parametrize("tag_column", ["3", "-1", "pos"])
+def test_a_file_need_not_have_the_tag_column_that_training_named(model, tag_column):
+    options = {"columns": ("1", "2"), "tag_column": tag_column}
+    expected = (1, "the DT B-NP\ncat NN I-NP\n")
+    assert tag(model, "the DT\ncat NN\n", **options) == expected
+    assert tag(model, "the DT\ncat NN\n", write="replace", **options) == expected
+
+
 def test_text_that_is_odd_passes_through(model):
     words = ["\x00", "שלום", "👩\u200d👩\u200d👧", "\u202ex", "<b>&quot;", "a\xa0b"]
     text = "".join(f"{word}\tNN\n" for word in words)

@@ -176,12 +176,22 @@ def places(
             f"found {width} columns, expected {n_features} as the model was trained on, or"
             f" {n_features + 1} with the tag"
         )
-    place = column_at(tag or "-1", width, "tag-column")
+    place = _tag_place(tag or "-1", width, n_features is not None and bool(wanted))
     if not wanted:
         features = tuple(k for k in range(width) if k != place)
     else:
         features = tuple(column_at(name, width, "columns:") for name in wanted)
     return _checked(Places(features, place), width, n_features)
+
+
+def _tag_place(tag: str, width: int, may_miss: bool) -> int | None:
+    """Where the tag is; None if it is not there and need not be."""
+    try:
+        return column_at(tag, width, "tag-column")
+    except ValueError:
+        if may_miss:
+            return None
+        raise
 
 
 def _all_there(wanted: list[str], width: int) -> bool:

@@ -172,10 +172,12 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_a_run_without_certificate_says_so(tmp_path):
     folder = make_run(tmp_path / "run", [r | {"gap": None, "dual": None} for r in history(3)])
     summary = json.loads((folder / "summary.json").read_text())
-    write(folder / "summary.json", summary | {"dual": None, "gap": None, "status": "failed"})
+    changed = {"dual": None, "gap": None, "status": "failed", "message": "cut by the user"}
+    write(folder / "summary.json", summary | changed)
     page = write_report(folder).read_text(encoding="utf-8")
     assert "Nothing bounds how far these weights are" in page
     assert "✗ failed" in page
+    assert "<bdi>Cut by the user.</bdi>" in page
 
 
 def test_a_study_names_growth_and_failures(study):
@@ -221,7 +223,9 @@ def test_text_comes_back_from_the_page_unchanged(text):
 def test_hidden_characters_become_visible():
     assert visible("a\x00\x1b\x7f\n") == "a␀␛␡␊"
     assert visible("\u202eab\u2066") == "[U+202E]ab[U+2066]"
+    assert visible("x\u200bz\u2028\ufeff") == "x[U+200B]z[U+2028][U+FEFF]"
     assert visible("\ud800") == "\ufffd"
+    assert visible("👩\u200d👧 می\u200cخواهم") == "👩\u200d👧 می\u200cخواهم"
     assert visible("שלום 🦉 é") == "שלום 🦉 é"
 
 
@@ -320,6 +324,9 @@ def test_thinning_keeps_both_ends(most):
 def test_words_for_numbers():
     assert bounds(0.123456, 0.123457) == ("0.123456", "0.123457")
     assert bounds(0.5, 0.5) == ("0.5", "0.5")
+    assert bounds(11.274517, 12.263949) == ("11.274", "12.264")
+    assert bounds(-0.99999, 0) == ("-0.99999", "0")
+    assert bounds(12345.61, 12345.74) == ("12\u202f345.61", "12\u202f345.74")
     assert [seconds(s) for s in (0.0123, 12.34, 125, 8000, None)] == [
         "12.3\u202fms",
         "12.3\u202fs",

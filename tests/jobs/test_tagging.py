@@ -218,6 +218,12 @@ def test_evaluation_has_tags_never_seen_and_draws_the_worst_first(model, tmp_pat
     assert (worst["truth"], worst["predicted"]) == (["B-VP", "B-VP"], ["B-NP", "I-NP"])
 
 
+def test_data_without_the_tag_cannot_be_compared_with(model, tmp_path):
+    data = JOB.read([written(tmp_path, "the DT\ncat NN\n")], {})
+    with pytest.raises(ValueError, match="1 feature column.* trained on 2; give files with the"):
+        JOB.evaluate(model, data)
+
+
 def test_long_sentences_are_drawn_in_part_and_many_labels_are_pooled(model):
     from maxmargin.jobs.sequences import confusion, window
 

@@ -1,9 +1,11 @@
 """Reports as files: what is in them, what they leave out, and what they refuse."""
 
 import json
+import os
 import random
 import re
 import struct
+import threading
 import zlib
 from html.parser import HTMLParser
 
@@ -103,6 +105,25 @@ def test_the_report_goes_where_it_is_told(run, tmp_path):
     assert write_report(run, out) == out
     assert out.read_bytes() == write_report(run).read_bytes()
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_pipe_is_written_to_and_not_replaced(run, tmp_path):
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert write_report(run, pipe) == pipe
+    assert pipe.is_fifo()
+    reader.join(10)
+    assert found[0].startswith(b"<!doctype html>")
+
+
+def test_a_place_that_cannot_be_written_is_told(run, tmp_path):
+    with pytest.raises(OSError, match="there is no folder .*; make it first"):
+        write_report(run, tmp_path / "none" / "page.html")
+    with pytest.raises(OSError, match="it is a folder; name a file"):
+        write_report(run, tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_is_neither_is_refused(tmp_path):

@@ -209,6 +209,16 @@ def test_a_study_names_growth_and_failures(study):
     assert "At 1600 sentence pairs," in text
 
 
+def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
+    folder = make_study(tmp_path / "study")
+    for path in (folder / "cells").glob("solver1-1600-*.json"):
+        write(path, json.loads(path.read_text()) | {"status": "failed", "seconds": None})
+    page = Reader(write_report(folder).read_text(encoding="utf-8"))
+    lead = next(k for k, words in enumerate(page.texts) if words.startswith("At "))
+    assert page.texts[lead] == "At 400 sentence pairs, "
+    assert "dual-extragradient" in page.texts[lead : lead + 8]
+
+
 def test_a_study_without_cells_says_so(tmp_path):
     (tmp_path / "cells").mkdir()
     assert "No cell of this study has finished yet" in write_report(tmp_path).read_text()

@@ -218,6 +218,17 @@ def test_evaluation_has_tags_never_seen_and_draws_the_worst_first(model, tmp_pat
     assert (worst["truth"], worst["predicted"]) == (["B-VP", "B-VP"], ["B-NP", "I-NP"])
 
 
+@pytest.mark.parametrize("how", ["append", "only"])
+def test_sentences_of_several_files_stay_apart(model, how):
+    texts, sink = ("the DT", "dogs NNS\n\n", "# none\n", "a DT\n", "the DT"), io.BytesIO()
+    sources = [io.BytesIO(text.encode()) for text in texts]
+    assert JOB.predict(model, sources, sink, {"write": how}) == 4
+    found = sink.getvalue().decode()
+    assert found.count("\n\n") == (4 if how == "only" else 3)
+    if how == "append":
+        assert found == ("the DT B-NP\n\ndogs NNS B-NP\n\n# none\na DT B-NP\n\nthe DT B-NP\n")
+
+
 def test_data_without_the_tag_cannot_be_compared_with(model, tmp_path):
     data = JOB.read([written(tmp_path, "the DT\ncat NN\n")], {})
     with pytest.raises(ValueError, match="1 feature column.* trained on 2; give files with the"):

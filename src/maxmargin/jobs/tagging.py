@@ -148,7 +148,10 @@ class TaggingJob(Job):
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
     ) -> int:
         options = self.with_defaults(options)
-        return sum(tag_file(model, source, sink, options) for source in sources)
+        return sum(
+            tag_file(model, source, sink, options, last=k == len(sources))
+            for k, source in enumerate(sources, start=1)
+        )
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         truth = data.outputs

@@ -47,6 +47,14 @@ def test_fields_of_files_with_tabs_may_hold_spaces_and_be_empty():
     assert read("a\u00a0b\u2028c d\x85\n")[0].fields == [("a\u00a0b\u2028c", "d\x85")]
 
 
+@pytest.mark.parametrize("blank", ["\t", "\t\t", " ", "\x0b"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_white_space_alone_ends_a_sentence_of_tabs_too(blank, end):
+    text = f"a\tA\n{blank}\nb\tB\n\n{blank}\nc\tC\n\n".replace("\n", end)
+    assert words(read(text)) == [["a A"], ["b B"], ["c C"]]
+    assert read("a\tA\n\n\tB\n\n")[1].fields == [("", "B")]
+
+
 def test_nulls_right_to_left_and_emoji_pass_through():
     hebrew, arabic, family = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d", "👩\u200d👧"
     text = f"\x00 \x01\n{hebrew} {arabic}\n{family} \u202egnp\n"
@@ -95,7 +103,7 @@ def test_files_without_tokens_have_no_sentences_with_rows(text):
     [
         ("a b\nc\n", {}, r"the input, line 2: found 1 column in 'c', expected 2 as in the first"),
         ("a\tb\n\nc d\n", {}, r"line 3: found 1 column separated by tabs in 'c d', expected 2"),
-        (b"a b\n\n\xff b\n", {}, r"line 3: found bytes that are not utf-8 text"),
+        (b"a b\n\n\xff b\n", {}, r"line 3: found bytes .* not utf-8 text; .* option encoding"),
         (gzip.compress(b"a b\n", mtime=0)[:-9], {}, r"damaged gzip file"),
         ("a b\n", {"encoding": "utf-16"}, r"encoding 'utf-16' is none that can be read by lines"),
         ("a b\n", {"encoding": "no such"}, r"encoding 'no such'"),

@@ -88,7 +88,7 @@ def test_what_is_not_a_number_is_left_out():
 
 def test_without_a_certificate_the_errors_are_drawn():
     svg = convergence_svg([{"epoch": k, "gap": None, "train_error": 0.1} for k in range(3)])
-    assert "training error" in texts(svg)
+    assert "samples wrong during the pass" in texts(svg)
 
 
 def test_nothing_to_draw_says_so():

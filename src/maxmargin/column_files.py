@@ -29,9 +29,10 @@ MAX_HELD = 10_000
 #: tokens of a sentence; a file without blank lines must not fill the memory
 MAX_TOKENS = 1_000_000
 
-# What makes a sentence one to be read line by line: comments, -DOCSTART-, uneven white space.
-_UNUSUAL_TABS = (b"\n#", b"\n-DOCSTART-", b"\r")
-_UNUSUAL_SPACES = (*_UNUSUAL_TABS, b"  ", b" \n", b"\n ", b"\t", b"\x0b", b"\x0c")
+# What makes a sentence one to be read line by line: comments, -DOCSTART-, uneven white space, lines
+# that begin with white space and may hold nothing else.
+_UNUSUAL_TABS = (b"\n#", b"\n-DOCSTART-", b"\r", b"\n\t", b"\n ", b"\n\x0b", b"\n\x0c")
+_UNUSUAL_SPACES = (*_UNUSUAL_TABS, b"  ", b" \n", b"\t", b"\x0b", b"\x0c")
 _SPAN_OR_EMPTY = re.compile(rb"\d+[-.]\d+\t")
 
 
@@ -236,7 +237,12 @@ class _Reader:
         block = lines[start:blank]
         raw = b"\n".join(block)
         unusual = _UNUSUAL_TABS if self.tabs else _UNUSUAL_SPACES
-        if self.is_conll_u or len(raw) > MAX_LINE or raw[:1] in b"# -" or raw[-1:] == b" ":
+        if (
+            self.is_conll_u
+            or len(raw) > MAX_LINE
+            or raw[:1] in b"# -\t\x0b\x0c"
+            or raw[-1:] == b" "
+        ):
             return False
         if any(text in raw for text in unusual):
             return False

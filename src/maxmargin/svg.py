@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-__all__ = ["Axis", "Curve", "convergence_svg", "line_svg", "short", "ticks"]
+__all__ = ["MISTAKES", "Axis", "Curve", "convergence_svg", "line_svg", "short", "ticks"]
 
 #: tell apart for all common kinds of colour vision, at least 3 : 1 on white and on near black
 PALETTE = ("#2E7EBB", "#D1603D", "#2C9476", "#B0699E", "#94803A", "#6C78C4", "#7F7F7F", "#C2527A")
 DASHES = ("", "6 4", "2 3", "8 3 2 3")
+#: what `train_error` of a record is: the solver's own count, on weights that change on the way
+MISTAKES = "samples wrong during the pass"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 30, 44
 
@@ -162,7 +164,7 @@ def convergence_svg(records: list[dict], width: int = 640, height: int = 280) ->
         ]
         title, y_label, log = "Objective, lower bound and gap", "objective, bound, gap", True
     else:
-        names = (("train_error", "training error"), ("validation_score", "validation score"))
+        names = (("train_error", MISTAKES), ("validation_score", "validation score"))
         curves = [
             Curve(name, x, [number(r.get(key)) for r in records], k, k)
             for k, (key, name) in enumerate(names)

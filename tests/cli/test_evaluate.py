@@ -30,7 +30,7 @@ def test_json_is_one_document(model_file, texts, capsys):
     assert said.err == ""
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "x\x1b", ""])
+@pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "x\x1b", "train", "validation", ""])
 def test_names_that_are_no_file_names_are_refused(model_file, texts, capsys, name):
     code = main(["evaluate", str(model_file), str(texts / "dev.txt"), f"--name={name}"])
     assert code == (2 if name else 0)

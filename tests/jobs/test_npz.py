@@ -74,6 +74,18 @@ def test_what_is_written_numpy_reads_and_is_the_same_at_every_time(tmp_path):
             lambda: member(b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,), }"),
             "needs 799999999992 bytes, the file has 0; it is damaged",
         ),
+        (  # found in no time, whatever the number of digits
+            lambda: member(b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"1" * 9000),
+            "array 'X' is of a kind that is not read",
+        ),
+        (
+            lambda: member(b"{'descr': '<f8', 'fortran_order': False, 'shape': (1 2,), }"),
+            "array 'X' is of a kind that is not read",
+        ),
+        (
+            lambda: member(b"{'descr': '<U0', 'fortran_order': False, 'shape': (9999999999,), }"),
+            "array 'X' has 9999999999 texts, all of them empty",
+        ),
         (
             lambda: member(b"{'descr': '|b1', 'fortran_order': False, 'shape': (1,), }", b"\x02"),
             "bools that are neither",

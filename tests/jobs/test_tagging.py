@@ -133,6 +133,14 @@ def test_a_file_with_the_tag_column_keeps_it_unless_it_is_to_be_replaced(model):
     assert tag(model, tabs, columns=("2", "3"))[1] == "X\tthe\tDT\tB-NP\n"
 
 
+@pytest.mark.parametrize("tag_column", ["3", "-1", "pos"])
+def test_a_file_need_not_have_the_tag_column_that_training_named(model, tag_column):
+    options = {"columns": ("1", "2"), "tag_column": tag_column}
+    expected = (1, "the DT B-NP\ncat NN I-NP\n")
+    assert tag(model, "the DT\ncat NN\n", **options) == expected
+    assert tag(model, "the DT\ncat NN\n", write="replace", **options) == expected
+
+
 def test_text_that_is_odd_passes_through(model):
     words = ["\x00", "שלום", "👩\u200d👩\u200d👧", "\u202ex", "<b>&quot;", "a\xa0b"]
     text = "".join(f"{word}\tNN\n" for word in words)
@@ -208,6 +216,23 @@ def test_evaluation_has_tags_never_seen_and_draws_the_worst_first(model, tmp_pat
     worst = found["drawings"][0]
     assert (worst["kind"], worst["tokens"]) == ("tokens", ["the", "cat"])
     assert (worst["truth"], worst["predicted"]) == (["B-VP", "B-VP"], ["B-NP", "I-NP"])
+
+
+@pytest.mark.parametrize("how", ["append", "only"])
+def test_sentences_of_several_files_stay_apart(model, how):
+    texts, sink = ("the DT", "dogs NNS\n\n", "# none\n", "a DT\n", "the DT"), io.BytesIO()
+    sources = [io.BytesIO(text.encode()) for text in texts]
+    assert JOB.predict(model, sources, sink, {"write": how}) == 4
+    found = sink.getvalue().decode()
+    assert found.count("\n\n") == (4 if how == "only" else 3)
+    if how == "append":
+        assert found == ("the DT B-NP\n\ndogs NNS B-NP\n\n# none\na DT B-NP\n\nthe DT B-NP\n")
+
+
+def test_data_without_the_tag_cannot_be_compared_with(model, tmp_path):
+    data = JOB.read([written(tmp_path, "the DT\ncat NN\n")], {})
+    with pytest.raises(ValueError, match="1 feature column.* trained on 2; give files with the"):
+        JOB.evaluate(model, data)
 
 
 def test_long_sentences_are_drawn_in_part_and_many_labels_are_pooled(model):

@@ -65,6 +65,17 @@ def test_failed_cells_are_left_out_and_memory_is_that_of_training():
     assert line.get_ydata().tolist() == [20, 40]
 
 
+def test_zeros_count_in_means_but_a_mean_of_zero_is_not_drawn():
+    cells = [
+        {"solver": solver, "size": size, "status": "converged", "test_error": error}
+        for solver, size, error in (("a", 10, 0.5), ("a", 10, 0.0), ("a", 20, 0.0), ("b", 10, 0.0))
+    ]
+    display = StudyDisplay(cells).plot(y="test_error")
+    assert list(display.lines_) == ["a"]
+    assert display.lines_["a"].get_xdata().tolist() == [10]
+    assert display.lines_["a"].get_ydata().tolist() == [0.25]
+
+
 def test_what_cannot_be_drawn_is_said(folder):
     with pytest.raises(ValueError, match="no cell has a positive y='n_project'; numbers are n_pro"):
         StudyDisplay.from_folder(folder, y="n_project")

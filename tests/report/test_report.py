@@ -1,9 +1,11 @@
 """Reports as files: what is in them, what they leave out, and what they refuse."""
 
 import json
+import os
 import random
 import re
 import struct
+import threading
 import zlib
 from html.parser import HTMLParser
 
@@ -105,6 +107,25 @@ def test_the_report_goes_where_it_is_told(run, tmp_path):
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_a_pipe_is_written_to_and_not_replaced(run, tmp_path):
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert write_report(run, pipe) == pipe
+    assert pipe.is_fifo()
+    reader.join(10)
+    assert found[0].startswith(b"<!doctype html>")
+
+
+def test_a_place_that_cannot_be_written_is_told(run, tmp_path):
+    with pytest.raises(OSError, match="there is no folder .*; make it first"):
+        write_report(run, tmp_path / "none" / "page.html")
+    with pytest.raises(OSError, match="it is a folder; name a file"):
+        write_report(run, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_is_neither_is_refused(tmp_path):
     with pytest.raises(ValueError, match="neither a run .* nor a study"):
         write_report(tmp_path)
@@ -172,10 +193,12 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_a_run_without_certificate_says_so(tmp_path):
     folder = make_run(tmp_path / "run", [r | {"gap": None, "dual": None} for r in history(3)])
     summary = json.loads((folder / "summary.json").read_text())
-    write(folder / "summary.json", summary | {"dual": None, "gap": None, "status": "failed"})
+    changed = {"dual": None, "gap": None, "status": "failed", "message": "cut by the user"}
+    write(folder / "summary.json", summary | changed)
     page = write_report(folder).read_text(encoding="utf-8")
     assert "Nothing bounds how far these weights are" in page
     assert "✗ failed" in page
+    assert "<bdi>Cut by the user.</bdi>" in page
 
 
 def test_a_study_names_growth_and_failures(study):
@@ -184,6 +207,16 @@ def test_a_study_names_growth_and_failures(study):
     assert "✗ 1 cell failed" in text
     assert f"out of memory {SCRIPT}" in text
     assert "At 1600 sentence pairs," in text
+
+
+def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
+    folder = make_study(tmp_path / "study")
+    for path in (folder / "cells").glob("solver1-1600-*.json"):
+        write(path, json.loads(path.read_text()) | {"status": "failed", "seconds": None})
+    page = Reader(write_report(folder).read_text(encoding="utf-8"))
+    lead = next(k for k, words in enumerate(page.texts) if words.startswith("At "))
+    assert page.texts[lead] == "At 400 sentence pairs, "
+    assert "dual-extragradient" in page.texts[lead : lead + 8]
 
 
 def test_a_study_without_cells_says_so(tmp_path):
@@ -221,7 +254,9 @@ def test_text_comes_back_from_the_page_unchanged(text):
 def test_hidden_characters_become_visible():
     assert visible("a\x00\x1b\x7f\n") == "a␀␛␡␊"
     assert visible("\u202eab\u2066") == "[U+202E]ab[U+2066]"
+    assert visible("x\u200bz\u2028\ufeff") == "x[U+200B]z[U+2028][U+FEFF]"
     assert visible("\ud800") == "\ufffd"
+    assert visible("👩\u200d👧 न\u200cन") == "👩\u200d👧 न\u200cन"
     assert visible("שלום 🦉 é") == "שלום 🦉 é"
 
 
@@ -320,6 +355,9 @@ def test_thinning_keeps_both_ends(most):
 def test_words_for_numbers():
     assert bounds(0.123456, 0.123457) == ("0.123456", "0.123457")
     assert bounds(0.5, 0.5) == ("0.5", "0.5")
+    assert bounds(11.274517, 12.263949) == ("11.274", "12.264")
+    assert bounds(-0.99999, 0) == ("-0.99999", "0")
+    assert bounds(12345.61, 12345.74) == ("12\u202f345.61", "12\u202f345.74")
     assert [seconds(s) for s in (0.0123, 12.34, 125, 8000, None)] == [
         "12.3\u202fms",
         "12.3\u202fs",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from maxmargin.documents import Evaluation, Metric
 
 _NAME = re.compile(r"[\w][\w.+-]*")
+#: names of the evaluations that training makes
+OF_THE_RUN = ("train", "validation")
 MOST_ROWS = 60
 
 
@@ -43,6 +45,8 @@ def _evaluate(
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise UsageError(f"--name {name!r} must be letters, digits, - and _, as in a file's name")
+    if name in OF_THE_RUN:
+        raise UsageError(f"--name {name} is taken by the run's own evaluation; give another name")
     return name
 
 
@@ -50,7 +54,7 @@ def _name_of(file: Path) -> str:
     """The file's name without its endings; those that a run gives its own evaluations are taken."""
     stem = Path(file.name.removesuffix(".gz")).stem
     name = re.sub(r"[^\w.+-]+", "-", stem).strip("-.") or "data"
-    return f"{name}-file" if name in ("train", "validation") else name
+    return f"{name}-file" if name in OF_THE_RUN else name
 
 
 def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any]) -> Evaluation:

@@ -29,13 +29,17 @@ FREE_BYTES, FREE_RATIO = 1 << 30, 100
 MOST_PACKED = 1032
 MAX_HEAD = 10_000
 MAX_MEMBERS = 1000
+#: texts of an array whose type has no room for a character
+MAX_EMPTY = 1 << 20
 PIECE = 1 << 20
 #: bytes of a source that cannot go back, kept in memory before a temporary file is used
 MAX_SPOOLED = 64 << 20
 
 _HEAD = re.compile(
     r"\{\s*'descr':\s*'([^']{2,20})',\s*'fortran_order':\s*(True|False),"
-    r"\s*'shape':\s*\(((?:\s*\d{1,18}L?\s*,?)*)\s*\),?\s*\}\s*",
+    # a comma after each number but the last: were it left to choice, digits could be split up in
+    # exponentially many ways
+    r"\s*'shape':\s*\(((?:\s*\d{1,18}L?\s*,)*(?:\s*\d{1,18}L?)?)\s*\),?\s*\}\s*",
     re.ASCII,
 )
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|[US]\d{1,7})|\?", re.ASCII)
@@ -248,6 +252,8 @@ def _checked(
 ) -> np.ndarray:
     """The bytes as an array of this machine's byte order; texts as str."""
     if dtype.itemsize == 0:
+        if math.prod(shape) > MAX_EMPTY:  # they take no room in the file, but would in memory
+            raise NpzError(f"array {name!r} has {math.prod(shape)} texts, all of them empty")
         return np.zeros(shape, dtype="U1")
     if dtype.kind == "b" and flat.size and flat.max() > 1:
         raise NpzError(f"array {name!r} has bools that are neither true nor false")

@@ -74,9 +74,15 @@ def _bad_tag(path: Readable, line: int, label: str) -> ValueError:
     )
 
 
-def tag_file(model: Any, source: BinaryIO, sink: BinaryIO, options: Mapping[str, Any]) -> int:
-    """Tag one stream; returns how many sentences."""
+def tag_file(
+    model: Any, source: BinaryIO, sink: BinaryIO, options: Mapping[str, Any], last: bool = True
+) -> int:
+    """Tag one stream; returns how many sentences.
+
+    last : no other stream follows. Else a blank line ends the last sentence if the file does not.
+    """
     count, n_columns = 0, model.features_.n_columns_
+    is_open = False
     chosen: Places | None = None
     for batch in sentence_batches(source, _format(options)):
         full = [sentence for sentence in batch if sentence.rows]
@@ -88,6 +94,9 @@ def tag_file(model: Any, source: BinaryIO, sink: BinaryIO, options: Mapping[str,
         _write(sink, batch, tags, chosen, options)
         sink.flush()
         count += len(full)
+        is_open = bool(batch[-1].rows) and bool(batch[-1].lines[-1].strip())
+    if is_open and not last and options["write"] != "only":
+        sink.write(b"\n")
     return count
 
 
@@ -176,12 +185,22 @@ def places(
             f"found {width} columns, expected {n_features} as the model was trained on, or"
             f" {n_features + 1} with the tag"
         )
-    place = column_at(tag or "-1", width, "tag-column")
+    place = _tag_place(tag or "-1", width, n_features is not None and bool(wanted))
     if not wanted:
         features = tuple(k for k in range(width) if k != place)
     else:
         features = tuple(column_at(name, width, "columns:") for name in wanted)
     return _checked(Places(features, place), width, n_features)
+
+
+def _tag_place(tag: str, width: int, may_miss: bool) -> int | None:
+    """Where the tag is; None if it is not there and need not be."""
+    try:
+        return column_at(tag, width, "tag-column")
+    except ValueError:
+        if may_miss:
+            return None
+        raise
 
 
 def _all_there(wanted: list[str], width: int) -> bool:

@@ -148,11 +148,15 @@ class TaggingJob(Job):
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
     ) -> int:
         options = self.with_defaults(options)
-        return sum(tag_file(model, source, sink, options) for source in sources)
+        return sum(
+            tag_file(model, source, sink, options, last=k == len(sources))
+            for k, source in enumerate(sources, start=1)
+        )
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         truth = data.outputs
         assert truth is not None
+        _check_columns(model, data.inputs[0][0])
         predicted = model.predict(data.inputs)
         labels, chunks = reports(truth, predicted)
         matrix, note = confusion(truth, predicted)
@@ -180,6 +184,16 @@ class TaggingJob(Job):
             weight_table("Strongest features of each tag", features.columns, features),
             weight_table("Strongest pairs of neighbouring tags", pairs.columns, pairs),
         ]
+
+
+def _check_columns(model: Any, token: str | tuple[str, ...]) -> None:
+    found, wanted = 1 if isinstance(token, str) else len(token), model.features_.n_columns_
+    if found != wanted:
+        raise ValueError(
+            f"the data have {found} feature column(s) beside the tag, but the model was trained on"
+            f" {wanted}; give files with the same columns and the true tag, or name them with"
+            " columns and tag-column."
+        )
 
 
 def _unseen(model: Any, truth: Sequence[Sequence[str]]) -> str:

@@ -118,12 +118,17 @@ class StudyDisplay:
         return solver if exponent is None else f"{solver}, grows as size^{exponent:.2f}"
 
     def _curves(self, y: str) -> dict[str, dict[float, list[float]]]:
-        """{solver: {size: values over seeds}}, sizes in order; zeros have no logarithm."""
+        """{solver: {size: values over seeds}}, sizes in order; a mean of zero has no logarithm."""
         curves: dict[str, dict[float, list[float]]] = {}
         for cell in sorted(self.cells, key=lambda own: (own["solver"], own["size"])):
             value = _number(cell, y)
-            if value is not None and np.isfinite(value) and value > 0:
+            if value is not None and np.isfinite(value):
                 curves.setdefault(cell["solver"], {}).setdefault(cell["size"], []).append(value)
+        curves = {
+            solver: {size: values for size, values in sizes.items() if np.mean(values) > 0}
+            for solver, sizes in curves.items()
+        }
+        curves = {solver: sizes for solver, sizes in curves.items() if sizes}
         if not curves:
             names = {
                 name

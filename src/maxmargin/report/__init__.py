@@ -16,7 +16,7 @@ def write_report(folder: str | os.PathLike, out: str | os.PathLike | None = None
 
     Returns the path written. A folder that is neither is a ValueError.
     """
-    from maxmargin.report.reading import write_whole
+    from maxmargin.persistence.files import write_whole
     from maxmargin.report.run_page import run_report
     from maxmargin.report.study_page import study_report
 
@@ -33,5 +33,9 @@ def write_report(folder: str | os.PathLike, out: str | os.PathLike | None = None
             f"{folder}: neither a run (summary.json, history.jsonl) nor a study (study.json,"
             " cells/). Make a run with `maxmargin train`, a study with `maxmargin compare`."
         )
-    write_whole(path, content)
+    raw = content.encode("utf-8")
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device stays one
+        path.write_bytes(raw)
+    else:
+        write_whole(path, lambda file: file.write(raw))
     return path

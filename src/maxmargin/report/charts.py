@@ -8,7 +8,7 @@ from typing import Any
 
 from maxmargin.report.markup import Html, data_block, el, visible
 from maxmargin.report.tables import grid_html
-from maxmargin.svg import convergence_svg, number
+from maxmargin.svg import MISTAKES, convergence_svg, number
 
 __all__ = ["chart_html", "convergence_chart", "thin"]
 
@@ -124,7 +124,7 @@ def _quantities(series: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "error",
             "Error",
             False,
-            (("train_error", "training error"), ("validation_error", "validation error")),
+            (("train_error", MISTAKES), ("validation_error", "validation error")),
         ),
         ("score", "Score", False, (("validation_score", "validation score"),)),
     )
@@ -143,7 +143,7 @@ def _quantities(series: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _points_table(runs: Sequence[tuple[str, str, list[dict[str, Any]]]], most: int) -> Html | None:
     """The points as a table, folded away: for screen readers and to copy from."""
     columns = ["epoch", "seconds", "n_oracle", "primal", "dual", "gap", "train_error"]
-    names = ["pass", "seconds", "oracle calls", "objective", "bound", "gap", "training error"]
+    names = ["pass", "seconds", "oracle calls", "objective", "bound", "gap", MISTAKES]
     if len(runs) != 1:
         return None  # a study has tables of its own
     rows = [[number(r.get(key)) for key in columns] for r in thin(runs[0][2], min(most, 60))]

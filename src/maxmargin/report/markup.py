@@ -10,10 +10,11 @@ from typing import Any
 __all__ = ["Html", "bdi", "clipped", "data_block", "el", "isolated", "join", "text", "visible"]
 
 VOID = frozenset({"br", "hr", "img", "input", "meta"})
-# Codes that steer the direction of text: shown by name, because one left open would turn round
-# what follows it, in the page and in tooltips alike.
-STEERING = frozenset([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Shown by name: codes that steer the direction of text, because one left open would turn round
+# what follows it, in the page and in tooltips alike; and those without width, because two words
+# would look the same. Joiners stay: scripts and emoji are written with them.
+NAMED = "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+HIDDEN = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|([{NAMED}])")
 
 
 class Html(str):
@@ -33,7 +34,7 @@ def _sign(match: re.Match) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    return f"[U+{code:04X}]" if code in STEERING else "\ufffd"
+    return f"[U+{code:04X}]" if match[1] else "\ufffd"
 
 
 def text(value: Any) -> Html:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["mapping", "read_json", "read_lines", "read_toml", "rows", "write_whole"]
+__all__ = ["mapping", "read_json", "read_lines", "read_toml", "rows"]
 
 
 def read_json(path: Path) -> Any:
@@ -62,18 +60,3 @@ def mapping(found: Any) -> dict[str, Any]:
 def rows(found: Any) -> list[dict[str, Any]]:
     """The mappings in a list, or none."""
     return [own for own in found if isinstance(own, dict)] if isinstance(found, list) else []
-
-
-def write_whole(path: Path, content: str) -> None:
-    """Write a file so that it appears whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content.encode("utf-8"))
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -22,7 +22,7 @@ from maxmargin.report.provenance import (
 from maxmargin.report.reading import mapping, read_json, read_lines, read_toml, rows
 from maxmargin.report.tables import confusion_html, facts_html, tables_html, tile, tiles
 from maxmargin.report.values import drawn_or_values
-from maxmargin.report.words import STATUS, bounds, count, moment, percent, seconds, value
+from maxmargin.report.words import STATUS, bounds, count, moment, percent, seconds, sentence, value
 from maxmargin.svg import number
 
 __all__ = ["run_report"]
@@ -86,7 +86,7 @@ def _lead(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
         f" on {count(summary.get('n_samples'))} samples" if summary.get("n_samples") else None,
         f" in {seconds(summary.get('seconds'))}" if summary.get("seconds") is not None else None,
         ".",
-        join((" ", bdi(message), ".")) if message else None,
+        join((" ", bdi(sentence(message)))) if message else None,
     )
 
 
@@ -151,7 +151,7 @@ def _error(evaluation: Mapping[str, Any]) -> tuple[str, str]:
 def _certificate(summary: Mapping[str, Any]) -> Html:
     words = str(summary.get("certificate") or "")
     primal, dual = number(summary.get("primal")), number(summary.get("dual"))
-    stated = el("p", bdi(words[:1].upper() + words[1:] + "."), class_="stated") if words else None
+    stated = el("p", bdi(sentence(words)), class_="stated") if words else None
     if primal is None or dual is None:
         meaning = (
             "Nothing bounds how far these weights are from the best ones. Judge the run by its"

@@ -65,11 +65,14 @@ def _solvers(study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> li
 
 
 def _lead(groups: Sequence[Group], unit: str) -> Html:
-    """The finding in a sentence: times at the largest size that all reached."""
+    """The finding in a sentence: times at the largest size that all, or most, reached."""
     timed = [g for g in groups if g.get("seconds") is not None]
     if not timed:
         return el("p", "No cell of this study has finished yet.")
-    largest = max(g["size"] for g in timed)
+    reached: dict[float, int] = {}
+    for g in timed:
+        reached[g["size"]] = reached.get(g["size"], 0) + 1
+    largest = max(size for size, n in reached.items() if n == max(reached.values()))
     last = sorted((g for g in timed if g["size"] == largest), key=lambda g: g["seconds"])
     parts: list[Any] = [f"At {count(largest)} {unit}, "]
     for k, g in enumerate(last):

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from maxmargin.svg import number, short
 
-__all__ = ["bounds", "count", "megabytes", "moment", "percent", "seconds", "value", "word"]
+__all__ = [
+    "bounds",
+    "count",
+    "megabytes",
+    "moment",
+    "percent",
+    "seconds",
+    "sentence",
+    "value",
+    "word",
+]
 
 NONE = "–"  # noqa: RUF001
 STATUS = {
@@ -77,12 +88,26 @@ def moment(stamp: Any) -> str:
 
 
 def bounds(low: float, high: float) -> tuple[str, str]:
-    """Two numbers with as many digits as it takes to tell them apart, and one more."""
+    """Two numbers with as many digits as it takes to tell them apart, and one more.
+
+    The first is rounded down and the second up: what is between them is between these, too.
+    """
     for digits in range(4, 16):
-        pair = short(low, digits), short(high, digits)
-        if pair[0] != pair[1] or low == high:
+        if low == high or _rounded(low, digits) != _rounded(high, digits):
             break
-    return short(low, digits + (low != high)), short(high, digits + (low != high))
+    digits += low != high
+    return _rounded(low, digits, ROUND_FLOOR), _rounded(high, digits, ROUND_CEILING)
+
+
+def _rounded(found: float, digits: int, way: str = ROUND_HALF_EVEN) -> str:
+    exact = Decimal(repr(float(found)))
+    if not exact:
+        return "0"
+    decimals = digits - 1 - exact.adjusted()
+    near = float(exact.quantize(Decimal(1).scaleb(-decimals), rounding=way))
+    if 1e4 <= abs(near) < 1e6:
+        return f"{near:,.{max(0, decimals)}f}".replace(",", "\u202f")
+    return short(near, digits)
 
 
 def value(found: Any) -> str:
@@ -96,6 +121,12 @@ def value(found: Any) -> str:
     if isinstance(found, float):
         return short(found) if math.isfinite(found) else NONE
     return str(found)
+
+
+def sentence(phrase: Any) -> str:
+    """A phrase with a capital and one full stop."""
+    words = str(phrase)
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
 
 
 def word(name: Any) -> str:

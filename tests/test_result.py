@@ -50,10 +50,15 @@ def test_the_relative_gap():
 
 def test_the_certificate_in_words():
     assert made().certificate() == (
-        "within 5 % of the best possible objective (converged after 7 epochs)"
+        "within 5.3 % of the best possible objective (converged after 7 epochs)"
     )
-    assert "estimated within 5 %" in made(exact=False).certificate()
+    assert "estimated within 5.3 %" in made(exact=False).certificate()
     assert "no proof" in made(exact=False).certificate()
+    assert made(primal=2.0, dual=2.0, gap=0.0).certificate().startswith("within 0 %")
+    assert made(primal=2.0, dual=1.0, gap=1.0).certificate().startswith("within 100 % of")
+    for dual, low in ((0.0767, "0.076"), (0.0, "0"), (-1.23, "-1.3")):
+        words = made(dual=dual, gap=2.0 - dual).certificate()
+        assert words.startswith(f"objective 2, the best possible is {low} or more (conv")
     unknown = made(gap=np.nan, status=Status.MAX_EPOCHS).certificate()
     unbounded = made(gap=np.inf, status=Status.MAX_EPOCHS).certificate()
     assert "neither a penalty (alpha > 0) nor a bounded domain" in unbounded

@@ -110,6 +110,14 @@ def _round_up(x: float) -> float:
     return float(np.ceil(x / scale) * scale)
 
 
+def _round_down(x: float) -> float:
+    """Two digits, never more than x > 0."""
+    if not (np.isfinite(x) and x > 0):
+        return x
+    scale = 10.0 ** (np.floor(np.log10(x)) - 1)
+    return float(np.floor(x / scale) * scale)
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """The outcome of a run.
@@ -148,7 +156,13 @@ class Result:
                     f" as L2Ball, nothing bounds the objective ({ended})"
                 )
             return f"no certificate: this solver does not bound the objective ({ended})"
-        words = f"within {_round_up(100 * self.relative_gap):g} % of the best possible objective"
+        if self.gap <= self.dual or self.gap <= 0:
+            # of the best objective, not of the one reached, which relative_gap and tol are about
+            share = 100 * self.gap / self.dual if self.gap > 0 else 0.0
+            words = f"within {_round_up(share):g} % of the best possible objective"
+        else:
+            low = -_round_up(-self.dual) if self.dual < 0 else _round_down(self.dual)
+            words = f"objective {self.primal:.4g}, the best possible is {low:g} or more"
         if not self.exact:
             words = f"estimated {words}; no proof, because the oracle is not exact"
         return f"{words} ({self.status.value} after {_epochs(self.n_epochs)}{why})"

@@ -179,11 +179,33 @@ def test_bad_data_leave_no_folder_behind(texts, tmp_path, capsys):
     assert not out.exists()
 
 
+def test_files_that_were_there_survive_bad_data(texts, tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "data.json").write_text("mine")
+    assert train(texts, out, "-q") == 2
+    assert (out / "data.json").read_text() == "mine"
+
+
 def test_a_locked_run_is_code_3(run, capsys):
     folder = RunFolder(run)
     with folder.locked():
         assert main(["train", "--resume", str(run)]) == 3
     assert f"process {os.getpid()}" in capsys.readouterr().err
+
+
+def test_a_run_that_somebody_else_goes_on_with_is_left_alone(texts, tmp_path, monkeypatch):
+    out, create, other = tmp_path / "run", RunFolder.create, RunFolder(tmp_path / "run")
+
+    def create_and_lose(self, *args, **options):
+        made = create(self, *args, **options)
+        other._lock.__enter__()
+        return made
+
+    monkeypatch.setattr(RunFolder, "create", create_and_lose)
+    assert train(texts, out, "-q") == 3
+    other._lock.__exit__()
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "config.toml"]
 
 
 def test_interruption_tells_how_to_go_on_from_anywhere(texts, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import warnings
@@ -64,8 +65,7 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     except Interrupted:
         raise
     except Exception:
-        if not (folder.has("history.jsonl") or folder.has("checkpoint.maxmargin")):
-            _undo(folder.path, existed)
+        _undo(folder, existed)
         raise
 
 
@@ -115,14 +115,14 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
         folder.update(changes)
 
 
-def _undo(path: Path, existed: bool) -> None:
+def _undo(folder: RunFolder, existed: bool) -> None:
     """Take away the folder of a run that has not begun, so that the next try finds its place."""
-    with suppress(OSError):
-        for name in ("config.toml", "environment.json", "data.json", ".lock"):
-            (path / name).unlink(missing_ok=True)
-        shutil.rmtree(path / "prepared", ignore_errors=True)
-        if not existed:
-            path.rmdir()
+    from maxmargin.runs import LockedError
+
+    with suppress(OSError, LockedError):  # somebody else may have gone on with it
+        folder.discard()
+        if not existed and os.listdir(folder.path) == [".lock"]:
+            shutil.rmtree(folder.path)
 
 
 def _go(folder: RunFolder, resume: bool) -> None:

@@ -161,6 +161,8 @@ def test_a_run_goes_on_to_a_further_limit_and_to_the_same_bits(texts, tmp_path, 
     arguments = ["train", "tagging", "--out", str(short), "--resume", "-q"]
     assert main([*arguments, "--max-epochs", "6"]) == 0
     assert (short / "model.maxmargin").read_bytes() == (long / "model.maxmargin").read_bytes()
+    assert main([*arguments, "--checkpoint-seconds", "9"]) == 0
+    assert RunFolder(short).config["checkpoints"] == {"seconds": 9.0, "epochs": 1}
     assert main([*arguments, "--alpha", "9"]) == 2
     assert "not 9.0; leave it out to resume" in capsys.readouterr().err
 
@@ -185,6 +187,15 @@ def test_files_that_were_there_survive_bad_data(texts, tmp_path):
     (out / "data.json").write_text("mine")
     assert train(texts, out, "-q") == 2
     assert (out / "data.json").read_text() == "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
+def test_a_pipe_is_no_data(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ["--data", str(tmp_path / "pipe"), "--out", str(tmp_path / "run")]
+    assert main(["train", "tagging", *arguments]) == 2
+    assert "is a pipe or a device" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_locked_run_is_code_3(run, capsys):

@@ -110,7 +110,9 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
                     f"the run has {name} = {old!r}, not {new!r}; leave it out to resume,"
                     " or train into a new folder"
                 )
-    changes = {key: config[key] for key in LIMITS if config.get(key, None) is not None}
+    changes = {key: config[key] for key in LIMITS if config.get(key) is not None}
+    if "checkpoints" in changes:
+        changes["checkpoints"] = {**recorded.get("checkpoints", {}), **changes["checkpoints"]}
     if any(recorded.get(key) != value for key, value in changes.items()):
         folder.update(changes)
 

@@ -181,6 +181,14 @@ def test_bad_data_leave_no_folder_behind(texts, tmp_path, capsys):
     assert not out.exists()
 
 
+def test_force_keeps_the_old_run_if_the_new_data_are_bad(texts, tmp_path):
+    bad, out = tmp_path / "bad.txt", tmp_path / "run"
+    bad.write_text("a b\nc d e\n\n")
+    assert train(texts, out, "-q", "--max-epochs", "1") == 0
+    assert main(["train", "tagging", "--data", str(bad), "--out", str(out), "--force"]) == 2
+    assert RunFolder(out).model() is not None
+
+
 def test_files_that_were_there_survive_bad_data(texts, tmp_path):
     out = tmp_path / "run"
     out.mkdir()

@@ -59,6 +59,8 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     existed = folder.path.exists()
     _check_free(folder, force)
     _check_files(config)
+    if force and folder.has("config.toml"):
+        _check_readable(job, config)
     folder.create(effective(job, config), force=force)
     try:
         _go(folder, resume=False)
@@ -92,6 +94,15 @@ def _check_files(config: Mapping[str, Any]) -> None:
     for path in [*config["data"], *config.get("validation", ())]:
         if not Path(path).exists():
             raise UsageError(f"the file {path!r} does not exist")
+
+
+def _check_readable(job: Job, config: Mapping[str, Any]) -> None:
+    """Fail before the older run is gone."""
+    from maxmargin.runs.config import task_options as options_of
+
+    for key in ("data", "validation"):
+        if key in config:
+            job.read([Path(path) for path in config[key]], options_of(config, job))
 
 
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:

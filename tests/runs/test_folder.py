@@ -72,9 +72,10 @@ def test_documents(made):
     assert made.read_json("summary.json") == {"gap": None, "list": [1, None]}
     with pytest.raises(RunError, match="has no none.json"):
         made.read_json("none.json")
-    (made.path / "summary.json").write_text("{")
-    with pytest.raises(RunError, match="is damaged"):
-        made.read_json("summary.json")
+    for damaged in ("{", "[]"):
+        (made.path / "summary.json").write_text(damaged)
+        with pytest.raises(RunError, match="is damaged"):
+            made.read_json("summary.json")
     with pytest.raises(RunError, match="has no model yet"):
         made.model()
 

@@ -131,7 +131,7 @@ def test_environment_is_recorded_each_time(tiny, made_up, tmp_path):
     "content, words",
     [
         ("{", "is damaged"),
-        ("[]", "lacks what a cell has"),
+        ("[]", "is damaged"),
         ('{"key": {}, "status": "converged"}', "lacks what a cell has"),
         ('{"key": {}, "status": "failed"}', "lacks what a cell has"),
     ],

@@ -122,9 +122,7 @@ def _rows(summary: Mapping[str, Any]) -> str:
         for row in summary["rows"]
     ]
     note = "means ± standard deviations over seeds; " if summary["seeds"] > 1 else ""
-    title = (
-        f"Cells ({note}memory: peak of the process above its size with the data loaded; solver:"
-    )
+    title = f"Cells ({note}memory: peak of the process above its size with the data loaded; solver:"
     return f"{title} what it allocates itself)\n" + _table(head, lines)
 
 

@@ -170,15 +170,18 @@ class RunFolder:
         """Whether there is such a file."""
         return (self.path / name).exists()
 
-    def read_json(self, name: str) -> Any:
+    def read_json(self, name: str) -> dict[str, Any]:
         """A document of the run."""
         path = self.path / name
         try:
-            return json.loads(path.read_bytes())
+            found = json.loads(path.read_bytes())
         except FileNotFoundError:
             raise RunError(f"{str(self.path)!r} has no {name}.") from None
         except (ValueError, RecursionError) as error:
             raise RunError(f"{str(path)!r} is damaged ({error}). Remove it.") from error
+        if not isinstance(found, dict):
+            raise RunError(f"{str(path)!r} is damaged (it is no JSON object). Remove it.")
+        return found
 
     def write_json(self, name: str, document: Any) -> None:
         """Write a document, whole or not at all."""

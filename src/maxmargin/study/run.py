@@ -231,8 +231,8 @@ def _name(cell: Cell) -> str:
     return f"{CELLS}/{cell.name}.json"
 
 
-def _is_cell(found: Any) -> bool:
-    if not isinstance(found, dict) or not isinstance(found.get("key"), dict):
+def _is_cell(found: Mapping[str, Any]) -> bool:
+    if not isinstance(found.get("key"), dict):
         return False
     needed = {"message"} if found.get("status") == "failed" else NEEDED
     return isinstance(found.get("status"), str) and needed <= found.keys()

@@ -161,6 +161,8 @@ def test_a_run_goes_on_to_a_further_limit_and_to_the_same_bits(texts, tmp_path, 
     arguments = ["train", "tagging", "--out", str(short), "--resume", "-q"]
     assert main([*arguments, "--max-epochs", "6"]) == 0
     assert (short / "model.maxmargin").read_bytes() == (long / "model.maxmargin").read_bytes()
+    assert main([*arguments, "--checkpoint-seconds", "9"]) == 0
+    assert RunFolder(short).config["checkpoints"] == {"seconds": 9.0, "epochs": 1}
     assert main([*arguments, "--alpha", "9"]) == 2
     assert "not 9.0; leave it out to resume" in capsys.readouterr().err
 
@@ -179,11 +181,50 @@ def test_bad_data_leave_no_folder_behind(texts, tmp_path, capsys):
     assert not out.exists()
 
 
+def test_force_keeps_the_old_run_if_the_new_data_are_bad(texts, tmp_path):
+    bad, out = tmp_path / "bad.txt", tmp_path / "run"
+    bad.write_text("a b\nc d e\n\n")
+    assert train(texts, out, "-q", "--max-epochs", "1") == 0
+    assert main(["train", "tagging", "--data", str(bad), "--out", str(out), "--force"]) == 2
+    assert RunFolder(out).model() is not None
+
+
+def test_files_that_were_there_survive_bad_data(texts, tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "data.json").write_text("mine")
+    assert train(texts, out, "-q") == 2
+    assert (out / "data.json").read_text() == "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
+def test_a_pipe_is_no_data(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe")
+    arguments = ["--data", str(tmp_path / "pipe"), "--out", str(tmp_path / "run")]
+    assert main(["train", "tagging", *arguments]) == 2
+    assert "is a pipe or a device" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_locked_run_is_code_3(run, capsys):
     folder = RunFolder(run)
     with folder.locked():
         assert main(["train", "--resume", str(run)]) == 3
     assert f"process {os.getpid()}" in capsys.readouterr().err
+
+
+def test_a_run_that_somebody_else_goes_on_with_is_left_alone(texts, tmp_path, monkeypatch):
+    out, create, other = tmp_path / "run", RunFolder.create, RunFolder(tmp_path / "run")
+
+    def create_and_lose(self, *args, **options):
+        made = create(self, *args, **options)
+        other._lock.__enter__()
+        return made
+
+    monkeypatch.setattr(RunFolder, "create", create_and_lose)
+    assert train(texts, out, "-q") == 3
+    other._lock.__exit__()
+    assert sorted(path.name for path in out.iterdir()) == [".lock", "config.toml"]
 
 
 def test_interruption_tells_how_to_go_on_from_anywhere(texts, tmp_path, monkeypatch):

@@ -72,9 +72,10 @@ def test_documents(made):
     assert made.read_json("summary.json") == {"gap": None, "list": [1, None]}
     with pytest.raises(RunError, match="has no none.json"):
         made.read_json("none.json")
-    (made.path / "summary.json").write_text("{")
-    with pytest.raises(RunError, match="is damaged"):
-        made.read_json("summary.json")
+    for damaged in ("{", "[]"):
+        (made.path / "summary.json").write_text(damaged)
+        with pytest.raises(RunError, match="is damaged"):
+            made.read_json("summary.json")
     with pytest.raises(RunError, match="has no model yet"):
         made.model()
 
@@ -123,3 +124,31 @@ def test_a_damaged_lock_file_does_not_matter(made):
         (made.path / ".lock").write_bytes(b"\xff{")
         with pytest.raises(LockedError, match="in use by another process"):
             RunFolder(made.path)._lock.__enter__()
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("name", ["data.json", "config.toml", "report.html", "evaluations"])
+def test_files_of_the_same_names_are_not_taken_for_a_run(tmp_path, name, force):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text("mine = true")
+    with pytest.raises(RunError, match="other files in it|is not of a run|has a run already"):
+        RunFolder(tmp_path / "run").create(config(tmp_path), force=force)
+    assert (tmp_path / "run" / name).read_text() == "mine = true"
+
+
+def test_notes_among_the_evaluations_are_kept(tmp_path, made):
+    made.write_json("evaluations/old.json", {"a": 1})
+    (made.path / "evaluations" / "notes.txt").write_text("mine")
+    made.create(config(tmp_path), force=True)
+    assert [p.name for p in (made.path / "evaluations").iterdir()] == ["notes.txt"]
+
+
+def test_discard_spares_a_run_that_trains(made):
+    (made.path / "history.jsonl").write_text("")
+    made.discard()
+    assert made.has("config.toml")
+    (made.path / "history.jsonl").unlink()
+    made.discard()
+    assert [p.name for p in made.path.iterdir()] == [".lock"]
+    with made.locked(), pytest.raises(LockedError):
+        RunFolder(made.path).discard()

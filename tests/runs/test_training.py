@@ -112,6 +112,15 @@ def test_a_signal_ends_the_run_after_the_epoch(whole, data, tmp_path, number):
     assert outcome(folder.path) == outcome(whole.path)
 
 
+def test_a_signal_after_the_last_epoch_leaves_the_rest_to_be_done(whole, data, tmp_path):
+    folder = RunFolder(tmp_path / "run").create(config(data))
+    with pytest.raises(KeyboardInterrupt):
+        train(folder, callbacks=[Signal(12, signal.SIGTERM)])
+    assert not folder.has("summary.json")
+    train(folder, resume=True)
+    assert outcome(folder.path) == outcome(whole.path)
+
+
 def test_a_second_signal_ends_it_at_once(whole, data, tmp_path):
     folder = RunFolder(tmp_path / "run").create(config(data))
     with pytest.raises(KeyboardInterrupt):

@@ -1,8 +1,10 @@
 import json
 import shutil
+import sys
 
 import pytest
 
+from maxmargin.cli.compare_text import words
 from maxmargin.runs import LockedError, RunError, RunFolder
 from maxmargin.study import plan_in, run_study
 from maxmargin.study.process import CellError
@@ -129,7 +131,7 @@ def test_environment_is_recorded_each_time(tiny, made_up, tmp_path):
     "content, words",
     [
         ("{", "is damaged"),
-        ("[]", "lacks what a cell has"),
+        ("[]", "is damaged"),
         ('{"key": {}, "status": "converged"}', "lacks what a cell has"),
         ('{"key": {}, "status": "failed"}', "lacks what a cell has"),
     ],
@@ -194,6 +196,39 @@ def test_time_limit_also_bounds_the_process(tiny, made_up, tmp_path):
     run_study({**tiny, "solvers": {"bcfw": {"time-limit": 5}}}, tmp_path / "b")
     run_study({**tiny, "solvers": ["bcfw"], "time-limit": 5, "kill-after": 9}, tmp_path / "c")
     assert [asked[3] for asked in made_up[::2]] == [None, 610, 9]
+
+
+def test_work_that_a_time_limit_has_cut_short_has_no_exponent(tiny, made_up, tmp_path, monkeypatch):
+    def cut(request, threads=1, seconds=None):
+        answer = honest(request, threads, seconds)
+        cell = request["cell"]
+        late = cell is not None and cell["solver"] == "bcfw" and cell["size"] == 40
+        return answer | ({"status": "time_limit"} if late else {})
+
+    honest = sys.modules["maxmargin.study.run"].ask
+    monkeypatch.setattr("maxmargin.study.run.ask", cut)
+    summary = run_study(tiny, tmp_path / "study")
+    found = {(e["solver"], e["quantity"]) for e in summary["exponents"]}
+    assert {quantity for solver, quantity in found if solver == "bcfw"} == {
+        "peak_bytes",
+        "solver_bytes",
+    }
+    assert ("perceptron", "seconds") in found
+    told = words(summary, tmp_path, None)
+    assert "none for the time and calls of solvers that a time limit has cut short" in told
+
+
+def test_a_larger_size_asks_anew_how_many_samples_there_are(tiny, made_up, tmp_path, monkeypatch):
+    def few(request, threads=1, seconds=None):
+        if request["cell"] is None:
+            return honest(request) | {"n_samples": max(request["plan"]["sizes"])}
+        raise KeyboardInterrupt
+
+    honest = sys.modules["maxmargin.study.run"].ask
+    monkeypatch.setattr("maxmargin.study.run.ask", few)
+    for sizes in ([10], [10, 50]):
+        with pytest.raises(KeyboardInterrupt):
+            run_study({**tiny, "sizes": sizes}, tmp_path / "study", resume=True)
 
 
 def test_folder_without_a_study_is_named(tmp_path):

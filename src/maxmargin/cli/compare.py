@@ -161,9 +161,9 @@ compare = TaskGroup(
     help="""Train with several solvers on more and more data, and compare what that takes and
     brings.
 
-    Each run, a cell of the study, has a process of its own, so that its memory is its own; time is
-    that of training, without compiling and without the certificates. Sizes and seeds choose the
-    same samples for all solvers. Cells that are done are kept: a study that was stopped goes on
-    with the one that it was at.
+    Each run, a cell of the study, has a process of its own, so that its memory is its own; time
+    and calls are those of training, without compiling and without the certificates. Sizes and seeds
+    choose the same samples for all solvers. Cells that are done are kept: a study that was stopped
+    goes on with the one that it was at.
     """,
 )

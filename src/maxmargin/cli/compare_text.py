@@ -122,10 +122,8 @@ def _rows(summary: Mapping[str, Any]) -> str:
         for row in summary["rows"]
     ]
     note = "means ± standard deviations over seeds; " if summary["seeds"] > 1 else ""
-    title = (
-        f"Cells ({note}memory: peak of the process above its size with the data loaded; solver: of"
-    )
-    return f"{title} that, the solver's own)\n" + _table(head, lines)
+    title = f"Cells ({note}memory: peak of the process above its size with the data loaded; solver:"
+    return f"{title} what it allocates itself)\n" + _table(head, lines)
 
 
 def _spread(row: Mapping[str, Any], key: str, write: Callable[[float], str]) -> str:
@@ -142,6 +140,8 @@ def _growth(summary: Mapping[str, Any]) -> str:
     found = {(e["solver"], e["quantity"]): e for e in summary["exponents"]}
     lines = [[s, *(_exponent(found.get((s, q))) for q in QUANTITIES)] for s in solvers]
     title = f"Growth: quantity ~ {summary['size_name']} ^ exponent (95 % interval)"
+    if any("time_limit" in row["statuses"] for row in summary["rows"]):
+        title += "; none for the time and calls of solvers that a time limit has cut short"
     return f"{title}\n" + _table(["solver", *QUANTITIES.values()], lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import warnings
@@ -58,14 +59,15 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     existed = folder.path.exists()
     _check_free(folder, force)
     _check_files(config)
+    if force and folder.has("config.toml"):
+        _check_readable(job, config)
     folder.create(effective(job, config), force=force)
     try:
         _go(folder, resume=False)
     except Interrupted:
         raise
     except Exception:
-        if not (folder.has("history.jsonl") or folder.has("checkpoint.maxmargin")):
-            _undo(folder.path, existed)
+        _undo(folder, existed)
         raise
 
 
@@ -94,6 +96,15 @@ def _check_files(config: Mapping[str, Any]) -> None:
             raise UsageError(f"the file {path!r} does not exist")
 
 
+def _check_readable(job: Job, config: Mapping[str, Any]) -> None:
+    """Fail before the older run is gone."""
+    from maxmargin.runs.config import task_options as options_of
+
+    for key in ("data", "validation"):
+        if key in config:
+            job.read([Path(path) for path in config[key]], options_of(config, job))
+
+
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """A run goes on as it began, or its result would be of neither configuration; but further."""
     from maxmargin.runs.config import LIMITS
@@ -110,19 +121,21 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
                     f"the run has {name} = {old!r}, not {new!r}; leave it out to resume,"
                     " or train into a new folder"
                 )
-    changes = {key: config[key] for key in LIMITS if config.get(key, None) is not None}
+    changes = {key: config[key] for key in LIMITS if config.get(key) is not None}
+    if "checkpoints" in changes:
+        changes["checkpoints"] = {**recorded.get("checkpoints", {}), **changes["checkpoints"]}
     if any(recorded.get(key) != value for key, value in changes.items()):
         folder.update(changes)
 
 
-def _undo(path: Path, existed: bool) -> None:
+def _undo(folder: RunFolder, existed: bool) -> None:
     """Take away the folder of a run that has not begun, so that the next try finds its place."""
-    with suppress(OSError):
-        for name in ("config.toml", "environment.json", "data.json", ".lock"):
-            (path / name).unlink(missing_ok=True)
-        shutil.rmtree(path / "prepared", ignore_errors=True)
-        if not existed:
-            path.rmdir()
+    from maxmargin.runs import LockedError
+
+    with suppress(OSError, LockedError):  # somebody else may have gone on with it
+        folder.discard()
+        if not existed and os.listdir(folder.path) == [".lock"]:
+            shutil.rmtree(folder.path)
 
 
 def _go(folder: RunFolder, resume: bool) -> None:

@@ -46,6 +46,11 @@ def files_of(config: Mapping[str, Any], job: Any) -> list[dict[str, Any]]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(
+            f"{path}: is a pipe or a device, and data are read more than once; write them to a file"
+            " first."
+        )
     digest, size = hashlib.sha256(), 0
     for file in _files(path):
         if path.is_dir():

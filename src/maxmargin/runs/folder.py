@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONFIG, DATA, SUMMARY = "config.toml", "data.json", "summary.json"
 HISTORY, CHECKPOINT, MODEL = "history.jsonl", "checkpoint.maxmargin", "model.maxmargin"
-#: what a run makes; `create(force=True)` removes these and nothing else
+#: what a run makes, in the order in which it is made
 _FILES = (
     CONFIG, "environment.json", DATA, HISTORY, CHECKPOINT, MODEL, SUMMARY, "report.html",
 )  # fmt: skip
@@ -53,7 +53,7 @@ class RunFolder:
                     f"{str(self.path)!r} has a run already. Resume it, replace it by force, or name"
                     " another folder."
                 )
-            self._clear(force)
+            self._clear()
             write_config(checked, self.path / CONFIG)
         self._config = None
         return self.open()
@@ -69,19 +69,47 @@ class RunFolder:
             reason = error.strerror or str(error)
             raise OSError(error.errno, f"cannot make {str(self.path)!r}: {reason}.") from error
 
-    def _clear(self, force: bool) -> None:
+    def _clear(self) -> None:
         """Remove an older run; other people's files stay, and are a reason not to begin."""
         remove_partial(self.path)
-        others = [p for p in self.path.iterdir() if p.name not in (*_FILES, *_FOLDERS, ".lock")]
+        ours = {".lock"}
+        if self.has(CONFIG):
+            self._check_own()
+            ours |= {*_FILES, *_FOLDERS}
+        others = [path.name for path in self.path.iterdir() if path.name not in ours]
         if others:
             raise RunError(
-                f"{str(self.path)!r} has other files in it, such as {others[0].name!r}. Name a new"
+                f"{str(self.path)!r} has other files in it, such as {others[0]!r}. Name a new"
                 " folder for the run."
             )
-        for name in _FILES if force else ():
+        self._remove()
+
+    def _check_own(self) -> None:
+        try:
+            made = {"task", "data"} <= self.config.keys()
+        except ValueError:
+            made = False
+        if not made:
+            raise RunError(
+                f"{str(self.path / CONFIG)!r} is not of a run, so it is not replaced. Name a new"
+                " folder for the run, or remove the file."
+            )
+
+    def _remove(self) -> None:
+        """The configuration goes last: until then, the folder is known as a run's."""
+        shutil.rmtree(self.path / "prepared", ignore_errors=True)
+        for path in (self.path / "evaluations").glob("*.json"):
+            path.unlink()
+        with contextlib.suppress(OSError):  # there is none, or it has somebody's files
+            (self.path / "evaluations").rmdir()
+        for name in reversed(_FILES):
             (self.path / name).unlink(missing_ok=True)
-        for name in _FOLDERS if force else ():
-            shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Remove what a run has made that has not begun to train; one that has begun stays."""
+        with self.locked():
+            if not (self.has(HISTORY) or self.has(CHECKPOINT)):
+                self._remove()
 
     def open(self) -> RunFolder:
         """Check that there is a run."""
@@ -142,15 +170,18 @@ class RunFolder:
         """Whether there is such a file."""
         return (self.path / name).exists()
 
-    def read_json(self, name: str) -> Any:
+    def read_json(self, name: str) -> dict[str, Any]:
         """A document of the run."""
         path = self.path / name
         try:
-            return json.loads(path.read_bytes())
+            found = json.loads(path.read_bytes())
         except FileNotFoundError:
             raise RunError(f"{str(self.path)!r} has no {name}.") from None
         except (ValueError, RecursionError) as error:
             raise RunError(f"{str(path)!r} is damaged ({error}). Remove it.") from error
+        if not isinstance(found, dict):
+            raise RunError(f"{str(path)!r} is damaged (it is no JSON object). Remove it.")
+        return found
 
     def write_json(self, name: str, document: Any) -> None:
         """Write a document, whole or not at all."""

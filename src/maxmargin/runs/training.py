@@ -100,8 +100,10 @@ class _Training:
                 data, validation = self._read()
                 self._fit(data, validation, interrupts)
                 without_times(self.model).save(folder.path / MODEL)
-                whole = interrupts.signal is None
-                metrics = self._judge(data, validation) if whole else {}
+                stopped = self.model.result_.message.startswith("interrupted")
+                if interrupts.signal is not None and not stopped:
+                    raise KeyboardInterrupt  # it came after the last epoch
+                metrics = {} if stopped else self._judge(data, validation)
                 summary = self._summary(len(data), metrics)
                 folder.write_json(SUMMARY, summary)
         except AtOnce:

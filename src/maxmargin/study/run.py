@@ -30,7 +30,7 @@ from maxmargin.study.process import CellError, ask
 from maxmargin.study.summary import NEEDED, summarise
 
 PLAN, SUMMARY, FILES, CELLS, COMMON = "study.toml", "study.json", "data.json", "cells", "common"
-ABOUT, ENVIRONMENT = "about.json", "environment.json"
+ENVIRONMENT = "environment.json"
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,9 @@ class _Study:
 
     def _prepare(self) -> dict[str, Any]:
         """Read the data once; what is wrong with them is no fault of a cell."""
-        name = (self.common / ABOUT).relative_to(self.path).as_posix()
+        # a task may read only as many samples as are asked for
+        own = self.common / f"about-{subsets.wanted(self.plan)}.json"
+        name = own.relative_to(self.path).as_posix()
         if self.folder.has(name):
             return self.folder.read_json(name)
         self.tell(Event("prepare", total=len(self.cells)))
@@ -229,8 +231,8 @@ def _name(cell: Cell) -> str:
     return f"{CELLS}/{cell.name}.json"
 
 
-def _is_cell(found: Any) -> bool:
-    if not isinstance(found, dict) or not isinstance(found.get("key"), dict):
+def _is_cell(found: Mapping[str, Any]) -> bool:
+    if not isinstance(found.get("key"), dict):
         return False
     needed = {"message"} if found.get("status") == "failed" else NEEDED
     return isinstance(found.get("status"), str) and needed <= found.keys()

@@ -42,6 +42,8 @@ GROWING = {
     "n_oracle": "n_oracle",
     "n_project": "n_project",
 }
+#: what a time limit cuts short, so that it says nothing of how the work grows
+_WORK = ("seconds", "cpu_seconds", "n_oracle", "n_project")
 #: less is pages that come and go, not growth
 LEAST_BYTES = 2**20
 
@@ -135,9 +137,10 @@ def _spread(name: str, values: Sequence[float | None]) -> dict[str, float | None
 
 def _exponents(label: str, good: list[dict[str, Any]]) -> list[dict[str, Any]]:
     own = [cell for cell in good if cell["solver"] == label]
+    cut = any(cell["status"] == "time_limit" for cell in own)
     found = []
     for quantity, key in GROWING.items():
-        if not own or any(cell[key] is None for cell in own):
+        if not own or any(cell[key] is None for cell in own) or (cut and quantity in _WORK):
             continue
         values = [cell[key] for cell in own]
         if quantity == "peak_bytes" and max(values) < LEAST_BYTES:

@@ -191,8 +191,11 @@ def test_early_stopping_keeps_the_weights_that_score_best():
     assert "no better validation score for 3 certificates" in result.message
     scores = [r.validation_score for r in result.history]
     assert scores == pytest.approx([validation_score(model, w) for w in weights])
-    best = int(np.argmax(scores))
-    assert len(scores) == best + 1 + 3
+    first = int(np.argmax(scores))
+    best = int(np.flatnonzero(scores == max(scores))[-1])  # the last of those that score alike
+    assert len(scores) == first + 1 + 3
+    assert f"weights of epoch {result.history[best].epoch}, chosen on" in result.message
+    assert stopping.best_epoch_ == result.history[best].epoch
     np.testing.assert_array_equal(model.coef_, weights[best])
     assert model.score(*HELD_OUT) == max(scores) == stopping.best_
     # the certificate is that of the weights returned

@@ -150,6 +150,8 @@ class TimeLimit(Callback):
 class EarlyStopping(Callback):
     """Keep the weights that score best on held-out samples; stop when they no longer improve.
 
+    Of weights that score alike the last ones are kept: they are nearer to the optimum.
+
     Parameters
     ----------
     X, y : held-out samples, as for `fit`.
@@ -175,26 +177,36 @@ class EarlyStopping(Callback):
     def on_start(self, run: Run) -> None:
         if self._score is None:
             raise ValueError("EarlyStopping must be given to an estimator: callbacks=[...].")
-        self.best_, self.bad_ = -np.inf, 0
+        self.best_, self.bad_, self.best_epoch_ = -np.inf, 0, 0
 
     def on_record(self, run: Run, record: Record) -> None:
         assert self._score is not None
         w = run.newest
         score = self._score(w)
         run.annotate(validation_score=score)
+        if score >= self.best_:
+            self.best_epoch_ = record.epoch
+            run.choose(w)
         if score > self.best_:
             self.best_, self.bad_ = score, 0
-            run.choose(w)
             return
         self.bad_ += 1
         self._judge(run)
 
+    def on_last(self, run: Run) -> None:
+        run.origin = f"weights of epoch {self.best_epoch_}, chosen on validation data"
+
     def memory(self) -> dict[str, Any]:
-        return {"best": float(getattr(self, "best_", -np.inf)), "bad": getattr(self, "bad_", 0)}
+        return {
+            "best": float(getattr(self, "best_", -np.inf)),
+            "bad": getattr(self, "bad_", 0),
+            "epoch": getattr(self, "best_epoch_", 0),
+        }
 
     def recall(self, run: Run, memory: dict[str, Any] | None) -> None:
         if memory is not None:
             self.best_, self.bad_ = float(memory["best"]), int(memory["bad"])
+            self.best_epoch_ = int(memory["epoch"])
             self._judge(run)
 
     def _judge(self, run: Run) -> None:

@@ -187,12 +187,16 @@ class Samples:
         return values
 
     def _compiled(self, kernel: Any) -> Callable:
-        from maxmargin.kernels.compile import loading
+        from maxmargin.kernels.compile import loading, uninterrupted
 
         with loading():
             from maxmargin.kernels.batch import apply_range
 
-        return lambda *args: apply_range(self.blocks, self.space(), kernel, *args)
+        def run(*args: Any) -> None:
+            with uninterrupted():
+                apply_range(self.blocks, self.space(), kernel, *args)
+
+        return run
 
     def _interpreted(self, ability: str) -> Callable:
         def run(

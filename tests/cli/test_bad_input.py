@@ -44,7 +44,6 @@ CASES = [
     ("train", "name a task (tagging,"),
     ("train taging", "there is no task 'taging'; did you mean 'tagging'?"),
     ("train --alpha 3", "name a task"),
-    ("train --resume new tagging", "--resume RUN goes without a task"),
     ("train --resume new", "'new' does not exist"),
     ("train --resume folder", "'folder' is no run folder"),
     ("train --resume train.txt", "'train.txt' is no run folder"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from maxmargin.cli import main
-from maxmargin.cli.evaluate import _name_of
+from maxmargin.runs.evaluating import evaluation_name
 
 
 def test_metrics_and_tables_are_printed(model_file, texts, capsys):
@@ -61,4 +61,4 @@ def test_text_with_escapes_is_harmless_in_the_terminal(model_file, tmp_path, cap
     ],
 )
 def test_evaluations_are_named_after_the_file(file, name):
-    assert _name_of(Path(file)) == name
+    assert evaluation_name(Path(file)) == name

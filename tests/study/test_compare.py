@@ -53,7 +53,7 @@ def test_tables_and_progress(given, made_up, tmp_path, capsys):
     out = tmp_path / "s"
     assert main([*given, "--out", str(out), "--seeds", "2", "--alpha", "0.1"]) == 0
     told = capsys.readouterr()
-    assert "dual-extragradient: alpha 0.1\n" in told.out
+    assert "ssg: alpha 0.1\n" in told.out
     assert "1.50 (1.50 to 1.50)" in told.out
     assert "1.5 ±0.7071" in told.out  # the objective
     assert "41.9" in told.out  # 40 MiB as MB

@@ -86,7 +86,10 @@ def take(run: Run) -> Snapshot:
 
 def read_snapshot(path: str | os.PathLike) -> Snapshot:
     """The checkpoint in a file; its parts are not checked yet."""
-    return load_as(path, "Snapshot")
+    try:
+        return load_as(path, "Snapshot")
+    except ModelFileError as error:
+        raise ModelFileError(f"{error} Remove the file to start afresh.") from error
 
 
 def restore(run: Run, snapshot: Snapshot, path: Path) -> None:

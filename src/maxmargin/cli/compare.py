@@ -145,17 +145,17 @@ def _report(out: Path) -> Path | None:
         return None
 
 
-def _go_on(path: Path) -> None:
+def _recorded(path: Path) -> dict[str, Any]:
     from maxmargin.study import plan_in
 
-    _go(plan_in(path), path, resume=True)
+    return dict(plan_in(path))
 
 
 compare = TaskGroup(
     "compare",
     make=_command_of,
-    go_on=_go_on,
     read=_read_toml,
+    recorded=_recorded,
     folder="STUDY",
     examples=lambda: _EXAMPLES,
     help="""Train with several solvers on more and more data, and compare what that takes and

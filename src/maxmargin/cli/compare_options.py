@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from maxmargin.cli.commands import Option
-from maxmargin.cli.options import FILE, SOLVERS
-from maxmargin.cli.types import Duration, Number, Suggested, Whole, parsed
+from maxmargin.cli.options import FILE, LOSS_HELP, LOSSES, SOLVERS
+from maxmargin.cli.types import Duration, Known, Number, Whole, parsed
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
@@ -135,7 +135,7 @@ def _training_options() -> list[click.Parameter]:
 
     return [
         option("--alpha", Number(), "X", "Strength of the penalty on the weights (lambda)."),
-        option("--loss", Suggested("hamming", "hamming-sum"), "NAME", "What an error costs."),
+        option("--loss", Known(LOSSES), "NAME", f"What an error costs: {LOSS_HELP}."),
         option("--tol", Number(), "X", "Stop when the gap is at most X times the objective."),
         option("--max-epochs", Whole(1), "N", "Passes over the data at most."),
         option("--time-limit", Duration(), "TIME", "Stop training of a cell after 30s, 5m, 2h ..."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,7 @@ def demo(out: Path, words: int, seed: int) -> None:
     from maxmargin import datasets
     from maxmargin.plotting import HINT, has_matplotlib
 
+    _check_free(out)
     _make_writable(out)
     say = console().say
     say(
@@ -94,6 +95,17 @@ def demo(out: Path, words: int, seed: int) -> None:
         say(f"Figure: {text.shown(out / FIGURE)}")
     else:
         say(f"No figure, because matplotlib is not installed: {HINT}")
+
+
+def _check_free(folder: Path) -> None:
+    """Replace what an earlier demo made, nothing else."""
+    with suppress(OSError):  # told better when it is written to
+        found = {path.name for path in folder.iterdir()}
+        if found and TRAIN not in found:
+            raise UsageError(
+                f"{str(folder)!r} has other files than a demo's; name a new or empty folder with"
+                " --out"
+            )
 
 
 def _make_writable(folder: Path) -> None:

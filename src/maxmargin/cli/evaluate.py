@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from maxmargin.documents import Evaluation, Metric
 
 _NAME = re.compile(r"[\w][\w.+-]*")
-#: names of the evaluations that training makes
-OF_THE_RUN = ("train", "validation")
 MOST_ROWS = 60
 
 
@@ -32,8 +30,10 @@ def _evaluate(
 
     Prints metrics and tables, and saves them in the run folder, from where reports take them.
     """
+    from maxmargin.runs.evaluating import evaluation_name
+
     chosen = source()
-    name = _checked(name) if name else _name_of(data[0])
+    name = _checked(name) if name else evaluation_name(data[0])
     evaluation = _judged(chosen, data, values)
     saved = None if no_save else _saved(chosen, evaluation, name)
     console().facts(evaluation | {"saved": None if saved is None else str(saved)})
@@ -43,6 +43,8 @@ def _evaluate(
 
 
 def _checked(name: str) -> str:
+    from maxmargin.runs.evaluating import OF_THE_RUN
+
     if not _NAME.fullmatch(name):
         raise UsageError(f"--name {name!r} must be letters, digits, - and _, as in a file's name")
     if name in OF_THE_RUN:
@@ -50,21 +52,13 @@ def _checked(name: str) -> str:
     return name
 
 
-def _name_of(file: Path) -> str:
-    """The file's name without its endings; those that a run gives its own evaluations are taken."""
-    stem = Path(file.name.removesuffix(".gz")).stem
-    name = re.sub(r"[^\w.+-]+", "-", stem).strip("-.") or "data"
-    return f"{name}-file" if name in OF_THE_RUN else name
-
-
 def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any]) -> Evaluation:
-    job, options = chosen.job, chosen.options(values)
-    samples = job.read(list(data), options)
+    from maxmargin.runs.evaluating import judged
+
+    samples = chosen.job.read(list(data), chosen.options(values))
     if not len(samples):
         raise UsageError(f"{data[0]}: there are no samples to compare with")
-    evaluation = job.evaluate(chosen.model, samples)
-    evaluation["data"] = {"files": " ".join(p.name for p in data)} | evaluation["data"]
-    return evaluation
+    return judged(chosen.job, chosen.model, samples, data)
 
 
 def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:

@@ -10,7 +10,7 @@ import click
 
 from maxmargin.cli.commands import Option
 from maxmargin.cli.errors import UsageError
-from maxmargin.cli.types import Assignment, Duration, Known, Number, Suggested, Whole
+from maxmargin.cli.types import Assignment, Duration, Known, Number, Whole
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job, Option as JobOption
@@ -25,6 +25,8 @@ SOLVERS = (
     "projected-gradient",
     "ssg",
 )
+LOSSES = ("hamming", "hamming-sum")
+LOSS_HELP = "hamming (the share of wrong labels) or hamming-sum (their number)"
 FILE, FOLDER = click.Path(path_type=Path), click.Path(file_okay=False, path_type=Path)
 #: parameter of the command -> key of the configuration
 KEYS = {
@@ -74,7 +76,7 @@ def _method_options() -> list[click.Parameter]:
     return [
         option("--solver", Known(SOLVERS), "NAME", f"One of {', '.join(SOLVERS)}."),
         option("--alpha", Number(), "X", "Strength of the penalty on the weights (lambda)."),
-        option("--loss", Suggested("hamming", "hamming-sum"), "NAME", "What an error costs."),
+        option("--loss", Known(LOSSES), "NAME", f"What an error costs: {LOSS_HELP}."),
         option("--tol", Number(), "X", "Stop when the gap is at most X times the objective."),
         option("--max-epochs", Whole(0), "N", "Passes over the data at most."),
         option("--seed", Whole(0, 2**32 - 1), "S", "The same seed gives the same bits."),

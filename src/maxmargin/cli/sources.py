@@ -57,13 +57,9 @@ class Source:
 
     def options(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The task's options: the command line's, else the run's, else the defaults."""
-        from maxmargin.runs.config import task_options as of_config
+        from maxmargin.runs.evaluating import options_of_files
 
-        kept = {option.name for option in self.job.options if option.kept}
-        recorded = self.config.get("task-options", {})
-        recorded = {name: value for name, value in recorded.items() if name in kept}
-        chosen = recorded | given_task_options(self.job, values)
-        return of_config({"task-options": chosen}, self.job)
+        return options_of_files(self.config, self.job, given_task_options(self.job, values))
 
 
 def _job_of(model: Any, path: Path) -> Job:

@@ -49,10 +49,10 @@ def _what(folder: RunFolder, summary: Mapping[str, Any]) -> str:
 
 
 def _method(summary: Mapping[str, Any]) -> str:
-    alpha = summary["alpha"]
-    penalty = "no penalty" if alpha is None else f"alpha {alpha:g}"
-    weights = text.counted(summary["n_weights"], "weight")
-    return f"{summary['solver']}, {penalty}, loss {summary['loss']}; {weights}"
+    chosen = [summary["solver"]]
+    chosen += [] if summary["alpha"] is None else [f"alpha {summary['alpha']:g}"]
+    chosen += [] if summary["loss"] is None else [f"loss {summary['loss']}"]
+    return f"{', '.join(chosen)}; {text.counted(summary['n_weights'], 'weight')}"
 
 
 def _errors(folder: RunFolder, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

@@ -39,9 +39,9 @@ class TaskCommand(Command):
 class TaskGroup(Group):
     """The group of such commands.
 
-    make : the command of a job. go_on : what `--resume FOLDER` without a task does. read :
-    the contents of a configuration file. folder : what the folder is called, RUN or STUDY.
-    examples : called when they are shown.
+    make : the command of a job. read : the contents of a configuration file. recorded : what is in
+    a folder made before. folder : what such a folder is called, RUN or STUDY. examples : called
+    when they are shown.
     """
 
     noun = "task"
@@ -51,8 +51,8 @@ class TaskGroup(Group):
         name: str,
         *,
         make: Callable[[Job], Command],
-        go_on: Callable[[Path], None],
         read: Callable[[Path], Mapping[str, Any]],
+        recorded: Callable[[Path], Mapping[str, Any]],
         folder: str,
         examples: Callable[[], Sequence[str]],
         help: str,
@@ -80,7 +80,7 @@ class TaskGroup(Group):
                 ),
             ],
         )
-        self.make, self.go_on, self.read = make, go_on, read
+        self.make, self.read, self.recorded = make, read, recorded
         self.folder, self.examples = folder, examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -99,13 +99,14 @@ class TaskGroup(Group):
         return [(name, phrase(job_named(name).summary)) for name in self.list_commands(ctx)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Where the configuration names the task, put that where it belongs."""
+        """Where a configuration or a folder names the task, put that where it belongs."""
         switches = list(takewhile(_SWITCH.fullmatch, args))
         rest = args[len(switches) :]
         first = rest[0].partition("=")[0] if rest else ""
-        if first.startswith("-") and first not in ("-h", "--help", "--resume"):
+        if first.startswith("-") and first not in ("-h", "--help"):
             with suppress(Exception) if ctx.resilient_parsing else nullcontext():
-                args = [*switches, self._task_of(ctx, rest), *rest]
+                named = self._resumed if first == "--resume" else self._configured
+                args = [*switches, *named(ctx, rest)]
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -113,8 +114,17 @@ class TaskGroup(Group):
         formatter.write_text(f"Each task has its own help: maxmargin {self.name} TASK --help.")
         write_examples(formatter, self.examples())
 
-    def _task_of(self, ctx: click.Context, args: Sequence[str]) -> str:
-        """The task that the configuration named on the command line is for."""
+    def _resumed(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        """`--resume FOLDER ...` as the command of the task that the folder is of."""
+        _, sign, path = args[0].partition("=")
+        if not sign and len(args) == 1:
+            raise click.BadOptionUsage(args[0], "Option '--resume' requires an argument.", ctx)
+        path = path if sign else args[1]
+        task = self.recorded(Path(path))["task"]
+        return [task, *args[1 if sign else 2 :], "--resume", "--out", path]
+
+    def _configured(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        """`--config FILE ...` as the command of the task that the file names."""
         for i, arg in enumerate(args):
             name, sign, value = arg.partition("=")
             if name == "--config" and not sign and i + 1 == len(args):
@@ -126,7 +136,7 @@ class TaskGroup(Group):
                     raise UsageError(
                         f'{file}: names no task; add `task = "..."`, or give it: {self.name} TASK'
                     )
-                return task
+                return [task, *args]
         ctx.fail(self._needed(ctx, " before the options"))
 
     def _needed(self, ctx: click.Context, where: str = "") -> str:
@@ -135,11 +145,5 @@ class TaskGroup(Group):
 
     def _start(self, resume: Path | None, config: Path | None) -> None:
         context = click.get_current_context()
-        if context.invoked_subcommand is not None:
-            if resume is not None:
-                own = f"the {self.folder.lower()} knows it"
-                context.fail(f"--resume {self.folder} goes without a task: {own}")
-            return
-        if resume is None:
+        if context.invoked_subcommand is None:
             context.fail(self._needed(context))
-        self.go_on(resume)

@@ -160,10 +160,10 @@ def _go(folder: RunFolder, resume: bool) -> None:
         raise Interrupted(stopped)
 
 
-def _go_on(path: Path) -> None:
+def _recorded(path: Path) -> dict[str, Any]:
     from maxmargin.runs import RunFolder
 
-    _go(RunFolder(path).open(), resume=True)
+    return dict(RunFolder(path).open().config)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -182,8 +182,8 @@ def _examples() -> list[str]:
 train = TaskGroup(
     "train",
     make=_command_of,
-    go_on=_go_on,
     read=_read,
+    recorded=_recorded,
     folder="RUN",
     examples=_examples,
     help="""Learn a model for TASK from files, into a run folder.

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -108,17 +107,3 @@ def parsed(text: str) -> Any:
     except (tomllib.TOMLDecodeError, RecursionError):
         return text
     return found["value"] if len(found) == 1 else text
-
-
-class Suggested(click.ParamType):
-    """Any string, with some to complete."""
-
-    name = "name"
-
-    def __init__(self, *values: str):
-        self.values = values
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(value) for value in self.values if value.startswith(incomplete)]

@@ -77,7 +77,10 @@ class FeatureMap(BaseEstimator):
 
 def pack(groups: list[Group], dim: int) -> PackedFeatures:
     """Interleave the groups' rows sample by sample and number each sample's own weights."""
-    from maxmargin.kernels import pack as kernels
+    from maxmargin.kernels.compile import loading
+
+    with loading():
+        from maxmargin.kernels import pack as kernels
 
     n = len(groups[0].counts)
     local = [_localise(group, kernels) for group in groups]

@@ -61,7 +61,7 @@ class Judged:
             metric(error_name, self.aer, "alignment error rate", "lower"),
             metric("precision", self.precision, "share of the predicted links that are possible"),
             metric("recall", self.recall, "share of the sure links that are predicted"),
-            metric("F1", f1(self.precision, self.recall), "mean of precision and recall"),
+            metric("F1", f1(self.precision, self.recall), "harmonic mean of precision and recall"),
             metric(
                 "pairs without error",
                 ratio(without, len(self.pairs)),

@@ -109,7 +109,7 @@ class MatchingJob(Job):
     def fit(self, model: MatchingSVM, data: Data, folder: Path | None = None) -> None:
         """Fit in place."""
         if data.outputs is None:
-            raise ValueError("no links to learn from: add an array links (m, 3) to the file.")
+            raise ValueError("no links to learn from: the files lack an array links (m, 3).")
         model.fit(data.inputs, data.outputs)
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
@@ -195,7 +195,7 @@ class _Counts:
             return [count]
         exact = sum(self.errors(i) == 0 for i in range(len(self.judged)))
         return [
-            metric("F1", self.f1, "mean of precision and recall"),
+            metric("F1", self.f1, "harmonic mean of precision and recall"),
             metric("precision", self.precision, "share of the predicted links that are true"),
             metric("recall", self.recall, "share of the true links that are predicted"),
             metric(

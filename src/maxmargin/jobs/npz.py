@@ -98,14 +98,26 @@ class Arrays(Mapping[str, np.ndarray]):
             raise self.wrong(array, f"adds up to {int(value.sum())}, expected {total}; {cure}")
         return value
 
+    def _finite(self, array: str, n_axes: int, cure: str) -> np.ndarray:
+        """Numbers, none of them nan or infinite."""
+        value = self.need(array, n_axes, "biuf", cure).astype(np.float64, copy=False)
+        bad = ~np.isfinite(value)
+        if bad.any():
+            place = ", ".join(map(str, np.argwhere(bad)[0].tolist()))
+            found = value[tuple(np.argwhere(bad)[0])]
+            raise self.wrong(
+                array, f"has {found} at [{place}]; replace such values, by 0 or a mean say"
+            )
+        return value
+
     def matrix(self, array: str, cure: str) -> Any:
         """A dense (rows, columns) array, or a CSR matrix kept as four arrays.
 
         The four are X_data, X_indices, X_indptr and X_shape if the array is called X.
         """
         if array in self or f"{array}_data" not in self:
-            return self.need(array, 2, "biuf", cure).astype(np.float64, copy=False)
-        data = self.need(f"{array}_data", 1, "biuf", cure).astype(np.float64, copy=False)
+            return self._finite(array, 2, cure)
+        data = self._finite(f"{array}_data", 1, cure)
         indices = self.need(f"{array}_indices", 1, "iu", cure)
         indptr = self.need(f"{array}_indptr", 1, "iu", cure)
         shape = self.need(f"{array}_shape", 1, "iu", cure)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from maxmargin.documents import Drawing, Evaluation, Table
+from maxmargin.exceptions import InfeasibleError
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.sequences import (
     confused_table,
@@ -135,6 +136,15 @@ class TaggingJob(Job):
             min_count=options["min-count"],
             bio=options["bio"],
         )
+
+    def fit(self, model: SequenceTagger, data: Data, folder: Path | None = None) -> None:
+        """Fit in place."""
+        try:
+            super().fit(model, data, folder)
+        except InfeasibleError as error:
+            raise InfeasibleError(
+                f"{error} Sentences count from 0, over all files of --data; bio=False is --no-bio."
+            ) from error
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -59,15 +60,16 @@ def tuple_type(cls: type, fields: dict[str, Any]) -> types.NamedTuple:
 
 @contextmanager
 def loading():
-    """Say once that kernels are being compiled, if loading them takes more than a moment."""
-    if _told.is_set():
-        yield
-        return
+    """Say once that kernels are being compiled, if loading them takes more than a moment.
+
+    Signals wait meanwhile, see `uninterrupted`.
+    """
     timer = threading.Timer(_SLOW, _tell)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with uninterrupted():
+            yield
     finally:
         timer.cancel()
 
@@ -75,4 +77,37 @@ def loading():
 def _tell() -> None:
     if not _told.is_set():
         _told.set()
-        logging.getLogger("maxmargin").warning("compiling kernels, first use only")
+        logging.getLogger("maxmargin").warning(
+            "compiling kernels, once for each kind of solver and structure"
+        )
+
+
+@contextmanager
+def uninterrupted():
+    """Handle SIGINT and SIGTERM after this, or at once if a second one comes.
+
+    Kernels run to their end anyway, but a handler that raises on the way to them does harm. While
+    LLVM asks Python for code, ctypes swallows the exception, LLVM has no code, and numba writes to
+    address 0; while numba takes up a kernel's pointer, another exception comes out, or none.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting, before = [], {}
+
+    def keep(number, frame):
+        if waiting:
+            before[number](number, frame)
+        else:
+            waiting.append((number, frame))
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if callable(signal.getsignal(number)):
+            before[number] = signal.signal(number, keep)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number, frame in waiting:
+            before[number](number, frame)

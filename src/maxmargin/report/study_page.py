@@ -20,8 +20,8 @@ from maxmargin.report.page import Section, page_html
 from maxmargin.report.provenance import command_line, environment_section, foot
 from maxmargin.report.reading import mapping, read_json, read_toml, rows
 from maxmargin.report.tables import facts_html, grid_html
-from maxmargin.report.words import STATUS, count, moment, seconds, value, word
-from maxmargin.svg import Curve, line_svg, number, short
+from maxmargin.report.words import STATUS, count, moment, percent, seconds, value, word
+from maxmargin.svg import Curve, line_svg, number
 
 __all__ = ["study_report"]
 
@@ -76,11 +76,13 @@ def _lead(groups: Sequence[Group], unit: str) -> Html:
     last = sorted((g for g in timed if g["size"] == largest), key=lambda g: g["seconds"])
     parts: list[Any] = [f"At {count(largest)} {unit}, "]
     for k, g in enumerate(last):
-        ratio = g["seconds"] / last[0]["seconds"] if last[0]["seconds"] else 1.0
+        # a time means nothing without what was reached in it
+        gap = number(g.get("relative_gap"))
+        reached_gap = "no certificate" if gap is None else f"to a gap of {percent(gap)}"
         parts += [
             "" if k == 0 else " and " if k == len(last) - 1 else ", ",
             el("b", bdi(g["solver"])),
-            f" took {seconds(g['seconds'])}" + (f" ({short(ratio, 2)} times as long)" if k else ""),
+            f" took {seconds(g['seconds'])} ({reached_gap})",
         ]
     return el("p", *parts, ".")
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from maxmargin.runs.config import check_config, read_config, write_config
 from maxmargin.runs.errors import LockedError, RunError
+from maxmargin.runs.evaluating import evaluate
 from maxmargin.runs.folder import RunFolder
-from maxmargin.runs.training import evaluate, train
+from maxmargin.runs.training import train
 
 __all__ = [
     "LockedError",

@@ -176,7 +176,10 @@ class RunFolder:
         try:
             found = json.loads(path.read_bytes())
         except FileNotFoundError:
-            raise RunError(f"{str(self.path)!r} has no {name}.") from None
+            raise RunError(
+                f"{str(self.path)!r} has no {name}, which every run has. Put it back, or begin"
+                " anew (--force)."
+            ) from None
         except (ValueError, RecursionError) as error:
             raise RunError(f"{str(path)!r} is damaged ({error}). Remove it.") from error
         if not isinstance(found, dict):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.runs.config import task_options
 from maxmargin.runs.environment import environment, files_of
 from maxmargin.runs.errors import RunError
+from maxmargin.runs.evaluating import judged
 from maxmargin.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
 
 if TYPE_CHECKING:
     from maxmargin.callbacks import Callback
-    from maxmargin.documents import Evaluation
     from maxmargin.jobs import Data, Job
 
 log = logging.getLogger("maxmargin")
@@ -53,25 +53,6 @@ def train(
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     with folder.open().locked():
         return _Training(folder, resume, callbacks).go()
-
-
-def evaluate(
-    folder: RunFolder | str | os.PathLike,
-    paths: Sequence[str | os.PathLike],
-    options: Mapping[str, Any] | None = None,
-    save: bool = True,
-) -> Evaluation:
-    """Compare the run's model with labelled files; kept in the folder under the first one's name.
-
-    options : of the task, where they differ from those of the run.
-    """
-    folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    job, files = folder.open().job(), [Path(path) for path in paths]
-    data = job.read(files, task_options(folder.config, job) | dict(options or {}))
-    evaluation = _evaluated(job, folder.model(), data, files)
-    if save:
-        folder.write_json(f"evaluations/{files[0].stem}.json", evaluation)
-    return evaluation
 
 
 class _Training:
@@ -160,7 +141,10 @@ class _Training:
 
             model.solver = make_solver(solver, self.config.get("solver-options", {}))
         elif self.config.get("solver-options"):
-            raise RunError("solver-options need a solver; name it, e.g. solver = 'bcfw'.")
+            raise RunError(
+                "solver-options are those of one solver: name it, by solver = 'bcfw' in a file or"
+                " --solver bcfw."
+            )
         return model
 
     def _read(self) -> tuple[Data, Data | None]:
@@ -209,11 +193,11 @@ class _Training:
         found = {}
         for name, own in (("train", data), ("validation", validation)):
             if own is not None:
-                judged = _evaluated(
+                evaluation = judged(
                     self.job, self.model, own, [Path(p) for p in self._paths_of(name)]
                 )
-                self.folder.write_json(f"evaluations/{name}.json", judged)
-                found[name] = {metric["name"]: metric["value"] for metric in judged["metrics"]}
+                self.folder.write_json(f"evaluations/{name}.json", evaluation)
+                found[name] = {metric["name"]: metric["value"] for metric in evaluation["metrics"]}
         return found
 
     def _paths_of(self, name: str) -> list[str]:
@@ -221,10 +205,12 @@ class _Training:
 
     def _summary(self, n_samples: int, metrics: dict[str, Any]) -> dict[str, Any]:
         from maxmargin.documents import finite
+        from maxmargin.solvers.base import solver_classes
 
         model, result = self.model, self.model.result_
         fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
         loss = getattr(model, "loss", None) or fitted.loss
+        matters = solver_classes()[result.state.solver].has_objective
         return finite(
             {
                 "task": self.job.name,
@@ -243,8 +229,8 @@ class _Training:
                 "n_weights": len(result.w),
                 "n_samples": n_samples,
                 "solver": result.state.solver,
-                "alpha": fitted.alpha,
-                "loss": " ".join(str(loss).split()),
+                "alpha": fitted.alpha if matters else None,
+                "loss": " ".join(str(loss).split()) if matters else None,
                 "limits": self.limits,
                 "tables": self.job.describe(model),
                 "metrics": metrics,
@@ -281,12 +267,6 @@ def _explained(error: OSError) -> OSError:
     """The same with what is safe."""
     safe = "The last checkpoint is whole: mend the cause, then resume the run."
     return OSError(error.errno, f"{error.strerror or error} {safe}")
-
-
-def _evaluated(job: Job, model: Any, data: Data, files: Sequence[Path]) -> Evaluation:
-    evaluation = job.evaluate(model, data)
-    evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
-    return evaluation
 
 
 def without_times(model: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -41,6 +42,8 @@ class Solver(BaseEstimator):
     any_domain: ClassVar[bool] = False
     #: whether `candidates` and `bound` give a certificate; without one, records are free
     certifies: ClassVar[bool] = True
+    #: whether alpha and the loss matter to it
+    has_objective: ClassVar[bool] = True
     #: short name
     name: ClassVar[str] = ""
 
@@ -231,6 +234,7 @@ class Run:
         self.best: np.ndarray | None = None
         self.newest = state.w
         self.chosen: np.ndarray | None = None
+        self.origin = "weights chosen by a callback"
         self.started = time.perf_counter()
         self._next, self._last = 1, 0
         self._winner: int | None = None
@@ -293,9 +297,10 @@ class Run:
     def _epoch(self) -> None:
         state = self.state
         begun = time.perf_counter()
-        self.solver.epoch(self.problem, state)
-        state.seconds += time.perf_counter() - begun
-        state.epoch += 1
+        with self._guard():
+            self.solver.epoch(self.problem, state)
+            state.seconds += time.perf_counter() - begun
+            state.epoch += 1
         if not np.isfinite(state.w @ state.w):
             self.stop(Status.FAILED, f"the weights are not finite after epoch {state.epoch}")
             return
@@ -303,6 +308,13 @@ class Run:
             self._certify()
         for callback in self.callbacks:
             callback.on_epoch(self)
+
+    def _guard(self) -> AbstractContextManager[None]:
+        """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
+        from maxmargin.kernels.compile import uninterrupted
+
+        compiled = self.problem.structure.kernel("maximize") is not None
+        return uninterrupted() if compiled else nullcontext()
 
     def _due(self) -> bool:
         epoch, every = self.state.epoch, self.solver.check_every
@@ -395,7 +407,7 @@ class Run:
                 primal = self.problem.primal(best)
                 if self.status is Status.CONVERGED and primal - self.dual > self.tol * abs(primal):
                     self.status = Status.STOPPED
-                    self.message = "weights chosen on validation data"
+            self.message = "; ".join(filter(None, [self.message, self.origin]))
         return Result(
             w=best,
             primal=primal,

@@ -26,6 +26,7 @@ class Perceptron(Solver):
     name: ClassVar[str] = "perceptron"
     needs_penalty: ClassVar[bool] = False
     certifies: ClassVar[bool] = False
+    has_objective: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
@@ -113,10 +115,14 @@ class Structure(BaseEstimator):
         """The compiled function of an ability, or None if it runs in Python."""
         if ability not in self.compiled or self._overridden(ability):
             return None
+        return self._compiled(ability)
+
+    def _compiled(self, ability: str) -> Any:
         from maxmargin.kernels.compile import loading
 
-        with loading():
-            return getattr(import_module(f"maxmargin.kernels.{self.compiled[ability]}"), ability)
+        name = f"maxmargin.kernels.{self.compiled[ability]}"
+        with nullcontext() if name in sys.modules else loading():
+            return getattr(import_module(name), ability)
 
     # -- abilities -------------------------------------------------------------------------------
     def has(self, ability: str) -> bool:
@@ -206,7 +212,7 @@ class Structure(BaseEstimator):
         return theta
 
     def _run(self, ability: str, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
-        kernel = getattr(import_module(f"maxmargin.kernels.{self.compiled[ability]}"), ability)
+        kernel = self._compiled(ability)
         floats, ints = self.scratch(shape)
         out = np.zeros(self.n_parts(shape))
         code = np.array(self.code(shape), dtype=np.int64)

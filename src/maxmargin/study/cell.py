@@ -46,7 +46,7 @@ class Facts(Callback):
     def on_start(self, run: Run) -> None:
         self.run = run
         self.found = {
-            "alpha": float(run.problem.alpha),
+            "alpha": float(run.problem.alpha) if run.solver.has_objective else None,
             "tol": float(run.tol),
             "max_epochs": int(run.max_epochs),
             "n_weights": int(run.problem.dim),

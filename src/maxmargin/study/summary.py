@@ -114,10 +114,11 @@ def _row(
     return row
 
 
-def _same_or_mean(values: Sequence[float]) -> float | None:
-    if len(set(values)) == 1:
-        return values[0]
-    return math.fsum(values) / len(values) if values else None
+def _same_or_mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if len(set(known)) == 1:
+        return known[0]
+    return math.fsum(known) / len(known) if known else None
 
 
 def _spread(name: str, values: Sequence[float | None]) -> dict[str, float | None]:

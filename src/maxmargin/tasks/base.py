@@ -48,6 +48,7 @@ class Task(Savable, BaseEstimator):
         for given, own in zip(self.callbacks, used, strict=True):
             if isinstance(given, EarlyStopping) and isinstance(own, EarlyStopping):
                 given.best_, given.bad_ = own.best_, own.bad_
+                given.best_epoch_ = own.best_epoch_
 
     @property
     def coef_(self) -> np.ndarray:

@@ -1,0 +1,63 @@
+"""Models of runs beside labelled files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from maxmargin.runs.config import task_options
+from maxmargin.runs.folder import RunFolder
+
+if TYPE_CHECKING:
+    from maxmargin.documents import Evaluation
+    from maxmargin.jobs import Data, Job
+
+__all__ = ["OF_THE_RUN", "evaluate", "evaluation_name", "judged", "options_of_files"]
+
+#: names of the evaluations that training makes
+OF_THE_RUN = ("train", "validation")
+
+
+def evaluate(
+    folder: RunFolder | str | os.PathLike,
+    paths: Sequence[str | os.PathLike],
+    options: Mapping[str, Any] | None = None,
+    save: bool = True,
+) -> Evaluation:
+    """Compare the run's model with labelled files; kept in the folder under the first one's name.
+
+    options : of the task, where they differ from those of the run.
+    """
+    folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
+    job, files = folder.open().job(), [Path(path) for path in paths]
+    data = job.read(files, options_of_files(folder.config, job, options or {}))
+    evaluation = judged(job, folder.model(), data, files)
+    if save:
+        folder.write_json(f"evaluations/{evaluation_name(files[0])}.json", evaluation)
+    return evaluation
+
+
+def evaluation_name(file: Path) -> str:
+    """The file's name without its endings; those that a run gives its own evaluations are taken."""
+    stem = Path(file.name.removesuffix(".gz")).stem
+    name = re.sub(r"[^\w.+-]+", "-", stem).strip("-.") or "data"
+    return f"{name}-file" if name in OF_THE_RUN else name
+
+
+def options_of_files(
+    config: Mapping[str, Any], job: Job, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Options with which to read other files than those of training: given, kept, or defaults."""
+    kept = {option.name for option in job.options if option.kept}
+    recorded = {k: v for k, v in config.get("task-options", {}).items() if k in kept}
+    return task_options({"task-options": recorded | dict(given)}, job)
+
+
+def judged(job: Job, model: Any, data: Data, files: Sequence[Path]) -> Evaluation:
+    """What the job finds, with the names of the files."""
+    evaluation = job.evaluate(model, data)
+    evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
+    return evaluation

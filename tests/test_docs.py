@@ -56,6 +56,8 @@ def test_command_lines_are_valid(line, tmp_path, monkeypatch):
     for folder in ("run", "RUN"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "config.toml").write_text('task = "tagging"\n')
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "study.toml").write_text('task = "tagging"\n')
     called = []
     monkeypatch.setattr(click.Command, "invoke", lambda self, ctx: called.append(self.name))
     first = line.split()[0]

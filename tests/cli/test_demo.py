@@ -74,6 +74,14 @@ def test_demo_writes_to_demo_output_by_default_and_repeats(folder, capsys):
     assert [path.name for path in folder.iterdir()] == ["demo-output"]
 
 
+def test_what_is_no_demo_is_not_replaced(folder, capsys):
+    (folder / "mine" / "run").mkdir(parents=True)
+    (folder / "mine" / "run" / "model.maxmargin").write_text("mine")
+    assert main([*SMALL, "--out", "mine"]) == 2
+    assert "other files than a demo's" in capsys.readouterr().err
+    assert files_in(folder) == {"mine/run/model.maxmargin"}
+
+
 def test_the_seed_changes_the_words(folder, capsys):
     main(SMALL)
     first = capsys.readouterr().out

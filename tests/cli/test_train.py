@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -159,12 +160,28 @@ def test_a_run_goes_on_to_a_further_limit_and_to_the_same_bits(texts, tmp_path, 
     assert main(["train", "--resume", str(short)]) == 0
     assert "had ended already" in capsys.readouterr().out
     arguments = ["train", "tagging", "--out", str(short), "--resume", "-q"]
+    assert main(["train", "-q", f"--resume={short}", "--max-epochs", "5"]) == 0
     assert main([*arguments, "--max-epochs", "6"]) == 0
     assert (short / "model.maxmargin").read_bytes() == (long / "model.maxmargin").read_bytes()
     assert main([*arguments, "--checkpoint-seconds", "9"]) == 0
     assert RunFolder(short).config["checkpoints"] == {"seconds": 9.0, "epochs": 1}
     assert main([*arguments, "--alpha", "9"]) == 2
     assert "not 9.0; leave it out to resume" in capsys.readouterr().err
+
+
+def test_a_solver_without_an_objective_is_shown_without_alpha_and_loss(texts, tmp_path, capsys):
+    assert train(texts, tmp_path / "run", "--solver", "perceptron", "--max-epochs", "2") == 0
+    (method,) = re.findall("Method.*", capsys.readouterr().out)
+    assert "perceptron; " in method
+    summary = RunFolder(tmp_path / "run").read_json("summary.json")
+    assert (summary["alpha"], summary["loss"]) == (None, None)
+
+
+def test_tags_that_a_scheme_forbids_are_told_in_words_of_the_command_line(tmp_path, capsys):
+    (tmp_path / "odd.txt").write_text("a O\nb I-NP\n\n")
+    data, out = str(tmp_path / "odd.txt"), str(tmp_path / "run")
+    assert main(["train", "tagging", "--bio", "--data", data, "--out", out]) == 2
+    assert "--no-bio" in capsys.readouterr().err
 
 
 def test_resume_without_a_run_begins_one(texts, tmp_path):

@@ -138,3 +138,23 @@ def test_arrays_that_are_needed():
         found.lengths("n", 0, "do")
     with pytest.raises(NpzError, match="array 'a': expected whole numbers from 1 to 3"):
         found.lengths("a", 3, "do")
+
+
+@pytest.mark.parametrize(
+    "arrays, message",
+    [
+        ({"X": np.array([[0, 1], [np.nan, 2]])}, r"file.npz: .*'X'.* has nan at \[1, 0\]"),
+        (
+            {
+                "X_data": np.array([1, -np.inf]),
+                "X_indices": np.array([0, 0]),
+                "X_indptr": np.array([0, 1, 2]),
+                "X_shape": np.array([2, 1]),
+            },
+            r"'X_data'.* has -inf at \[1\]",
+        ),
+    ],
+)
+def test_numbers_that_are_not_finite_are_named(arrays, message):
+    with pytest.raises(NpzError, match=message):
+        read_npz(packed(**arrays), "file.npz").matrix("X", "")

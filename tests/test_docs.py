@@ -19,7 +19,8 @@ MADE = ("_build", "gallery", "generated")
 PAGES = [p for p in sorted(DOCS.rglob("*.md")) if not set(p.relative_to(DOCS).parts) & {*MADE}]
 TEXTS = {page.relative_to(DOCS).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-CONSOLE = re.compile(r"^\$ maxmargin (.*)$", re.MULTILINE)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONSOLE = re.compile(r"^(?:\$|   ) maxmargin (.*)$", re.MULTILINE)
 INLINE = re.compile(r"`maxmargin ([a-z]+ [^`:]*)`")
 WITH_CODE = [name for name, text in TEXTS.items() if BLOCK.search(text)]
 
@@ -41,11 +42,10 @@ def test_most_pages_have_code():
 
 
 def commands():
-    """Command lines of all pages, dots for arguments left out."""
-    found = {
-        re.split(r" [>|<#] ", line)[0] for text in TEXTS.values() for line in CONSOLE.findall(text)
-    }
-    found |= {line for text in TEXTS.values() for line in INLINE.findall(text)}
+    """Command lines of all pages and the README, dots for arguments left out."""
+    texts = [*TEXTS.values(), README]
+    found = {re.split(r" [>|<#] ", line)[0] for text in texts for line in CONSOLE.findall(text)}
+    found |= {line for text in texts for line in INLINE.findall(text)}
     return sorted(line for line in found if "..." not in line and "TASK" not in line)
 
 
@@ -53,9 +53,9 @@ def commands():
 def test_command_lines_are_valid(line, tmp_path, monkeypatch):
     """Each is read to its end by the program, which then does nothing."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("run", "RUN"):
+    for folder, task in (("run", "tagging"), ("RUN", "tagging"), ("aligned", "alignment")):
         (tmp_path / folder).mkdir(exist_ok=True)
-        (tmp_path / folder / "config.toml").write_text('task = "tagging"\n')
+        (tmp_path / folder / "config.toml").write_text(f'task = "{task}"\n')
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "study.toml").write_text('task = "tagging"\n')
     called = []

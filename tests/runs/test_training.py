@@ -48,6 +48,17 @@ class Crash(Callback):
             raise RuntimeError("power cut")
 
 
+def test_what_a_killed_process_was_writing_goes_in_all_folders(data):
+    folder = RunFolder(data / "killed").create(config(data))
+    (folder.path / "evaluations").mkdir()
+    partial = f".{'0' * 32}.part"
+    for place in (folder.path, folder.path / "evaluations"):
+        (place / partial).write_text("half")
+        (place / "mine.part").write_text("somebody's")
+    train(folder)
+    assert {p.name for p in folder.path.rglob("*.part")} == {"mine.part"}
+
+
 def test_what_a_run_leaves(whole, data):
     summary = whole.read_json("summary.json")
     assert (summary["status"], summary["n_epochs"]) == ("max_epochs", 12)

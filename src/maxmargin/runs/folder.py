@@ -71,7 +71,7 @@ class RunFolder:
 
     def _clear(self) -> None:
         """Remove an older run; other people's files stay, and are a reason not to begin."""
-        remove_partial(self.path)
+        self.tidy()
         ours = {".lock"}
         if self.has(CONFIG):
             self._check_own()
@@ -104,6 +104,12 @@ class RunFolder:
             (self.path / "evaluations").rmdir()
         for name in reversed(_FILES):
             (self.path / name).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Remove what a killed process was about to write, in the folders below too."""
+        for place in (self.path, *(self.path / name for name in _FOLDERS)):
+            if place.is_dir():
+                remove_partial(place)
 
     def discard(self) -> None:
         """Remove what a run has made that has not begun to train; one that has begun stays."""

@@ -64,7 +64,6 @@ class _Training:
 
     def go(self) -> dict[str, Any]:
         """Read, fit, save, judge."""
-        from maxmargin.persistence.files import remove_partial
         from maxmargin.runs.watching import AtOnce, Interrupts
 
         folder = self.folder
@@ -74,7 +73,7 @@ class _Training:
         ended = self._ended()
         if ended is not None:
             return ended
-        remove_partial(folder.path)
+        folder.tidy()
         try:
             with Interrupts() as interrupts:
                 self._note_environment()

@@ -239,6 +239,19 @@ def test_statistics_are_kept_for_a_resumed_run(job, files, tmp_path, monkeypatch
         job.fit(other, job.read(files.hand, {}), tmp_path)
 
 
+def test_damaged_statistics_are_learned_anew(job, files, tmp_path, caplog):
+    options = {"parallel": files.parallel, "stem-length": 0}
+    first, second = job.estimator(options), job.estimator(options)
+    job.fit(first, job.read(files.hand, options), tmp_path)
+    kept = tmp_path / "statistics.maxmargin"
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[: len(whole) // 2])
+    job.fit(second, job.read(files.hand, options), tmp_path)
+    assert "Learning the statistics anew" in caplog.text
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    assert kept.read_bytes() == whole
+
+
 def test_without_links_the_directed_models_teach(job, files):
     options = {"sample": 120, "stem-length": 0}
     data = job.read(files.parallel, options)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 from maxmargin.documents import Evaluation, Table
+from maxmargin.exceptions import ModelFileError
 from maxmargin.jobs.alignment_tables import Judged, strongest_tables, text_tables
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.sentence_pairs import (
@@ -222,7 +223,11 @@ class AlignmentJob(Job):
         path = None if folder is None else Path(folder) / STATISTICS
         kept = path is not None and path.exists()
         if found is None and path is not None and kept:
-            found = load(path)
+            try:
+                found = load(path)
+            except ModelFileError as error:
+                log.warning("%s Learning the statistics anew.", error)
+                kept = False
         if found is None:
             log.info("learning statistics of words from text without links")
             found = WordStatistics(**_options(wanted), verbose=model.verbose)

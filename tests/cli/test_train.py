@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -167,6 +168,23 @@ def test_a_run_goes_on_to_a_further_limit_and_to_the_same_bits(texts, tmp_path, 
     assert RunFolder(short).config["checkpoints"] == {"seconds": 9.0, "epochs": 1}
     assert main([*arguments, "--alpha", "9"]) == 2
     assert "not 9.0; leave it out to resume" in capsys.readouterr().err
+
+
+def test_a_run_goes_on_with_files_that_were_moved(texts, tmp_path, capsys):
+    train_file = tmp_path / "here.txt"
+    shutil.copy(texts / "train.txt", train_file)
+    run = tmp_path / "run"
+    first = ["train", "tagging", "--data", str(train_file), "--out", str(run), "-q"]
+    assert main([*first, "--max-epochs", "2", "--tol", "0"]) == 0
+    moved = train_file.rename(tmp_path / "there.txt")
+    further = ["train", "--resume", str(run), "--max-epochs", "3", "-q"]
+    assert main(further) == 2
+    assert "here.txt" in capsys.readouterr().err
+    assert main([*further, "--data", str(moved)]) == 0
+    assert RunFolder(run).config["data"] == [str(moved)]
+    moved.write_text("other X\n\n")
+    assert main([*further[:3], "--max-epochs", "4", "--data", str(moved)]) == 2
+    assert "has changed since" in capsys.readouterr().err
 
 
 def test_a_solver_without_an_objective_is_shown_without_alpha_and_loss(texts, tmp_path, capsys):

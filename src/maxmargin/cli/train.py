@@ -107,7 +107,7 @@ def _check_readable(job: Job, config: Mapping[str, Any]) -> None:
 
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """A run goes on as it began, or its result would be of neither configuration; but further."""
-    from maxmargin.runs.config import LIMITS
+    from maxmargin.runs.config import FILES, LIMITS
 
     recorded = folder.open().config
     for key, value in config.items():
@@ -116,12 +116,12 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
             known = recorded.get(key, {})
             pairs = {f"{key}.{name}": (own, known.get(name)) for name, own in value.items()}
         for name, (new, old) in pairs.items():
-            if new != old and key not in LIMITS:
+            if new != old and key not in (*LIMITS, *FILES):
                 raise UsageError(
                     f"the run has {name} = {old!r}, not {new!r}; leave it out to resume,"
                     " or train into a new folder"
                 )
-    changes = {key: config[key] for key in LIMITS if config.get(key) is not None}
+    changes = {key: config[key] for key in (*LIMITS, *FILES) if config.get(key) is not None}
     if "checkpoints" in changes:
         changes["checkpoints"] = {**recorded.get("checkpoints", {}), **changes["checkpoints"]}
     if any(recorded.get(key) != value for key, value in changes.items()):

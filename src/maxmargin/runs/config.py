@@ -14,6 +14,8 @@ MAX_BYTES = 1 << 20
 TABLES = ("solver-options", "task-options", "checkpoints")
 #: what a run that goes on may have otherwise than it began
 LIMITS = ("max-epochs", "tol", "time-limit", "threads", "checkpoints")
+#: what may change if the contents of the files are the same
+FILES = ("data", "validation")
 
 
 def read_config(path: str | os.PathLike) -> dict[str, Any]:

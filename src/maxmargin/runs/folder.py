@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from maxmargin.documents import finite
 from maxmargin.persistence.files import remove_partial, write_whole
-from maxmargin.runs.config import LIMITS, absolute, check_config, read_config, write_config
+from maxmargin.runs.config import FILES, LIMITS, absolute, check_config, read_config, write_config
+from maxmargin.runs.environment import files_of
 from maxmargin.runs.errors import RunError
 from maxmargin.runs.lock import Lock
 
@@ -134,16 +135,35 @@ class RunFolder:
         return dict(self._config)
 
     def update(self, changes: Mapping[str, Any]) -> None:
-        """Change limits (None removes one), so that the run can go on to them."""
-        wrong = [key for key in changes if key not in LIMITS]
+        """Change limits (None removes one), so that the run can go on to them, or moved files."""
+        wrong = [key for key in changes if key not in (*LIMITS, *FILES)]
         if wrong:
             raise RunError(
-                f"{wrong[0]!r} of a run cannot be changed: only {', '.join(LIMITS)} can. Make a"
-                " new run."
+                f"{wrong[0]!r} of a run cannot be changed: only {', '.join((*LIMITS, *FILES))} can."
+                " Make a new run."
             )
+        config = self.config | dict(changes)
+        if any(key in changes for key in FILES):
+            self.check_files(config)
         with self.locked():
-            write_config(self.config | dict(changes), self.path / CONFIG)
+            write_config(config, self.path / CONFIG)
         self._config = None
+
+    def check_files(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Facts of the files; an error unless they are those that the run began with, if it has."""
+        now = files_of(config, self.job())
+        if not self.has(DATA):
+            return now
+        then = self.read_json(DATA).get("files")
+        if not isinstance(then, list) or len(then) != len(now):
+            raise RunError(f"the run began with other files: see its {DATA}. Make a new run.")
+        for new, old in zip(now, then, strict=True):
+            if (new["role"], new["sha256"]) != (old.get("role"), old.get("sha256")):
+                raise RunError(
+                    f"{new['path']!r} has changed since the run began. Put the old file back, or"
+                    " make a new run."
+                )
+        return now
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[RunFolder]:

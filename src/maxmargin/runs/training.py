@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.runs.config import task_options
-from maxmargin.runs.environment import environment, files_of
+from maxmargin.runs.environment import environment
 from maxmargin.runs.errors import RunError
 from maxmargin.runs.evaluating import judged
 from maxmargin.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
@@ -147,9 +147,7 @@ class _Training:
         return model
 
     def _read(self) -> tuple[Data, Data | None]:
-        files = files_of(self.config, self.job)
-        if self.folder.has(DATA):
-            _check_files(files, self.folder.read_json(DATA).get("files"))
+        files = self.folder.check_files(self.config)
         data = self.job.read([Path(path) for path in self.config["data"]], self.options)
         validation, facts = None, None
         if "validation" in self.config:
@@ -248,18 +246,6 @@ def _raised(status: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool
     if new[key] is None or old.get(key) is None:
         return True  # not known, and going on is never wrong
     return new[key] < old[key] if key == "tol" else new[key] > old[key]
-
-
-def _check_files(now: list[dict[str, Any]], then: Any) -> None:
-    """That the run goes on with the files that it began with."""
-    if not isinstance(then, list) or len(then) != len(now):
-        raise RunError(f"the run began with other files: see its {DATA}. Make a new run.")
-    for new, old in zip(now, then, strict=True):
-        if (new["role"], new["sha256"]) != (old.get("role"), old.get("sha256")):
-            raise RunError(
-                f"{new['path']!r} has changed since the run began. Put the old file back, or make a"
-                " new run."
-            )
 
 
 def _explained(error: OSError) -> OSError:

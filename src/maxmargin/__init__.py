@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin import callbacks, datasets, domains, metrics
-    from maxmargin.estimators import ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM
-    from maxmargin.graphs import Bipartite
+    from maxmargin.estimators import (
+        ChainSVM,
+        GraphCutSVM,
+        MatchingSVM,
+        MulticlassSVM,
+        StructuredSVM,
+    )
+    from maxmargin.graphs import Bipartite, Graph
     from maxmargin.persistence import load
 
 __version__ = "0.1.0"
 __all__ = [
     "Bipartite",
     "ChainSVM",
+    "Graph",
+    "GraphCutSVM",
     "MatchingSVM",
     "MulticlassSVM",
     "StructuredSVM",
@@ -25,7 +33,7 @@ __all__ = [
     "metrics",
 ]
 
-_ELSEWHERE = {"Bipartite": "graphs", "load": "persistence"}
+_ELSEWHERE = {"Bipartite": "graphs", "Graph": "graphs", "load": "persistence"}
 _MODULES = ("callbacks", "datasets", "domains", "metrics")
 
 

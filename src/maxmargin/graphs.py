@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.structures.candidates import Candidates
+from maxmargin.structures.networks import Network
 
 
 class Bipartite:
@@ -53,8 +54,42 @@ class Bipartite:
         )
 
 
-def _as_array(features: Any) -> np.ndarray:
+class Graph:
+    """Nodes with features, and edges between them.
+
+    Parameters
+    ----------
+    nodes : (V, p) array or CSR matrix, the features of each node.
+    edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
+    edge_features : (E, q) array or CSR matrix; None means one feature that is 1 for every edge.
+    """
+
+    def __init__(self, nodes: Any, edges: Any, edge_features: Any = None):
+        self.nodes = nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")
+        if self.nodes.ndim != 2:
+            raise ValueError(f"nodes have shape {self.nodes.shape}, expected (V, n_features).")
+        self.network = Network(self.nodes.shape[0], edges)
+        if edge_features is None:
+            edge_features = np.ones((self.network.n_edges, 1))
+        sparse_ones = sparse.issparse(edge_features)
+        self.edge_features = edge_features if sparse_ones else _as_array(edge_features)
+        if self.edge_features.ndim != 2 or self.edge_features.shape[0] != self.network.n_edges:
+            raise ValueError(
+                f"edge_features have shape {self.edge_features.shape}, expected"
+                f" ({self.network.n_edges}, n_features): one row for each edge."
+            )
+
+    @property
+    def edges(self) -> np.ndarray:
+        return self.network.edges
+
+    def __repr__(self) -> str:
+        nodes, edges = self.nodes.shape, self.edge_features.shape
+        return f"Graph({nodes[0]} nodes with {nodes[1]} features, {edges[0]} edges with {edges[1]})"
+
+
+def _as_array(features: Any, name: str = "features") -> np.ndarray:
     try:
         return np.asarray(features)
     except ValueError as error:
-        raise ValueError(f"features: not an array, (E, n_features) ({error})") from None
+        raise ValueError(f"{name}: not an array of two dimensions ({error})") from None

@@ -18,6 +18,11 @@ class Rows(NamedTuple):
     matrix: sparse.csr_array
     lengths: np.ndarray
 
+    def part(self, first: int, last: int) -> Rows:
+        """The rows of some of the samples."""
+        start, stop = int(self.lengths[:first].sum()), int(self.lengths[:last].sum())
+        return Rows(self.matrix[start:stop], self.lengths[first:last])
+
 
 def check_rows(X: Any, name: Callable[[int, int, int], str] | None = None) -> Rows:
     """Samples given as a list of (length, n_features) arrays or CSR matrices, or as Rows.

@@ -2,7 +2,8 @@
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.chain import ChainSVM
+from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 
-__all__ = ["ChainSVM", "MatchingSVM", "MulticlassSVM", "StructuredSVM"]
+__all__ = ["ChainSVM", "GraphCutSVM", "MatchingSVM", "MulticlassSVM", "StructuredSVM"]

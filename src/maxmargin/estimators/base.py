@@ -23,7 +23,7 @@ from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, check_sample_weight, check_targets, is_number
+from maxmargin.validation import check_sample_weight, check_targets, is_number
 
 
 def _as_shape(shape: Any) -> Shape:
@@ -125,6 +125,30 @@ class StructuredSVM(Savable, BaseEstimator):
     def _n_labels(self) -> int:
         return 0
 
+    def _make_domain(self, dim: int) -> Domain | None:
+        """Where the weights live."""
+        return self.domain
+
+    def _scales(self, shapes: list[Shape]) -> np.ndarray:
+        """What each sample's loss and scores are multiplied by."""
+        return np.ones(len(shapes))
+
+    def _resolved_loss(self) -> Loss:
+        return resolve_loss(self.loss)
+
+    def _learn_width(self, rows: Any) -> None:
+        """Remember how many features there are."""
+        self.n_features_in_ = self.feature_map_.n_columns(rows)
+
+    def _check_width(self, rows: Any) -> None:
+        """Fail unless there are as many features as in training."""
+        found = self.feature_map_.n_columns(rows)
+        if found != self.n_features_in_:
+            raise ValueError(
+                f"X has {found} features, but {type(self).__name__} is expecting"
+                f" {self.n_features_in_} features as input: those it was fitted on."
+            )
+
     def _learn_labels(self, y: Any, rows: Any) -> Any:
         """Targets as `structure.encode` takes them; sets classes_ where there are labels."""
         check_targets(y, len(rows.lengths))
@@ -161,8 +185,8 @@ class StructuredSVM(Savable, BaseEstimator):
         rows, given = self._check_X(X)
         targets = self._learn_labels(y, rows)
         shapes = self._shapes(rows, given)
-        self.n_features_in_ = self.feature_map_.n_columns(rows)
-        omega = check_sample_weight(sample_weight, len(shapes))
+        self._learn_width(rows)
+        omega = check_sample_weight(sample_weight, len(shapes)) * self._scales(shapes)
         packed = self._pack(rows, shapes)
         truth = self._truth(targets, shapes)
         return Problem(
@@ -174,7 +198,7 @@ class StructuredSVM(Savable, BaseEstimator):
             n_jobs=self.n_jobs,
             truth=truth,
             alpha=self.alpha,
-            domain=self.domain,
+            domain=self._make_domain(packed.dim),
         )
 
     def _pack(self, rows: Any, shapes: list[Shape]) -> Any:
@@ -201,7 +225,7 @@ class StructuredSVM(Savable, BaseEstimator):
     def _costs(
         self, truth: np.ndarray, shapes: list[Shape], ptr: np.ndarray, node_weight: Any
     ) -> np.ndarray:
-        loss = resolve_loss(self.loss).bind(getattr(self, "classes_", np.empty(0)))
+        loss = self._resolved_loss().bind(getattr(self, "classes_", np.empty(0)))
         if node_weight is not None and len(node_weight) != len(shapes):
             raise ValueError(f"X has {len(shapes)} samples, node_weight has {len(node_weight)}.")
         costs = np.empty_like(truth)
@@ -389,18 +413,11 @@ class StructuredSVM(Savable, BaseEstimator):
         if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else 1) == 0:
             return
         rows, given = self._check_X(X)
-        found = self.feature_map_.n_columns(rows)
-        if found != self.n_features_in_:
-            raise ValueError(
-                f"X has {found} features, but {type(self).__name__} is expecting"
-                f" {self.n_features_in_} features as input: those it was fitted on."
-            )
+        self._check_width(rows)
         shapes = self._shapes(rows, given)
-        stops = np.concatenate([[0], np.cumsum(rows.lengths)])
         for a in range(0, len(shapes), CHUNK):
             b = min(a + CHUNK, len(shapes))
-            part = Rows(rows.matrix[stops[a] : stops[b]], rows.lengths[a:b])
-            packed = self._pack(part, shapes[a:b])
+            packed = self._pack(rows.part(a, b), shapes[a:b])
             samples = Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples

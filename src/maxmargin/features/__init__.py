@@ -2,10 +2,12 @@
 
 from maxmargin.features.base import FeatureMap, Group, PackedFeatures, pack
 from maxmargin.features.conjoined import LabelConjoined
+from maxmargin.features.graph import GraphFeatures
 from maxmargin.features.parts import PartFeatures
 
 __all__ = [
     "FeatureMap",
+    "GraphFeatures",
     "Group",
     "LabelConjoined",
     "PackedFeatures",

@@ -1,9 +1,10 @@
 """Minimum cuts of graphs with real capacities, by two search trees that are kept between paths.
 
-shape = (V, E, then V + 1 starts, 2 E heads, 2 E sisters, 2 E edges). The arcs that leave node j are
-starts[j] <= a < starts[j + 1]; heads[a] is where an arc goes, sisters[a] the arc back, edges[a] the
-edge of both. Parts are the V nodes, then the E edges: part j is "node j has label 1", part V + e is
-"the ends of edge e differ". Scores of edges must not be positive.
+shape = (V, E, then V + 1 starts, 2 E heads, 2 E sisters, 2 E edges, 2 E ends). The arcs that leave
+node j are starts[j] <= a < starts[j + 1]; heads[a] is where an arc goes, sisters[a] the arc back,
+edges[a] the edge of both; ends[2 e] and ends[2 e + 1] are what edge e joins. Parts are the V nodes,
+then the E edges: part j is "node j has label 1", part V + e is "the ends of edge e differ". Scores
+of edges must not be positive.
 
 Boykov and Kolmogorov, An experimental comparison of min-cut/max-flow algorithms, PAMI 2004.
 """
@@ -226,10 +227,13 @@ def maximize(theta, shape, out, work, iwork):
     edges = shape[3 + n + 4 * m : 3 + n + 6 * m]
     excess, residual = work[:n], work[n : n + 2 * m]
     excess[:] = theta[:n]
+    largest = 0.0
+    for p in range(n + m):
+        largest = max(largest, abs(theta[p]))
     for a in range(2 * m):
-        if theta[n + edges[a]] > 0.0:
+        if theta[n + edges[a]] > 1e-9 * largest:  # less is rounding
             return np.nan
-        residual[a] = -theta[n + edges[a]]
+        residual[a] = max(-theta[n + edges[a]], 0.0)
     max_flow(starts, heads, sisters, residual, excess, iwork)
     out[:] = 0.0
     value = 0.0

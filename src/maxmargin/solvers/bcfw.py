@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.domains import RealSpace
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -64,6 +66,7 @@ class BCFW(Solver):
     """
 
     name: ClassVar[str] = "bcfw"
+    any_domain: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -135,6 +138,8 @@ class BCFW(Solver):
         if self.averaging and len(state.lag) == 0:
             state.lag = np.zeros(problem.dim)
             state.clock[0] = 0.0
+        if not isinstance(problem.domain, RealSpace) and "raw" not in state.extra:
+            state.extra["raw"] = -problem.slope(state.z) / problem.alpha
         state.extra.setdefault("gaps", np.full(problem.n, np.inf))
         cache = self._cache()
         if cache is not None and state.extra.get("support_size") != cache.size:
@@ -167,14 +172,44 @@ class BCFW(Solver):
         cache = self._cache()
         order = self._order(problem, state)
         if cache is None:
-            self._plain_pass(problem, state, order)
+            self._visit(self._plain_pass, problem, state, order)
         else:
-            self._support_pass(problem, state, order)
-            self._cached_passes(problem, state, cache.passes)
+            self._visit(self._support_pass, problem, state, order)
+            for _ in range(cache.passes):
+                again = state.rng.permutation(problem.n)
+                self._visit(self._cached_pass, problem, state, again)
         state.n_oracle += len(order)
         weighty = problem.blocks.weight > 0
         gaps = np.maximum(state.extra["gaps"][weighty], 0.0)
         state.extra["estimate"] = float(problem.blocks.weight[weighty] @ gaps)
+
+    def _visit(
+        self,
+        step: Callable[[Problem, State, np.ndarray], None],
+        problem: Problem,
+        state: State,
+        order: np.ndarray,
+    ) -> None:
+        """Steps in z for all samples of `order`; in a domain, w is put back after each of them.
+
+        There w(z) = P(raw) with raw = sum_i omega_i F_i (y_i - z_i) / alpha. The gradient of D is
+        still a_i at w(z), and D bends no more than without a domain, so that the step without one
+        is a safe one: the dual never falls.
+        """
+        if isinstance(problem.domain, RealSpace):
+            step(problem, state, order)
+            return
+        raw, lag = state.extra["raw"], state.lag
+        for i in order:
+            before = state.w.copy()
+            state.lag = np.empty(0)
+            step(problem, state, np.array([i]))
+            state.lag = lag
+            raw += state.w - before
+            state.w[:] = problem.domain.project(raw)
+            if len(lag):
+                k = state.clock[0]
+                lag += (k * (k - 1) / 2) * (state.w - before)
 
     def _order(self, problem: Problem, state: State) -> np.ndarray:
         n, gaps = problem.n, state.extra["gaps"]
@@ -219,16 +254,14 @@ class BCFW(Solver):
             problem.answer(i, space, score_block(blocks, i, state.w, space))
             gaps[i] = support_step(blocks, i, space, support, *options, *point)
 
-    def _cached_passes(self, problem: Problem, state: State, passes: int) -> None:
+    def _cached_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
         from maxmargin.kernels.support_pass import cached_pass
 
-        space, support = problem.space(), state.extra["support"]
         limit, relaxation = self._policy()
-        for _ in range(passes):
-            cached_pass(
-                problem.blocks, space, support, state.rng.permutation(problem.n), problem.alpha,
-                limit, relaxation, state.w, state.z, state.lag, state.clock,
-            )  # fmt: skip
+        cached_pass(
+            problem.blocks, problem.space(), state.extra["support"], order, problem.alpha,
+            limit, relaxation, state.w, state.z, state.lag, state.clock,
+        )  # fmt: skip
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]
@@ -252,6 +285,8 @@ class BCFW(Solver):
             k = state.clock[0]
             state.lag += (exact - state.w) * (k * (k + 1) / 2)
         state.w[:] = exact
+        if "raw" in state.extra:
+            state.extra["raw"] = -problem.slope(state.z) / problem.alpha
         if "support" in state.extra:
             from maxmargin.solvers.support import support_key
 

@@ -3,7 +3,19 @@
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.candidates import Candidates
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.graph_cut import GraphCut
 from maxmargin.structures.matching import Matching
+from maxmargin.structures.networks import Network
 from maxmargin.structures.simplex import Finite, Multiclass
 
-__all__ = ["Candidates", "Chain", "Constraints", "Finite", "Matching", "Multiclass", "Structure"]
+__all__ = [
+    "Candidates",
+    "Chain",
+    "Constraints",
+    "Finite",
+    "GraphCut",
+    "Matching",
+    "Multiclass",
+    "Network",
+    "Structure",
+]

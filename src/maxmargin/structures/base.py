@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 
-Shape = tuple[int, ...]
+#: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
+#: `Candidates` or a `Network`
+Shape = Any
 
 
 class Constraints(NamedTuple):

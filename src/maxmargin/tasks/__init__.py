@@ -14,6 +14,9 @@ from maxmargin.tasks.alignment_features import AlignmentFeatures
 from maxmargin.tasks.alignment_text import render_alignment
 from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.directed_links import intersected_links
+from maxmargin.tasks.image_graphs import ImageGraphs
+from maxmargin.tasks.point_graphs import PointGraphs
+from maxmargin.tasks.segmenter import Segmenter
 from maxmargin.tasks.sequence_tagger import SequenceTagger
 from maxmargin.tasks.token_features import TokenFeatures
 from maxmargin.tasks.word_aligner import WordAligner
@@ -22,6 +25,9 @@ from maxmargin.tasks.word_vectors import BilingualVectors, WordVectors, orthogon
 __all__ = [
     "AlignmentFeatures",
     "BilingualVectors",
+    "ImageGraphs",
+    "PointGraphs",
+    "Segmenter",
     "SequenceTagger",
     "TokenFeatures",
     "WordAligner",

@@ -1,0 +1,158 @@
+"""Two labels for the nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from maxmargin.callbacks import Callback
+from maxmargin.domains import Domain, NonNegative, SubmodularCone
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.features import FeatureMap, GraphFeatures
+from maxmargin.features.graph import GraphRows
+from maxmargin.losses import Loss, resolve_loss
+from maxmargin.solvers import Solver
+from maxmargin.structures import GraphCut, Network, Structure
+from maxmargin.validation import check_labels, check_lengths
+
+
+class GraphCutSVM(StructuredSVM):
+    """Which of two labels each node of a graph has, neighbours alike if possible.
+
+    Node j scores w_n . x_j + bias for the second label; an edge whose ends differ costs w_e . f_e,
+    with w_e >= 0. The labels with the best total are found exactly, by a minimum cut.
+
+    x : `Graph(nodes, edges, edge_features)`, edge features not negative. y : one label a node, of
+    any two values.
+
+    Parameters
+    ----------
+    tables : learn four weights for each edge feature, for labels 00, 01, 10, 11 of its first and
+        second end, with w_00 + w_11 >= w_01 + w_10, instead of the price of a cut.
+    bias : learn a constant that every node adds to the score of the second label.
+    loss : "hamming" (share of wrong nodes; scores are divided by the number of nodes likewise, so
+        that alpha means the same for graphs of all sizes), "hamming-sum" (their number), or a Loss.
+    alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
+    callbacks : see `StructuredSVM`.
+    domain : where w lives besides; the weights of edges are kept where cuts are never rewarded.
+
+    Attributes
+    ----------
+    classes_ : the two labels, sorted. node_coef_, edge_coef_ : the parts of coef_.
+    coef_, result_ : see `StructuredSVM`. n_features_in_ : features of nodes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin import Graph
+    >>> chain = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    >>> x = Graph(np.array([[1.0], [0.8], [-0.1], [0.9], [-2.0]]), chain)
+    >>> model = GraphCutSVM(alpha=0.01).fit([x], [["tree", "tree", "tree", "tree", "road"]])
+    >>> model.predict([x])[0].tolist()
+    ['tree', 'tree', 'tree', 'tree', 'road']
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1e-2,
+        loss: str | Loss = "hamming",
+        solver: str | Solver = "bcfw",
+        tol: float = 1e-3,
+        max_epochs: int = 100,
+        random_state: Any = 0,
+        verbose: int = 0,
+        *,
+        tables: bool = False,
+        bias: bool = True,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
+    ):
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.tables = tables
+        self.bias = bias
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.domain = domain
+
+    def _make_structure(self) -> Structure:
+        return GraphCut()
+
+    def _make_features(self) -> FeatureMap:
+        return GraphFeatures(self.bias, self.tables)
+
+    def _make_domain(self, dim: int) -> Domain | None:
+        edges = np.arange(self.n_features_in_ + int(self.bias), dim)
+        return SubmodularCone(edges) if self.tables else NonNegative(edges)
+
+    def _scales(self, shapes: list[Network]) -> np.ndarray:
+        share = getattr(resolve_loss(self.loss), "normalize", False)
+        return np.array([1.0 / shape.n_nodes if share else 1.0 for shape in shapes])
+
+    def _resolved_loss(self) -> Loss:
+        loss = resolve_loss(self.loss)
+        if not getattr(loss, "normalize", False):
+            return loss
+        return clone(loss).set_params(normalize=False)
+
+    def _check_X(self, X: Any) -> tuple[GraphRows, None]:
+        return self.feature_map_.check(X), None
+
+    def _shapes(self, rows: GraphRows, given: Any) -> list[Network]:
+        return rows.networks
+
+    def _learn_width(self, rows: GraphRows) -> None:
+        self.n_features_in_ = rows.nodes.matrix.shape[1]
+        self.n_edge_features_in_ = rows.edges.matrix.shape[1]
+
+    def _check_width(self, rows: GraphRows) -> None:
+        found = rows.nodes.matrix.shape[1], rows.edges.matrix.shape[1]
+        for kind, own, known in zip(
+            ("node", "edge"), found, (self.n_features_in_, self.n_edge_features_in_), strict=True
+        ):
+            if own != known:
+                raise ValueError(
+                    f"X has {own} {kind} features, but GraphCutSVM is expecting {known}: those it"
+                    " was fitted on."
+                )
+
+    def _learn_labels(self, y: Any, rows: GraphRows) -> Any:
+        check_lengths(y, rows.lengths)
+        labels = check_labels(y)
+        self.classes_ = np.unique(np.concatenate(labels))
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"y has {len(self.classes_)} different labels ({self.classes_[:5].tolist()}),"
+                " expected two."
+            )
+        return [np.searchsorted(self.classes_, own) for own in labels]
+
+    def _output(self, z: np.ndarray, shape: Network) -> Any:
+        return self.classes_[self.structure_.decode(z, shape)]
+
+    def _right(self, truth: Any, output: Any, shape: Network) -> np.ndarray:
+        return np.asarray(truth) == output
+
+    @property
+    def node_coef_(self) -> np.ndarray:
+        """(p,), and the bias if there is one."""
+        return self.coef_[: self.n_features_in_ + int(self.bias)]
+
+    @property
+    def edge_coef_(self) -> np.ndarray:
+        """(q,), what a cut costs for each edge feature; with tables (q, 4)."""
+        own = self.coef_[self.n_features_in_ + int(self.bias) :]
+        return own.reshape(-1, 4) if self.tables else own

@@ -1,0 +1,127 @@
+"""Features of the nodes and edges of graphs."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.features.base import FeatureMap, Group
+from maxmargin.graphs import Graph
+from maxmargin.structures.networks import Network
+from maxmargin.validation import Rows, as_array, check_rows, is_list
+
+#: how the four weights of an edge feature (labels 00, 01, 10, 11) add to the score of the first
+#: end's label 1, of the second end's, and of a cut; what is left does not depend on the labels
+TABLES = np.array([[-1.0, -1.0, 1.0, 1.0], [-1.0, 1.0, -1.0, 1.0], [-1.0, 1.0, 1.0, -1.0]]) / 2
+
+
+class GraphRows(NamedTuple):
+    """Rows of the nodes and of the edges of all samples, and which nodes are neighbours."""
+
+    nodes: Rows
+    edges: Rows
+    networks: list[Network]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return self.nodes.lengths
+
+    def part(self, first: int, last: int) -> GraphRows:
+        """Some of the samples."""
+        own = self.networks[first:last]
+        return GraphRows(self.nodes.part(first, last), self.edges.part(first, last), own)
+
+
+class GraphFeatures(FeatureMap):
+    """Node scores x_j . w_n + bias, edge scores from features f_e >= 0 of the edges.
+
+    Weights, in this order: one for each node feature, the bias, then those of the edges. Parts are
+    those of `GraphCut`. An edge costs w_e . f_e if its ends differ, w_e >= 0; or, with `tables`,
+    its feature k scores w[k, a, b] f_ek if its ends have labels a and b, which is submodular if
+    w[k, 0, 0] + w[k, 1, 1] >= w[k, 0, 1] + w[k, 1, 0]. Scores of tables are told up to a constant
+    that is the same for all labels.
+
+    Parameters
+    ----------
+    bias : add a feature that is 1 at every node.
+    tables : four weights for each edge feature instead of one.
+    """
+
+    def __init__(self, bias: bool = True, tables: bool = False):
+        self.bias = bias
+        self.tables = tables
+
+    def check(self, X: Any) -> GraphRows:
+        if not is_list(X):
+            raise TypeError(
+                f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
+            )
+        for i, x in enumerate(X):
+            if not isinstance(x, Graph):
+                raise TypeError(
+                    f"sample {i}: x is {type(x).__name__}, expected Graph(nodes, edges,"
+                    " edge_features)."
+                )
+        nodes = check_rows([x.nodes for x in X], lambda i, row, k: f"nodes[{row}, {k}]")
+        return GraphRows(nodes, _check_edge_rows(X), [x.network for x in X])
+
+    def n_columns(self, X: GraphRows) -> int:
+        return X.nodes.matrix.shape[1] + (4 if self.tables else 1) * X.edges.matrix.shape[1]
+
+    def dim(self, n_columns: int, n_labels: int) -> int:
+        return n_columns + int(self.bias)
+
+    def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
+        nodes, edges = X.nodes.matrix, -X.edges.matrix
+        if self.bias:
+            ones = sparse.csr_array(np.ones((nodes.shape[0], 1)))
+            nodes = sparse.hstack([nodes, ones], format="csr")
+        base = nodes.shape[1]
+        if self.tables:
+            nodes = sparse.hstack([nodes, self._on_nodes(X)], format="csr")
+            edges = sparse.csr_array(sparse.kron(X.edges.matrix, TABLES[2:]))
+        return [Group(nodes, X.lengths, 1, 0), Group(edges, X.edges.lengths, 1, base)]
+
+    def _on_nodes(self, X: GraphRows) -> sparse.csr_array:
+        """What the tables add to the scores of the nodes."""
+        first = np.repeat(np.cumsum(X.lengths) - X.lengths, X.edges.lengths)
+        ends = np.concatenate([network.edges for network in X.networks]) + first[:, None]
+        shape = (X.nodes.matrix.shape[0], len(ends))
+        total = sparse.csr_array((shape[0], 4 * X.edges.matrix.shape[1]))
+        for side in range(2):
+            where = (ends[:, side], np.arange(len(ends)))
+            incidence = sparse.csr_array((np.ones(len(ends)), where), shape=shape)
+            total += incidence @ sparse.kron(X.edges.matrix, TABLES[side : side + 1], format="csr")
+        return sparse.csr_array(total)
+
+
+def _check_edge_rows(X: list[Graph]) -> Rows:
+    """Edge features of all samples; a sample may have no edges."""
+    lengths = np.array([x.network.n_edges for x in X], dtype=np.int64)
+    own = [as_array(i, x.edge_features) for i, x in enumerate(X)]
+    for i, features in enumerate(own):
+        if features.shape[1] != own[0].shape[1]:
+            raise ValueError(
+                f"sample {i}: {features.shape[1]} edge features, sample 0 has {own[0].shape[1]}."
+            )
+    if any(sparse.issparse(features) for features in own):
+        matrix = sparse.vstack([sparse.csr_array(features) for features in own], format="csr")
+    else:
+        matrix = sparse.csr_array(np.concatenate(own, axis=0))
+    matrix = sparse.csr_array(matrix, dtype=np.float64)
+    matrix.sum_duplicates()
+    wrong = ~np.isfinite(matrix.data) | (matrix.data < 0)
+    if wrong.any():
+        entry = int(np.flatnonzero(wrong)[0])
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        i = int(np.searchsorted(np.cumsum(lengths), row, side="right"))
+        place = row - int(lengths[:i].sum())
+        raise ValueError(
+            f"sample {i}: edge_features[{place}, {matrix.indices[entry]}] is"
+            f" {matrix.data[entry]:g}; features of edges must be finite and not negative, so that"
+            " weights that are not negative never reward a cut. Shift them, or give the positive"
+            " and the negative part a column each."
+        )
+    return Rows(matrix, lengths)

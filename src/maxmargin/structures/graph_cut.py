@@ -1,0 +1,85 @@
+"""Binary Markov networks with submodular potentials, by minimum cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.structures.base import Constraints, Structure
+from maxmargin.structures.networks import Network, network_of
+
+
+class GraphCut(Structure):
+    """Two labels for the nodes of a network, neighbours alike if possible. shape = Network.
+
+    Parts: V nodes, "node j has label 1", then E edges, "the ends of edge e differ". Scores of edges
+    must not be positive: differing ends cost something or nothing. An output y is V zeros and ones.
+
+    Z is what the minimum cut sees of the convex hull: 0 <= z_j <= 1 and |z_j - z_k| <= z_jk.
+    Upwards z_jk has no bound, which does not matter as long as its score is not positive.
+    """
+
+    compiled: ClassVar[dict[str, str]] = {"maximize": "cut"}
+
+    def n_parts(self, shape: Any) -> int:
+        network = network_of(shape)
+        return network.n_nodes + network.n_edges
+
+    def variables(self, shape: Any) -> tuple[int, int]:
+        return network_of(shape).n_nodes, 1
+
+    def code(self, shape: Any) -> Any:
+        return network_of(shape).code
+
+    def scratch(self, shape: Any) -> tuple[int, int]:
+        network = network_of(shape)
+        return network.n_nodes + 2 * network.n_edges, 6 * network.n_nodes + 4
+
+    def radius(self, shape: Any) -> float:
+        return float(np.sqrt(self.n_parts(shape)))
+
+    def _allowed(self, theta: np.ndarray, shape: Any) -> np.ndarray:
+        return super()._allowed(theta, network_of(shape))
+
+    # -- outputs -----------------------------------------------------------------------------------
+    def encode(self, y: Any, shape: Any) -> np.ndarray:
+        network = network_of(shape)
+        labels = np.asarray(y)
+        if labels.shape != (network.n_nodes,):
+            raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
+        wrong = (labels != 0) & (labels != 1)
+        if wrong.any():
+            raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
+        return _vertex(labels.astype(np.float64), network)
+
+    def decode(self, z: np.ndarray, shape: Any) -> np.ndarray:
+        return (np.asarray(z)[: network_of(shape).n_nodes] > 0.5).astype(np.int64)
+
+    # -- descriptions ------------------------------------------------------------------------------
+    def constraints(self, shape: Any) -> Constraints:
+        """z_j <= 1, and neighbours differ by the z of their edge at most."""
+        network = network_of(shape)
+        n, m = network.n_nodes, network.n_edges
+        rows, ones = np.arange(m), np.ones(m)
+        ends = sparse.csr_array((ones, (rows, network.edges[:, 0])), shape=(m, n))
+        ends -= sparse.csr_array((ones, (rows, network.edges[:, 1])), shape=(m, n))
+        own = sparse.eye_array(m)
+        blocks = [[sparse.eye_array(n), sparse.csr_array((n, m))], [ends, -own], [-ends, -own]]
+        matrix = sparse.csr_array(sparse.block_array(blocks))
+        upper = np.concatenate([np.ones(n), np.zeros(2 * m)])
+        return Constraints(matrix, np.full(len(upper), -np.inf), upper)
+
+    def vertices(self, shape: Any) -> Iterator[np.ndarray]:
+        """All labelings; Z is their convex hull and all that has more of the edges."""
+        network = network_of(shape)
+        for labels in product([0.0, 1.0], repeat=network.n_nodes):
+            yield _vertex(np.array(labels), network)
+
+
+def _vertex(labels: np.ndarray, network: Network) -> np.ndarray:
+    ends = labels[network.edges]
+    return np.concatenate([labels, np.abs(ends[:, 0] - ends[:, 1])])

@@ -1,0 +1,107 @@
+"""Which nodes of a Markov network are neighbours."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from maxmargin.structures.candidates import whole
+
+
+class Network:
+    """The shape of a Markov network: so many nodes, and which of them are joined by edges.
+
+    Equal if all is equal. Parts that belong to edges are in the order of the edges.
+
+    Parameters
+    ----------
+    n_nodes : V, the number of nodes, 1 or more.
+    edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
+    """
+
+    n_nodes: int
+    edges: np.ndarray
+
+    def __init__(self, n_nodes: Any, edges: Any):
+        if not isinstance(n_nodes, Integral) or n_nodes < 1:
+            raise ValueError(f"n_nodes={n_nodes!r} must be a whole number, 1 or more.")
+        self.n_nodes = int(n_nodes)
+        self.edges = _check_edges(edges, self.n_nodes)
+
+    @property
+    def n_edges(self) -> int:
+        return len(self.edges)
+
+    @cached_property
+    def code(self) -> np.ndarray:
+        """What the kernels read, see `kernels.cut`."""
+        n, m = self.n_nodes, self.n_edges
+        tails = self.edges.T.ravel()
+        order = np.argsort(tails, kind="stable")
+        place = np.empty(2 * m, dtype=np.int64)
+        place[order] = np.arange(2 * m)
+        starts = np.cumsum(np.bincount(tails, minlength=n))
+        heads, sisters = np.roll(tails, m)[order], np.roll(place, m)[order]
+        found = [np.array([n, m, 0]), starts, heads, sisters, order % max(m, 1), self.edges.ravel()]
+        return np.concatenate(found).astype(np.int64)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.n_nodes, self.edges.tobytes()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Network):
+            return NotImplemented
+        if self._hash != other._hash or self.n_nodes != other.n_nodes:
+            return False
+        return np.array_equal(self.edges, other.edges)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be found again; hashes of bytes differ between processes."""
+        return {"n_nodes": self.n_nodes, "edges": self.edges}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:
+            raise AttributeError(f"a Network is frozen: make a new one to change {name}.")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        return f"Network({self.n_nodes} nodes, {self.n_edges} edges)"
+
+
+def network_of(shape: Any) -> Network:
+    """The network of a shape: itself, or that of a Graph."""
+    found = getattr(shape, "network", shape)
+    if not isinstance(found, Network):
+        raise TypeError(f"shape={shape!r} must be a Network or a Graph.")
+    return found
+
+
+def _check_edges(edges: Any, n_nodes: int) -> np.ndarray:
+    found = whole("edges", edges)
+    if found.size == 0:
+        found = found.reshape(0, 2)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ValueError(f"edges have shape {found.shape}, expected (E, 2), pairs of nodes.")
+    _refuse(found, ((found < 0) | (found >= n_nodes)).any(axis=1), f"is outside {n_nodes} nodes.")
+    _refuse(found, found[:, 0] == found[:, 1], "joins a node with itself; leave it out.")
+    low, high = found.min(axis=1), found.max(axis=1)
+    _, first = np.unique(low * n_nodes + high, return_index=True)
+    again = np.ones(len(found), dtype=bool)
+    again[first] = False
+    _refuse(found, again, "is there already; np.unique(np.sort(edges), axis=0) has each once.")
+    return found
+
+
+def _refuse(edges: np.ndarray, wrong: Any, why: str) -> None:
+    if wrong.any():
+        n = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"edges: {tuple(edges[n].tolist())} at place {n} {why}")

@@ -1,0 +1,68 @@
+"""How samples of the segmentation task become graphs, and labels of nodes labels of the sample."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.graphs import Graph
+
+
+@dataclass(frozen=True)
+class Made:
+    """The graph of a sample.
+
+    shape : of the sample's labels, (H, W) or (N,). node_of : (their number,), the node of each
+    pixel or point; None if each has a node of its own, in order.
+    """
+
+    graph: Graph
+    shape: tuple[int, ...]
+    node_of: np.ndarray | None = None
+
+    @property
+    def weight(self) -> np.ndarray:
+        """(V,), how many pixels or points a node stands for."""
+        if self.node_of is None:
+            return np.ones(self.graph.network.n_nodes)
+        return np.bincount(self.node_of, minlength=self.graph.network.n_nodes).astype(np.float64)
+
+    def spread(self, nodes: np.ndarray) -> np.ndarray:
+        """Values of nodes as values of the pixels or points, in the shape of the labels."""
+        return (nodes if self.node_of is None else nodes[self.node_of]).reshape(self.shape)
+
+    def gather(self, labels: np.ndarray) -> np.ndarray:
+        """(V,), the share of pixels or points of each node for which labels (0/1) are 1."""
+        flat = np.asarray(labels, dtype=np.float64).ravel()
+        if self.node_of is None:
+            return flat
+        n = self.graph.network.n_nodes
+        return np.bincount(self.node_of, weights=flat, minlength=n) / self.weight
+
+
+class GraphMaker(BaseEstimator):
+    """Turns samples into graphs; `fit` learns scales and directions from training samples."""
+
+    #: what a sample is called in errors
+    noun: str = "sample"
+
+    @abstractmethod
+    def check(self, i: int, x: Any) -> Any:
+        """Sample i, checked, as `make` takes it; errors name the sample and the cure."""
+
+    @abstractmethod
+    def fit(self, samples: Sequence[Any]) -> GraphMaker:
+        """Learn from checked samples."""
+
+    @abstractmethod
+    def make(self, x: Any) -> Made:
+        """The graph of a checked sample."""
+
+    @abstractmethod
+    def names(self) -> tuple[list[str], list[str]]:
+        """Names of the features of nodes and of edges."""

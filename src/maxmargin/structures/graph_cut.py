@@ -38,7 +38,11 @@ class GraphCut(Structure):
 
     def scratch(self, shape: Any) -> tuple[int, int]:
         network = network_of(shape)
-        return network.n_nodes + 2 * network.n_edges, 6 * network.n_nodes + 4
+        return network.n_nodes + 3 * network.n_edges, 6 * network.n_nodes + 4
+
+    def memory_size(self, shape: Any) -> int:
+        """The flow over each edge, from which the next cut starts."""
+        return network_of(shape).n_edges
 
     def radius(self, shape: Any) -> float:
         return float(np.sqrt(self.n_parts(shape)))

@@ -20,7 +20,7 @@ from maxmargin.tasks.image_maps import (
 from maxmargin.tasks.image_regions import Regions
 
 #: how much like their neighbours pixels are: widths, in typical differences
-WIDTHS = (0.5, 1.0, 2.0)
+WIDTHS = (0.25, 0.5, 1.0)
 Columns = Iterator[tuple[str, np.ndarray]]
 
 

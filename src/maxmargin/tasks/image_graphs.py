@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from maxmargin.tasks.image_features import (
 )
 from maxmargin.tasks.image_maps import lab_of
 from maxmargin.tasks.image_regions import Regions, pixels, superpixels
+from maxmargin.validation import is_number
 
 #: pixels for typical colours, and nodes for scales, that are drawn from all training images
 DRAWN = 100_000
@@ -117,10 +118,10 @@ class ImageGraphs(GraphMaker):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be one of {list(known)}.")
         for name, least in (("n_segments", 1), ("n_bins", 0), ("n_colours", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+            value: Any = getattr(self, name)
+            if not isinstance(value, Integral) or value is True or value < least:
                 raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
-        if not isinstance(self.compactness, Real) or not 0 < self.compactness < np.inf:
+        if not is_number(self.compactness) or self.compactness <= 0:
             raise ValueError(f"compactness={self.compactness!r} must be a positive number.")
         named = () if isinstance(self.features, str) else tuple(self.features)
         wrong = [name for name in named if name not in GROUPS]

@@ -5,6 +5,7 @@ from maxmargin.datasets.conll2000 import load_conll2000
 from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.horses import load_horses
 from maxmargin.datasets.letters import load_letters
+from maxmargin.datasets.puppets import make_puppets
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.words import make_words
 
@@ -14,6 +15,7 @@ __all__ = [
     "load_hansards",
     "load_horses",
     "load_letters",
+    "make_puppets",
     "make_sequences",
     "make_words",
 ]

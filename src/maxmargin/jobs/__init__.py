@@ -14,6 +14,8 @@ JOBS: dict[str, str] = {
     "alignment": "maxmargin.jobs.alignment:AlignmentJob",
     "chain": "maxmargin.jobs.chains:ChainJob",
     "matching": "maxmargin.jobs.matchings:MatchingJob",
+    "graph": "maxmargin.jobs.graphs:GraphJob",
+    "scan": "maxmargin.jobs.scans:ScanJob",
 }
 
 

@@ -56,6 +56,8 @@ class Structure(BaseEstimator):
     #: False if `tilt` is another entropic projection on Z than the expectation over the vertices;
     #: `log_partition` is then the maximum of theta . z + entropy, of which `tilt` is the gradient.
     tilt_is_expectation: bool = True
+    #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
+    binary: bool = False
 
     # -- what a structure must say ---------------------------------------------------------------
     def n_parts(self, shape: Shape) -> int:

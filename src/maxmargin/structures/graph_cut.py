@@ -24,6 +24,7 @@ class GraphCut(Structure):
     """
 
     compiled: ClassVar[dict[str, str]] = {"maximize": "cut"}
+    binary = True
 
     def n_parts(self, shape: Any) -> int:
         network = network_of(shape)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.metrics.labels import Labels, LabelScore, in_order, pairs_of, ratio
+from maxmargin.metrics.labels import LabelScore, in_order, pairs_of, ratio
 from maxmargin.notebook import table_html
 
 WORST = 10  # samples that are listed
@@ -118,8 +118,8 @@ class SegmentationReport:
 
 
 def segmentation_scores(
-    y_true: Iterable[Labels],
-    y_pred: Iterable[Labels],
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
     labels: Collection[Hashable] | None = None,
     *,
     noun: str = "sample",
@@ -146,8 +146,8 @@ def segmentation_scores(
 
 
 def intersection_over_union(
-    y_true: Iterable[Labels],
-    y_pred: Iterable[Labels],
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
     labels: Collection[Hashable] | None = None,
 ) -> dict[Hashable, float]:
     """|y_true = k and y_pred = k| / |y_true = k or y_pred = k| over all nodes, per label k."""

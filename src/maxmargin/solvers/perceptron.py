@@ -77,24 +77,31 @@ class Perceptron(Solver):
     def _online(self, problem: Problem, state: State) -> int:
         order = state.rng.permutation(problem.n)
         order = order[problem.blocks.weight[order] > 0]
+        space = problem.space()
         if is_free(problem):
-            return self._steps(problem, order, state.w, state.lag, state.clock)
+            return self._steps(problem, order, space, state.w, state.lag, state.clock)
         mistakes, nothing = 0, np.empty(0)
         for i in order:
             w = state.w.copy()
-            if self._steps(problem, np.array([i]), w, nothing, state.clock):
+            if self._steps(problem, np.array([i]), space, w, nothing, state.clock):
                 mistakes += 1
                 self._add(problem, state, w - state.w)
         return mistakes
 
     def _steps(
-        self, problem: Problem, order: np.ndarray, w: np.ndarray, lag: np.ndarray, clock: np.ndarray
+        self,
+        problem: Problem,
+        order: np.ndarray,
+        space: Any,
+        w: np.ndarray,
+        lag: np.ndarray,
+        clock: np.ndarray,
     ) -> int:
         """Updates of w by the samples of `order`; returns the number of mistakes."""
         from maxmargin.kernels.blocks import score_block
         from maxmargin.kernels.online import perceptron_pass, perceptron_step
 
-        plain, space = problem.without_loss(), problem.space()
+        plain = problem.without_loss()
         kernel = problem.structure.kernel("maximize")
         rest = (problem.truth, w, lag, clock)
         if kernel is not None:

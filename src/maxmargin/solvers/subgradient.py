@@ -105,7 +105,7 @@ class Subgradient(Solver):
     def epoch(self, problem: Problem, state: State) -> None:
         order = state.rng.permutation(problem.n)
         if is_free(problem):
-            self._steps(problem, state, order, state.extra["v"], state.lag)
+            self._steps(problem, state, order, state.extra["v"], state.lag, problem.space())
             np.divide(state.extra["v"], problem.alpha * state.clock[0], out=state.w)
         else:
             self._inside(problem, state, order)
@@ -115,13 +115,18 @@ class Subgradient(Solver):
             state.extra["since"] = (self._sum(problem, state), state.clock[0])
 
     def _steps(
-        self, problem: Problem, state: State, order: np.ndarray, v: np.ndarray, lag: np.ndarray
+        self,
+        problem: Problem,
+        state: State,
+        order: np.ndarray,
+        v: np.ndarray,
+        lag: np.ndarray,
+        space: Any,
     ) -> None:
         """Steps by the samples of `order`, at w = v / (alpha k)."""
         from maxmargin.kernels.online import score_scaled, subgradient_pass, subgradient_step
 
         kernel = problem.structure.kernel("maximize")
-        space = problem.space()
         rest = (problem.truth, v, state.z, state.extra["visits"], lag, state.clock)
         if kernel is not None:
             subgradient_pass(problem.blocks, space, kernel, order, problem.alpha, *rest)
@@ -135,11 +140,12 @@ class Subgradient(Solver):
 
     def _inside(self, problem: Problem, state: State, order: np.ndarray) -> None:
         """The same at w = P(v / (alpha k)); lag is alpha times the sum of rho_k w_k."""
-        v, nothing, weighted = state.extra["v"], np.empty(0), self.averaging == "weighted"
+        v, nothing, space = state.extra["v"], np.empty(0), problem.space()
+        weighted = self.averaging == "weighted"
         for i in order:
             start = (problem.alpha * state.clock[0]) * state.w
             moved = start.copy()
-            self._steps(problem, state, np.array([i]), moved, nothing)
+            self._steps(problem, state, np.array([i]), moved, nothing, space)
             v += moved - start
             k = state.clock[0]
             state.w[:] = problem.domain.project(v / (problem.alpha * k))

@@ -31,7 +31,7 @@ class OracleCache(BaseEstimator):
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes
-        where an image is at most a quarter of a vertex: many parts, few weights.
+        where an image is at most half of a vertex: many parts, few weights.
     """
 
     def __init__(

@@ -151,8 +151,9 @@ def _small_space(problem: Problem) -> Any:
     """Scratch for visits that look at weights only."""
     from maxmargin.kernels.blocks import Space
 
-    none, local = np.empty(0), int(local_sizes(problem).max())
-    return Space(none, none, none, np.empty(0, dtype=np.int64), np.empty(local), none, none)
+    none, ints = np.empty(0), np.empty(0, dtype=np.int64)
+    local = np.empty(int(local_sizes(problem).max()))
+    return Space(none, none, none, ints, local, none, none, none, ints)
 
 
 def cached_passes(

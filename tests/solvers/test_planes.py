@@ -197,6 +197,48 @@ def test_warm_start_goes_on_with_what_is_remembered():
     assert again.n_epochs == 0
 
 
+def test_another_loss_starts_from_z_alone():
+    """Costs are remembered with the images, and are others now."""
+    problem, other = cuts(domains.RealSpace()), cuts(domains.RealSpace())
+    other.blocks.costs[:] *= 2.0
+    other.loss_costs = other._allowed_costs()
+    state = bcfw("planes", max_epochs=8, tol=0.0).run(problem).state
+    bound = other.dual(state.z)
+    result = bcfw("planes", max_epochs=9, tol=0.0).run(other, state)
+    assert result.dual >= bound
+    assert result.dual == pytest.approx(other.dual(result.state.z), rel=1e-12)
+    np.testing.assert_allclose(result.state.w, other.weights(result.state.z), atol=1e-11)
+    slots = len(state.extra["support"].score)
+    costs = state.extra["support_planes"].cost.reshape(problem.n, slots)
+    mass = state.extra["support"].mass.reshape(problem.n, slots)
+    own = np.add.reduceat(other.loss_costs * state.z, other.part_ptr[:-1])
+    np.testing.assert_allclose((mass * costs).sum(axis=1), own, rtol=1e-12)
+
+
+class Interrupted(GraphCut):
+    """An oracle in Python that is interrupted in the middle of an epoch."""
+
+    def kernel(self, ability):
+        return None
+
+    def maximize(self, theta, shape):
+        self.calls = getattr(self, "calls", 0) + 1
+        if self.calls == 17:
+            raise KeyboardInterrupt
+        return GraphCut().maximize(theta, shape)
+
+
+def test_an_interrupted_epoch_leaves_z_and_masses_together():
+    problem = cuts(domains.RealSpace())
+    problem.structure = Interrupted()
+    result = bcfw("planes", max_epochs=50, tol=0.0, check_every=100).run(problem)
+    assert result.status is Status.STOPPED
+    kept = result.state.z.copy()
+    again = bcfw("planes", max_epochs=51, tol=0.0).run(problem, result.state)
+    assert again.dual > problem.dual(kept)
+    np.testing.assert_allclose(again.state.w, problem.weights(again.state.z), atol=1e-11)
+
+
 # -- which is taken --------------------------------------------------------------------------------
 def test_auto_takes_planes_where_vertices_are_large():
     assert planes_pay(cuts())

@@ -205,7 +205,8 @@ class BCFW(Solver):
 
             # remembered vertices and their inner products hold for these data and this z only
             known = state.extra.get("support_key")
-            if self._cache() is None or known != support_key(problem, state.z):
+            planes = "support_planes" in state.extra
+            if self._cache() is None or known != support_key(problem, state.z, planes):
                 for name in ("support", "support_size", "support_planes"):
                     state.extra.pop(name, None)
 
@@ -335,9 +336,11 @@ class BCFW(Solver):
             else:
                 self._visit(partial(step, policy=policy, bounded=False), problem, state, order)
 
-        visit(planes.oracle_pass, order)
-        planes.cached_passes(problem, state, passes, partial(visit, planes.cached_pass))
-        planes.rebuild_z(problem, state)
+        try:
+            visit(planes.oracle_pass, order)
+            planes.cached_passes(problem, state, passes, partial(visit, planes.cached_pass))
+        finally:  # an oracle in Python may be interrupted
+            planes.rebuild_z(problem, state)
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]
@@ -366,4 +369,5 @@ class BCFW(Solver):
         if "support" in state.extra:
             from maxmargin.solvers.support import support_key
 
-            state.extra["support_key"] = support_key(problem, state.z)
+            planes = "support_planes" in state.extra
+            state.extra["support_key"] = support_key(problem, state.z, planes)

@@ -11,6 +11,7 @@ NAMES = (
     "passes",
     "projection",
     "gaps",
+    "oracle_cache",
     "letters",
     "multiclass",
     "chunking",

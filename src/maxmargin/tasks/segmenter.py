@@ -127,9 +127,11 @@ class Segmenter(Task):
     def predict(self, inputs: Sequence[Any]) -> list[np.ndarray]:
         """The labels of each sample, (H, W) or (N,)."""
         check_is_fitted(self, "model_")
-        made = self._make(inputs)
-        outputs = self.model_.predict([own.graph for own in made])
-        return [own.spread(nodes) for own, nodes in zip(made, outputs, strict=True)]
+        found = []
+        for i, x in enumerate(inputs):  # one graph in memory at a time
+            own = self.graphs_.make(self.graphs_.check(i, x))
+            found.append(own.spread(self.model_.predict([own.graph])[0]))
+        return found
 
     def score(self, inputs: Sequence[Any], labels: Sequence[Any]) -> float:
         """The share of pixels or points that are right."""

@@ -27,15 +27,7 @@ class Made:
 
     @property
     def weight(self) -> np.ndarray:
-        """(V,), how many pixels or points a node stands for, 1 on average.
-
-        The share of nodes that are wrong, so weighted, is that of pixels or points.
-        """
-        count = self._count
-        return count / count.mean()
-
-    @property
-    def _count(self) -> np.ndarray:
+        """(V,), how many pixels or points a node stands for."""
         if self.node_of is None:
             return np.ones(self.graph.network.n_nodes)
         return np.bincount(self.node_of, minlength=self.graph.network.n_nodes).astype(np.float64)
@@ -50,7 +42,7 @@ class Made:
         if self.node_of is None:
             return flat
         n = self.graph.network.n_nodes
-        return np.bincount(self.node_of, weights=flat, minlength=n) / self._count
+        return np.bincount(self.node_of, weights=flat, minlength=n) / self.weight
 
 
 class GraphMaker(BaseEstimator):

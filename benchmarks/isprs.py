@@ -28,7 +28,7 @@ from maxmargin.tasks import PointGraphs, Segmenter
 SEEDS = (0, 1, 2)
 CROP = 4000  # points of a training scan
 FOLDS = [list(range(first, 15, 5)) for first in range(5)]
-ALPHAS = (1e-2, 1e-3, 1e-4)
+ALPHAS = (1e-2, 1e-3)
 #: solver, and its passes over the scans
 SOLVERS = {
     "averaged perceptron": ("perceptron", 30),

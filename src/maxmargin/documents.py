@@ -10,6 +10,7 @@ import math
 from typing import Any, Literal, TypedDict
 
 __all__ = [
+    "AreaMap",
     "Confusion",
     "Drawing",
     "Evaluation",
@@ -45,6 +46,19 @@ class Confusion(TypedDict):
     counts: list[list[int]]
 
 
+class AreaMap(TypedDict):
+    """What each place of a small picture is.
+
+    codes : height x width bytes, row after row, packed by zlib, then base64: 0 where there is
+    nothing, else 1 + a place in `views.ROLES`.
+    """
+
+    name: str
+    height: int
+    width: int
+    codes: str
+
+
 class Drawing(TypedDict, total=False):
     """One sample, its truth and its prediction, to be drawn as what it is.
 
@@ -53,7 +67,9 @@ class Drawing(TypedDict, total=False):
     - "tokens": tokens, truth, predicted (a string for each token);
     - "images": images (rows of numbers 0 to 1, flattened), height, width, truth, predicted;
     - "links": source, target (the words, or the names of rows and columns), sure, possible,
-      predicted (pairs [i, j], from 0; possible includes sure).
+      predicted (pairs [i, j], from 0; possible includes sure);
+    - "areas": maps (`AreaMap`s of one sample), labels (ground and figure), and picture, if there is
+      one: the colours of the first map's places, 3 bytes each, packed alike.
 
     Always there: title, errors (how many), and truth_known; without a truth, `truth`, `sure` and
     `possible` are empty.
@@ -73,6 +89,9 @@ class Drawing(TypedDict, total=False):
     target: list[str]
     sure: list[list[int]]
     possible: list[list[int]]
+    maps: list[AreaMap]
+    labels: list[str]
+    picture: str
 
 
 class Evaluation(TypedDict):

@@ -16,7 +16,7 @@ from maxmargin.cli.commands import Option
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import FILE
-from maxmargin.cli.sources import SourceCommand, source
+from maxmargin.cli.sources import Source, SourceCommand, source
 from maxmargin.cli.text import counted
 
 if TYPE_CHECKING:
@@ -32,17 +32,51 @@ def _predict(run: Path, inputs: Sequence[Path], out: Path | None, **values: Any)
     """Apply the model of RUN, a run folder or a model file, to each INPUT.
 
     Without INPUT, or where it is -, stdin is read. Predictions go to stdout as they come, so that
-    a pipe of any length takes little memory.
+    a pipe of any length takes little memory. Where a file is made of each file (images, scans),
+    several INPUTs or folders need a folder --out.
     """
     chosen = source()
+    if chosen.job.one_each and _makes_folder(inputs, out):
+        count = _into_folder(chosen, inputs, out, values)
+    else:
+        count = _into_file(chosen, inputs, out, values)
+    if out is not None:
+        console().note(f"wrote {counted(count, 'prediction')} to {out}")
+
+
+def _into_file(
+    chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
+) -> int:
     with ExitStack() as stack:
         streams = [stack.enter_context(_opened(path)) for path in inputs or [Path("-")]]
         options, model = chosen.options(values), chosen.model
         sink = stack.enter_context(_sink(out))
         count = chosen.job.predict(model, streams, sink, options)
         sink.flush()
-    if out is not None:
-        console().note(f"wrote {counted(count, 'prediction')} to {out}")
+    return count
+
+
+def _makes_folder(inputs: Sequence[Path], out: Path | None) -> bool:
+    many = len(inputs) > 1 or any(path.is_dir() for path in inputs)
+    return many or (out is not None and out.is_dir() and bool(inputs))
+
+
+def _into_folder(
+    chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
+) -> int:
+    """A file for each file."""
+    from maxmargin.jobs.folders import predict_folder
+
+    if out is None or str(out) == "-":
+        raise UsageError("name a folder with --out: there is a file to write for each file")
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{str(out)!r} is no folder, and there is a file to write for each file")
+    for path in inputs:
+        if str(path) == "-":
+            raise UsageError("stdin (-) can only be read alone")
+        if not path.exists():
+            raise UsageError(f"{str(path)!r} does not exist")
+    return predict_folder(chosen.job, chosen.model, inputs, out, chosen.options(values))
 
 
 @contextmanager
@@ -109,7 +143,12 @@ predict = _Predict(
     params=[
         click.Argument(["run"], type=FILE),
         click.Argument(["inputs"], type=FILE, nargs=-1, metavar="[INPUT]..."),
-        Option("--out", type=FILE, metavar="FILE", help="Write there; the file appears whole."),
+        Option(
+            "--out",
+            type=FILE,
+            metavar="FILE",
+            help="Write there; the file appears whole. A folder for images or scans, if several.",
+        ),
     ],
     examples=("predict run new.txt", "predict run < new.txt > tagged.txt"),
 )

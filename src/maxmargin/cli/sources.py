@@ -66,12 +66,7 @@ def _job_of(model: Any, path: Path) -> Job:
     """The one task whose estimator is of the model's class."""
     from maxmargin.jobs import JOBS, job_named
 
-    found = []
-    for name in JOBS:
-        job = job_named(name)
-        defaults = {option.name: option.default for option in job.options}
-        if type(job.estimator(defaults)) is type(model):
-            found.append(job)
+    found = [job for job in map(job_named, JOBS) if job.knows(model)]
     if len(found) != 1:
         kind = type(model).__name__
         raise UsageError(

@@ -14,6 +14,9 @@ JOBS: dict[str, str] = {
     "alignment": "maxmargin.jobs.alignment:AlignmentJob",
     "chain": "maxmargin.jobs.chains:ChainJob",
     "matching": "maxmargin.jobs.matchings:MatchingJob",
+    "graph": "maxmargin.jobs.graphs:GraphJob",
+    "segmentation": "maxmargin.jobs.segmentation:SegmentationJob",
+    "scan": "maxmargin.jobs.scans:ScanJob",
 }
 
 

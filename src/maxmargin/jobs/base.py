@@ -65,6 +65,8 @@ class Job(ABC):
     options: ClassVar[tuple[Option, ...]] = ()
     #: solvers that `compare` takes unless told otherwise: those that are not slow on the structure
     compared: ClassVar[tuple[str, ...]] = ("bcfw", "ssg", "perceptron")
+    #: whether `predict` makes a file of each file; it takes one then, see `jobs.folders`
+    one_each: ClassVar[bool] = False
 
     def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The value of every option of the task, its default where none is given."""
@@ -85,6 +87,14 @@ class Job(ABC):
     @abstractmethod
     def estimator(self, options: Mapping[str, Any]) -> Any:
         """An estimator, not fitted, with the task's own options."""
+
+    def knows(self, model: Any) -> bool:
+        """Whether the model is one of this task's, to be told from the model alone."""
+        return type(self.estimator(self.with_defaults({}))) is type(model)
+
+    def parts(self, paths: Sequence[Path]) -> list[tuple[Path, str]]:
+        """If `one_each`: the files to read, folders opened, and names for what is made of each."""
+        return [(path, path.name) for path in paths]
 
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
         """Fit in place. folder: where costly steps before training may be kept for a resumed run.

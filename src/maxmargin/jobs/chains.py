@@ -13,6 +13,7 @@ from maxmargin.documents import Drawing, Evaluation, Metric, Table
 from maxmargin.estimators import ChainSVM
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.chain_files import Y_CURE, chosen, read_sequences
+from maxmargin.jobs.labels import kind_of, line_of, texts_of
 from maxmargin.jobs.npz import write_npz
 from maxmargin.jobs.sequences import (
     confused_table,
@@ -99,10 +100,10 @@ class ChainJob(Job):
                     f"{name_of(path)}: array 'X' has {found.X[0].shape[1]} features, the file"
                     f" before has {inputs[0].shape[1]}; all files need the same."
                 )
-            if outputs and _kind(outputs[0]) != _kind(found.y[0]):
+            if outputs and kind_of(outputs[0]) != kind_of(found.y[0]):
                 raise ValueError(
-                    f"{name_of(path)}: array 'y' has {_kind(found.y[0])}, the file before has"
-                    f" {_kind(outputs[0])}; all files need labels of one kind."
+                    f"{name_of(path)}: array 'y' has {kind_of(found.y[0])}, the file before has"
+                    f" {kind_of(outputs[0])}; all files need labels of one kind."
                 )
             inputs += found.X
             outputs += found.y
@@ -136,7 +137,7 @@ class ChainJob(Job):
                 if as_npz:
                     found += labels
                 else:
-                    sink.write("".join(map(_line, labels)).encode())
+                    sink.write("".join(map(line_of, labels)).encode())
         if as_npz:
             lengths = np.array([len(own) for own in found], dtype=np.int64)
             y = np.concatenate(found) if found else model.classes_[:0]
@@ -146,14 +147,14 @@ class ChainJob(Job):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        if _kind(model.classes_) != _kind(data.outputs[0]):
+        if kind_of(model.classes_) != kind_of(data.outputs[0]):
             raise ValueError(
-                f"the labels of the data are {_kind(data.outputs[0])}, those of the model are"
-                f" {_kind(model.classes_)}; give data with labels of the same kind."
+                f"the labels of the data are {kind_of(data.outputs[0])}, those of the model are"
+                f" {kind_of(model.classes_)}; give data with labels of the same kind."
             )
         guess = model.predict(data.inputs)
         report = per_label_scores(data.outputs, guess)
-        truth, predicted = ([_texts(own) for own in y] for y in (data.outputs, guess))
+        truth, predicted = ([texts_of(own) for own in y] for y in (data.outputs, guess))
         matrix, note = confusion(truth, predicted)
         return Evaluation(
             data=dict(data.facts),
@@ -175,7 +176,7 @@ class ChainJob(Job):
         )
 
     def describe(self, model: Any) -> list[Table]:
-        labels = _texts(model.classes_)
+        labels = texts_of(model.classes_)
         features = [
             (label, f"x[{j}]", model.node_coef_[j, k])
             for k, label in enumerate(labels)
@@ -221,25 +222,6 @@ def _facts(inputs: Sequence[Any], outputs: Sequence[np.ndarray]) -> dict[str, An
         facts["features"] = int(inputs[0].shape[1])
         facts["labels"] = len(np.unique(np.concatenate(outputs)))
     return facts
-
-
-def _kind(labels: np.ndarray) -> str:
-    return "texts" if labels.dtype.kind in "US" else "numbers"
-
-
-def _texts(labels: np.ndarray) -> list[str]:
-    return [str(label) for label in labels.tolist()]
-
-
-def _line(labels: np.ndarray) -> str:
-    texts = _texts(labels)
-    for text in texts:
-        if not text or text.split() != [text]:
-            raise ValueError(
-                f"the label {text!r} is empty or has white space, so lines of labels cannot hold"
-                " it; write npz."
-            )
-    return " ".join(texts) + "\n"
 
 
 def _error(name: str, value: float, text: str) -> Metric:

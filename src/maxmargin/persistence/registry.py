@@ -62,6 +62,7 @@ KNOWN: dict[str, str] = {
     "Snapshot": "maxmargin.checkpoints.snapshot:Snapshot",
     "Sparse": "maxmargin.checkpoints.sparse:Sparse",
     "Support": "maxmargin.kernels.support:Support",
+    "Planes": "maxmargin.kernels.planes:Planes",
     # features of tokens
     "TokenFeatures": "maxmargin.tasks.token_features:TokenFeatures",
     "DictIndex": "maxmargin.tasks.token_dicts:DictIndex",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from maxmargin.report.areas import areas_html
 from maxmargin.report.markup import Html, bdi, clipped, el, isolated, join
 from maxmargin.report.png import ink_uri
 from maxmargin.report.values import drawn_or_values, values_html
@@ -28,6 +29,8 @@ LEGEND = {
     "links": "A disc is a link that was predicted and is in the truth, a cross one that is not. A"
     " solid square is a sure link, filled with colour where it was missed; a dashed square is a"
     " possible link, which may be left out.",
+    "areas": "Blue is the figure (the second label), grey the ground. Among the mistakes, orange is"
+    " ground that was taken for figure, yellow is figure that was missed.",
 }
 
 
@@ -268,4 +271,5 @@ DRAWINGS: dict[str, Callable[[dict[str, Any]], Html]] = {
     "tokens": tokens_html,
     "images": images_html,
     "links": links_html,
+    "areas": areas_html,
 }

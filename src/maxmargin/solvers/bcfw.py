@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,12 +25,30 @@ class OracleCache(BaseEstimator):
     Parameters
     ----------
     size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
-    passes : passes over remembered vertices after each pass with the oracle.
+    passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
+        "vertices", and with "planes", where they cost next to nothing, until the gap among
+        remembered vertices is a tenth of the oracle's (100 at most).
+    store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
+        F v and its cost, which is all that steps need, and a bit a part (a number a part where
+        the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes
+        where an image is at most a quarter of a vertex: many parts, few weights.
     """
 
-    def __init__(self, size: int = 30, passes: int = 5):
+    def __init__(
+        self,
+        size: int = 30,
+        passes: int | Literal["auto"] = "auto",
+        store: Literal["auto", "vertices", "planes"] = "auto",
+    ):
         self.size = size
         self.passes = passes
+        self.store = store
+
+    def planes(self, problem: Problem) -> bool:
+        """Whether to keep images."""
+        from maxmargin.solvers.planes import planes_pay
+
+        return planes_pay(problem) if self.store == "auto" else self.store == "planes"
 
 
 class BCFW(Solver):
@@ -109,10 +129,16 @@ class BCFW(Solver):
             raise TypeError(f'cache={cache!r} must be an OracleCache, "auto" or None.')
         for name, least in (("size", 1), ("passes", 0)):
             value = getattr(cache, name)
+            if name == "passes" and value == "auto":
+                continue
             if not is_number(value, whole=True) or value < least:
                 raise ValueError(
                     f"OracleCache: {name}={value!r} must be a whole number, {least} or more."
                 )
+        if cache.store not in ("auto", "vertices", "planes"):
+            raise ValueError(
+                f"OracleCache: store={cache.store!r} must be auto, vertices or planes."
+            )
 
     def _cache(self) -> OracleCache | None:
         if self.cache == "auto":
@@ -122,7 +148,17 @@ class BCFW(Solver):
         return self.cache
 
     def kernels(self) -> tuple[str, ...]:
-        return ("batch", "frank_wolfe" if self._cache() is None else "support_pass")
+        return ("batch", "frank_wolfe") if self._cache() is None else ("batch",)
+
+    def load(self, problem: Problem) -> None:
+        from maxmargin.kernels.compile import loading
+
+        super().load(problem)
+        cache = self._cache()
+        if cache is not None:
+            with loading():
+                name = "plane_pass" if cache.planes(problem) else "support_pass"
+                import_module(f"maxmargin.kernels.{name}")
 
     def _policy(self) -> tuple[int, float]:
         """Exchanges a visit, and how far to go along them."""
@@ -142,11 +178,25 @@ class BCFW(Solver):
             state.extra["raw"] = -problem.slope(state.z) / problem.alpha
         state.extra.setdefault("gaps", np.full(problem.n, np.inf))
         cache = self._cache()
-        if cache is not None and state.extra.get("support_size") != cache.size:
-            from maxmargin.solvers.support import make_support
+        if cache is None:
+            return
+        planes = cache.planes(problem)
+        known = state.extra.get("support_size"), "support_planes" in state.extra
+        if known != (cache.size, planes):
+            self._remember(problem, state, cache.size, planes)
 
-            state.extra["support"] = make_support(problem, state.z, cache.size)
-            state.extra["support_size"] = cache.size
+    def _remember(self, problem: Problem, state: State, size: int, planes: bool) -> None:
+        """Begin to remember, with z."""
+        from maxmargin.solvers.planes import make_planes
+        from maxmargin.solvers.support import make_support
+
+        extra = state.extra
+        extra.pop("support_planes", None)
+        if planes:
+            extra["support"], extra["support_planes"] = make_planes(problem, state.z, size)
+        else:
+            extra["support"] = make_support(problem, state.z, size)
+        extra["support_size"] = size
 
     def _adopt(self, problem: Problem, state: State) -> None:
         super()._adopt(problem, state)
@@ -156,7 +206,8 @@ class BCFW(Solver):
             # remembered vertices and their inner products hold for these data and this z only
             known = state.extra.get("support_key")
             if self._cache() is None or known != support_key(problem, state.z):
-                del state.extra["support"], state.extra["support_size"]
+                for name in ("support", "support_size", "support_planes"):
+                    state.extra.pop(name, None)
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
         if "support" in fresh.extra:
@@ -165,6 +216,10 @@ class BCFW(Solver):
             if state.extra["support_size"] != fresh.extra["support_size"]:
                 raise ValueError("it remembers another number of vertices")
             check_support(problem, fresh.extra["support"], state.extra["support"])
+        if "support_planes" in fresh.extra:
+            from maxmargin.solvers.planes import check_planes
+
+            check_planes(fresh.extra["support_planes"], state.extra["support_planes"])
 
     def epoch(self, problem: Problem, state: State) -> None:
         self._prepare(problem, state)
@@ -173,9 +228,11 @@ class BCFW(Solver):
         order = self._order(problem, state)
         if cache is None:
             self._visit(self._plain_pass, problem, state, order)
+        elif "support_planes" in state.extra:
+            self._plane_passes(problem, state, order, cache.passes)
         else:
             self._visit(self._support_pass, problem, state, order)
-            for _ in range(cache.passes):
+            for _ in range(5 if cache.passes == "auto" else cache.passes):
                 again = state.rng.permutation(problem.n)
                 self._visit(self._cached_pass, problem, state, again)
         state.n_oracle += len(order)
@@ -262,6 +319,25 @@ class BCFW(Solver):
             problem.blocks, problem.space(), state.extra["support"], order, problem.alpha,
             limit, relaxation, state.w, state.z, state.lag, state.clock,
         )  # fmt: skip
+
+    def _plane_passes(
+        self, problem: Problem, state: State, order: np.ndarray, passes: int | str
+    ) -> None:
+        """A pass with the oracle and those over images that follow it; z is rebuilt at the end."""
+        from maxmargin.solvers import planes
+
+        bounded = planes.bounds(problem) is not None
+        policy = self._policy()
+
+        def visit(step: Callable[..., None], order: np.ndarray) -> None:
+            if bounded:  # the kernels keep w there
+                step(problem, state, order, policy, True)
+            else:
+                self._visit(partial(step, policy=policy, bounded=False), problem, state, order)
+
+        visit(planes.oracle_pass, order)
+        planes.cached_passes(problem, state, passes, partial(visit, planes.cached_pass))
+        planes.rebuild_z(problem, state)
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]

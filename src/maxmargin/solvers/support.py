@@ -16,17 +16,30 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
     A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
     dense anchor.
     """
-    from maxmargin.kernels.support import Support, start_support
+    from maxmargin.kernels.support import start_support
 
+    room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
+    support = empty_support(problem, room.astype(np.int64), slot_count(problem, size))
+    start_support(problem.blocks, problem.space(), support, z)
+    return support
+
+
+def slot_count(problem: Problem, size: int) -> int:
+    """Slots for `size` vertices; the anchor and the starting point come on top."""
     counts = [problem.structure.n_vertices(shape) for shape in set(problem.shapes)]
     known = [count for count in counts if count is not None]
-    if len(known) == len(counts):
-        size = min(size, max(known))
-    n, slots = problem.n, size + 2  # the anchor and the starting point come on top
-    room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
+    return (min(size, max(known)) if len(known) == len(counts) else size) + 2
+
+
+def empty_support(problem: Problem, room: np.ndarray, slots: int) -> Any:
+    """Slots without vertices. room : non-zeros of a vertex, for each sample."""
+    from maxmargin.kernels.support import Support
+
+    n = problem.n
     entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)
-    total, largest = int(entry_ptr[-1]), int(np.diff(problem.part_ptr).max())
-    support = Support(
+    total = int(entry_ptr[-1])
+    largest = int(np.diff(problem.part_ptr).max()) if total else 0
+    return Support(
         count=np.full(n, 2, dtype=np.int64),
         mass=np.zeros(n * slots),
         gram=np.zeros(n * slots * slots),
@@ -35,20 +48,18 @@ def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
         n_awake=np.zeros(n, dtype=np.int64),
         length=np.zeros(n * slots, dtype=np.int64),
         entry_ptr=entry_ptr[:-1].copy(),
-        room=room.astype(np.int64),
+        room=room,
         part=np.zeros(total, dtype=np.int32),
         row=np.zeros(total, dtype=np.int32),
         label=np.zeros(total, dtype=np.int32),
         value=np.zeros(total),
-        anchor=np.zeros(len(z)),
+        anchor=np.zeros(len(problem.truth)),
         score=np.zeros(slots),
         start=np.zeros(slots),
         dense=np.zeros(slots * slots + 4 * slots),
         stamp=np.zeros(largest + 1, dtype=np.int64),
         delta=np.zeros(largest),
     )
-    start_support(problem.blocks, problem.space(), support, z)
-    return support
 
 
 def check_support(problem: Problem, fresh: Any, found: Any) -> None:

@@ -56,6 +56,8 @@ class Structure(BaseEstimator):
     #: False if `tilt` is another entropic projection on Z than the expectation over the vertices;
     #: `log_partition` is then the maximum of theta . z + entropy, of which `tilt` is the gradient.
     tilt_is_expectation: bool = True
+    #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
+    binary: bool = False
 
     # -- what a structure must say ---------------------------------------------------------------
     def n_parts(self, shape: Shape) -> int:
@@ -98,6 +100,14 @@ class Structure(BaseEstimator):
 
         They are the first of its work space: zeros or what the last call left there on entry, e.g.
         the duals of the constraints, and what the next call may start from on return.
+        """
+        return 0
+
+    def memory_size(self, shape: Shape) -> int:
+        """How many numbers a compiled `maximize` leaves behind for its next call on the sample.
+
+        They are the first of its work space: zeros, or what the last call left there, on entry. The
+        answer must be right whatever they are.
         """
         return 0
 

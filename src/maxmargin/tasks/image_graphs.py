@@ -3,48 +3,171 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.graphs import Graph
 from maxmargin.tasks.graph_makers import GraphMaker, Made
+from maxmargin.tasks.image_checks import check_image
+from maxmargin.tasks.image_cues import palette_of
+from maxmargin.tasks.image_features import (
+    GROUPS,
+    STRAIGHT,
+    View,
+    edge_features,
+    edge_names,
+    node_columns,
+)
+from maxmargin.tasks.image_maps import lab_of
+from maxmargin.tasks.image_regions import Regions, pixels, superpixels
+from maxmargin.validation import is_number
+
+#: pixels for typical colours, and nodes for scales, that are drawn from all training images
+DRAWN = 100_000
 
 
 class ImageGraphs(GraphMaker):
-    """Pixels of images, neighbours in rows and columns."""
+    """Pixels or superpixels of images, with how they look, and how alike neighbours are.
+
+    An image is an array (H, W) or (H, W, 1), grey, (H, W, 3), sRGB, or (H, W, 4), with alpha, which
+    is seen on white. Values are bool, whole numbers from 0 to 255, uint16 from 0 to 65535, or
+    floats from 0 to 1. Images may differ in size.
+
+    Parameters
+    ----------
+    graph : "superpixels" (needs scikit-image: pip install "maxmargin[images]"), nodes being groups
+        of pixels that are near and alike, or "pixels".
+    n_segments : about how many superpixels an image has.
+    compactness : how much being near counts for a superpixel, compared with being alike.
+    connectivity : 4, pixels touch at sides, or 8, at corners too.
+    features : groups of features of nodes. "colour" (L*a*b* and chroma); "smooth", colours around;
+        "texture", slopes and roughness around; "place", row, column, distance to the border;
+        "grid", bumps on a grid of places; "contrast", how unlike the border of the image, how like
+        its centre, how rare and how scattered a colour is, and how many steps of colour are on the
+        way to the border; "palette", shares of typical colours of training; "shape", size and
+        spread of colours of a superpixel.
+    n_bins : bend each feature, but for grid and palette, at so many quantiles of training, by
+        adding what it has above each.
+    n_colours : how many typical colours training finds, for "contrast" and "palette".
+    random_state : seed of what is drawn to find scales and typical colours.
+
+    Attributes
+    ----------
+    palette_ : (n_colours, 3), typical colours, L*a*b* / 100. mean_, scale_, knots_ : of the
+    features. difference_, step_ : typical differences of neighbours.
+    """
 
     noun = "image"
 
+    def __init__(
+        self,
+        graph: Literal["superpixels", "pixels"] = "superpixels",
+        *,
+        n_segments: int = 500,
+        compactness: float = 20.0,
+        connectivity: Literal[4, 8] = 4,
+        features: Sequence[str] = ("colour", "smooth", "texture", "place", "grid", "contrast"),
+        n_bins: int = 4,
+        n_colours: int = 48,
+        random_state: int = 0,
+    ):
+        self.graph = graph
+        self.n_segments = n_segments
+        self.compactness = compactness
+        self.connectivity = connectivity
+        self.features = features
+        self.n_bins = n_bins
+        self.n_colours = n_colours
+        self.random_state = random_state
+
     def check(self, i: int, x: Any) -> np.ndarray:
-        image = np.asarray(x)
-        if image.ndim == 2:
-            image = np.repeat(image[:, :, None], 3, axis=2)
-        if image.ndim != 3 or image.shape[2] != 3:
-            raise ValueError(f"image {i}: shape {image.shape}, expected (H, W) or (H, W, 3).")
-        scale = 255.0 if image.dtype == np.uint8 else 1.0
-        return image.astype(np.float64) / scale
+        return check_image(i, x)
 
     def fit(self, samples: Sequence[np.ndarray]) -> ImageGraphs:
-        pixels = np.concatenate([x.reshape(-1, 3) for x in samples])
-        self.mean_, self.scale_ = pixels.mean(axis=0), pixels.std(axis=0) + 1e-9
+        """Learn typical colours, scales and bends from checked images."""
+        self._check_options()
+        if not len(samples):
+            raise ValueError("no images to learn from.")
+        rng = np.random.default_rng(self.random_state)
+        each = max(1, DRAWN // len(samples))
+        colours = [_drawn(rng, lab_of(x).reshape(-1, 3), each // 2) for x in samples]
+        self.palette_ = palette_of(np.concatenate(colours), self.n_colours, rng)
+        found, apart, steps = [], [], []
+        for x in samples:
+            view = self._view(x)
+            chosen = _drawn(rng, np.arange(view.regions.n), each)
+            columns = list(node_columns(view, tuple(self.features)))
+            found.append(np.column_stack([values[chosen] for _, _, values in columns]))
+            apart.append((float(view.difference.sum()), len(view.difference)))
+            steps.append((float(view.step.sum()), len(view.step)))
+        self.columns_ = [(name, group not in STRAIGHT) for group, name, _ in columns]
+        self._learn_scales(np.concatenate(found).astype(np.float64))
+        self.difference_, self.step_ = _mean(apart), _mean(steps)
         return self
 
+    def _learn_scales(self, nodes: np.ndarray) -> None:
+        self.mean_, self.scale_ = nodes.mean(axis=0), nodes.std(axis=0) + 1e-6
+        levels = np.arange(1, self.n_bins + 1) / (self.n_bins + 1)
+        self.knots_ = np.quantile((nodes - self.mean_) / self.scale_, levels, axis=0)
+
+    def _check_options(self) -> None:
+        for name, known in (("graph", ("superpixels", "pixels")), ("connectivity", (4, 8))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {list(known)}.")
+        for name, least in (("n_segments", 1), ("n_bins", 0), ("n_colours", 1)):
+            value: Any = getattr(self, name)
+            if not isinstance(value, Integral) or value is True or value < least:
+                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
+        if not is_number(self.compactness) or self.compactness <= 0:
+            raise ValueError(f"compactness={self.compactness!r} must be a positive number.")
+        named = () if isinstance(self.features, str) else tuple(self.features)
+        wrong = [name for name in named if name not in GROUPS]
+        if wrong or not named:
+            raise ValueError(f"features={self.features!r} must be some of {list(GROUPS)}.")
+
+    def _view(self, x: np.ndarray) -> View:
+        return View(x, self._regions(x), self.palette_)
+
+    def _regions(self, x: np.ndarray) -> Regions:
+        if self.graph == "pixels":
+            return pixels((x.shape[0], x.shape[1]), self.connectivity)
+        return superpixels(x, self.n_segments, self.compactness, self.connectivity)
+
     def make(self, x: np.ndarray) -> Made:
-        height, width = x.shape[:2]
-        colour = (x.reshape(-1, 3) - self.mean_) / self.scale_
-        rows, columns = np.indices((height, width)).reshape(2, -1)
-        place = np.column_stack([rows / height - 0.5, columns / width - 0.5])
-        number = np.arange(height * width).reshape(height, width)
-        pairs = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
-        edges = np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in pairs])
-        apart = ((colour[edges[:, 0]] - colour[edges[:, 1]]) ** 2).sum(axis=1)
-        near = np.column_stack([np.ones(len(edges)), np.exp(-apart)])
-        nodes = np.column_stack([colour, colour**2, place, place**2])
-        return Made(Graph(nodes, edges, near), (height, width))
+        """The graph of a checked image; features of nodes are float32, to need less memory."""
+        check_is_fitted(self, "palette_")
+        view = self._view(x)
+        bent = [k for k, (_, bends) in enumerate(self.columns_) if bends]
+        n, p = view.regions.n, len(self.columns_)
+        nodes = np.empty((n, p + self.n_bins * len(bent)), dtype=np.float32)
+        for k, (_, _, values) in enumerate(node_columns(view, tuple(self.features))):
+            nodes[:, k] = (values - self.mean_[k]) / self.scale_[k]
+        for i, knots in enumerate(self.knots_):
+            for j, k in enumerate(bent):
+                nodes[:, p + i * len(bent) + j] = np.maximum(nodes[:, k] - knots[k], 0)
+        features = edge_features(view, self.difference_, self.step_)
+        labels = view.regions.labels
+        node_of = None if labels is None else labels.ravel()
+        return Made(Graph(nodes, view.regions.edges, features), view.shape, node_of)
 
     def names(self) -> tuple[list[str], list[str]]:
-        colours = ["red", "green", "blue"]
-        squares = [f"{name} squared" for name in colours]
-        places = ["row", "column", "row squared", "column squared"]
-        return [*colours, *squares, *places], ["constant", "likeness"]
+        check_is_fitted(self, "palette_")
+        plain = [name for name, _ in self.columns_]
+        bent = [name for name, bends in self.columns_ if bends]
+        levels = [f"{100 * (i + 1) / (self.n_bins + 1):.0f} %" for i in range(self.n_bins)]
+        return [*plain, *(f"{name} above {at}" for at in levels for name in bent)], edge_names()
+
+
+def _drawn(rng: np.random.Generator, values: np.ndarray, n: int) -> np.ndarray:
+    """At most n of the values, in order, none twice."""
+    if len(values) <= n:
+        return values
+    return values[np.sort(rng.choice(len(values), size=n, replace=False))]
+
+
+def _mean(sums: list[tuple[float, int]]) -> float:
+    total, count = (sum(own) for own in zip(*sums, strict=True))
+    return total / max(count, 1)

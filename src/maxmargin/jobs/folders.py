@@ -1,0 +1,53 @@
+"""Predictions for many files, a file each, into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from maxmargin.jobs.base import Job
+from maxmargin.persistence.files import write_whole
+
+
+def predict_folder(
+    job: Job, model: Any, paths: Sequence[Path], folder: Path, options: Mapping[str, Any]
+) -> int:
+    """Apply the model to one file after another; the folder is made if it is not there.
+
+    Each file written appears whole. None that was read is replaced. Returns how many samples.
+    """
+    parts = job.parts(paths)
+    _check(parts, folder)
+    folder.mkdir(exist_ok=True)
+    count = 0
+    for path, name in parts:
+        with path.open("rb") as source:
+            found: list[int] = []
+
+            def write(sink: Any, source: Any = source, found: list[int] = found) -> None:
+                found.append(job.predict(model, [source], sink, options))
+
+            write_whole(folder / name, write)
+        count += found[0]
+    return count
+
+
+def _check(parts: Sequence[tuple[Path, str]], folder: Path) -> None:
+    """That no file is written twice, nor over one that is read."""
+    if not parts:
+        raise ValueError("there are no files to predict.")
+    known: dict[str, Path] = {}
+    read = {path.resolve() for path, _ in parts}
+    for path, name in parts:
+        if name in known:
+            raise ValueError(
+                f"{known[name]} and {path} would both be written as {name}; give them one after the"
+                " other, with two folders."
+            )
+        known[name] = path
+        if (folder / name).resolve() in read:
+            raise ValueError(
+                f"{folder / name} would be replaced, but is one of the files to read; name another"
+                " folder with --out."
+            )

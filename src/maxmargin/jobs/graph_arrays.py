@@ -1,0 +1,101 @@
+"""Graphs and their labels in the arrays of an npz file, see `maxmargin.jobs.graphs`."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from maxmargin.graphs import Graph
+from maxmargin.jobs.npz import Arrays
+
+NODES_CURE = "give nodes (V, n_features), one row for each node, all samples one after another."
+EDGES_CURE = "give edges (E, 2), the two nodes of each edge, counted from 0 within their sample."
+FEATURES_CURE = "give edge_features (E, n_features), one row for each edge."
+LABELS_CURE = "give labels (V,), one number or text for each node."
+PARTS_CURE = (
+    "give node_ptr and edge_ptr (n + 1,), where the nodes and edges of each sample begin and the"
+    " last ones end, or n_nodes and n_edges (n,), how many each has; neither for a single sample."
+)
+
+
+def graphs_in(arrays: Arrays) -> tuple[list[Graph], np.ndarray]:
+    """The samples, and where the nodes of each begin."""
+    nodes = arrays.matrix("nodes", NODES_CURE)
+    if 0 in nodes.shape:
+        raise arrays.wrong("nodes", f"has {nodes.shape[0]} rows, {nodes.shape[1]} columns.")
+    edges = _edges(arrays)
+    features = None
+    if "edge_features" in arrays or "edge_features_data" in arrays:
+        features = arrays.matrix("edge_features", FEATURES_CURE)
+        if features.shape[0] != len(edges):
+            raise arrays.wrong(
+                "edge_features", f"has {features.shape[0]} rows for {len(edges)} edges."
+            )
+    node_ptr, edge_ptr = _parts(arrays, nodes.shape[0], len(edges))
+    found = []
+    for i, ((a, b), (c, d)) in enumerate(zip(pairwise(node_ptr), pairwise(edge_ptr), strict=True)):
+        own = None if features is None else features[c:d]
+        try:
+            found.append(Graph(nodes[a:b], edges[c:d], own))
+        except ValueError as error:
+            raise arrays.wrong("edges", f"sample {i}: {error}") from error
+    return found, np.array(node_ptr)
+
+
+def labels_in(arrays: Arrays, starts: np.ndarray) -> list[np.ndarray] | None:
+    """The labels of each sample; None where the file has none."""
+    if "labels" not in arrays:
+        return None
+    flat = arrays.need("labels", 1, "biufU", LABELS_CURE)
+    if len(flat) != starts[-1]:
+        raise arrays.wrong("labels", f"has {len(flat)} labels for {starts[-1]} nodes.")
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+        raise arrays.wrong("labels", "has labels that are not finite.")
+    return np.split(flat, starts[1:-1])
+
+
+def _edges(arrays: Arrays) -> np.ndarray:
+    if "edges" in arrays and arrays["edges"].size == 0:
+        return np.zeros((0, 2), dtype=np.int64)  # of any type and width, as numpy makes them
+    edges = arrays.need("edges", 2, "iu", EDGES_CURE)
+    if edges.shape[1] != 2:
+        raise arrays.wrong("edges", f"has {edges.shape[1]} columns; {EDGES_CURE}")
+    if int(edges.min()) < 0 or int(edges.max()) >= 1 << 31:
+        raise arrays.wrong("edges", f"has numbers out of range; {EDGES_CURE}")
+    return edges.astype(np.int64)
+
+
+def _parts(arrays: Arrays, n_nodes: int, n_edges: int) -> tuple[list[int], list[int]]:
+    """Where the nodes and the edges of the samples begin, and where the last ones end."""
+    given = {name for name in ("node_ptr", "edge_ptr", "n_nodes", "n_edges") if name in arrays}
+    if not given:
+        return [0, n_nodes], [0, n_edges]
+    for pair in (("node_ptr", "edge_ptr"), ("n_nodes", "n_edges")):
+        if given == set(pair):
+            nodes = _starts(arrays, pair[0], n_nodes, 1)
+            edges = _starts(arrays, pair[1], n_edges, 0)
+            if len(nodes) != len(edges):
+                raise arrays.wrong(
+                    pair[1], f"is of {len(edges) - 1} samples, {pair[0]} of {len(nodes) - 1}."
+                )
+            return nodes, edges
+    raise arrays.wrong(sorted(given)[0], f"does not go with the others found; {PARTS_CURE}")
+
+
+def _starts(arrays: Arrays, name: str, total: int, least: int) -> list[int]:
+    """Begins of the samples and the end of the last, from those or from counts."""
+    found: Any = arrays.need(name, 1, "iu", PARTS_CURE)
+    if found.size and (int(found.min()) < 0 or int(found.max()) > total):
+        raise arrays.wrong(name, f"expected numbers from 0 to {total}; {PARTS_CURE}")
+    found = found.astype(np.int64)
+    starts = found if name.endswith("_ptr") else np.concatenate([[0], np.cumsum(found)])
+    if len(starts) < 2 or starts[0] != 0 or starts[-1] != total:
+        raise arrays.wrong(name, f"does not lead from 0 to {total}; {PARTS_CURE}")
+    steps = np.diff(starts)
+    if steps.min() < least:
+        raise arrays.wrong(
+            name, f"sample {int(steps.argmin())} has {int(steps.min())}; {least} or more is needed."
+        )
+    return starts.tolist()

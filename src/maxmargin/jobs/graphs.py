@@ -1,0 +1,197 @@
+"""The task `graph`: labels for the nodes of graphs, from arrays in an npz file.
+
+nodes : (V, p), the features of all nodes, one sample after another; or a CSR matrix as four arrays.
+edges : (E, 2), the two nodes of each edge, counted from 0 within their sample.
+edge_features : (E, q), 0 or more; left out means one feature that is 1.
+labels : (V,), two different values; may be left out where there is no truth.
+node_ptr, edge_ptr : (n + 1,), where samples begin; or n_nodes, n_edges : (n,), their sizes. Without
+    them the file is one sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+import numpy as np
+
+from maxmargin.documents import Drawing, Evaluation, Table
+from maxmargin.estimators import GraphCutSVM
+from maxmargin.graphs import Graph
+from maxmargin.jobs.areas import Areas
+from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.cut_weights import weight_tables
+from maxmargin.jobs.graph_arrays import LABELS_CURE, graphs_in, labels_in
+from maxmargin.jobs.labels import kind_of, line_of, texts_of
+from maxmargin.jobs.npz import read_npz, write_npz
+from maxmargin.jobs.sequences import titled, window
+from maxmargin.text_lines import name_of
+
+#: nodes labelled at a time
+BATCH = 1 << 20
+
+
+class GraphJob(Job):
+    """Two labels for the nodes of graphs, by `GraphCutSVM`."""
+
+    name: ClassVar[str] = "graph"
+    title: ClassVar[str] = "Label graphs"
+    summary: ClassVar[str] = "one of two labels for every node of a graph, neighbours alike"
+    data_help: ClassVar[str] = (
+        "Files .npz as numpy.savez writes them, with nodes (V, n_features) of all samples one after"
+        " another, or nodes_data, nodes_indices, nodes_indptr and nodes_shape of a CSR matrix;"
+        " edges (E, 2), the two nodes of each edge, counted from 0 within their sample;"
+        " edge_features (E, n_features), 0 or more, if edges differ; labels (V,), two values,"
+        " numbers or texts; and, if there is more than one sample, node_ptr and edge_ptr (n + 1,),"
+        " where the nodes and edges of each begin and the last ones end, or n_nodes and n_edges"
+        " (n,), how many each has."
+    )
+    predict_help: ClassVar[str] = (
+        "Reads the same files, labels not needed. Writes text, one line a sample with the labels of"
+        " its nodes separated by spaces; or, if the output file is called .npz or with --write npz,"
+        " the arrays labels and node_ptr."
+    )
+    examples: ClassVar[tuple[str, ...]] = (
+        "train graph --data train.npz --validation dev.npz --out RUN",
+        "train graph --data train.npz --tables --alpha 0.01 --out RUN",
+        "predict RUN new.npz > labels.txt",
+        "evaluate RUN test.npz",
+    )
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            "tables",
+            bool,
+            False,
+            "Learn four weights for each edge feature, one for each pair of labels, instead of"
+            " what it costs that labels differ.",
+        ),
+        Option("bias", bool, True, "Learn a constant that every node adds."),
+        Option(
+            "write",
+            ("auto", "text", "npz"),
+            "auto",
+            "What predict writes. auto: npz if the output file is called .npz, else text.",
+            of_data=True,
+        ),
+    )
+
+    def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
+        if not paths:
+            raise ValueError("no data file was given; name one at least.")
+        inputs: list[Graph] = []
+        outputs: list[np.ndarray] = []
+        for path in paths:
+            arrays = read_npz(path)
+            graphs, starts = graphs_in(arrays)
+            labels = labels_in(arrays, starts)
+            if labels is None:
+                raise ValueError(f"{name_of(path)}: array 'labels' is missing; {LABELS_CURE}")
+            if inputs:
+                _check_like(name_of(path), (inputs[0], outputs[0]), (graphs[0], labels[0]))
+            inputs += graphs
+            outputs += labels
+        return _with_facts(Data(inputs, outputs))
+
+    def estimator(self, options: Mapping[str, Any]) -> GraphCutSVM:
+        options = self.with_defaults(options)
+        return GraphCutSVM(tables=options["tables"], bias=options["bias"])
+
+    def take(self, data: Data, indices: Sequence[int]) -> Data:
+        assert data.outputs is not None
+        outputs = [data.outputs[i] for i in indices]
+        return _with_facts(Data([data.inputs[i] for i in indices], outputs))
+
+    def predict(
+        self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
+    ) -> int:
+        """Label the samples of each file, which is in memory at a time."""
+        options = self.with_defaults(options)
+        as_npz = options["write"] == "npz" or (
+            options["write"] == "auto" and ".npz" in Path(str(getattr(sink, "name", ""))).name
+        )
+        kept: list[np.ndarray] = []
+        count = 0
+        for source in sources:
+            for batch in _batches(graphs_in(read_npz(source))[0]):
+                labels = model.predict(batch)
+                count += len(labels)
+                if as_npz:
+                    kept += labels
+                else:
+                    sink.write("".join(map(line_of, labels)).encode())
+        if as_npz:
+            starts = np.cumsum([0, *map(len, kept)])
+            write_npz(sink, {"labels": np.concatenate(kept), "node_ptr": starts})
+        sink.flush()
+        return count
+
+    def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
+        assert data.outputs is not None
+        guess = [own for batch in _batches(data.inputs) for own in model.predict(batch)]
+        names = [f"graph {i + 1}" for i in range(len(guess))]
+        areas = Areas(model.classes_, data.outputs, guess, "node", names)
+        drawings = [
+            _drawing(names[i], areas.errors(i), texts_of(data.outputs[i]), texts_of(guess[i]))
+            for i in areas.worst(shown)
+        ]
+        return areas.evaluation(data.facts, drawings)
+
+    def describe(self, model: Any) -> list[Table]:
+        names = [f"x[{j}]" for j in range(model.n_features_in_)]
+        return weight_tables(model, names, [f"e[{j}]" for j in range(model.n_edge_features_in_)])
+
+
+def _batches(graphs: Sequence[Graph]) -> list[list[Graph]]:
+    """Of so many nodes, or one graph."""
+    found: list[list[Graph]] = []
+    size = BATCH
+    for graph in graphs:
+        size += graph.network.n_nodes
+        if size > BATCH:
+            found.append([])
+            size = graph.network.n_nodes
+        found[-1].append(graph)
+    return found
+
+
+def _check_like(name: str, known: tuple[Graph, Any], new: tuple[Graph, Any]) -> None:
+    """That files go together."""
+    for what, array in (("nodes", "nodes"), ("edges", "edge_features")):
+        wanted, found = (getattr(own[0], array).shape[1] for own in (known, new))
+        if wanted != found:
+            raise ValueError(
+                f"{name}: array {array!r} has {found} features of {what}, the file before has"
+                f" {wanted}; all files need the same."
+            )
+    if kind_of(known[1]) != kind_of(new[1]):
+        raise ValueError(
+            f"{name}: array 'labels' has {kind_of(new[1])}, the file before has"
+            f" {kind_of(known[1])}; all files need labels of one kind."
+        )
+
+
+def _with_facts(data: Data) -> Data:
+    assert data.outputs is not None
+    data.facts = {
+        "graphs": len(data.inputs),
+        "nodes": sum(graph.network.n_nodes for graph in data.inputs),
+        "edges": sum(graph.network.n_edges for graph in data.inputs),
+    }
+    if data.inputs:
+        data.facts["features"] = int(data.inputs[0].nodes.shape[1])
+        data.facts["edge features"] = int(data.inputs[0].edge_features.shape[1])
+    return data
+
+
+def _drawing(name: str, errors: int, truth: list[str], predicted: list[str]) -> Drawing:
+    part = window(truth, predicted)
+    return Drawing(
+        kind="tokens",
+        title=titled(name, errors, len(truth), part),
+        errors=errors,
+        truth_known=True,
+        tokens=[str(j) for j in range(part.start, part.stop)],
+        truth=truth[part],
+        predicted=predicted[part],
+    )

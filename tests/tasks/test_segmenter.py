@@ -87,10 +87,9 @@ def test_structure_beats_a_threshold(pictures):
     images, masks = pictures
     model = quiet(segmenter(graphs=Blocks(side=1)), images, masks)
     new, truth = drawn(seed=1)
-    assert model.score(new, truth) > 0.93
     alone = [own > 0 for own in model.decision_map(new)]
     share = np.mean([np.mean(a == b) for a, b in zip(alone, truth, strict=True)])
-    assert model.score(new, truth) > share
+    assert model.score(new, truth) > share + 0.1
     assert model.model_.edge_coef_[0] > 0
 
 

@@ -240,7 +240,8 @@ class _Rows:
                     self._pass(int(value) * np.dtype(prop.kind).itemsize, k)
             if keep:
                 found.append(row)
-        return np.array(found, dtype=np.float64).reshape(-1, len(self.element.plain))
+        width = len(self.element.plain)
+        return np.array(found, dtype=np.float64).reshape(len(found), width)
 
     def _pass(self, count: int, k: int) -> None:
         """Pass over so many bytes of a list."""

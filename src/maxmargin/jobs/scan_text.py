@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -15,6 +16,7 @@ from maxmargin.jobs.number_text import blocks, is_plain, numbers, rows_of_text, 
 
 #: points written at a time
 PIECE = 1 << 16
+_FIELD = re.compile(rb"[^\s,;]")
 LAYOUT = "give lines of x y z, further columns if there are any, and the label last"
 
 
@@ -118,13 +120,12 @@ def _read(
 
 def _first_line(block: bytes, begin: int) -> tuple[int, list[bytes]]:
     """Where the first line with something in it begins, and its fields."""
-    while begin < len(block):
-        end = block.find(b"\n", begin)
-        end = len(block) if end < 0 else end
-        if fields := spaced(block[begin:end]).split():
-            return begin, fields
-        begin = end + 1
-    return begin, []
+    match = _FIELD.search(block, begin)
+    if match is None:
+        return len(block), []
+    begin = block.rfind(b"\n", begin, match.start()) + 1 or begin
+    end = block.find(b"\n", begin)
+    return begin, spaced(block[begin : len(block) if end < 0 else end]).split()
 
 
 def _names(fields: list[bytes]) -> list[str]:

@@ -209,7 +209,7 @@ def test_labels_that_the_model_does_not_know_count_as_wrong(job, case, tmp_path)
         ({"n_nodes": np.array([0, 3]), "n_edges": np.array([0, 2])}, "sample 0 has 0"),
         ({"n_nodes": np.array([1, 2]), "n_edges": np.array([2])}, "is of 1 samples, n_nodes of 2"),
         ({"n_nodes": np.array([2**62, 3]), "n_edges": np.array([1, 1])}, "numbers from 0 to 3"),
-        ({"node_ptr": np.array([0, 3, 1, 3]), "edge_ptr": np.arange(4) // 2 * 2}, "sample 1 has -2"),
+        ({"node_ptr": np.array([0, 3, 1, 3]), "edge_ptr": np.arange(4) // 2 * 2}, "sample 1 has"),
     ],
 )  # fmt: skip
 def test_faults_are_named(job, tmp_path, changes, words):

@@ -72,7 +72,7 @@ def test_masks_are_learned(job, case):
 
 def test_a_large_image_is_drawn_small(job, case):
     model = case[0]
-    image, mask = make_image(3, 300, 500)
+    image, mask = make_image(3, 150, 250)
     data = job.read([case[2]], {})
     data.inputs, data.outputs, data.extra["names"] = [image], [mask.astype(np.uint8)], ["<b>"]
     (drawing,) = job.evaluate(model, data)["drawings"]

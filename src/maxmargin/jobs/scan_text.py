@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.jobs.cloud import Cloud, label_place, order_of, whole_if_can
+from maxmargin.jobs.cloud import Cloud, free_name, label_place, order_of, whole_if_can
 from maxmargin.jobs.number_text import blocks, is_plain, numbers, rows_of_text, spaced
 
 #: points written at a time
@@ -30,7 +30,7 @@ class TextLayout:
     def write(self, sink: BinaryIO, points: np.ndarray, labels: np.ndarray) -> None:
         """Lines of the columns and the label."""
         if self.names:
-            sink.write((self.separator.join([*self.names, "label"]) + "\n").encode())
+            sink.write((self.separator.join([*self.names, free_name(self.names)]) + "\n").encode())
         texts = [str(own) for own in labels.tolist()]
         for text in sorted({*texts}):
             if not text or text.split() != [text] or set(text) & {",", ";", "#"}:

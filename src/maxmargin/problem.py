@@ -28,6 +28,8 @@ class Samples:
 
     #: what the first sample is called in errors, where these are some of many
     first: int = 0
+    #: what `maximize` remembers of all samples, see `remember`; empty for nothing
+    memory: np.ndarray = np.empty(0)
 
     def __init__(
         self,
@@ -90,9 +92,12 @@ class Samples:
         """Values of all samples' parts, fit for the kernels, which check nothing."""
         return _vector("all samples' parts", values, int(self.part_ptr[-1]))
 
-    def space(self) -> Any:
-        """Scratch for one thread."""
+    def space(self, ability: str = "maximize") -> Any:
+        """Scratch for one thread that calls this ability."""
         from maxmargin.kernels.blocks import Space
+
+        # other abilities have memories of another kind, which their solvers keep
+        own = ability == "maximize"
 
         parts, local, floats, ints = self._sizes
         return Space(
@@ -103,7 +108,25 @@ class Samples:
             local=np.zeros(local),
             change=np.zeros(local),
             spare=np.zeros(parts),
+            memory=self.memory if own else np.empty(0),
+            memory_ptr=self.memory_ptr if own else np.zeros(self.n + 1, dtype=np.int64),
         )
+
+    def remember(self, memory: np.ndarray) -> np.ndarray:
+        """From now on, `maximize` starts from what it left in this array, one call before.
+
+        Returns the array, or one of zeros in its place if that has not the right size.
+        """
+        size = int(self.memory_ptr[-1])
+        fits = memory.shape == (size,) and memory.dtype == np.float64
+        self.memory = memory if fits else np.zeros(size)
+        return self.memory
+
+    @cached_property
+    def memory_ptr(self) -> np.ndarray:
+        """Where each sample's share of the memory begins, and where the last one's ends."""
+        known = {shape: self.structure.memory_size(shape) for shape in set(self.shapes)}
+        return np.concatenate([[0], np.cumsum([known[s] for s in self.shapes])]).astype(np.int64)
 
     @cached_property
     def _sizes(self) -> tuple[int, int, int, int]:
@@ -175,7 +198,7 @@ class Samples:
             raise ValueError("out must be a contiguous array of float64.")
         values = np.empty(self.n)
         kernel = self.structure.kernel(ability)
-        run = self._compiled(kernel) if kernel is not None else self._interpreted(ability)
+        run = self._interpreted(ability) if kernel is None else self._compiled(ability, kernel)
         bounds = np.linspace(0, self.n, self.n_jobs + 1).astype(int)
         ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
         if len(ranges) == 1:
@@ -186,7 +209,7 @@ class Samples:
         self._check(values)
         return values
 
-    def _compiled(self, kernel: Any) -> Callable:
+    def _compiled(self, ability: str, kernel: Any) -> Callable:
         from maxmargin.kernels.compile import loading, uninterrupted
 
         with loading():
@@ -194,7 +217,7 @@ class Samples:
 
         def run(*args: Any) -> None:
             with uninterrupted():
-                apply_range(self.blocks, self.space(), kernel, *args)
+                apply_range(self.blocks, self.space(ability), kernel, *args)
 
         return run
 
@@ -323,12 +346,16 @@ class Problem(Samples):
                 )
 
     def without_loss(self) -> Samples:
-        """The same samples with nothing added to the scores but what is forbidden."""
+        """The same samples with nothing added to the scores but what is forbidden.
+
+        They share the memory of the oracle: a small loss changes little.
+        """
         if self._plain is None:
             bare = copy(self)
             forbidden = np.where(np.isfinite(self.blocks.costs), 0.0, -np.inf)
             bare.blocks = self.blocks._replace(costs=forbidden)
             self._plain = bare
+        self._plain.memory = self.memory
         return self._plain
 
     def hinges(self, w: np.ndarray) -> np.ndarray:

@@ -75,7 +75,8 @@ class State:
     see `kernels.steps.apply_change`. extra : arrays of one solver only, by name. solver : the
     solver whose lag, clock and extra these are; another one starts them afresh from z. best : the
     best certified weights of the last run, an average maybe; tried first when the run goes on.
-    outputs : of which polytopes z is a point, see `Problem.outputs_key`; 0 if not known.
+    outputs : of which polytopes z is a point, see `Problem.outputs_key`; 0 if not known. memory :
+    what the oracle remembers of all samples, see `Structure.memory_size`.
     """
 
     w: np.ndarray
@@ -91,6 +92,7 @@ class State:
     solver: str = ""
     best: np.ndarray | None = None
     outputs: int = 0
+    memory: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def __repr__(self) -> str:
         by = f" of {self.solver}" if self.solver else ""

@@ -41,6 +41,7 @@ def _check_state(run: Run, fresh: State, state: Any) -> None:
     _check_weights("w", state["w"], dim)
     _check_like("z", state["z"], fresh.z)
     _check_finite("z", state["z"])
+    _check_like("memory", state["memory"], run.problem.memory)
     _check_like("clock", state["clock"], fresh.clock)
     _check_finite("clock", state["clock"])
     if not (isinstance(state["lag"], np.ndarray) and len(state["lag"]) == 0 == len(fresh.lag)):

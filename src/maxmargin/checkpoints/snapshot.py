@@ -120,7 +120,9 @@ def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
 
 def _fill_in(state: dict[str, Any], fresh: State, problem: Problem) -> None:
     """Full arrays, as long as those of a run that has just begun."""
+    state.setdefault("memory", np.empty(0))  # written before oracles had one
     like = vars(fresh) | {"lag": np.empty(problem.dim), "best": np.empty(problem.dim)}
+    like["memory"] = problem.memory
     state |= unpacked(state, like)
     extra = state["extra"]
     known = {k: problem.truth for k, v in extra.items() if isinstance(v, str) and v == TRUTH}

@@ -4,6 +4,7 @@ from maxmargin.datasets.alignment import load_alignment
 from maxmargin.datasets.conll2000 import load_conll2000
 from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.horses import load_horses
+from maxmargin.datasets.isprs import load_isprs
 from maxmargin.datasets.letters import load_letters
 from maxmargin.datasets.puppets import make_puppets
 from maxmargin.datasets.sequences import make_sequences
@@ -14,6 +15,7 @@ __all__ = [
     "load_conll2000",
     "load_hansards",
     "load_horses",
+    "load_isprs",
     "load_letters",
     "make_puppets",
     "make_sequences",

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin.kernels.blocks import BLOCKS, SPACE, adjoint, dot, local_size, scatter, score_block
+from maxmargin.kernels.blocks import (
+    BLOCKS,
+    SPACE,
+    adjoint,
+    ask_into,
+    dot,
+    local_size,
+    scatter,
+    score_block,
+)
 from maxmargin.kernels.compile import FLOATS, POINTER, kernel
 
 
@@ -31,9 +40,8 @@ def apply_range(blocks, space, ability, w, point, first, last, values, out):
         n = score_block(blocks, i, w, space)
         theta = space.theta[:n]
         start = blocks.part_ptr[i]
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
         target = out[start : start + n] if len(out) > 0 else space.vertex[:n]
-        values[i] = ability(theta, shape, target, space.work, space.iwork)
+        values[i] = ask_into(blocks, i, space, ability, target)
         if len(point) > 0:
             values[i] -= dot(theta, point[start : start + n], n)
 

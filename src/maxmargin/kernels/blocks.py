@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.compile import FLOATS, INTS, SHORTS, kernel, piece, tuple_type
+from maxmargin.kernels.compile import FLOATS, INTS, POINTER, SHORTS, kernel, piece, tuple_type
 
 
 class Blocks(NamedTuple):
@@ -41,7 +41,12 @@ class Blocks(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Scratch of one thread, large enough for the largest sample."""
+    """Scratch of one thread, large enough for the largest sample, and what oracles remember.
+
+    memory holds, for sample i at memory_ptr[i] and after, what the ability left at its last call;
+    it belongs to the run and is shared by threads, each of which has samples of its own. Empty, the
+    ability begins each time anew.
+    """
 
     theta: np.ndarray
     vertex: np.ndarray
@@ -50,6 +55,8 @@ class Space(NamedTuple):
     local: np.ndarray
     change: np.ndarray
     spare: np.ndarray  # as long as theta
+    memory: np.ndarray
+    memory_ptr: np.ndarray  # (n + 1,)
 
 
 BLOCKS = tuple_type(
@@ -58,7 +65,9 @@ BLOCKS = tuple_type(
     | {"width": SHORTS, "index": SHORTS, "block_width": SHORTS}
     | dict.fromkeys(("value", "costs", "weight"), FLOATS),
 )
-SPACE = tuple_type(Space, dict.fromkeys(Space._fields, FLOATS) | {"iwork": INTS})
+SPACE = tuple_type(
+    Space, dict.fromkeys(Space._fields, FLOATS) | {"iwork": INTS, "memory_ptr": INTS}
+)
 
 
 @piece(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
@@ -181,6 +190,27 @@ def score_block(blocks, i, w, space):
         for p in range(n):
             space.theta[p] += blocks.costs[start + p]
     return n
+
+
+@piece(types.float64(BLOCKS, types.int64, SPACE, POINTER, FLOATS))
+def ask_into(blocks, i, space, ability, out):
+    """Out = what the ability writes for space.theta, with sample i's memory; returns its value."""
+    first, last = space.memory_ptr[i], space.memory_ptr[i + 1]
+    known = len(space.memory) > 0
+    for k in range(last - first):
+        space.work[k] = space.memory[first + k] if known else 0.0
+    shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
+    value = ability(space.theta[: len(out)], shape, out, space.work, space.iwork)
+    if known:
+        for k in range(last - first):
+            space.memory[first + k] = space.work[k]
+    return value
+
+
+@piece(types.float64(BLOCKS, types.int64, SPACE, POINTER, types.int64))
+def ask(blocks, i, space, ability, parts):
+    """The same, written to space.vertex; parts: how many sample i has."""
+    return ask_into(blocks, i, space, ability, space.vertex[:parts])
 
 
 @piece(types.float64(FLOATS, FLOATS, types.int64))

@@ -19,8 +19,8 @@ SHORTS = types.Array(types.int32, 1, "C")
 #   value = ability(theta, shape, out, work, iwork)
 # theta (n_parts,) in; out (n_parts,) written; work and iwork are scratch of the sizes that the
 # structure names. A projection finds what it left in work[:warm_size] at its last call for this
-# sample, or zeros, and leaves it there anew. `value` is the score, the log-partition or the
-# residual; NaN means failure.
+# sample, or zeros, and leaves it there anew; so does `maximize` with work[:memory_size]. `value`
+# is the score, the log-partition or the residual; NaN means failure.
 ABILITY = types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS)
 POINTER = types.FunctionType(ABILITY)
 

@@ -214,26 +214,58 @@ def max_flow(starts, heads, sisters, residual, excess, ints):
         )
 
 
+@inlined
+def recall(theta, n, m, ends, flow, excess):
+    """Make what is left of an old flow fit new scores: flow[e] from ends[2 e] to ends[2 e + 1].
+
+    More than all that can be given or taken is no flow that was sent for these scores or for
+    similar ones, and would only cost digits.
+    """
+    given, taken = 0.0, 0.0
+    for j in range(n):
+        excess[j] = theta[j]
+        if theta[j] > 0.0:
+            given += theta[j]
+        else:
+            taken -= theta[j]
+    limit = min(given, taken)
+    for e in range(m):
+        most = min(max(-theta[n + e], 0.0), limit)
+        sent = flow[e]
+        if not -most <= sent <= most:
+            sent = most if sent > most else -most if sent < -most else 0.0
+        flow[e] = sent
+        if sent != 0.0:
+            excess[ends[2 * e]] -= sent
+            excess[ends[2 * e + 1]] += sent
+
+
 @ability
 def maximize(theta, shape, out, work, iwork):
-    """The labels of the minimum cut: source side 1. work: V + 2 E, iwork: 6 V + 4.
+    """The labels of the minimum cut: source side 1. work: V + 3 E, iwork: 6 V + 4.
 
-    Returns the score; NaN if an edge rewards labels that differ, which no cut can find.
+    work[:E] remembers the flow over each edge. Returns the score; NaN if an edge rewards labels
+    that differ, which no cut can find.
     """
     n, m = shape[0], shape[1]
     starts = shape[2 : 3 + n]
     heads = shape[3 + n : 3 + n + 2 * m]
     sisters = shape[3 + n + 2 * m : 3 + n + 4 * m]
     edges = shape[3 + n + 4 * m : 3 + n + 6 * m]
-    excess, residual = work[:n], work[n : n + 2 * m]
-    excess[:] = theta[:n]
+    ends = shape[3 + n + 6 * m : 3 + n + 8 * m]
+    flow, excess, residual = work[:m], work[m : m + n], work[m + n : n + 3 * m]
     largest = 0.0
     for p in range(n + m):
         largest = max(largest, abs(theta[p]))
-    for a in range(2 * m):
-        if theta[n + edges[a]] > 1e-9 * largest:  # less is rounding
+    for e in range(m):
+        if theta[n + e] > 1e-9 * largest:  # less is rounding
             return np.nan
-        residual[a] = max(-theta[n + edges[a]], 0.0)
+    recall(theta, n, m, ends, flow, excess)
+    for j in range(n):
+        for a in range(starts[j], starts[j + 1]):
+            e = edges[a]
+            most = max(-theta[n + e], 0.0)
+            residual[a] = most - flow[e] if ends[2 * e] == j else most + flow[e]
     max_flow(starts, heads, sisters, residual, excess, iwork)
     out[:] = 0.0
     value = 0.0
@@ -241,9 +273,11 @@ def maximize(theta, shape, out, work, iwork):
         if iwork[j] == SOURCE:
             out[j] = 1.0
             value += theta[j]
-    for j in range(n):
         for a in range(starts[j], starts[j + 1]):
-            if iwork[j] == SOURCE and iwork[heads[a]] != SOURCE:
-                out[n + edges[a]] = 1.0
-                value += theta[n + edges[a]]
+            e = edges[a]
+            if ends[2 * e] == j:
+                flow[e] = 0.5 * (residual[sisters[a]] - residual[a])
+                if (iwork[j] == SOURCE) != (iwork[heads[a]] == SOURCE):
+                    out[n + e] = 1.0
+                    value += theta[n + e]
     return value

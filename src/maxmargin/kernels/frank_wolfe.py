@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin.kernels.blocks import BLOCKS, SPACE, score_block
+from maxmargin.kernels.blocks import BLOCKS, SPACE, ask, score_block
 from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
 from maxmargin.kernels.steps import apply_change, block_change, subtract_point
 
@@ -66,7 +66,6 @@ def frank_wolfe_pass(blocks, space, maximize, order, alpha, line_search, w, z, l
     n = len(blocks.weight)
     for i in order:
         parts = score_block(blocks, i, w, space)
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
+        ask(blocks, i, space, maximize, parts)
         fixed = -1.0 if line_search else 2.0 * n / (clock[1] + 2.0 * n)
         gaps[i] = frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin.kernels.blocks import BLOCKS, SPACE, forward, gather, score_block
+from maxmargin.kernels.blocks import BLOCKS, SPACE, ask, forward, gather, score_block
 from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
 from maxmargin.kernels.steps import apply_change, block_change, subtract_point
 
@@ -52,8 +52,7 @@ def subgradient_pass(blocks, space, maximize, order, alpha, truth, v, z, visits,
     for i in order:
         scale = 1.0 / (alpha * clock[0]) if clock[0] > 0.0 else 0.0
         parts = score_scaled(blocks, i, v, scale, space)
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
+        ask(blocks, i, space, maximize, parts)
         subgradient_step(blocks, i, space, truth, v, z, visits, lag, clock)
 
 
@@ -80,7 +79,6 @@ def perceptron_pass(blocks, space, maximize, order, truth, w, lag, clock):
     mistakes = 0
     for i in order:
         parts = score_block(blocks, i, w, space)
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
+        ask(blocks, i, space, maximize, parts)
         mistakes += perceptron_step(blocks, i, space, truth, w, lag, clock)
     return mistakes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.blocks import BLOCKS, SPACE, score_block
+from maxmargin.kernels.blocks import BLOCKS, SPACE, ask, score_block
 from maxmargin.kernels.compile import FLOATS, INTS, POINTER, kernel
 from maxmargin.kernels.support import SUPPORT, learn, put_to_sleep, recall, score_support, wake_all
 from maxmargin.kernels.support_steps import approach, exchange, settle
@@ -59,8 +59,7 @@ def oracle_pass(
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(blocks, i, w, space)
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
+        ask(blocks, i, space, maximize, parts)
         gaps[i] = support_step(
             blocks, i, space, support, alpha, limit, relaxation, w, z, lag, clock
         )

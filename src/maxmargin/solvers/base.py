@@ -172,10 +172,12 @@ class Solver(BaseEstimator):
         else:
             self._adopt(problem, state)
         state.solver, state.outputs = self.name, problem.outputs_key
+        state.memory = problem.remember(state.memory)
         run = Run(self, problem, state, callbacks, warm)
         try:
             for callback in callbacks:
                 callback.on_start(run)
+            state.memory = problem.remember(state.memory)  # a checkpoint brings its own
             run.remind()
             result = run.go()
         except BaseException:

@@ -103,6 +103,14 @@ class Structure(BaseEstimator):
         """
         return 0
 
+    def memory_size(self, shape: Shape) -> int:
+        """How many numbers a compiled `maximize` leaves behind for its next call on the sample.
+
+        They are the first of its work space: zeros, or what the last call left there, on entry. The
+        answer must be right whatever they are.
+        """
+        return 0
+
     def vertex_size(self, shape: Shape) -> int:
         """A bound on the number of non-zeros of a vertex."""
         return self.n_parts(shape)

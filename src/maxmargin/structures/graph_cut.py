@@ -23,7 +23,7 @@ class GraphCut(Structure):
     Upwards z_jk has no bound, which does not matter as long as its score is not positive.
     """
 
-    compiled: ClassVar[dict[str, str]] = {"maximize": "cut"}
+    compiled: ClassVar[dict[str, str]] = {"maximize": "cut", "project": "cut_project"}
     binary = True
 
     def n_parts(self, shape: Any) -> int:
@@ -37,8 +37,16 @@ class GraphCut(Structure):
         return network_of(shape).code
 
     def scratch(self, shape: Any) -> tuple[int, int]:
-        network = network_of(shape)
-        return network.n_nodes + 2 * network.n_edges, 6 * network.n_nodes + 4
+        n, m = network_of(shape).n_nodes, network_of(shape).n_edges
+        return 12 * n + 4 * m, 9 * n + 4 * m + 4
+
+    def memory_size(self, shape: Any) -> int:
+        """The flow over each edge, from which the next cut starts."""
+        return network_of(shape).n_edges
+
+    def warm_size(self, shape: Any) -> int:
+        """The flows over the edges."""
+        return network_of(shape).n_edges
 
     def radius(self, shape: Any) -> float:
         return float(np.sqrt(self.n_parts(shape)))

@@ -2,51 +2,229 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from maxmargin.graphs import Graph
+from maxmargin.tasks import point_columns, point_edges, point_features as measures
 from maxmargin.tasks.graph_makers import GraphMaker, Made
+from maxmargin.tasks.point_clouds import Cloud, check_cloud
+
+GRAPHS = ("auto", "knn", "plane", "surface", "given")
+FEATURES = ("height", "shape", "spin", "extra")
 
 
 class PointGraphs(GraphMaker):
-    """Points with their nearest neighbours."""
+    """Points of clouds with what surrounds them, joined to their neighbours.
+
+    A cloud is an array (N, 3) of x, y and z, or (N, 3 + further columns), such as intensity; or a
+    pair (array, edges) with edges (E, 2) of its own, such as the surface links of a range scan.
+    Clouds may have any offset. Lengths are measured in the mean spacing of the training points,
+    learned in fit, so that units do not matter but must be the same in all clouds.
+
+    Parameters
+    ----------
+    graph : which points are joined: "knn" (nearest in space), "plane" (nearest seen from above),
+        "surface" (Delaunay triangles seen from above, without sides longer than `jump`), "given"
+        (the edges given with each cloud), "auto" ("given" where there are edges, else "knn").
+    neighbours : of each point, for "knn" and "plane".
+    jump : longest side of a triangle, in mean spacings.
+    features : of "height" (above what is left of the lowest points when objects up to several
+        sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt and
+        thickness of the points around, at several sizes), "spin" (spin images at two sizes), and
+        "extra" (further columns of the clouds).
+    sizes : of the surroundings for "shape", in mean spacings; each looks at the 16 nearest points
+        of the cloud thinned to one point in a cube of that side (0: not thinned).
+    radii : half sides of the objects taken off for "height", in mean spacings.
+    knots : "height", "shape" and "extra" enter as functions that are linear between so many
+        quantiles of the training points, which a linear model can bend where it must; 0 leaves
+        each measure as one column, standardised.
+    components : principal components of the spin images that are kept, each with spread 1.
+    up : the axis that points up, "x", "y" or "z"; normals point that way too.
+    n_sample : training points from which quantiles and components are learned.
+    random_state : seed of that choice.
+
+    Attributes
+    ----------
+    spacing_ : mean spacing of the training points. rise_ : the median height difference of
+    neighbours. knots_, mean_, axes_ : of the functions, and of the components.
+    """
 
     noun = "cloud"
 
-    def __init__(self, neighbours: int = 5):
+    def __init__(
+        self,
+        graph: str = "auto",
+        neighbours: int = 6,
+        features: Sequence[str] = ("height", "shape", "extra"),
+        sizes: Sequence[float] = (0, 2, 4, 8),
+        radii: Sequence[float] = (1, 2, 4, 8, 16, 32),
+        knots: int = 8,
+        components: int = 45,
+        *,
+        jump: float = 10.0,
+        up: str = "z",
+        n_sample: int = 50_000,
+        random_state: int = 0,
+    ):
+        self.graph = graph
         self.neighbours = neighbours
+        self.features = features
+        self.sizes = sizes
+        self.radii = radii
+        self.knots = knots
+        self.components = components
+        self.jump = jump
+        self.up = up
+        self.n_sample = n_sample
+        self.random_state = random_state
 
-    def check(self, i: int, x: Any) -> np.ndarray:
-        cloud = np.asarray(x, dtype=np.float64)
-        if cloud.ndim != 2 or cloud.shape[1] < 3:
-            raise ValueError(f"cloud {i}: shape {cloud.shape}, expected (N, 3) or more columns.")
-        if not np.isfinite(cloud).all():
-            raise ValueError(f"cloud {i}: coordinates must be finite.")
-        return cloud
+    # -- checks ------------------------------------------------------------------------------------
+    def _check_options(self) -> None:
+        if self.graph not in GRAPHS:
+            raise ValueError(f"graph={self.graph!r} must be one of {', '.join(GRAPHS)}.")
+        unknown = [name for name in self.features if name not in FEATURES]
+        if isinstance(self.features, str) or unknown or not len(self.features):
+            raise ValueError(
+                f"features={self.features!r} must be a list of some of {', '.join(FEATURES)}."
+            )
+        if self.up not in ("x", "y", "z"):
+            raise ValueError(f"up={self.up!r} must be 'x', 'y' or 'z'.")
+        for name, least in (("neighbours", 1), ("knots", 0), ("components", 1), ("n_sample", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < least or (name == "knots" and value == 1):
+                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
+        for name in ("sizes", "radii"):
+            if not len(getattr(self, name)) or not min(getattr(self, name)) >= 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be numbers, 0 or more.")
+        if not self.jump > 0:
+            raise ValueError(f"jump={self.jump!r} must be positive.")
 
-    def fit(self, samples: Sequence[np.ndarray]) -> PointGraphs:
-        nodes = np.concatenate([self._nodes(x) for x in samples])
-        self.mean_, self.scale_ = nodes.mean(axis=0), nodes.std(axis=0) + 1e-9
+    def check(self, i: int, x: Any) -> Cloud:
+        cloud = check_cloud(i, x)
+        if self.graph == "given" and cloud.edges is None:
+            raise ValueError(
+                f"cloud {i} has no edges, which graph='given' needs: give a pair (points, edges)."
+            )
+        if self.graph in ("knn", "plane", "surface") and cloud.edges is not None:
+            raise ValueError(
+                f"cloud {i} has edges of its own, which graph={self.graph!r} would not use. Give"
+                " the points alone, or set graph='given'."
+            )
+        self._check_extra(f"cloud {i}", cloud, getattr(self, "n_extra_", None))
+        turn = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}.get(self.up, [0, 1, 2])
+        return cloud._replace(points=np.ascontiguousarray(cloud.points[:, turn]))
+
+    def _check_extra(self, name: str, cloud: Cloud, expected: int | None) -> None:
+        found = cloud.extra.shape[1]
+        if expected is not None and found != expected:
+            raise ValueError(
+                f"{name} has {found} columns after x, y and z, expected {expected}, as in training."
+            )
+
+    # -- learning ----------------------------------------------------------------------------------
+    def fit(self, samples: Sequence[Cloud]) -> PointGraphs:
+        """Learn spacing_, rise_, knots_, mean_ and axes_."""
+        self._check_options()
+        self.n_extra_ = samples[0].extra.shape[1]
+        for i, cloud in enumerate(samples):
+            self._check_extra(f"cloud {i}", cloud, self.n_extra_)
+        found = [measures.mean_spacing(cloud.points) for cloud in samples]
+        self.spacing_ = float(np.median([s for s in found if s > 0] or [1.0]))
+        rng = np.random.default_rng(self.random_state)
+        total = sum(len(cloud.points) for cloud in samples)
+        tables, images, rises = [], [], []
+        for cloud in samples:
+            n = len(cloud.points)
+            count = min(n, max(1, -(-self.n_sample * n // total)))
+            chosen = np.sort(rng.choice(n, count, replace=False))
+            for _, table, spins, _ in self._measured(cloud, chosen):
+                tables.append(table)
+                images.append(spins)
+            rises.append(measures.height_steps(cloud.points, chosen, self.neighbours))
+        steps = np.concatenate(rises)
+        self.rise_ = float(np.median(steps[steps > 0])) if (steps > 0).any() else self.spacing_
+        table = np.concatenate(tables)
+        if self.knots:
+            self.knots_ = point_columns.learn_knots(table, self.knots)
+        else:
+            spread = table.std(axis=0)
+            self.knots_ = np.column_stack([table.mean(axis=0), np.where(spread > 0, spread, 1.0)])
+        self.mean_, self.axes_ = point_columns.learn_axes(np.concatenate(images), self.components)
         return self
 
-    def _nodes(self, x: np.ndarray) -> np.ndarray:
-        k = min(30, len(x))
-        _, near = cKDTree(x[:, :2]).query(x[:, :2], k=k)
-        heights = x[:, 2][near.reshape(len(x), k)]
-        return np.column_stack([x[:, 2] - heights.min(axis=1), x[:, 2] - heights.mean(axis=1)])
+    def _measured(
+        self, cloud: Cloud, rows: np.ndarray
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
+        """Some rows at a time: which, their measures, their spin images, their normals."""
+        points, unit = cloud.points, self.spacing_
+        sizes = [size for size in self.sizes if "shape" in self.features]
+        spins = [0.0, 2.0] if "spin" in self.features else []
+        levels = {size: measures.thin(points, size * unit) for size in {0.0, *sizes, *spins}}
+        blocks = [cloud.extra[rows]] if "extra" in self.features else []
+        if "height" in self.features:
+            radii = unit * np.asarray(self.radii, dtype=np.float64)
+            blocks.append(measures.heights_above(points, unit, radii)[rows])
+        for first in range(0, len(rows), measures.CHUNK):
+            part = slice(first, min(first + measures.CHUNK, len(rows)))
+            places = points[rows[part]]
+            own = [block[part] for block in blocks]
+            _, normals = measures.shape_features(places, levels[0.0])
+            own += [measures.shape_features(places, levels[size])[0] for size in sizes]
+            images = [np.empty((len(places), 0))]
+            for size in spins:
+                radius = measures.SPIN_REACH * unit * max(size, 1.0)
+                images.append(measures.spin_features(places, normals, levels[size], radius))
+            table = np.column_stack(own) if own else np.empty((len(places), 0))
+            yield part, table, np.column_stack(images), normals
 
-    def make(self, x: np.ndarray) -> Made:
-        k = min(self.neighbours + 1, len(x))
-        _, near = cKDTree(x[:, :3]).query(x[:, :3], k=k)
-        near = near.reshape(len(x), k)[:, 1:]
-        pairs = np.column_stack([np.repeat(np.arange(len(x)), k - 1), near.ravel()])
-        edges = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]]), axis=0)
-        nodes = (self._nodes(x) - self.mean_) / self.scale_
-        return Made(Graph(nodes, edges), (len(x),))
+    # -- making ------------------------------------------------------------------------------------
+    def make(self, x: Cloud) -> Made:
+        n = len(x.points)
+        wide, n_spins = self.knots_.shape[0], self.axes_.shape[1]
+        n_plain = wide * max(self.knots, 1)
+        filler = point_columns.RowFiller(
+            n, wide * (2 if self.knots else 1) + n_spins, n_plain + n_spins
+        )
+        normals = np.empty((n, 3))
+        for part, table, images, own in self._measured(x, np.arange(n)):
+            normals[part] = own
+            plain = self._plain(table)
+            spins = (images - self.mean_) @ self.axes_
+            filler.put(part, [plain, (n_plain + np.arange(n_spins), spins)])
+        edges = point_edges.lower_first(self._edges(x), x.points[:, 2])
+        features = point_edges.edge_features(x.points, normals, edges, self.spacing_, self.rise_)
+        return Made(Graph(filler.matrix(), edges, features), (n,))
+
+    def _plain(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.knots:
+            return point_columns.hats(table, self.knots_)
+        return np.arange(table.shape[1]), (table - self.knots_[:, 0]) / self.knots_[:, 1]
+
+    def _edges(self, x: Cloud) -> np.ndarray:
+        if x.edges is not None:
+            return x.edges
+        if self.graph == "surface":
+            return point_edges.surface_edges(x.points, self.jump * self.spacing_)
+        places = x.points[:, :2] if self.graph == "plane" else x.points
+        return point_edges.nearest_edges(np.ascontiguousarray(places), self.neighbours)
 
     def names(self) -> tuple[list[str], list[str]]:
-        return ["height above lowest", "height above mean"], ["constant"]
+        plain = []
+        if "extra" in self.features:
+            plain += [f"column {3 + k}" for k in range(self.n_extra_)]
+        if "height" in self.features:
+            plain += measures.height_names(self.radii)
+        for size in self.sizes if "shape" in self.features else ():
+            plain += measures.shape_names(size)
+        if self.knots:
+            plain = [
+                f"{name} near {knot:.3g}"
+                for name, own in zip(plain, self.knots_, strict=True)
+                for knot in own
+            ]
+        spins = [f"spin image {k + 1}" for k in range(self.axes_.shape[1])]
+        return plain + spins, list(point_edges.EDGE_NAMES)

@@ -1,0 +1,224 @@
+"""Binary Markov networks: the nearest point of the min-cut polytope. Shapes as in `kernels.cut`.
+
+Minimise 1/2 sum_j (x_j - a_j)^2 + 1/2 sum_e max(0, |x_i - x_k| - b_e)^2 over x in [0, 1]; then
+z_e = max(b_e, |x_i - x_k|). An edge with b < 0 has a kink where its ends are equal: x is constant
+on components joined by such edges. In turn,
+
+- the best x that is constant on the components is found (`cut_project_steps`), and
+- the flow y over each edge that proves it best: x_j = clip(a_j - flow out of j), where the flow is
+  given by x between components, and any between b and -b inside of them. If there is none, the
+  minimum cut inside a component tells which of its nodes should go up and which down: it is parted.
+
+So the objective falls all the way, and the number of components is finite. What cannot be sent, r,
+is a proof of accuracy: x is the exact answer for the point a + r, so its error is at most |r|.
+
+Landrieu and Obozinski, Cut pursuit: fast algorithms to learn piecewise constant functions on
+general weighted graphs, SIAM J. Imaging Sciences 2017.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
+from maxmargin.kernels.cut_project_flow import (
+    along_trees,
+    by_cuts,
+    by_flow,
+    by_side,
+    sides,
+    to_neighbours,
+)
+from maxmargin.kernels.cut_project_steps import best_levels, slope
+
+LIMIT = 300  # turns; some ten are usual
+PATIENCE = 30  # turns after which components merge one by one
+
+
+@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
+def load(theta, ends, a, b, pull):
+    """Copy the point, with what is far or forbidden as near as makes no difference.
+
+    Returns the largest number of it; NaN if something is not a number. pull: scratch, a node.
+    """
+    n, size, rises = len(a), 0.0, 0.0
+    for p in range(len(theta)):
+        if np.isnan(theta[p]) or theta[p] == np.inf:
+            return np.nan
+    pull[:n] = 0.0
+    for e in range(len(b)):
+        b[e] = theta[n + e]
+        most = max(1.0 - b[e], 0.0)  # the largest flow
+        pull[ends[2 * e]] += most
+        pull[ends[2 * e + 1]] += most
+    for j in range(n):
+        a[j] = min(max(theta[j], -pull[j]), 1.0 + pull[j])
+        if a[j] > -np.inf:
+            size = max(size, abs(a[j]))
+            rises += abs(a[j])
+    every = 0.0
+    for j in range(n):
+        if a[j] == -np.inf:
+            a[j] = -1.0 - rises  # no other nodes together can lift it
+        every += 1.0 + abs(a[j])
+    for e in range(len(b)):
+        if b[e] == -np.inf:
+            b[e] = -every  # more than ever flows
+    return size
+
+
+@piece(types.int64(INTS, INTS, INTS, INTS, INTS))
+def crossings(ends, component, listed, low, high):
+    """The edges between components; returns how many."""
+    count = 0
+    for e in range(len(ends) // 2):
+        u, v = component[ends[2 * e]], component[ends[2 * e + 1]]
+        if u != v:
+            listed[count], low[count], high[count] = e, u, v
+            count += 1
+    return count
+
+
+@piece(types.void(FLOATS, INTS, FLOATS, FLOATS))
+def sums(values, component, size, total):
+    """The size of each component, and the sum of the values of its nodes."""
+    size[:], total[:] = 0.0, 0.0
+    for j in range(len(component)):
+        size[component[j]] += 1.0
+        total[component[j]] += values[j]
+
+
+@piece(types.void(FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS))
+def start(a, b, y, ends, component, x, size, excess):
+    """Flows of the last call made possible; x: what they say about each component."""
+    excess[:] = a
+    for e in range(len(b)):
+        most = max(1.0 - b[e], 0.0)
+        y[e] = min(max(y[e], -most), most) if np.isfinite(y[e]) else 0.0
+        excess[ends[2 * e]] -= y[e]
+        excess[ends[2 * e + 1]] += y[e]
+
+
+@piece(
+    types.float64(
+        FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
+    )
+)  # fmt: skip
+def imbalance(a, b, y, ends, component, levels, found, size, x, excess):
+    """x of the nodes, the flow between components, and what inner flow has still to be sent.
+
+    Returns the square of what no inner flow can change: the components' own gradients.
+    """
+    off = 0.0
+    for j in range(len(a)):
+        c = component[j]
+        x[j] = levels[c]
+        excess[j] = a[j] - x[j]
+        if x[j] > 0.0 and x[j] < 1.0:
+            own = found[c] / size[c]
+            excess[j] += own
+            off += own * own
+    for e in range(len(b)):
+        i, k = ends[2 * e], ends[2 * e + 1]
+        if component[i] != component[k]:
+            y[e] = slope(x[i] - x[k], b[e], y[e])
+        elif b[e] >= 0.0:
+            y[e] = 0.0
+        excess[i] -= y[e]
+        excess[k] += y[e]
+    return off
+
+
+@piece(types.float64(FLOATS, types.float64))
+def drop(excess, least):
+    """Set what is less to zero; returns the square of it."""
+    off = 0.0
+    for j in range(len(excess)):
+        if abs(excess[j]) < least:
+            off += excess[j] * excess[j]
+            excess[j] = 0.0
+    return off
+
+
+@piece(types.float64(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, types.float64))
+def solve(shape, arcs, a, b, y, x, work, ints, tol):
+    """x from the flows y, which are bettered; returns a bound on the error of x.
+
+    work: 10 V + 2 E. ints: 9 V + 3 E + 4. tol: what may be left at a node.
+    """
+    n, m = len(a), len(b)
+    starts, heads = shape[2 : 3 + n], shape[3 + n : 3 + n + 2 * m]
+    sisters = shape[3 + n + 2 * m : 3 + n + 4 * m]
+    edges, ends = shape[3 + n + 4 * m : 3 + n + 6 * m], shape[3 + n + 6 * m : 3 + n + 8 * m]
+    component, free, up = ints[:n], ints[n : 2 * n], ints[2 * n : 3 * n]
+    trees = ints[3 * n : 9 * n + 4]
+    order, via = trees[4 * n : 5 * n], trees[5 * n : 6 * n]
+    at = 9 * n + 4
+    listed, low, high = ints[at : at + m], ints[at + m : at + 2 * m], ints[at + 2 * m : at + 3 * m]
+    size, total, levels, found = work[:n], work[n : 2 * n], work[2 * n : 3 * n], work[3 * n : 4 * n]
+    floats, residual = work[4 * n : 10 * n], work[10 * n : 10 * n + 2 * m]
+    excess = floats[:n]  # the steps and the flows take turns
+    start(a, b, y, ends, component, x, size, excess)
+    count = by_flow(starts, heads, edges, b, y, component, order, via, up)
+    sums(excess, component, size, levels)
+    for c in range(count):
+        levels[c] = min(max(levels[c] / size[c], 0.0), 1.0)
+    sums(a, component, size, total)
+    rough, error = 1e9 * tol, np.inf
+    for turn in range(LIMIT):
+        crossing = crossings(ends, component, listed, low, high)
+        left, crossing = best_levels(
+            count, crossing, listed, low, high, component, free, up, b, y, size, total, levels,
+            found, floats, residual, max(tol, rough), turn >= PATIENCE,
+        )  # fmt: skip
+        if left < count:
+            up[:] = component
+            free[:] = 0
+            by_side(starts, heads, edges, b, up, free, component, order, via)
+            component[:] = up
+        off = imbalance(a, b, y, ends, component, levels, found, size, x, excess)
+        to_neighbours(ends, b, y, component, excess)
+        along_trees(ends, b, y, x, order, via, excess)
+        off += drop(excess, max(tol, 0.1 * rough))
+        by_cuts(starts, heads, sisters, ends, arcs, b, y, component, excess, residual, trees)
+        kept = sides(x, excess, trees, free)
+        error = np.sqrt(off + kept)
+        if rough > 0.0:
+            rough = 0.0 if kept == 0.0 else min(rough, 1e-2 * error / np.sqrt(n))
+            if rough < 1e6 * tol:
+                rough = 0.0
+        elif not error > 2.0 * tol * np.sqrt(n):
+            break
+        up[:] = component
+        count = by_side(starts, heads, edges, b, up, free, component, order, via)
+        sums(a, component, size, total)
+        for j in range(n):
+            levels[component[j]] = x[j]
+    return error
+
+
+@ability
+def project(theta, shape, out, work, iwork):
+    """The nearest point. work[: E]: the flows of the last call, or zeros.
+
+    work: 12 V + 4 E. iwork: 9 V + 4 E + 4. Returns a bound on |out - z| over the nodes, relative to
+    the largest number or 1; NaN on failure.
+    """
+    n, m = shape[0], shape[1]
+    edges, ends = shape[3 + n + 4 * m : 3 + n + 6 * m], shape[3 + n + 6 * m : 3 + n + 8 * m]
+    y, b, a, x = work[:m], work[m : 2 * m], work[2 * m : 2 * m + n], work[2 * m + n : 2 * (m + n)]
+    arcs = iwork[:m]
+    for j in range(n):
+        for arc in range(shape[2 + j], shape[3 + j]):
+            if ends[2 * edges[arc]] == j:
+                arcs[edges[arc]] = arc
+    size = load(theta, ends, a, b, x)
+    if np.isnan(size):
+        return np.nan
+    tol = 1e-12 * min(size, 1.0) + 1e-14 * size
+    error = solve(shape, arcs, a, b, y, x, work[2 * (m + n) :], iwork[m:], tol)
+    out[:n] = x
+    for e in range(m):
+        out[n + e] = max(theta[n + e], abs(x[ends[2 * e]] - x[ends[2 * e + 1]]))
+    return error / max(size, 1.0)

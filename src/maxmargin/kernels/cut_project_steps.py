@@ -1,0 +1,240 @@
+"""Points that are constant on components: the best one, by Newton steps and merging.
+
+Minimise  sum_c (size_c x_c^2 / 2 - total_c x_c) + sum_e 1/2 max(0, |x_i - x_j| - b_e)^2  over x in
+[0, 1], where e are the edges between components i, j. An edge with b < 0 has a kink where its ends
+are equal. The sign of its flow y says which end is above; two components that would pass each other
+become one. `kernels.cut_project` finds out which should be parted again.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from maxmargin.kernels.compile import FLOATS, INTS, inlined, piece
+
+
+@inlined
+def slope(apart, b, y):
+    """The flow over an edge whose ends are so far apart; the sign of a kink is that of y."""
+    if b < 0.0:
+        return apart - b if y > 0.0 else apart + b
+    return max(apart - b, 0.0) + min(apart + b, 0.0)
+
+
+@inlined
+def root(up, c):
+    """What a component became part of."""
+    while up[c] != c:
+        up[c] = up[up[c]]
+        c = up[c]
+    return c
+
+
+@piece(
+    types.void(
+        types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
+        FLOATS, FLOATS,
+    )
+)  # fmt: skip
+def gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal, weight):
+    """found: the gradient at x; weight: 1 for edges that are curved there, else 0."""
+    for c in range(count):
+        found[c] = size[c] * x[c] - total[c]
+        diagonal[c] = size[c]
+    for i in range(crossing):
+        e, u, v = listed[i], low[i], high[i]
+        flow = slope(x[u] - x[v], b[e], y[e])
+        curved = 1.0 if b[e] < 0.0 or flow != 0.0 else 0.0
+        weight[i] = curved
+        found[u] += flow
+        found[v] -= flow
+        diagonal[u] += curved
+        diagonal[v] += curved
+
+
+@piece(
+    types.void(
+        types.int64, types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS,
+        FLOATS, FLOATS, types.float64,
+    )
+)  # fmt: skip
+def newton(
+    count, crossing, low, high, weight, size, diagonal, found, free, step, left, way, image, tol
+):
+    """The Newton step of the free components, by conjugate gradients, to a relative accuracy."""
+    power = 0.0
+    for c in range(count):
+        step[c] = 0.0
+        left[c] = -found[c] if free[c] else 0.0
+        way[c] = left[c] / diagonal[c]
+        power += left[c] * way[c]
+    goal = tol * tol * power
+    for _ in range(200):
+        if power <= goal:
+            return
+        for c in range(count):
+            image[c] = size[c] * way[c]
+        for i in range(crossing):
+            flow = weight[i] * (way[low[i]] - way[high[i]])
+            image[low[i]] += flow
+            image[high[i]] -= flow
+        curve = 0.0
+        for c in range(count):
+            if free[c]:
+                curve += way[c] * image[c]
+        if curve <= 0.0:
+            return
+        length, after = power / curve, 0.0
+        for c in range(count):
+            if free[c]:
+                step[c] += length * way[c]
+                left[c] -= length * image[c]
+                image[c] = left[c] / diagonal[c]
+                after += left[c] * image[c]
+        turn = after / power
+        power = after
+        for c in range(count):
+            if free[c]:
+                way[c] = image[c] + turn * way[c]
+
+
+@piece(types.float64(types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+def first_meeting(crossing, listed, low, high, b, y, x, end):
+    """How far one can go from x to `end` before components at a kink pass each other."""
+    far = 1.0
+    for i in range(crossing):
+        e = listed[i]
+        if b[e] < 0.0:
+            sign = 1.0 if y[e] > 0.0 else -1.0
+            before = sign * (x[low[i]] - x[high[i]])
+            after = sign * (end[low[i]] - end[high[i]])
+            if after < 0.0:
+                far = min(far, max(before, 0.0) / (max(before, 0.0) - after))
+    return far
+
+
+@piece(
+    types.boolean(
+        types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, types.float64
+    )
+)
+def meet(count, crossing, listed, low, high, b, y, end, up, near):
+    """Unite the components that have passed each other at `end`, or are as near as `near`."""
+    for c in range(count):
+        up[c] = c
+    some = False
+    for i in range(crossing):
+        e = listed[i]
+        if b[e] < 0.0:
+            apart = end[low[i]] - end[high[i]]
+            if (apart if y[e] > 0.0 else -apart) < near:
+                u, v = root(up, low[i]), root(up, high[i])
+                if u != v:
+                    up[max(u, v)] = min(u, v)
+                    some = True
+    return some
+
+
+@piece(
+    types.UniTuple(types.int64, 2)(
+        types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS,
+        FLOATS, FLOATS,
+    )
+)  # fmt: skip
+def merge(count, crossing, listed, low, high, component, up, name, b, y, size, total, x):
+    """Renumber components after `meet`; returns how many are left, and how many edges cross."""
+    left = 0
+    for c in range(count):
+        above = root(up, c)
+        if above == c:
+            name[c] = left
+            kept_size, kept_total, kept_x = size[c], total[c], x[c]
+            size[left], total[left], x[left] = kept_size, kept_total, kept_x * kept_size
+            left += 1
+        else:
+            name[c] = name[above]  # roots have the lowest number
+            size[name[c]] += size[c]
+            total[name[c]] += total[c]
+            x[name[c]] += size[c] * x[c]
+    for c in range(left):
+        x[c] /= size[c]
+    for j in range(len(component)):
+        component[j] = name[component[j]]
+    kept = 0
+    for i in range(crossing):
+        u, v = name[low[i]], name[high[i]]
+        if u != v:
+            listed[kept], low[kept], high[kept] = listed[i], u, v
+            kept += 1
+        else:
+            e = listed[i]
+            if b[e] < 0.0:
+                y[e] = min(max(y[e], b[e]), -b[e])
+    return left, kept
+
+
+@piece(
+    types.UniTuple(types.int64, 2)(
+        types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS,
+        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64, types.boolean,
+    )
+)  # fmt: skip
+def best_levels(
+    count, crossing, listed, low, high, component, free, up, b, y, size, total, x, found, floats,
+    weight, tol, careful,
+):  # fmt: skip
+    """x of each component, from the one given, to tol; returns the components and edges left.
+
+    found: the gradient there. floats: 6 a component. careful: merge only those that meet first,
+    which never climbs.
+    """
+    n = len(component)
+    diagonal, step, left = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]
+    way, image, end = floats[3 * n : 4 * n], floats[4 * n : 5 * n], floats[5 * n : 6 * n]
+    for turn in range(60 + count):
+        gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal, weight)
+        worst = 0.0
+        for c in range(count):
+            out = (x[c] <= 0.0 and found[c] >= 0.0) or (x[c] >= 1.0 and found[c] <= 0.0)
+            free[c] = 0 if out else 1
+            if free[c]:
+                worst = max(worst, abs(found[c]) / size[c])
+        if not worst > tol:
+            break
+        accuracy = 1e-2 if turn < 3 else 1e-6
+        newton(
+            count, crossing, low, high, weight, size, diagonal, found, free, step, left, way,
+            image, accuracy,
+        )  # fmt: skip
+        first = 0.0
+        for c in range(count):
+            end[c] = min(max(x[c] + step[c], 0.0), 1.0)
+            first += found[c] * (end[c] - x[c])
+        near = 0.0
+        if careful:
+            far = first_meeting(crossing, listed, low, high, b, y, x, end)
+            if far < 1.0:
+                near = 1e-14
+                for c in range(count):
+                    end[c] = x[c] + far * (end[c] - x[c])
+        if meet(count, crossing, listed, low, high, b, y, end, up, near):
+            x[:count] = end[:count]
+            count, crossing = merge(
+                count, crossing, listed, low, high, component, up, free, b, y, size, total, x
+            )
+            continue
+        for _ in range(10 if turn > 3 else 0):
+            gradient(
+                count, crossing, listed, low, high, b, y, size, total, end, found, diagonal, weight
+            )
+            last = 0.0
+            for c in range(count):
+                last += found[c] * (end[c] - x[c])
+            if last <= -0.5 * first:
+                break
+            # too far: to where the slope would be zero if it grew evenly
+            share = first / (first - last)
+            for c in range(count):
+                end[c] = x[c] + share * (end[c] - x[c])
+        x[:count] = end[:count]
+    return count, crossing

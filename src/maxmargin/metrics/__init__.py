@@ -1,0 +1,45 @@
+"""Measures of structured predictions: sequences, chunks, segmentations, word alignments.
+
+Samples are ragged lists of label sequences (lists or arrays). Labels may be of any type, and a
+label may occur on one side only. A ratio whose denominator is zero is 0.0, in every function here.
+"""
+
+from maxmargin.metrics.alignment import (
+    alignment_error_rate,
+    alignment_precision,
+    alignment_recall,
+)
+from maxmargin.metrics.chunks import chunk_f1, chunk_scores, chunk_spans
+from maxmargin.metrics.labels import (
+    LabelScore,
+    SequenceReport,
+    hamming_loss,
+    per_label_scores,
+    sequence_error,
+    token_error,
+)
+from maxmargin.metrics.segmentation import (
+    SampleScore,
+    SegmentationReport,
+    intersection_over_union,
+    segmentation_scores,
+)
+
+__all__ = [
+    "LabelScore",
+    "SampleScore",
+    "SegmentationReport",
+    "SequenceReport",
+    "alignment_error_rate",
+    "alignment_precision",
+    "alignment_recall",
+    "chunk_f1",
+    "chunk_scores",
+    "chunk_spans",
+    "hamming_loss",
+    "intersection_over_union",
+    "per_label_scores",
+    "segmentation_scores",
+    "sequence_error",
+    "token_error",
+]

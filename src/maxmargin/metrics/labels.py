@@ -1,0 +1,218 @@
+"""Labels of sequences, and of anything else that is a list of label arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Labels = Sequence[Any]
+Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # truth, prediction, where they differ
+
+
+@dataclass(frozen=True)
+class LabelScore:
+    """Counts of one label (or chunk type): correct, predicted, and support = in the truth."""
+
+    label: Hashable
+    correct: int
+    predicted: int
+    support: int
+
+    @property
+    def precision(self) -> float:
+        """Correct / predicted."""
+        return ratio(self.correct, self.predicted)
+
+    @property
+    def recall(self) -> float:
+        """Correct / support."""
+        return ratio(self.correct, self.support)
+
+    @property
+    def f1(self) -> float:
+        """2 correct / (predicted + support), the harmonic mean of precision and recall."""
+        return ratio(2 * self.correct, self.predicted + self.support)
+
+    @property
+    def iou(self) -> float:
+        """Correct / (predicted + support - correct), intersection over union."""
+        return ratio(self.correct, self.predicted + self.support - self.correct)
+
+
+@dataclass(frozen=True)
+class SequenceReport:
+    """Scores by label or chunk type; `report["NP"].f1`, `print(report)`, `report.to_frame()`.
+
+    `overall` pools the counts of all rows (micro average); `token_error` and `sequence_error` are
+    those of the functions of that name, whatever the rows are.
+    """
+
+    rows: tuple[LabelScore, ...]
+    overall: LabelScore
+    n_samples: int
+    n_tokens: int
+    token_error: float
+    sequence_error: float
+
+    def __getitem__(self, label: Hashable) -> LabelScore:
+        for row in self.rows:
+            if row.label == label:
+                return row
+        raise KeyError(label)
+
+    def __iter__(self) -> Iterator[LabelScore]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def macro_f1(self) -> float:
+        """Sum over rows of f1 / number of rows."""
+        return ratio(sum(row.f1 for row in self.rows), len(self.rows))
+
+    def __str__(self) -> str:
+        rows = [*self.rows, self.overall]
+        wide = max(len(str(row.label)) for row in rows)
+        digits = max(7, *(len(str(row.support)) for row in rows))
+        head = f"{'':{wide}}  precision  recall      f1  {'support':>{digits}}"
+        body = [
+            f"{row.label!s:{wide}}  {row.precision:9.4f}  {row.recall:6.4f}  {row.f1:6.4f}"
+            f"  {row.support:{digits}d}"
+            for row in rows
+        ]
+        body.insert(-1, "-" * len(head))
+        foot = (
+            f"{self.n_samples} sequences, {self.n_tokens} tokens; "
+            f"token error {self.token_error:.4f}, sequence error {self.sequence_error:.4f}"
+        )
+        return "\n".join([head, *body, foot])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same as a table."""
+        from maxmargin.notebook import table_html
+
+        rows = [(str(r.label), r.precision, r.recall, r.f1, r.support) for r in self.rows]
+        all_of = self.overall
+        rows.append(("overall", all_of.precision, all_of.recall, all_of.f1, all_of.support))
+        foot = f"token error {self.token_error:.4f}, sequence error {self.sequence_error:.4f}"
+        caption = f"{self.n_samples} sequences, {self.n_tokens} tokens; {foot}"
+        return table_html(("", "precision", "recall", "f1", "support"), rows, caption)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, one row per label, then the overall row."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        names = ["precision", "recall", "f1", "support", "predicted", "correct"]
+        rows = [*self.rows, self.overall]
+        table = {name: [getattr(row, name) for row in rows] for name in names}
+        return pd.DataFrame(table, index=[row.label for row in rows])
+
+
+def hamming_loss(
+    y_true: Iterable[Labels], y_pred: Iterable[Labels], *, normalize: bool = True
+) -> float:
+    """1/n sum_i 1/T_i sum_t [y_it != y'_it]: the mean over samples of the share of errors.
+
+    With `normalize=False` the inner 1/T_i is left out: the mean number of errors per sample. To
+    count all labels alike, whatever the sample they are in, see `token_error`.
+    """
+    pairs = list(pairs_of(y_true, y_pred))
+    losses = [ratio(wrong.sum(), wrong.size if normalize else 1) for *_, wrong in pairs]
+    return ratio(sum(losses), len(losses))
+
+
+def token_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
+    """sum_i sum_t [y_it != y'_it] / sum_i T_i: the share of wrong labels among all labels."""
+    pairs = list(pairs_of(y_true, y_pred))
+    n_wrong = sum(wrong.sum() for *_, wrong in pairs)
+    return ratio(n_wrong, sum(wrong.size for *_, wrong in pairs))
+
+
+def sequence_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
+    """1/n sum_i [y_i != y'_i]: the share of samples with at least one wrong label."""
+    pairs = list(pairs_of(y_true, y_pred))
+    return ratio(sum(bool(wrong.any()) for *_, wrong in pairs), len(pairs))
+
+
+def per_label_scores(
+    y_true: Iterable[Labels],
+    y_pred: Iterable[Labels],
+    labels: Collection[Hashable] | None = None,
+) -> SequenceReport:
+    """Precision = correct / predicted, recall = correct / support, per label over all tokens.
+
+    Rows are `labels` in that order, else every label found on either side, sorted. The overall row
+    pools these rows; with all labels it is the share of right labels.
+    """
+    pairs = list(pairs_of(y_true, y_pred))
+    correct, predicted, support = Counter[Hashable](), Counter[Hashable](), Counter[Hashable]()
+    for t, p, wrong in pairs:
+        support.update(t.ravel().tolist())
+        predicted.update(p.ravel().tolist())
+        correct.update(t[~wrong].tolist())
+    if labels is None:
+        labels = in_order(support.keys() | predicted.keys())
+    return make_report(labels, correct, predicted, support, pairs)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Part / whole, 0.0 if that is nothing of nothing."""
+    return float(part / whole) if whole else 0.0
+
+
+def pairs_of(y_true: Iterable, y_pred: Iterable) -> Iterator[Pair]:
+    """Truth, prediction and where they differ, sample by sample, checked."""
+    y_true, y_pred = list(y_true), list(y_pred)
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"y_true has {len(y_true)} samples, y_pred has {len(y_pred)}")
+    for i, (t, p) in enumerate(zip(y_true, y_pred, strict=True)):
+        t, p = np.asarray(t), np.asarray(p)
+        if t.ndim == 0 or p.ndim == 0:
+            raise ValueError(
+                f"sample {i}: found a single label, expected a sequence of labels; "
+                "put one sequence in a list: [y]"
+            )
+        if t.shape != p.shape:
+            found = (len(t), len(p)) if t.ndim == p.ndim == 1 else (t.shape, p.shape)
+            raise ValueError(f"sample {i}: y_true has {found[0]} labels, y_pred has {found[1]}")
+        # Arrays of types that do not compare (str, int) may give one bool for the whole.
+        yield t, p, np.broadcast_to(np.asarray(t != p, dtype=bool), t.shape)
+
+
+def in_order(labels: Iterable[Any]) -> list[Hashable]:
+    """Labels sorted; by type first if they are of several."""
+    labels = list(labels)
+    try:
+        return sorted(labels)
+    except TypeError:  # labels of several types
+        return sorted(labels, key=lambda label: (type(label).__name__, str(label)))
+
+
+def make_report(
+    labels: Collection, correct: Counter, predicted: Counter, support: Counter, pairs: list[Pair]
+) -> SequenceReport:
+    """The report of counts by label."""
+    rows = tuple(LabelScore(k, correct[k], predicted[k], support[k]) for k in labels)
+    overall = LabelScore(
+        "overall",
+        sum(row.correct for row in rows),
+        sum(row.predicted for row in rows),
+        sum(row.support for row in rows),
+    )
+    n_wrong = [int(wrong.sum()) for *_, wrong in pairs]
+    n_tokens = sum(wrong.size for *_, wrong in pairs)
+    return SequenceReport(
+        rows=rows,
+        overall=overall,
+        n_samples=len(pairs),
+        n_tokens=n_tokens,
+        token_error=ratio(sum(n_wrong), n_tokens),
+        sequence_error=ratio(int(np.count_nonzero(n_wrong)), len(pairs)),
+    )

@@ -1,0 +1,177 @@
+"""Segmentations: labels of pixels, points or nodes, sample by sample."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin.metrics.labels import LabelScore, in_order, pairs_of, ratio
+from maxmargin.notebook import table_html
+
+WORST = 10  # samples that are listed
+
+
+@dataclass(frozen=True)
+class SampleScore:
+    """One sample: its number, the share of its pixels or points that are wrong, and how many.
+
+    iou : intersection over union of each label of the report, in its order.
+    """
+
+    number: int
+    error: float
+    size: int
+    iou: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SegmentationReport:
+    """Scores by label, `report["tree"].iou`, and by sample, worst first; `print(report)`.
+
+    rows : over all pixels or points of all samples. noun : what a sample is called.
+    """
+
+    rows: tuple[LabelScore, ...]
+    samples: tuple[SampleScore, ...]
+    noun: str = "sample"
+
+    def __getitem__(self, label: Hashable) -> LabelScore:
+        for row in self.rows:
+            if row.label == label:
+                return row
+        raise KeyError(label)
+
+    def __iter__(self) -> Iterator[LabelScore]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def size(self) -> int:
+        """How many pixels or points there are in all."""
+        return sum(own.size for own in self.samples)
+
+    @property
+    def error(self) -> float:
+        """The share of all pixels or points that are wrong."""
+        return ratio(sum(own.error * own.size for own in self.samples), self.size)
+
+    @property
+    def accuracy(self) -> float:
+        """1 - error."""
+        return 1.0 - self.error if self.size else 0.0
+
+    @property
+    def mean_iou(self) -> float:
+        """Mean over labels of intersection over union."""
+        return ratio(sum(row.iou for row in self.rows), len(self.rows))
+
+    def _title(self) -> str:
+        nouns = self.noun if len(self.samples) == 1 else f"{self.noun}s"
+        return (
+            f"error {self.error:.4f}, mean IoU {self.mean_iou:.4f}"
+            f" ({self.size} labels, {len(self.samples)} {nouns})"
+        )
+
+    def __str__(self) -> str:
+        wide = max(5, *(len(str(row.label)) for row in self.rows)) if self.rows else 5
+        lines = [self._title(), f"{'':{wide}}  precision  recall      f1     iou    support"]
+        lines += [
+            f"{row.label!s:{wide}}  {row.precision:9.4f}  {row.recall:6.4f}  {row.f1:6.4f}"
+            f"  {row.iou:6.4f}  {row.support:9d}"
+            for row in self.rows
+        ]
+        lines += [
+            f"{self.noun} {own.number}: error {own.error:.4f}"
+            for own in self.samples[:WORST]
+            if own.error
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same as tables."""
+        rows = [(str(r.label), r.precision, r.recall, r.f1, r.iou, r.support) for r in self.rows]
+        heads = ("", "precision", "recall", "f1", "IoU", "support")
+        names = [f"IoU {row.label}" for row in self.rows]
+        worst = [(own.number, own.error, *own.iou) for own in self.samples[:WORST]]
+        return table_html(heads, rows, self._title()) + table_html(
+            (self.noun, "error", *names), worst
+        )
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row a sample: its size, error and IoU by label."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        rows = sorted(self.samples, key=lambda own: own.number)
+        table: dict[str, list[Any]] = {"size": [own.size for own in rows]}
+        table["error"] = [own.error for own in rows]
+        for k, row in enumerate(self.rows):
+            table[f"iou {row.label}"] = [own.iou[k] for own in rows]
+        return pd.DataFrame(table, index=[own.number for own in rows])
+
+
+def segmentation_scores(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    labels: Collection[Hashable] | None = None,
+    *,
+    noun: str = "sample",
+) -> SegmentationReport:
+    """Precision, recall and intersection over union by label, and the error of each sample.
+
+    A sample is an array of labels of any shape: (H, W) for an image, (N,) for a cloud. Rows are
+    `labels` in that order, else every label found on either side, sorted.
+    """
+    counts = [_counts(truth, guess, wrong) for truth, guess, wrong in pairs_of(y_true, y_pred)]
+    if labels is None:
+        labels = in_order({label for own, _ in counts for label in own})
+    none = np.zeros(3, dtype=np.int64)
+    rows = []
+    for label in labels:
+        total = sum((own.get(label, none) for own, _ in counts), none)
+        rows.append(LabelScore(label, *(int(count) for count in total)))
+    samples = [
+        SampleScore(i, ratio(wrong, size), size, tuple(_iou(own.get(k, none)) for k in labels))
+        for i, (own, (wrong, size)) in enumerate(counts)
+    ]
+    samples.sort(key=lambda own: (-own.error, own.number))
+    return SegmentationReport(tuple(rows), tuple(samples), noun)
+
+
+def intersection_over_union(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    labels: Collection[Hashable] | None = None,
+) -> dict[Hashable, float]:
+    """|y_true = k and y_pred = k| / |y_true = k or y_pred = k| over all nodes, per label k."""
+    return {row.label: row.iou for row in segmentation_scores(y_true, y_pred, labels)}
+
+
+def _counts(
+    truth: np.ndarray, guess: np.ndarray, wrong: np.ndarray
+) -> tuple[dict[Hashable, np.ndarray], tuple[int, int]]:
+    """{label: (right, predicted, true)}, and how many are wrong, of how many."""
+    found: dict[Hashable, np.ndarray] = {}
+    for place, values in enumerate((truth[~wrong], guess.ravel(), truth.ravel())):
+        for label, n in _tally(values):
+            found.setdefault(label, np.zeros(3, dtype=np.int64))[place] = n
+    return found, (int(wrong.sum()), wrong.size)
+
+
+def _tally(values: np.ndarray) -> Iterable[tuple[Hashable, int]]:
+    if values.dtype == object:  # labels of several types have no order
+        return Counter(values.tolist()).items()
+    own, count = np.unique(values, return_counts=True)
+    return zip(own.tolist(), count.tolist(), strict=True)
+
+
+def _iou(counts: np.ndarray) -> float:
+    right, predicted, true = counts.tolist()
+    return ratio(right, predicted + true - right)

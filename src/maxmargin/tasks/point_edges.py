@@ -1,0 +1,89 @@
+"""Which points of a cloud are neighbours, and how much they belong together."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import Delaunay, QhullError, cKDTree
+
+CHUNK = 65536
+EDGE_NAMES = ["constant", "nearness", "level", "same height", "same direction"]
+
+
+def nearest_edges(places: np.ndarray, count: int) -> np.ndarray:
+    """(E, 2), each point with its nearest ones, in space (N, 3) or in the plane (N, 2)."""
+    n = len(places)
+    k = min(count + 1, n)
+    tree = cKDTree(places)
+    keys = []
+    for first in range(0, n, CHUNK):
+        own = np.arange(first, min(first + CHUNK, n))
+        _, near = tree.query(places[own], k=np.arange(1, k + 1))
+        keys.append(_keys(np.repeat(own, k), near.ravel(), n))
+    return _pairs(np.concatenate(keys), n)
+
+
+def surface_edges(points: np.ndarray, longest: float) -> np.ndarray:
+    """(E, 2), the Delaunay triangles of the points seen from above, without long sides.
+
+    Of points with the same x and y, the lowest is a corner; the others hang on it in the order of
+    their heights.
+    """
+    n = len(points)
+    flat, place = np.unique(points[:, :2], axis=0, return_inverse=True)
+    order = np.lexsort((points[:, 2], place.ravel()))
+    same = np.diff(place.ravel()[order]) == 0
+    keys = [_keys(order[:-1][same], order[1:][same], n)]
+    corners = order[np.concatenate([[True], ~same])]
+    ends = _triangle_sides(flat)
+    near = np.hypot(*(flat[ends[:, 0]] - flat[ends[:, 1]]).T) <= longest
+    keys.append(_keys(corners[ends[near, 0]], corners[ends[near, 1]], n))
+    return _pairs(np.concatenate(keys), n)
+
+
+def _triangle_sides(flat: np.ndarray) -> np.ndarray:
+    try:
+        corners = Delaunay(flat).simplices if len(flat) > 2 else None
+    except QhullError:  # all on one line
+        corners = None
+    if corners is None:  # the places are sorted, so this goes along the line
+        return np.column_stack([np.arange(len(flat) - 1), np.arange(1, len(flat))])
+    return np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])
+
+
+def _keys(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
+    keep = a != b
+    a, b = a[keep].astype(np.int64), b[keep].astype(np.int64)
+    return np.unique(np.minimum(a, b) * n + np.maximum(a, b))
+
+
+def _pairs(keys: np.ndarray, n: int) -> np.ndarray:
+    keys = np.unique(keys)
+    return np.column_stack([keys // n, keys % n])
+
+
+def lower_first(edges: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """The edges with their lower end first, which gives the tables of `GraphCutSVM` a meaning."""
+    swap = heights[edges[:, 0]] > heights[edges[:, 1]]
+    return np.where(swap[:, None], edges[:, ::-1], edges)
+
+
+def edge_features(
+    points: np.ndarray, normals: np.ndarray, edges: np.ndarray, spacing: float, rise: float
+) -> np.ndarray:
+    """(E, 5), from 0 to 1: how much the ends of an edge belong together, see EDGE_NAMES.
+
+    1; exp(-distance / spacing); exp(-height difference / rise), and the same for four times the
+    rise; the cosine between normals, 0 if they are more than a right angle apart.
+    """
+    found = np.empty((len(edges), len(EDGE_NAMES)))
+    for first in range(0, len(edges), CHUNK):
+        part = slice(first, first + CHUNK)
+        a, b = edges[part].T
+        apart = points[a] - points[b]
+        up = np.abs(apart[:, 2])
+        found[part, 0] = 1.0
+        found[part, 1] = np.exp(-np.sqrt((apart**2).sum(axis=1)) / spacing)
+        found[part, 2] = np.exp(-up / rise)
+        found[part, 3] = np.exp(-up / (4 * rise))
+        found[part, 4] = np.clip((normals[a] * normals[b]).sum(axis=1), 0.0, 1.0)
+    return found

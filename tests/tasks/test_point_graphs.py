@@ -1,0 +1,458 @@
+"""PointGraphs: known answers, invariances, bad input, drawn scenes and two real scans."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+
+import maxmargin
+from maxmargin.tasks import (
+    PointGraphs,
+    Segmenter,
+    point_columns as columns,
+    point_edges as edging,
+    point_features as measures,
+)
+
+SMALL = {"sizes": (0, 2), "radii": (2, 6), "knots": 4}
+
+
+def plane(side=12, slope=(0.0, 0.0), seed=0):
+    """Points of a plane, a little off a grid."""
+    rng = np.random.default_rng(seed)
+    flat = np.indices((side, side)).reshape(2, -1).T + rng.uniform(-0.2, 0.2, (side * side, 2))
+    return np.column_stack([flat, flat @ np.asarray(slope)])
+
+
+def scene(seed, side=24):
+    """Rolling ground with boxes on it, noisy: points and labels (1: box)."""
+    rng = np.random.default_rng(seed)
+    flat = rng.uniform(0, side, (side * side, 2))
+    ground = 0.1 * flat[:, 0] + np.sin(flat[:, 1] / 4)
+    height = np.zeros(len(flat))
+    for _ in range(4):
+        corner, size = rng.uniform(2, side - 8, 2), rng.uniform(3, 6, 2)
+        inside = ((flat >= corner) & (flat <= corner + size)).all(axis=1)
+        height[inside] = rng.uniform(1.5, 3.0)
+    noise = 0.4 * rng.standard_normal(len(flat))
+    return np.column_stack([flat, ground + height + noise]), (height > 0).astype(int)
+
+
+def fitted(clouds, **options):
+    maker = PointGraphs(**(SMALL | options))
+    return maker.fit([maker.check(i, x) for i, x in enumerate(clouds)])
+
+
+def graph_of(maker, x):
+    return maker.make(maker.check(0, x)).graph
+
+
+# -- known answers ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("slope", [(0.0, 0.0), (0.5, 0.0), (1.0, -2.0)])
+def test_normals_and_thickness_of_a_plane(slope):
+    points = plane(slope=slope)
+    table, normals = measures.shape_features(points, measures.thin(points, 0.0))
+    expected = np.array([-slope[0], -slope[1], 1.0]) / np.sqrt(1 + slope[0] ** 2 + slope[1] ** 2)
+    np.testing.assert_allclose(normals, np.tile(expected, (len(points), 1)), atol=1e-9)
+    names = [name.partition(" around")[0] for name in measures.shape_names(0)]
+    np.testing.assert_allclose(table[:, names.index("thickness")], 0.0, atol=1e-6)
+    np.testing.assert_allclose(table[:, names.index("tilt")], expected[2], atol=1e-9)
+
+
+def test_shape_features_are_those_of_the_covariance():
+    points = np.random.default_rng(0).standard_normal((60, 3))
+    table, _ = measures.shape_features(points, measures.thin(points, 0.0))
+    order = np.argsort(cdist(points, points), axis=1)[:, : measures.SHAPE_POINTS]
+    for own, point, near in zip(table, points, order, strict=True):
+        around = points[near]
+        width = np.sqrt(np.linalg.eigvalsh(np.cov(around.T, bias=True)))
+        z = around[:, 2] - point[2]
+        expected = [z.min(), z.max(), z.mean(), z.std()]
+        expected += [width[0] / width[2], width[1] / width[2]]
+        np.testing.assert_allclose(own[:6], expected, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(own[7], width[0], rtol=1e-7)
+
+
+def slow_spin(place, normal, points, radius):
+    """The spin image of a place by the definition, one bin centre at a time."""
+    image = np.zeros((measures.RINGS, measures.LAYERS))
+    wide, high = radius / measures.RINGS, 2 * radius / measures.LAYERS
+    count = 0
+    for point in points:
+        along = (point - place) @ normal
+        away = np.linalg.norm(point - place - along * normal)
+        if away >= radius or abs(along) >= radius:
+            continue
+        count += 1
+        for r, s in itertools.product(range(measures.RINGS), range(measures.LAYERS)):
+            a = 1 - abs(away - (r + 0.5) * wide) / wide
+            b = 1 - abs(along + radius - (s + 0.5) * high) / high
+            image[r, s] += max(a, 0) * max(b, 0)
+    return image.ravel() / max(count, 1)
+
+
+@pytest.mark.parametrize("kind", ["plane", "line", "ball"])
+def test_spin_images_by_the_definition(kind):
+    rng = np.random.default_rng(1)
+    points = {
+        "plane": plane(7, (0.3, 0.1)),
+        "line": np.column_stack([np.linspace(0, 9, 40), np.zeros(40), np.zeros(40)]),
+        "ball": rng.standard_normal((50, 3)),
+    }[kind]
+    normals = rng.standard_normal((len(points), 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    found = measures.spin_features(points, normals, measures.thin(points, 0.0), 2.0)
+    expected = [slow_spin(p, v, points, 2.0) for p, v in zip(points, normals, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_spin_image_of_a_plane_fills_the_middle_layer_only():
+    points = plane(15)
+    points[:, 2] = 0.0
+    normals = np.tile([0.0, 0.0, 1.0], (len(points), 1))
+    level = measures.thin(points, 0.0)
+    image = measures.spin_features(points, normals, level, 3.0).reshape(
+        len(points), measures.RINGS, -1
+    )
+    assert (np.delete(image, measures.LAYERS // 2, axis=2) == 0).all()
+    assert (image[:, :, measures.LAYERS // 2].sum(axis=1) > 0.5).all()
+
+
+def test_thinning_takes_means_of_cubes():
+    points = np.array([[0.1, 0.1, 0.1], [0.3, 0.5, 0.7], [1.5, 0.0, 0.0], [0.0, 0.0, 9.9]])
+    found = measures.thin(points, 1.0).points
+    expected = np.array([[0.0, 0.0, 9.9], [0.2, 0.3, 0.4], [1.5, 0.0, 0.0]])
+    np.testing.assert_allclose(found[np.lexsort(found.T)], expected[np.lexsort(expected.T)])
+
+
+def test_heights_above_ground_of_a_box():
+    points = plane(40)
+    box = ((points[:, :2] > 15) & (points[:, :2] < 22)).all(axis=1)
+    points[box, 2] += 5.0
+    found = measures.heights_above(points, 1.0, np.array([2.0, 6.0]))
+    deep = ((points[:, :2] > 17) & (points[:, :2] < 20)).all(axis=1)
+    assert found[deep, 0].max() < 0.1  # wider than the smaller square: still there
+    np.testing.assert_allclose(found[deep, 2], 5.0)
+    far = ((points[:, :2] < 5) | (points[:, :2] > 32)).any(axis=1)
+    np.testing.assert_allclose(found[far][:, [0, 2, 4]], 0.0, atol=1e-9)
+
+
+def test_stray_points_far_away_leave_the_map_as_fine():
+    points = np.vstack([plane(40), [[1e7, -1e7, 0.0]]])
+    points[100, 2] = 3.0
+    found = measures.heights_above(points, 1.0, np.array([2.0]))
+    assert found[100, 0] > 2.9
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_nearest_edges_by_brute_force(dimensions):
+    places = np.random.default_rng(2).standard_normal((50, dimensions))
+    apart = cdist(places, places)
+    np.fill_diagonal(apart, np.inf)
+    near = np.argsort(apart, axis=1)[:, :4]
+    expected = {tuple(sorted((i, j))) for i in range(50) for j in near[i].tolist()}
+    found = edging.nearest_edges(places, 4)
+    assert {tuple(edge) for edge in found.tolist()} == expected
+    assert len(found) == len(expected)
+
+
+def test_surface_of_a_grid_with_points_above_each_other():
+    flat = np.array([[0, 0], [1, 0], [0, 1], [1, 1.1], [0, 0], [0, 0], [50, 50]], dtype=float)
+    points = np.column_stack([flat, [0.0, 0.0, 0.0, 0.0, 2.0, 1.0, 0.0]])
+    found = {tuple(edge) for edge in edging.surface_edges(points, 3.0).tolist()}
+    assert {(0, 5), (4, 5), (0, 1), (0, 2), (1, 3), (2, 3)} <= found  # 0, then 5, then 4 above it
+    assert not any(6 in edge for edge in found)
+    assert len(found) == 7
+
+
+def test_points_on_a_line_are_joined_in_order():
+    points = np.column_stack([np.array([3.0, 0, 2, 1]), np.zeros(4), np.zeros(4)])
+    found = edging.surface_edges(points, 9.0).tolist()
+    assert sorted(map(tuple, found)) == [(0, 2), (1, 3), (2, 3)]
+
+
+def test_edges_go_up_and_their_features_are_shares():
+    points, _ = scene(0)
+    for graph in ("knn", "plane", "surface"):
+        found = graph_of(fitted([points], graph=graph), points)
+        heights = points[found.edges, 2]
+        assert (heights[:, 0] <= heights[:, 1]).all()
+        assert ((found.edge_features >= 0) & (found.edge_features <= 1)).all()
+        assert (found.edge_features[:, 0] == 1).all()
+
+
+def test_hats_interpolate():
+    table = np.random.default_rng(0).standard_normal((200, 3))
+    knots = columns.learn_knots(table, 5)
+    where, share = columns.hats(table, knots)
+    np.testing.assert_allclose(
+        (knots.ravel()[where] * share)[:, ::2] + (knots.ravel()[where] * share)[:, 1::2],
+        np.clip(table, knots[:, 0], knots[:, -1]),
+    )
+    assert (share >= 0).all()
+    np.testing.assert_allclose(share.reshape(200, 3, 2).sum(axis=2), 1.0)
+
+
+def test_axes_are_the_principal_ones():
+    table = np.random.default_rng(0).standard_normal((300, 6)) @ np.diag([5, 4, 3, 2, 1, 0.0])
+    mean, axes = columns.learn_axes(table, 4)
+    found = (table - mean) @ axes
+    np.testing.assert_allclose(np.cov(found.T, bias=True), np.eye(4), atol=1e-10)
+    _, values, directions = np.linalg.svd(table - table.mean(axis=0), full_matrices=False)
+    expected = (table - mean) @ directions[:4].T / values[:4] * np.sqrt(300)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-10)
+    assert columns.learn_axes(table, 45)[1].shape == (6, 5)  # the sixth never varies
+
+
+# -- invariances -----------------------------------------------------------------------------------
+def test_map_coordinates_change_nothing():
+    cloud = np.round(scene(0)[0] * 32) / 32  # so that no digit is lost
+    moved = cloud + [512743.0, 5403547.5, 308.0]
+    a, b = (fitted([x], features=("height", "shape", "spin")) for x in (cloud, moved))
+    one, two = graph_of(a, cloud), graph_of(b, moved)
+    np.testing.assert_array_equal(one.edges, two.edges)
+    np.testing.assert_array_equal(one.nodes.toarray(), two.nodes.toarray())
+    np.testing.assert_array_equal(one.edge_features, two.edge_features)
+
+
+def test_units_do_not_matter():
+    cloud = scene(0)[0]
+    a, b = fitted([cloud]), fitted([cloud * 1024])
+    assert b.spacing_ == pytest.approx(1024 * a.spacing_)
+    np.testing.assert_allclose(
+        graph_of(a, cloud).nodes.toarray(), graph_of(b, cloud * 1024).nodes.toarray(), atol=1e-6
+    )
+
+
+def test_turning_about_the_vertical_changes_neither_shapes_nor_spin_images():
+    cloud = scene(0)[0]
+    turn = np.array([[np.cos(1), -np.sin(1), 0], [np.sin(1), np.cos(1), 0], [0, 0, 1]])
+    maker = fitted([cloud], features=("shape", "spin"), sizes=(0,))
+    level, turned = measures.thin(cloud, 0.0), measures.thin(cloud @ turn.T, 0.0)
+    table, normals = measures.shape_features(cloud, level)
+    again, other = measures.shape_features(cloud @ turn.T, turned)
+    np.testing.assert_allclose(table, again, atol=1e-9)
+    np.testing.assert_allclose(normals @ turn.T, other, atol=1e-9)
+    np.testing.assert_allclose(
+        measures.spin_features(cloud, normals, level, 3.0),
+        measures.spin_features(cloud @ turn.T, other, turned, 3.0),
+        atol=1e-9,
+    )
+    edges = [graph_of(maker, x).edges for x in (cloud, cloud @ turn.T)]
+    np.testing.assert_array_equal(*edges)
+
+
+def test_order_of_points_does_not_matter():
+    cloud = scene(0)[0]
+    order = np.random.default_rng(3).permutation(len(cloud))
+    maker = fitted([cloud], features=("height", "shape", "spin"))
+    one, two = graph_of(maker, cloud), graph_of(maker, cloud[order])
+    np.testing.assert_allclose(one.nodes.toarray()[order], two.nodes.toarray(), atol=1e-9)
+    back = {frozenset(order[edge].tolist()) for edge in two.edges}
+    assert back == {frozenset(edge) for edge in one.edges.tolist()}
+
+
+def test_same_seed_same_bits_and_the_sample_is_drawn():
+    clouds = [scene(0)[0], scene(1)[0]]
+    options = {"features": ("height", "shape", "spin"), "n_sample": 200}
+    a, b = fitted(clouds, **options), fitted(clouds, **options)
+    np.testing.assert_array_equal(a.knots_, b.knots_)
+    np.testing.assert_array_equal(a.axes_, b.axes_)
+    c = fitted(clouds, random_state=1, **options)
+    assert not np.array_equal(a.knots_, c.knots_)
+
+
+def test_chunks_do_not_matter(monkeypatch):
+    cloud = scene(0)[0]
+    maker = fitted([cloud], features=("height", "shape", "spin"))
+    one = graph_of(maker, cloud)
+    for module in (measures, edging):
+        monkeypatch.setattr(module, "CHUNK", 100)
+    two = graph_of(maker, cloud)
+    np.testing.assert_allclose(one.nodes.toarray(), two.nodes.toarray(), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(one.edges, two.edges)
+    np.testing.assert_array_equal(one.edge_features, two.edge_features)
+
+
+def test_another_axis_may_point_up():
+    cloud = scene(0)[0]
+    one = graph_of(fitted([cloud]), cloud)
+    for up, turn in (("x", [2, 0, 1]), ("y", [1, 2, 0])):
+        moved = cloud[:, turn]
+        two = graph_of(fitted([moved], up=up), moved)
+        np.testing.assert_allclose(one.nodes.toarray(), two.nodes.toarray(), atol=1e-9)
+
+
+# -- options ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("knots", [0, 4])
+@pytest.mark.parametrize(
+    "features", [("height",), ("shape",), ("spin",), ("extra",), ("height", "shape", "spin")]
+)
+def test_names_go_with_columns(features, knots):
+    cloud = np.column_stack([scene(0)[0], np.arange(576)])
+    maker = fitted([cloud], features=features, knots=knots)
+    found = graph_of(maker, cloud)
+    nodes, edges = maker.names()
+    assert found.nodes.shape == (len(cloud), len(nodes))
+    assert found.edge_features.shape[1] == len(edges)
+    assert len(set(nodes)) == len(nodes)
+    if features == ("spin",):
+        assert len(nodes) == 45
+
+
+def test_further_columns_are_used():
+    cloud = np.column_stack([scene(0)[0], np.arange(576.0)])
+    maker = fitted([cloud], features=("extra",), knots=0)
+    found = graph_of(maker, cloud).nodes.toarray()[:, 0]
+    expected = (np.arange(576) - 287.5) / np.arange(576).std()
+    np.testing.assert_allclose(found, expected)
+
+
+def test_given_edges_are_kept():
+    cloud, _ = scene(0)
+    edges = np.array([[0, 5], [7, 2]])
+    for graph in ("auto", "given"):
+        found = graph_of(fitted([(cloud, edges)], graph=graph), (cloud, edges)).edges
+        assert {frozenset(edge) for edge in found.tolist()} == {
+            frozenset({0, 5}),
+            frozenset({2, 7}),
+        }
+    none = graph_of(fitted([(cloud, edges)]), (cloud, np.empty((0, 2))))
+    assert len(none.edges) == 0
+
+
+@pytest.mark.parametrize("graph", ["knn", "plane", "surface"])
+@pytest.mark.parametrize(
+    "cloud",
+    [
+        np.zeros((1, 3)),
+        np.zeros((2, 3)),
+        [[0, 0, 0], [1, 2, 3]],
+        [[0, 0, 0], [1, 2, 3], [4, 4, 1]],
+        np.zeros((30, 3)),
+        np.column_stack([np.arange(30), np.zeros(30), np.zeros(30)]),
+        np.column_stack([np.zeros(30), np.zeros(30), np.arange(30)]),
+        np.repeat(plane(5), 3, axis=0),
+        plane(5).astype(np.float32),
+        (plane(5) * 100).astype(np.int32),
+        [[1e-9, 0, 0], [0, 1e9, 0], [5, 5, 5]],
+    ],
+)
+def test_odd_clouds_work(cloud, graph):
+    trained = fitted([scene(0)[0]], graph=graph, features=("height", "shape", "spin"))
+    for maker in (trained, fitted([cloud], graph=graph, features=("height", "shape", "spin"))):
+        found = graph_of(maker, cloud)
+        assert found.nodes.shape[0] == len(cloud)
+        assert np.isfinite(found.nodes.data).all()
+        assert np.isfinite(found.edge_features).all()
+
+
+# -- bad input -------------------------------------------------------------------------------------
+HOLE = plane(3)
+HOLE[4, 1] = np.nan
+FAR = plane(3)
+FAR[2, 2] = np.inf
+
+
+@pytest.mark.parametrize(
+    ("cloud", "message"),
+    [
+        (np.zeros((5, 2)), r"cloud 1: shape \(5, 2\), expected \(N, 3\)"),
+        (np.zeros(3), r"cloud 1: shape \(3,\), expected \(N, 3\)"),
+        (np.zeros((2, 3, 3)), r"cloud 1: shape \(2, 3, 3\)"),
+        (np.zeros((0, 3)), r"cloud 1 has no points"),
+        (HOLE, r"cloud 1: point 4 has y = nan.*1 of 9 points are so; leave them out"),
+        (FAR, r"cloud 1: point 2 has z = inf"),
+        (FAR * -1, r"cloud 1: point 2 has z = -inf"),
+        (np.full((2, 3), 1e200), r"cloud 1: point 0 has x = 1e\+200"),
+        ([[1, 2, 3], [1, 2]], r"cloud 1: not a table of numbers"),
+        ([["a", "b", "c"]], r"cloud 1: not a table of numbers"),
+        ("cloud", r"cloud 1: "),
+        (None, r"cloud 1: "),
+        ((plane(3), [[0, 0]]), r"cloud 1: edges: \(0, 0\) at place 0 joins a node with itself"),
+        ((plane(3), [[0, 9]]), r"cloud 1: edges: \(0, 9\) at place 0 is outside 9 nodes"),
+        ((plane(3), [[0, 1], [1, 0]]), r"cloud 1: edges: \(1, 0\) at place 1 is there already"),
+        ((plane(3), [0, 1]), r"cloud 1: edges have shape \(2,\)"),
+        (np.zeros((5, 4)), r"cloud 1 has 1 columns after x, y and z, expected 0"),
+    ],
+)
+def test_bad_clouds_are_named(cloud, message):
+    maker = fitted([plane()])
+    with pytest.raises(ValueError, match=message):
+        maker.check(1, cloud)
+
+
+def test_bad_extra_columns_are_named():
+    cloud = np.column_stack([plane(3), np.zeros(9)])
+    cloud[3, 3] = np.nan
+    with pytest.raises(ValueError, match="cloud 0: point 3 has column 3 = nan"):
+        PointGraphs().check(0, cloud)
+
+
+def test_edges_and_the_choice_of_graph_must_agree():
+    with pytest.raises(ValueError, match=r"cloud 2 has no edges, which graph='given' needs"):
+        PointGraphs(graph="given").check(2, plane())
+    with pytest.raises(ValueError, match=r"cloud 2 has edges of its own, which graph='knn'"):
+        PointGraphs(graph="knn").check(2, (plane(), [[0, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"graph": "mesh"}, "graph='mesh' must be one of auto, knn"),
+        ({"features": "height"}, "features='height' must be a list"),
+        ({"features": ("colour",)}, "must be a list of some of height"),
+        ({"features": ()}, "must be a list"),
+        ({"up": "w"}, "up='w' must be"),
+        ({"neighbours": 0}, "neighbours=0 must be a whole number, 1 or more"),
+        ({"neighbours": 2.5}, "neighbours=2.5 must be a whole number"),
+        ({"knots": 1}, "knots=1 must be"),
+        ({"knots": -1}, "knots=-1 must be"),
+        ({"components": 0}, "components=0 must be"),
+        ({"n_sample": 0}, "n_sample=0 must be"),
+        ({"sizes": ()}, "sizes=.* must be numbers"),
+        ({"radii": (-1,)}, "radii=.* must be numbers"),
+        ({"jump": 0}, "jump=0 must be positive"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted([plane()], **options)
+
+
+# -- as part of the task ---------------------------------------------------------------------------
+def test_edges_help_on_drawn_scenes():
+    train, test = (
+        zip(*map(scene, range(4)), strict=True),
+        zip(*map(scene, range(10, 14)), strict=True),
+    )
+    (clouds, labels), (held_out, truth) = train, test
+    options = {"kind": "points", "alpha": 1e-2, "tol": 0.05}
+    joined = Segmenter(graphs=PointGraphs(**SMALL), **options).fit(clouds, labels)
+    none = np.empty((0, 2), dtype=np.int64)
+    alone = Segmenter(graphs=PointGraphs(**SMALL), **options).fit(
+        [(x, none) for x in clouds], labels
+    )
+    good = joined.score(held_out, truth)
+    bare = alone.score([(x, none) for x in held_out], truth)
+    assert 1 - good < 0.7 * (1 - bare)
+    assert good > 0.9
+    assert (joined.model_.edge_coef_ >= 0).all()
+
+
+def test_a_saved_model_labels_points_alike(tmp_path):
+    clouds, labels = zip(*map(scene, range(2)), strict=True)
+    maker = PointGraphs(features=("height", "shape", "spin"), **SMALL)
+    model = Segmenter("points", graphs=maker, alpha=0.1, tol=0.1).fit(clouds, labels)
+    model.save(tmp_path / "model")
+    again = maxmargin.load(tmp_path / "model")
+    for a, b in zip(model.predict(clouds), again.predict(clouds), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert again.graphs_.names() == model.graphs_.names()
+
+
+def test_options_are_stored_as_given():
+    maker = PointGraphs(graph="surface", sizes=[0, 3], features=["spin"])
+    assert clone(maker).get_params() == maker.get_params()

@@ -143,7 +143,8 @@ def _small_space(problem: Problem) -> Any:
     from maxmargin.kernels.blocks import Space
 
     none, local = np.empty(0), int(local_sizes(problem).max())
-    return Space(none, none, none, np.empty(0, dtype=np.int64), np.empty(local), none, none)
+    whole = np.empty(0, dtype=np.int64)
+    return Space(none, none, none, whole, np.empty(local), none, none, none, whole)
 
 
 def cached_passes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin.kernels.compile import FLOATS, INTS, piece
-from maxmargin.kernels.cut import SINK, SOURCE, max_flow
+from maxmargin.kernels.cut import FIELDS, SINK, SOURCE, TREE, max_flow
 
 
 @piece(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS))
@@ -113,7 +113,9 @@ def by_cuts(starts, heads, sisters, ends, arcs, b, y, component, excess, residua
         if b[e] < 0.0 and component[ends[2 * e]] == component[ends[2 * e + 1]]:
             there, back = max(-b[e] - y[e], 0.0), max(-b[e] + y[e], 0.0)
         residual[arcs[e]], residual[sisters[arcs[e]]] = there, back
-    max_flow(starts, heads, sisters, residual, excess, ints)
+    max_flow(starts, heads, sisters, residual, excess, ints, -1)
+    for j in range(len(excess)):
+        ints[j] = ints[FIELDS * j + TREE]
     for e in range(len(b)):
         if b[e] < 0.0 and component[ends[2 * e]] == component[ends[2 * e + 1]]:
             there, back = residual[arcs[e]], residual[sisters[arcs[e]]]

@@ -77,16 +77,17 @@ def segmenter(solver: Any = "bcfw", edges: bool = True, **options: Any) -> Segme
     return Segmenter(solver=solver, graphs=Known(edges), **options)
 
 
-def methods(alpha: float) -> dict[str, list[Callable[[], Any]]]:
+def methods(alpha: float) -> dict[str, dict[Any, Callable[[], Any]]]:
     """Candidates of each method; alpha was chosen with BCFW, whose objective others share."""
+    saddle = {"alpha": alpha, "max_epochs": 60}
     return {
-        "dual extragradient": [lambda: segmenter("dual-extragradient", alpha=alpha, max_epochs=60)],
-        "projected gradient": [lambda: segmenter("projected-gradient", alpha=alpha, max_epochs=60)],
-        "averaged perceptron": [
-            lambda n=n: segmenter(Perceptron(max_epochs=n), alpha=0.0) for n in EPOCHS
-        ],
-        "no edges, our SVM": [lambda a=a: segmenter(edges=False, alpha=a) for a in ALPHAS],
-        "no edges, logistic regression": [lambda c=c: Alone(c) for c in PENALTIES],
+        "dual extragradient": {alpha: lambda: segmenter("dual-extragradient", **saddle)},
+        "projected gradient": {alpha: lambda: segmenter("projected-gradient", **saddle)},
+        "averaged perceptron": {
+            n: lambda n=n: segmenter(Perceptron(max_epochs=n), alpha=0.0) for n in EPOCHS
+        },
+        "no edges, our SVM": {a: lambda a=a: segmenter(edges=False, alpha=a) for a in ALPHAS},
+        "no edges, logistic regression": {c: lambda c=c: Alone(c) for c in PENALTIES},
     }
 
 
@@ -106,7 +107,7 @@ def main() -> None:
         kept, alpha = choose(data, train, held, {a: lambda a=a: segmenter(alpha=a) for a in ALPHAS})
         rows["BCFW"].append(measured(data, kept, test))
         for name, candidates in methods(alpha).items():
-            kept, _ = choose(data, train, held, dict(enumerate(candidates)))
+            kept, _ = choose(name, data, train, held, candidates)
             rows[name].append(measured(data, kept, test))
         show(rows)
     print(f"  peak memory {peak_memory():.0f} MB")
@@ -125,7 +126,11 @@ def make(data: Any, train: list[int]) -> None:
 
 
 def choose(
-    data: Any, train: list[int], held: list[int], candidates: dict[Any, Callable[[], Any]]
+    label: str,
+    data: Any,
+    train: list[int],
+    held: list[int],
+    candidates: dict[Any, Callable[[], Any]],
 ) -> tuple[tuple[Any, float], Any]:
     """The candidate with the least error on the held-out part, its seconds, and its key."""
     best, least, seconds, key = None, np.inf, 0.0, None
@@ -134,6 +139,7 @@ def choose(
         model = candidate().fit(train, [data.masks[i] for i in train])
         spent = time.process_time() - begun
         error, _ = scores(data, model, held)
+        print(f"    {label} {name}: {100 * error:.2f} % held out, {spent:.1f} s", flush=True)
         if error < least:
             best, least, seconds, key = model, error, spent, name
     return (best, seconds), key

@@ -11,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, NonNegative, SubmodularCone
+from maxmargin.domains.base import check_domain
+from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
@@ -39,10 +41,12 @@ class GraphCutSVM(StructuredSVM):
         second end, with w_00 + w_11 >= w_01 + w_10, instead of the price of a cut.
     bias : learn a constant that every node adds to the score of the second label.
     loss : "hamming" (share of wrong nodes; scores are divided by the number of nodes likewise, so
-        that alpha means the same for graphs of all sizes), "hamming-sum" (their number), or a Loss.
+        that alpha means the same for graphs of all sizes), "hamming-sum" (their number), or a
+        Loss: Hamming(class_weight={label: price}) prices nodes by their true labels.
     alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks : see `StructuredSVM`.
-    domain : where w lives besides; the weights of edges are kept where cuts are never rewarded.
+    domain : where w lives besides: L2Ball, signs, a Product, and L1Ball without tables. Weights of
+        edges are always kept where no cut is rewarded.
 
     Attributes
     ----------
@@ -101,7 +105,8 @@ class GraphCutSVM(StructuredSVM):
 
     def _make_domain(self, dim: int) -> Domain | None:
         edges = np.arange(self.n_features_in_ + int(self.bias), dim)
-        return SubmodularCone(edges) if self.tables else NonNegative(edges)
+        own = SubmodularCone(edges) if self.tables else NonNegative(edges)
+        return within(check_domain(self.domain, dim), own, dim)
 
     def _scales(self, shapes: list[Network]) -> np.ndarray:
         share = getattr(resolve_loss(self.loss), "normalize", False)
@@ -124,15 +129,32 @@ class GraphCutSVM(StructuredSVM):
         self.n_edge_features_in_ = rows.edges.matrix.shape[1]
 
     def _check_width(self, rows: GraphRows) -> None:
-        found = rows.nodes.matrix.shape[1], rows.edges.matrix.shape[1]
-        for kind, own, known in zip(
-            ("node", "edge"), found, (self.n_features_in_, self.n_edge_features_in_), strict=True
-        ):
+        nodes, edges = rows.nodes.matrix, rows.edges.matrix
+        found = [("node", nodes.shape[1], self.n_features_in_)]
+        if edges.shape[0]:
+            found.append(("edge", edges.shape[1], self.n_edge_features_in_))
+        for kind, own, known in found:
             if own != known:
                 raise ValueError(
                     f"X has {own} {kind} features, but GraphCutSVM is expecting {known}: those it"
                     " was fitted on."
                 )
+
+    def _pack(self, rows: GraphRows, shapes: list[Network]) -> Any:
+        return super()._pack(rows.with_edge_features(self.n_edge_features_in_), shapes)
+
+    def decision_function(self, X: Any) -> Any:
+        """The score w . F z of each sample's best output. Scores are not probabilities.
+
+        With tables, the sum of all nodes' scores and of the tables' entries that its labels choose.
+        """
+        scores = super().decision_function(X)
+        if self.tables and len(scores):
+            edges = self.feature_map_.check(X).with_edge_features(self.n_edge_features_in_).edges
+            both = edges.matrix @ self.edge_coef_[:, 0]
+            sample = np.repeat(np.arange(len(scores)), edges.lengths)
+            scores += np.bincount(sample, both, len(scores))
+        return scores
 
     def _learn_labels(self, y: Any, rows: GraphRows) -> Any:
         check_lengths(y, rows.lengths)
@@ -141,7 +163,8 @@ class GraphCutSVM(StructuredSVM):
         if len(self.classes_) != 2:
             raise ValueError(
                 f"y has {len(self.classes_)} different labels ({self.classes_[:5].tolist()}),"
-                " expected two."
+                " expected two. More than two: MulticlassSVM on the nodes, or one label against the"
+                " others."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 

@@ -17,6 +17,7 @@ NAMES = (
     "chunking",
     "tagging_speed",
     "alignment",
+    "horses",
     "isprs",
 )
 

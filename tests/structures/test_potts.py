@@ -69,7 +69,7 @@ def test_labels_are_good_ones(n_labels, strength):
 def test_no_expansion_helps(seed):
     """All of them tried, on a graph with too many labelings for that."""
     shape, theta = drawn(seed, 9, 4, 0.5)
-    network, K = shape
+    K = shape[1]
     labels = POTTS.decode(POTTS.maximize(theta, shape), shape)
     value = enumeration.score(theta, POTTS.encode(labels, shape))
     for label in range(K):

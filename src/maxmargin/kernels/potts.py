@@ -33,7 +33,7 @@ def score_of(theta, ends, labels, K):
 
 @piece(types.float64(FLOATS, INTS, types.int64, types.int64))
 def start(theta, labels, K, n):
-    """The best label of each node, the first one of equals; for K = 2 the first one that is allowed.
+    """The best label of each node, the first of equals; for K = 2 the first that is allowed.
 
     From a start at one label for all, a single expansion of the other one tries all labelings.
     Returns the largest finite score of a part, or -inf if a node may have no label.

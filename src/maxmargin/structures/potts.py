@@ -79,8 +79,8 @@ class Potts(Structure):
         if np.isneginf(own).any():
             e = int(np.flatnonzero(np.isneginf(own))[0])
             raise ValueError(
-                f"edge {e}, {tuple(network.edges[e].tolist())}, scores -inf; ends that must be alike"
-                " are one node, or give a large finite score."
+                f"edge {e}, {tuple(network.edges[e].tolist())}, scores -inf; ends that must be"
+                " alike are one node, or give a large finite score."
             )
         return super()._run(ability, theta, shape)
 

@@ -115,13 +115,7 @@ def plane_oracle_pass(
     for i in order:
         parts = score_block(blocks, i, course.w, space)
         ask(blocks, i, space, maximize, parts)
-<<<<<<< HEAD
-        gaps[i] = plane_step(
-            blocks, i, space, support, planes, alpha, limit, relaxation, course
-        )  # fmt: skip
-=======
         gaps[i] = plane_step(blocks, i, space, support, planes, alpha, limit, relaxation, course)
->>>>>>> main/main
 
 
 @kernel(types.void(BLOCKS, SPACE, SUPPORT, PLANES, INTS, FLOAT, INT, FLOAT, COURSE))

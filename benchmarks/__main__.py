@@ -10,6 +10,7 @@ NAMES = (
     "growth",
     "passes",
     "projection",
+    "cuts",
     "gaps",
     "oracle_cache",
     "letters",

@@ -30,10 +30,9 @@ from maxmargin.kernels.cut_project_flow import (
     sides,
     to_neighbours,
 )
-from maxmargin.kernels.cut_project_steps import best_levels, slope
+from maxmargin.kernels.cut_project_steps import best_levels, objective, slope
 
 LIMIT = 300  # turns; some ten are usual
-PATIENCE = 30  # turns after which components merge one by one
 FINE = 3  # turns in which components are parted at every full edge
 PASSES, NEAR, WIDE = 5, 0.2, 2.5  # of the first guess
 
@@ -205,7 +204,8 @@ def solve(shape, arcs, a, b, y, x, work, ints, tol):
     size, total, levels, found = work[:n], work[n : 2 * n], work[2 * n : 3 * n], work[3 * n : 4 * n]
     floats, residual = work[4 * n : 10 * n], work[10 * n : 10 * n + 2 * m]
     excess = floats[:n]  # the steps and the flows take turns
-    if resume(a, b, y, ends, excess) > 0.0:
+    warm = resume(a, b, y, ends, excess) > 0.0
+    if warm:
         count = by_flow(starts, heads, edges, b, y, component, order, via)
     else:
         guess(starts, heads, edges, ends, a, b, y, excess, free)
@@ -220,13 +220,18 @@ def solve(shape, arcs, a, b, y, x, work, ints, tol):
     for c in range(count):
         levels[c] = min(max(levels[c] / size[c], 0.0), 1.0)
     sums(a, component, size, total)
-    rough, error = 1e9 * tol, np.inf
+    rough = 0.0 if warm else 1e9 * tol
+    error, lowest, careful = np.inf, np.inf, False
     for turn in range(LIMIT):
         crossing, inner = sort_edges(ends, b, y, component, listed, low, high, inside)
         count, crossing, inner = best_levels(
             count, crossing, inner, listed, low, high, inside, component, free, up, b, y, size,
-            total, levels, found, floats, max(tol, rough), turn >= PATIENCE,
+            total, levels, found, floats, max(tol, rough), careful,
         )  # fmt: skip
+        if turn > FINE:
+            value = objective(count, crossing, listed, low, high, b, size, total, levels)
+            careful = not value < lowest
+            lowest = min(lowest, value)
         off = imbalance(
             crossing, inner, listed, inside, a, b, y, ends, component, levels, found, size, x,
             excess,

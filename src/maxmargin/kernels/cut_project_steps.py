@@ -102,6 +102,21 @@ def newton(count, curved, low, high, size, diagonal, found, free, step, left, wa
                 way[c] = image[c] + turn * way[c]
 
 
+@piece(types.float64(types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+def objective(count, crossing, listed, low, high, b, size, total, x):
+    """What is minimised, whichever end of an edge is above, but for a constant."""
+    value = 0.0
+    for c in range(count):
+        value += x[c] * (0.5 * size[c] * x[c] - total[c])
+    for i in range(crossing):
+        apart, price = abs(x[low[i]] - x[high[i]]), b[listed[i]]
+        if price < 0.0:
+            value += apart * (0.5 * apart - price)
+        elif apart > price:
+            value += 0.5 * (apart - price) ** 2
+    return value
+
+
 @piece(types.float64(types.int64, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
 def hold(count, x, found, size, diagonal, free):
     """Hold components at bounds, and put them there from nearby; returns the largest gradient.

@@ -156,10 +156,12 @@ class GraphCutSVM(StructuredSVM):
         labels = check_labels(y)
         self.classes_ = np.unique(np.concatenate(labels))
         if len(self.classes_) != 2:
+            cure = "MulticlassSVM on the nodes knows more, or learn one label against the others"
+            if len(self.classes_) == 1:
+                cure = "give samples in which both occur"
             raise ValueError(
                 f"y has {len(self.classes_)} different labels ({self.classes_[:5].tolist()}),"
-                " expected two. More than two: MulticlassSVM on the nodes, or one label against the"
-                " others."
+                f" expected two: {cure}."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 
@@ -167,7 +169,10 @@ class GraphCutSVM(StructuredSVM):
         return self.classes_[self.structure_.decode(z, shape)]
 
     def _right(self, truth: Any, output: Any, shape: Network) -> np.ndarray:
-        return np.asarray(truth) == output
+        labels = np.asarray(truth)
+        if labels.shape != output.shape:
+            raise ValueError(f"y has {labels.size} labels but x has {len(output)} rows.")
+        return labels == output
 
     @property
     def node_coef_(self) -> np.ndarray:

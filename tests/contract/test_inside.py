@@ -14,11 +14,11 @@ from contract.test_solvers import (
     epochs,
     set_up,
 )
-from maxmargin.domains import L2Ball, NonNegative, RealSpace
+from maxmargin.domains import L1Ball, L2Ball, NonNegative, RealSpace
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient, Extragradient, FrankWolfe, Subgradient
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.inside import best_share
+from maxmargin.solvers.inside import best_share, visit
 from maxmargin.structures import GraphCut
 from reference.training import optimum
 
@@ -160,6 +160,30 @@ def test_the_batch_line_search_beats_a_grid_of_steps(name):
     reached = made.training.dual(state.z)
     for step in np.linspace(0, 1, 101):
         assert reached >= made.training.dual(before + step * (towards - before)) - 1e-13
+
+
+@all_cases
+def test_the_line_search_in_one_sample_beats_a_grid_of_steps(name):
+    made = INSIDE[name](cost=problems.generic)
+    solver = BCFW("frank-wolfe", random_state=2)
+    *_, state = epochs(solver, made.problem, 2)
+    for i in range(made.problem.n):
+        before, part = state.z.copy(), made.problem.parts(i)
+        towards = made.training.blocks[i].best(state.w)
+        visit(solver._whole_pass, made.problem, state, np.array([i]), search=True)
+        reached = made.training.dual(state.z)
+        for step in np.linspace(0, 1, 51):
+            z = before.copy()
+            z[part] += step * (towards - z[part])
+            assert reached >= made.training.dual(z) - 1e-13
+        np.testing.assert_allclose(state.w, made.training.weights(state.z), atol=1e-11)
+
+
+def test_short_steps_of_the_whole_space_are_not_taken_in_a_small_ball():
+    """Where alpha is small beside what the ball does, the bound of R^d would take forever."""
+    made = problems.finite(n=60, domain=L1Ball(0.3), alpha=1e-3)
+    result = BCFW("frank-wolfe", tol=2e-2, max_epochs=60).run(made.problem)
+    assert result.status is Status.CONVERGED
 
 
 def test_the_best_share_is_at_an_end_where_the_slope_keeps_its_sign():

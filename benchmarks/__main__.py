@@ -11,11 +11,14 @@ NAMES = (
     "passes",
     "projection",
     "gaps",
+    "oracle_cache",
     "letters",
     "multiclass",
     "chunking",
     "tagging_speed",
     "alignment",
+    "horses",
+    "isprs",
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, NonNegative, SubmodularCone
@@ -14,11 +15,15 @@ from maxmargin.domains.base import check_domain
 from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.features import FeatureMap, GraphFeatures
-from maxmargin.features.graph import GraphRows
+from maxmargin.features.graph import TABLES, GraphRows
+from maxmargin.graphs import Graph
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Structure
-from maxmargin.validation import check_labels, check_lengths
+from maxmargin.validation import check_labels, check_lengths, is_list
+
+#: numbers in the features of a graph that is scored as it is, and in a part of them
+LARGE, BAND = 2**22, 2**20
 
 
 class GraphCutSVM(StructuredSVM):
@@ -165,6 +170,39 @@ class GraphCutSVM(StructuredSVM):
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 
+    def predict(self, X: Any) -> Any:
+        """The best labels of each graph; a large one costs little memory beside its own."""
+        check_is_fitted(self, "coef_")
+        if not is_list(X) or not any(_is_large(x) for x in X):
+            return super().predict(X)
+        outputs = []
+        for x in X:
+            theta = self._scores_of(x) if isinstance(x, Graph) else None
+            if theta is None:
+                return super().predict(X)  # which says what is wrong
+            outputs.append(self._output(self.structure_.maximize(theta, x.network), x.network))
+        return outputs
+
+    def _scores_of(self, x: Graph) -> np.ndarray | None:
+        """Scores of the nodes and edges of one graph, if its features are as they should be."""
+        found = x.nodes.shape[1], x.edge_features.shape[1]
+        if found != (self.n_features_in_, self.n_edge_features_in_):
+            return None
+        if x.edge_features.size and not x.edge_features.min() >= 0:
+            return None
+        nodes = _times(x.nodes, self.node_coef_[: self.n_features_in_])
+        if self.bias:
+            nodes += self.node_coef_[-1]
+        if not self.tables:
+            edges = _times(x.edge_features, -self.edge_coef_)
+        else:
+            first, second, cut = TABLES @ self.edge_coef_.T
+            for end, coef in zip(x.edges.T, (first, second), strict=True):
+                nodes += np.bincount(end, _times(x.edge_features, coef), minlength=len(nodes))
+            edges = _times(x.edge_features, cut)
+        theta = np.concatenate([nodes, edges])
+        return theta if np.isfinite(theta).all() else None
+
     def _output(self, z: np.ndarray, shape: Network) -> Any:
         return self.classes_[self.structure_.decode(z, shape)]
 
@@ -184,3 +222,16 @@ class GraphCutSVM(StructuredSVM):
         """(q,), what a cut costs for each edge feature; with tables (q, 4)."""
         own = self.coef_[self.n_features_in_ + int(self.bias) :]
         return own.reshape(-1, 4) if self.tables else own
+
+
+def _is_large(x: Any) -> bool:
+    return isinstance(x, Graph) and isinstance(x.nodes, np.ndarray) and x.nodes.size > LARGE
+
+
+def _times(features: Any, coef: np.ndarray) -> np.ndarray:
+    """The product in double precision, some rows at a time, since that takes a copy."""
+    found = np.empty(features.shape[0])
+    rows = max(1, BAND // max(features.shape[1], 1))
+    for row in range(0, len(found), rows):
+        found[row : row + rows] = features[row : row + rows] @ coef
+    return found

@@ -31,7 +31,7 @@ class OracleCache(BaseEstimator):
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes
-        where an image is at most a quarter of a vertex: many parts, few weights.
+        where an image is at most half of a vertex: many parts, few weights.
     """
 
     def __init__(
@@ -211,7 +211,8 @@ class BCFW(Solver):
 
             # remembered vertices and their inner products hold for these data and this z only
             known = state.extra.get("support_key")
-            if self._cache() is None or known != support_key(problem, state.z):
+            planes = "support_planes" in state.extra
+            if self._cache() is None or known != support_key(problem, state.z, planes):
                 for name in ("support", "support_size", "support_planes"):
                     state.extra.pop(name, None)
 
@@ -331,9 +332,11 @@ class BCFW(Solver):
             else:
                 self._visit(partial(step, policy=policy, bounded=False), problem, state, order)
 
-        visit(planes.oracle_pass, order)
-        planes.cached_passes(problem, state, passes, partial(visit, planes.cached_pass))
-        planes.rebuild_z(problem, state)
+        try:
+            visit(planes.oracle_pass, order)
+            planes.cached_passes(problem, state, passes, partial(visit, planes.cached_pass))
+        finally:  # an oracle in Python may be interrupted
+            planes.rebuild_z(problem, state)
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]
@@ -364,4 +367,5 @@ class BCFW(Solver):
         if "support" in state.extra:
             from maxmargin.solvers.support import support_key
 
-            state.extra["support_key"] = support_key(problem, state.z)
+            planes = "support_planes" in state.extra
+            state.extra["support_key"] = support_key(problem, state.z, planes)

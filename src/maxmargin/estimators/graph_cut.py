@@ -185,9 +185,11 @@ class GraphCutSVM(StructuredSVM):
         self.classes_ = np.unique(np.concatenate(labels))
         found = len(self.classes_)
         if found < 2 or (found > 2 and not self.multiclass):
-            wanted = "two or more." if self.multiclass else "two. More than two: multiclass=True."
+            wanted = "two or more" if self.multiclass else "two"
+            cure = "multiclass=True takes any number" if found > 2 else "give samples with both"
             raise ValueError(
-                f"y has {found} different labels ({self.classes_[:5].tolist()}), expected {wanted}"
+                f"y has {found} different labels ({self.classes_[:5].tolist()}), expected {wanted}:"
+                f" {cure}."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 
@@ -228,7 +230,10 @@ class GraphCutSVM(StructuredSVM):
         return self.classes_[self.structure_.decode(z, shape)]
 
     def _right(self, truth: Any, output: Any, shape: Any) -> np.ndarray:
-        return np.asarray(truth) == output
+        labels = np.asarray(truth)
+        if labels.shape != output.shape:
+            raise ValueError(f"y has {labels.size} labels but x has {len(output)} rows.")
+        return labels == output
 
     @property
     def node_coef_(self) -> np.ndarray:

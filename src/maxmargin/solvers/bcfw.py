@@ -27,11 +27,13 @@ class OracleCache(BaseEstimator):
     size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
     passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
         "vertices", and with "planes", where they cost next to nothing, until the gap among
-        remembered vertices is a tenth of the oracle's (100 at most).
+        remembered vertices is a tenth of the oracle's, or there were as many as a sample has
+        parts / 30 (5 at least, 100 at most), when they have cost about as much as the oracle.
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes
-        where an image is at most half of a vertex: many parts, few weights.
+        where an image has at most half the numbers of a vertex and takes no more memory: many
+        parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
     """
 
     def __init__(
@@ -184,10 +186,9 @@ class BCFW(Solver):
         cache = self._cache()
         if cache is None:
             return
-        planes = cache.planes(problem)
-        known = state.extra.get("support_size"), "support_planes" in state.extra
-        if known != (cache.size, planes):
-            self._remember(problem, state, cache.size, planes)
+        kind = "planes" if "support_planes" in state.extra else "vertices"
+        if state.extra.get("support_size") != cache.size or cache.store not in ("auto", kind):
+            self._remember(problem, state, cache.size, cache.planes(problem))
 
     def _remember(self, problem: Problem, state: State, size: int, planes: bool) -> None:
         """Begin to remember, with z."""

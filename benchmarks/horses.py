@@ -81,13 +81,13 @@ def methods(alpha: float) -> dict[str, dict[Any, Callable[[], Any]]]:
     """Candidates of each method; alpha was chosen with BCFW, whose objective others share."""
     saddle = {"alpha": alpha, "max_epochs": 60}
     return {
-        "dual extragradient": {alpha: lambda: segmenter("dual-extragradient", **saddle)},
-        "projected gradient": {alpha: lambda: segmenter("projected-gradient", **saddle)},
         "averaged perceptron": {
             n: lambda n=n: segmenter(Perceptron(max_epochs=n), alpha=0.0) for n in EPOCHS
         },
         "no edges, our SVM": {a: lambda a=a: segmenter(edges=False, alpha=a) for a in ALPHAS},
         "no edges, logistic regression": {c: lambda c=c: Alone(c) for c in PENALTIES},
+        "dual extragradient": {alpha: lambda: segmenter("dual-extragradient", **saddle)},
+        "projected gradient": {alpha: lambda: segmenter("projected-gradient", **saddle)},
     }
 
 

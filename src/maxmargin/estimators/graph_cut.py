@@ -211,6 +211,8 @@ class GraphCutSVM(StructuredSVM):
         found = x.nodes.shape[1], x.edge_features.shape[1]
         if found != (self.n_features_in_, self.n_edge_features_in_):
             return None
+        if any(own.dtype.kind not in "fiub" for own in (x.nodes, x.edge_features)):
+            return None
         if x.edge_features.size and not x.edge_features.min() >= 0:
             return None
         nodes = _times(x.nodes, self.node_coef_[: self.n_features_in_])

@@ -8,6 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 import maxmargin
+from maxmargin.datasets import load_isprs
 from maxmargin.tasks import (
     PointGraphs,
     Segmenter,
@@ -452,6 +453,23 @@ def test_a_saved_model_labels_points_alike(tmp_path):
     for a, b in zip(model.predict(clouds), again.predict(clouds), strict=True):
         np.testing.assert_array_equal(a, b)
     assert again.graphs_.names() == model.graphs_.names()
+
+
+def test_real_scans_are_labelled_better_with_edges_than_without(data_dir):
+    scans = load_isprs(data_dir, names=["samp24", "samp54"])
+    west = [x[:, 0] < np.median(x[:, 0]) for x in scans.clouds]
+    none = np.empty((0, 2), dtype=np.int64)
+    wrong = {}
+    for joined in (True, False):
+        halves = []
+        for part in (west, [~own for own in west]):
+            clouds = [x[own] for x, own in zip(scans.clouds, part, strict=True)]
+            labels = [y[own] for y, own in zip(scans.labels, part, strict=True)]
+            halves += [clouds if joined else [(x, none) for x in clouds], labels]
+        model = Segmenter("points", alpha=1e-2, tol=0.01).fit(*halves[:2])
+        wrong[joined] = 1 - model.score(*halves[2:])
+    assert wrong[True] < 0.065
+    assert wrong[True] < 0.97 * wrong[False]
 
 
 def test_options_are_stored_as_given():

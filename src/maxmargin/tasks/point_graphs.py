@@ -38,7 +38,8 @@ class PointGraphs(GraphMaker):
         sparse points are, next to the mean of their cloud), "spin" (spin images at two sizes), and
         "extra" (further columns of the clouds).
     sizes : of the surroundings for "shape", in mean spacings; each looks at the 16 nearest points
-        of the cloud thinned to one point in a cube of that side (0: not thinned).
+        of the cloud thinned to one point in a cube of that side (0: not thinned; sides of more than
+        a spacing make scans of different densities look alike).
     radii : half sides of the objects taken off for "height", in mean spacings.
     knots : "height", "shape" and "extra" enter as functions that are linear between so many
         quantiles of the training points, which a linear model can bend where it must; 0 leaves

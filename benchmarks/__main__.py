@@ -16,6 +16,7 @@ NAMES = (
     "chunking",
     "tagging_speed",
     "alignment",
+    "puppets",
 )
 
 

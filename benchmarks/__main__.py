@@ -11,12 +11,15 @@ NAMES = (
     "passes",
     "projection",
     "gaps",
+    "oracle_cache",
     "letters",
     "multiclass",
     "chunking",
     "tagging_speed",
     "alignment",
     "puppets",
+    "horses",
+    "isprs",
 )
 
 

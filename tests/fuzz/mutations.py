@@ -17,7 +17,8 @@ TOKENS = [
     b"0.5", b"nan", b"inf", b"1e999", b"9" * 30, b"9" * 5000, b"<s snum=1>", b"<s snum=", b"</s>",
     b"<s>", b"|||", b"\x1f\x8b", b"\x1f\x8b\x08", b"PK\x03\x04", b"\x93NUMPY", b"=", b"[", b"]",
     b"[[", b"{", b"}", b"true", b"1979-05-27", b'"""', b".", b",", b"task", b"data", b"alpha",
-    b"0x10", b"1_0", b"\\u0000", b"\\ud800",
+    b"0x10", b"1_0", b"\\u0000", b"\\ud800", b"ply\n", b"element vertex 999999999999\n",
+    b"property list uchar int a\n", b"property double label\n", b"end_header\n", b"IHDR", b"IEND",
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Every parser of users' files, with whole files to start from: `PARSERS`."""
 
 import io
+import struct
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -21,6 +22,8 @@ from maxmargin.alignment_files import (
 )
 from maxmargin.column_files import ColumnFormat, read_columns
 from maxmargin.jobs import job_named
+from maxmargin.jobs.images import read_image, read_mask
+from maxmargin.jobs.scan_files import read_scans
 from maxmargin.jobs.sentence_pairs import joined_pairs
 from maxmargin.runs.config import read_config
 from maxmargin.tasks import SequenceTagger
@@ -57,6 +60,23 @@ CONFIG = [
     b'columns = ["1"]\n\n[checkpoints]\nseconds = 5\n',
     b'task = "chain"\ndata = ["a.npz"]\nsolver = "bcfw"\ntol = 1e-3\nmax-epochs = 5\n'
     b'time-limit = 3.5\nthreads = 2\n\n[solver-options]\nsampling = "gap"\n',
+]
+SCAN_TEXT = [
+    b"1 2 3 0\n4 5 6.5 1\n-7e1 8 9 0\n",
+    b"# made by hand\nx,y,z,class\n1,2,3,tree\n4,5,6,road\n",
+    b"1\t2\t3\t0.5\t0\n\n4\t5\t6\t0.1\t1\n",
+]
+PLY_HEAD = (
+    b"ply\nformat %s 1.0\ncomment x\nelement face 1\nproperty list uchar int i\n"
+    b"element vertex 2\nproperty float x\nproperty float y\nproperty float z\n"
+    b"property uchar label\nend_header\n"
+)
+SCAN_PLY = [
+    PLY_HEAD % b"ascii" + b"3 0 1 1\n1 2 3 0\n4 5 6 1\n",
+    PLY_HEAD % b"binary_little_endian"
+    + struct.pack("<B3i3fB3fB", 3, 0, 1, 1, 1.0, 2.0, 3.0, 0, 4.0, 5.0, 6.0, 1),
+    PLY_HEAD % b"binary_big_endian"
+    + struct.pack(">B3i3fB3fB", 3, 0, 1, 1, 1.0, 2.0, 3.0, 0, 4.0, 5.0, 6.0, 1),
 ]
 TEMPLATES = [b"0[-1]|0[0]", b"suffix3(lower(0[0]))", b"shape", b"prefix2(word[+1])"]
 
@@ -220,6 +240,103 @@ def matching_read(path, rng):
     assert data.outputs is None or len(data.inputs) == len(data.outputs)
 
 
+def graph_arrays(rng):
+    arrays = {
+        "nodes": rng.random((5, 2)),
+        "edges": np.array([[0, 1], [0, 2], [1, 2]]),
+        "labels": np.array([0, 1, 1, 0, 1]),
+    }
+    if rng.random() < 0.5:
+        arrays["edge_features"] = rng.random((3, 2))
+    parts = one_of(rng, ([0, 2, 5], [0, 1, 3]), ([2, 3], [1, 2]))
+    names = ("node_ptr", "edge_ptr") if len(parts[0]) == 3 else ("n_nodes", "n_edges")
+    return arrays | {name: np.array(own) for name, own in zip(names, parts, strict=True)}
+
+
+def graph_read(path, rng):
+    data = job_named("graph").read([path], {})
+    assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
+
+
+# -- points ----------------------------------------------------------------------------------------
+def scan_read(path, rng):
+    options = {"label-column": one_of(rng, "", "", "-1", "4", "class")}
+    data = job_named("scan").read([path], options)
+    assert [len(x) for x in data.inputs] == [len(y) for y in data.outputs]
+    assert all(np.isfinite(x).all() for x in data.inputs)
+
+
+def scan_again(path, rng):
+    """What is written is what was read."""
+    for cloud in read_scans(path):
+        sink = io.BytesIO()
+        labels = np.arange(len(cloud.points)) % 2
+        cloud.layout.write(sink, cloud.points, labels)
+        (again,) = read_scans(io.BytesIO(sink.getvalue()))
+        np.testing.assert_array_equal(again.points, cloud.points)
+        np.testing.assert_array_equal(again.labels, labels)
+
+
+def scan_arrays(rng):
+    return {
+        "points": rng.random((5, 3)),
+        "labels": np.array([0, 1, 1, 0, 1]),
+        "ptr": np.array([0, 2, 5]),
+        "edges": np.array([[0, 1], [2, 4]]),
+    }
+
+
+def scan_array_read(path, rng):
+    data = job_named("scan").read([path], {})
+    assert len(data.inputs) == len(data.outputs)
+
+
+# -- images ----------------------------------------------------------------------------------------
+@cache
+def pictures():
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    colours = rng.integers(0, 256, (6, 9, 3), dtype=np.uint8)
+    found = []
+    for form in ("PNG", "JPEG", "BMP", "TIFF"):
+        for image in (Image.fromarray(colours), Image.fromarray(colours[:, :, 0])):
+            file = io.BytesIO()
+            image.save(file, form)
+            found.append(file.getvalue())
+    for mode in ("P", "1"):
+        file = io.BytesIO()
+        Image.fromarray(colours).convert(mode).save(file, "PNG")
+        found.append(file.getvalue())
+    return found
+
+
+def image_read(path, rng):
+    found = read_image(path)
+    assert found.size
+    assert found.dtype in (np.uint8, np.uint16, np.float64)
+
+
+def mask_read(path, rng):
+    found, _ = read_mask(path)
+    assert found.ndim == 2
+    assert found.dtype.kind == "i"
+
+
+def image_arrays(rng):
+    return {
+        "shape": np.array([[2, 3], [1, 4]], dtype=np.int32),
+        "rgb": rng.integers(0, 256, (10, 3), dtype=np.uint8),
+        "mask": rng.integers(0, 2, 10, dtype=np.uint8),
+        "ids": np.array([1, 3], dtype=np.int32),
+    }
+
+
+def image_array_read(path, rng):
+    data = job_named("segmentation").read([path], {})
+    assert [x.shape[:2] for x in data.inputs] == [y.shape for y in data.outputs]
+
+
 # -- models and configurations ---------------------------------------------------------------------
 @cache
 def model_bytes():
@@ -257,6 +374,18 @@ PARSERS = {
     ),
     "matching": Parser(
         lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
+    ),
+    "graph": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), graph_read, named=False),
+    "scan text": Parser(text(SCAN_TEXT), scan_read),
+    "scan PLY": Parser(text(SCAN_PLY), scan_read),
+    "scan again": Parser(text(SCAN_TEXT + SCAN_PLY), scan_again),
+    "scan arrays": Parser(
+        lambda rng: forged_npz(scan_arrays(rng), rng), scan_array_read, named=False
+    ),
+    "image": Parser(lambda rng: damaged(one_of(rng, *pictures()), rng, pictures()), image_read),
+    "mask": Parser(lambda rng: damaged(one_of(rng, *pictures()), rng, pictures()), mask_read),
+    "image arrays": Parser(
+        lambda rng: forged_npz(image_arrays(rng), rng), image_array_read, named=False
     ),
     "config": Parser(text(CONFIG), config),
     "model": Parser(lambda rng: damaged(one_of(rng, *model_bytes()), rng), model),

@@ -1,6 +1,8 @@
 """Folders as `train` and `compare` leave them, small, with text that tries to break out."""
 
+import base64
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +94,29 @@ def links_drawing(source, target, title="pair 3"):
     }
 
 
+def areas_drawing(rng, title="scan 1", picture=True):
+    height, width = 9, 14
+    codes = rng.integers(0, 5, height * width, dtype=np.uint8)
+    drawing = {
+        "kind": "areas",
+        "title": title,
+        "errors": int((codes > 2).sum()),
+        "truth_known": True,
+        "maps": [
+            {"name": name, "height": height, "width": width, "codes": packed(codes)}
+            for name in ("from above", SCRIPT)
+        ],
+        "labels": ["ground", SCRIPT],
+    }
+    if picture:
+        drawing["picture"] = packed(rng.integers(0, 256, 3 * height * width, dtype=np.uint8))
+    return drawing
+
+
+def packed(values):
+    return base64.b64encode(zlib.compress(values.tobytes())).decode()
+
+
 def evaluation(rng, drawings, error=0.0731):
     labels = ["B-NP", "I-NP", "B-VP", "O", SCRIPT]
     counts = rng.integers(0, 9, (5, 5)) + np.diag([310, 280, 90, 150, 4])
@@ -136,6 +161,7 @@ def make_run(folder: Path, records=None) -> Path:
     drawings = [
         tokens_drawing("hostile " + SCRIPT, NASTY, wrong=3),
         images_drawing(rng),
+        areas_drawing(rng, SCRIPT),
         links_drawing(NASTY, [*NASTY[::-1], "last"]),
         links_drawing([f"w{k}" for k in range(60)], [f"v{k}" for k in range(70)], "a long pair"),
         *(tokens_drawing(f"sentence {k}") for k in range(8)),

@@ -129,6 +129,22 @@ def test_a_run_is_drawn(show):
     assert {p.get_property("naturalHeight") for p in pictures} == {16}
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_areas_are_drawn_and_fit(show, width):
+    page = show("run", width)
+    script = "return [...document.querySelectorAll('.area img')].map((n) => [n.naturalWidth, "
+    script += "n.getBoundingClientRect().width, n.getBoundingClientRect().height])"
+    found = page.execute_script(script)
+    assert len(found) == 7
+    for natural, across, down in found:
+        assert natural == 14
+        assert 200 < across <= 240
+        assert abs(down / across - 9 / 14) < 0.02
+    captions = words(page, ".area figcaption")
+    assert captions[:3] == ["sample", "prediction, from above", "truth, from above"]
+    assert captions[-1] == f"mistakes, {SCRIPT}"
+
+
 @pytest.mark.parametrize("label", ["log up", "log across"])
 def test_the_log_switch_changes_an_axis(show, label):
     figure = chart(show("run"), "convergence")

@@ -1,5 +1,7 @@
 """Reports as files: what is in them, what they leave out, and what they refuse."""
 
+import base64
+import io
 import json
 import os
 import random
@@ -9,6 +11,7 @@ import threading
 import zlib
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from maxmargin.report import write_report
@@ -19,14 +22,17 @@ from maxmargin.report.page import STYLES, _assets
 from maxmargin.report.png import ink_png
 from maxmargin.report.tables import confusion_html, grid_html, heat_classes
 from maxmargin.report.words import bounds, count, moment, percent, seconds
+from maxmargin.views import COLOURS
 from report.folders import (
     NASTY,
     SCRIPT,
+    areas_drawing,
     history,
     images_drawing,
     links_drawing,
     make_run,
     make_study,
+    packed,
     tokens_drawing,
     write,
 )
@@ -318,11 +324,69 @@ def test_pictures_keep_their_pixels():
 
 
 def test_all_pictures_of_a_word_are_drawn():
-    import numpy as np
-
     page = Reader(drawing_html(images_drawing(np.random.default_rng(0), "word")))
     assert page.names.count("img") == 4
     assert "".join(page.texts).count("q") == 1
+
+
+def pixels_of(uri):
+    """Height, width, mode and pixels of a picture in an address."""
+    from PIL import Image
+
+    assert uri.startswith("data:image/png;base64,")
+    with Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))) as image:
+        return image.convert("RGBA")
+
+
+def test_areas_are_coloured_by_prediction_truth_and_mistakes():
+    rng = np.random.default_rng(0)
+    drawing = areas_drawing(rng)
+    codes = np.frombuffer(zlib.decompress(base64.b64decode(drawing["maps"][0]["codes"])), np.uint8)
+    html = drawing_html(drawing)
+    page = Reader(html)
+    uris = [v for tag, key, v in page.attributes if tag == "img" and key == "src"]
+    assert len(uris) == 1 + 2 * 3
+    colours = np.asarray(pixels_of(uris[0]))[:, :, :3].tobytes()
+    assert colours == zlib.decompress(base64.b64decode(drawing["picture"]))
+    hexes = [bytes.fromhex(own[1:]) for own in COLOURS]
+    roles = {1: [0, 1, 1, 0], 2: [0, 1, 0, 1], 3: [0, 1, 2, 3]}
+    for k, shown in roles.items():
+        found = np.asarray(pixels_of(uris[k])).reshape(-1, 4)
+        for code, pixel in zip(codes.tolist(), found.tolist(), strict=True):
+            assert pixel[3] == (255 if code else 0)
+            assert not code or bytes(pixel[:3]) == hexes[shown[code - 1]]
+    assert "".join(page.texts).count("mistakes") == 2
+    assert "<script" not in html
+
+
+def test_without_a_truth_only_the_prediction_is_drawn():
+    drawing = areas_drawing(np.random.default_rng(0), picture=False) | {"truth_known": False}
+    page = Reader(drawing_html(drawing))
+    assert page.names.count("img") == 2
+    assert "mistakes" not in "".join(page.texts)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"codes": packed(np.full(126, 5, np.uint8))},
+        {"codes": packed(np.zeros(125, np.uint8))},
+        {"codes": packed(np.zeros(1 << 26, np.uint8))},
+        {"codes": "no base64 <"},
+        {"codes": base64.b64encode(b"not packed").decode()},
+        {"height": 10**6, "width": 10**6},
+        {"height": -9, "width": -14},
+        {"codes": None},
+    ],
+)
+def test_maps_that_are_not_whole_are_shown_as_their_values(change):
+    drawing = areas_drawing(np.random.default_rng(0))
+    drawing["maps"][1] |= change
+    html = drawing_html(drawing)
+    assert "<pre" in html
+    assert "<img" not in html
+    assert "<script" not in html
+    assert len(html) < 20_000
 
 
 def test_no_drawings_no_heading():

@@ -74,6 +74,11 @@ def order_of(names: Sequence[str], width: int, name: str) -> list[int]:
     return [*first, *(k for k in range(width) if k not in first)]
 
 
+def free_name(names: Sequence[str]) -> str:
+    """What to call predicted labels beside columns of these names."""
+    return "predicted" if "label" in [own.lower() for own in names] else "label"
+
+
 def whole_if_can(values: np.ndarray) -> np.ndarray:
     """Labels as whole numbers if they are that."""
     if values.dtype.kind in "iu":

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from maxmargin.jobs.cloud import Cloud, label_place, order_of, whole_if_can
+from maxmargin.jobs.cloud import Cloud, free_name, label_place, order_of, whole_if_can
 from maxmargin.jobs.number_text import blocks, numbers, rows_of_text, spaced
 
 MAX_HEAD_LINES, MAX_LINE, MAX_PROPERTIES = 1000, 4096, 200
@@ -64,7 +64,8 @@ class PlyLayout:
                 " points as text to write them."
             )
         kind = _label_kind(labels)
-        own = [*self.columns, Property("label", kind)]
+        name = free_name([prop.name for prop in self.columns])
+        own = [*self.columns, Property(name, kind)]
         head = ["ply", f"format {self.form} 1.0", f"element vertex {len(points)}"]
         head += [f"property {NAMES[prop.kind]} {prop.name}" for prop in own]
         sink.write(("\n".join([*head, "end_header"]) + "\n").encode())
@@ -240,7 +241,8 @@ class _Rows:
                     self._pass(int(value) * np.dtype(prop.kind).itemsize, k)
             if keep:
                 found.append(row)
-        return np.array(found, dtype=np.float64).reshape(-1, len(self.element.plain))
+        width = len(self.element.plain)
+        return np.array(found, dtype=np.float64).reshape(len(found), width)
 
     def _pass(self, count: int, k: int) -> None:
         """Pass over so many bytes of a list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -10,11 +11,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.jobs.cloud import Cloud, label_place, order_of, whole_if_can
+from maxmargin.jobs.cloud import Cloud, free_name, label_place, order_of, whole_if_can
 from maxmargin.jobs.number_text import blocks, is_plain, numbers, rows_of_text, spaced
 
 #: points written at a time
 PIECE = 1 << 16
+_FIELD = re.compile(rb"[^\s,;]")
 LAYOUT = "give lines of x y z, further columns if there are any, and the label last"
 
 
@@ -28,7 +30,7 @@ class TextLayout:
     def write(self, sink: BinaryIO, points: np.ndarray, labels: np.ndarray) -> None:
         """Lines of the columns and the label."""
         if self.names:
-            sink.write((self.separator.join([*self.names, "label"]) + "\n").encode())
+            sink.write((self.separator.join([*self.names, free_name(self.names)]) + "\n").encode())
         texts = [str(own) for own in labels.tolist()]
         for text in sorted({*texts}):
             if not text or text.split() != [text] or set(text) & {",", ";", "#"}:
@@ -118,13 +120,12 @@ def _read(
 
 def _first_line(block: bytes, begin: int) -> tuple[int, list[bytes]]:
     """Where the first line with something in it begins, and its fields."""
-    while begin < len(block):
-        end = block.find(b"\n", begin)
-        end = len(block) if end < 0 else end
-        if fields := spaced(block[begin:end]).split():
-            return begin, fields
-        begin = end + 1
-    return begin, []
+    match = _FIELD.search(block, begin)
+    if match is None:
+        return len(block), []
+    begin = block.rfind(b"\n", begin, match.start()) + 1 or begin
+    end = block.find(b"\n", begin)
+    return begin, spaced(block[begin : len(block) if end < 0 else end]).split()
 
 
 def _names(fields: list[bytes]) -> list[str]:

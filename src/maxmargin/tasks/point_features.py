@@ -71,8 +71,12 @@ def height_steps(points: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarr
     return np.abs(points[near, 2] - points[chosen, None, 2])[:, 1:].ravel()
 
 
-def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.ndarray]:
-    """What the nearest points of a level look like: (n, 8), and the normals (n, 3), upwards."""
+def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the nearest points of a level look like.
+
+    Measures (n, 8); the normals (n, 3), upwards; and how far the points extend (n,), which is more
+    where they are sparse.
+    """
     near = nearest(level, places, SHAPE_POINTS)
     found = np.empty((len(places), 11))
     kernels().moments(places, level.points, near, SHAPE_POINTS, found)
@@ -91,7 +95,7 @@ def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.nda
         normals[:, 2],
         width[:, 0],
     ]
-    return np.column_stack(columns), np.ascontiguousarray(normals)
+    return np.column_stack(columns), np.ascontiguousarray(normals), width[:, 2]
 
 
 def shape_names(size: float) -> list[str]:

@@ -11,11 +11,13 @@ NAMES = (
     "passes",
     "projection",
     "gaps",
+    "oracle_cache",
     "letters",
     "multiclass",
     "chunking",
     "tagging_speed",
     "alignment",
+    "isprs",
 )
 
 

@@ -70,7 +70,7 @@ def main() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = solver.run(problem, callbacks=[crossings, TimeLimit(LIMIT)])
-            cells = [_cell(crossings.found.get(target), problem.n) for target in TARGETS]
+            cells = [cell(crossings.found.get(target), problem.n) for target in TARGETS]
             print(
                 f"  {name:45s} {cells[0]:>16s} {cells[1]:>16s} {cells[2]:>16s}"
                 f"   end {100 * result.relative_gap:.2g} %",
@@ -78,5 +78,5 @@ def main() -> None:
             )
 
 
-def _cell(found: tuple[float, int] | None, n: int) -> str:
+def cell(found: tuple[float, int] | None, n: int) -> str:
     return "--" if found is None else f"{found[0]:.2f} ({found[1] / n:.0f})"

@@ -61,18 +61,24 @@ class Graph:
     ----------
     nodes : (V, p) array or CSR matrix, the features of each node.
     edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
-    edge_features : (E, q) array or CSR matrix; None means one feature that is 1 for every edge.
+    edge_features : (E, q) array or CSR matrix; None means one feature that is 1 for every edge. A
+        graph without edges goes with others of any q.
     """
 
     def __init__(self, nodes: Any, edges: Any, edge_features: Any = None):
         self.nodes = nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")
         if self.nodes.ndim != 2:
             raise ValueError(f"nodes have shape {self.nodes.shape}, expected (V, n_features).")
+        if self.nodes.shape[0] == 0:
+            raise ValueError("nodes: a graph has one node at least; leave this one out.")
         self.network = Network(self.nodes.shape[0], edges)
         if edge_features is None:
             edge_features = np.ones((self.network.n_edges, 1))
-        sparse_ones = sparse.issparse(edge_features)
-        self.edge_features = edge_features if sparse_ones else _as_array(edge_features)
+        if not sparse.issparse(edge_features):
+            edge_features = _as_array(edge_features, "edge_features")
+            if edge_features.size == 0 and self.network.n_edges == 0:
+                edge_features = edge_features.reshape(0, edge_features.shape[-1])
+        self.edge_features = edge_features
         if self.edge_features.ndim != 2 or self.edge_features.shape[0] != self.network.n_edges:
             raise ValueError(
                 f"edge_features have shape {self.edge_features.shape}, expected"

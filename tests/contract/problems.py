@@ -7,13 +7,16 @@ from itertools import combinations, pairwise, permutations, product
 import numpy as np
 from scipy import sparse
 
-from maxmargin.features import LabelConjoined, PartFeatures
+from maxmargin import Graph
+from maxmargin.domains import L1Ball, L2Ball, NonNegative, SubmodularCone
+from maxmargin.features import GraphFeatures, LabelConjoined, PartFeatures
 from maxmargin.problem import Problem
-from maxmargin.structures import Chain, Finite, Matching, Multiclass, Structure
+from maxmargin.structures import Chain, Finite, GraphCut, Matching, Multiclass, Structure
 from maxmargin.structures.base import Constraints
 from maxmargin.validation import check_rows
 from reference import matchings
 from reference.training import Block, Training
+from reference.weight_sets import EdgeSet, WeightSet
 
 ALPHA = 0.1
 
@@ -76,6 +79,13 @@ class PlainChain(Chain):
         return chain_vertex(max(sequences, key=lambda y: chain_score(theta, y, shape)), shape)
 
 
+class PlainCut(GraphCut):
+    """The graph cut with an oracle in plain Python: tries every labeling."""
+
+    def maximize(self, theta, shape):
+        return max(self.vertices(shape), key=lambda z: theta @ z)
+
+
 def chain_vertex(y, shape):
     """Node parts, then counts of neighbouring pairs."""
     length, labels = shape
@@ -108,7 +118,7 @@ def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_label
     problem = Problem(
         structure,
         shapes,
-        features.pack(check_rows(X), n_labels, n_parts),
+        features.pack(options.get("rows", check_rows)(X), n_labels, n_parts),
         costs=np.concatenate(costs),
         sample_weight=omega,
         n_jobs=options.get("n_jobs"),
@@ -120,7 +130,7 @@ def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_label
         Block(F, c, y, np.array(v), o)
         for F, c, y, v, o in zip(maps, costs, truths, vertices, omega, strict=True)
     ]
-    return Case(problem, Training(blocks, alpha))
+    return Case(problem, Training(blocks, alpha, options.get("where", WeightSet("all"))))
 
 
 def zero_one(rng, truth, shape):
@@ -258,6 +268,78 @@ def matching(cost=zero_one, n=5, shape=(2, 3), n_features=3, seed=7, **options):
     )  # fmt: skip
 
 
+def graph_map(x, tables):
+    """F of a graph with a bias: a column per node, "label 1", and per edge, "the ends differ"."""
+    (n, p), (m, q) = x.nodes.shape, x.edge_features.shape
+    full = np.zeros((p + 1 + (4 * q if tables else q), n + m))
+    full[:p, :n], full[p, :n] = x.nodes.T, 1.0
+    for e, (j, k) in enumerate(x.edges):
+        f = x.edge_features[e]
+        if not tables:
+            full[p + 1 :, n + e] = -f
+            continue
+        # labels ab score t[ab] = t00 + (t10 - t00) a + (t01 - t00) b + (t00 + t11 - t01 - t10) ab,
+        # and ab = (a + b - [a differs from b]) / 2
+        twice = np.outer(f, [1.0, -1.0, -1.0, 1.0]).ravel() / 2
+        full[p + 1 :, j] += np.outer(f, [-1.0, 0.0, 1.0, 0.0]).ravel() + twice
+        full[p + 1 :, k] += np.outer(f, [-1.0, 1.0, 0.0, 0.0]).ravel() + twice
+        full[p + 1 :, n + e] -= twice
+    return full
+
+
+def wrong_nodes(rng, truth, shape):
+    """Costs of the share of wrong nodes."""
+    n = shape.n_nodes
+    return np.append(1.0 - 2.0 * truth[:n], np.zeros(len(truth) - n)) / n
+
+
+def generic_nodes(rng, truth, shape):
+    """Costs of wrong nodes, all different."""
+    return wrong_nodes(rng, truth, shape) * rng.uniform(0.5, 1.5, len(truth))
+
+
+def cut(cost=wrong_nodes, n=6, n_features=2, tables=False, seed=12, plain=False, **options):
+    """Small graphs with two edge features whose labels like to change along edges."""
+    rng = np.random.default_rng(seed)
+    cost = generic_nodes if cost is generic else cost  # edges must not be rewarded
+    X, truths, vertices = [], [], []
+    for _ in range(n):
+        size = int(rng.integers(1, 6))
+        pairs = np.array(list(combinations(range(size), 2))).reshape(-1, 2)
+        edges = pairs[rng.random(len(pairs)) < 0.7]
+        edges = np.where(rng.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1])
+        x = Graph(rng.normal(size=(size, n_features)), edges, rng.random((len(edges), 2)))
+        X.append(x)
+        vertices.append(list(GraphCut().vertices(x.network)))
+        truths.append(vertices[-1][rng.integers(len(vertices[-1]))])
+    base = n_features + 1
+    features = GraphFeatures(tables=tables)
+    dim = base + (8 if tables else 2)
+    domain = SubmodularCone(np.arange(base, dim)) if tables else NonNegative(np.arange(base, dim))
+    return make_case(
+        PlainCut() if plain else GraphCut(), features, X, [x.network for x in X],
+        [graph_map(x, tables) for x in X], truths, vertices, cost=cost, seed=seed,
+        rows=features.check, **({"domain": domain, "where": EdgeSet(base, tables)} | options),
+    )  # fmt: skip
+
+
+#: with weights in a domain of their own
+INSIDE = {
+    "finite-l2": lambda **options: finite(
+        **({"domain": L2Ball(0.3), "where": WeightSet("l2", 0.3)} | options)
+    ),
+    "multiclass-l1": lambda **options: multiclass(
+        domain=L1Ball(1.2), where=WeightSet("l1", 1.2), **options
+    ),
+    "chain-nonnegative": lambda **options: chain(
+        domain=NonNegative(), where=WeightSet("nonnegative"), **options
+    ),
+    "items-l2": lambda **options: items(
+        domain=L2Ball(0.05), where=WeightSet("l2", 0.05), **options
+    ),
+    "cut": cut,
+    "cut-tables": lambda **options: cut(tables=True, **options),
+}
 CASES = {
     "multiclass": multiclass,
     "finite": finite,
@@ -272,4 +354,4 @@ CASES = {
 @lru_cache
 def case(name):
     """The case of that name; shared by tests, which must not change it."""
-    return CASES[name]()
+    return (CASES | INSIDE)[name]()

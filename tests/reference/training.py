@@ -1,14 +1,16 @@
 """The training problem over lists of all vertices, in dense numpy: exact values and optima.
 
 P(w) = alpha/2 |w|^2 + sum_i omega_i max_v [w . F_i (v - y_i) + c_i . (v - y_i)]
-D(z) = -alpha/2 |w(z)|^2 + sum_i omega_i c_i . (z_i - y_i)
-w(z) = 1/alpha sum_i omega_i F_i (y_i - z_i)
+D(z) = min_w [alpha/2 |w|^2 - alpha w . raw(z)] + sum_i omega_i c_i . (z_i - y_i)
+w(z) = the w of that minimum, which is raw(z) = 1/alpha sum_i omega_i F_i (y_i - z_i) on R^d
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import nnls
+
+from reference.weight_sets import WeightSet
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Training:
-    """Blocks and the penalty."""
+    """Blocks, the penalty, and the set of weights: anything that can `project`."""
 
     blocks: list
     alpha: float
+    where: object = field(default_factory=lambda: WeightSet("all"))
 
     @property
     def dim(self):
@@ -71,15 +74,19 @@ class Training:
         omega = np.array([b.weight for b in self.blocks])
         return float(self.alpha / 2 * (w @ w) + omega @ self.hinges(w))
 
-    def weights(self, z):
+    def raw(self, z):
         pairs = zip(self.blocks, self.split(z), strict=True)
         return sum(b.weight * (b.matrix @ (b.truth - p)) for b, p in pairs) / self.alpha
 
+    def weights(self, z):
+        return self.where.project(self.raw(z))
+
     def dual(self, z):
-        w = self.weights(z)
+        raw = self.raw(z)
+        w = self.where.project(raw)
         pairs = zip(self.blocks, self.split(z), strict=True)
         losses = sum(b.weight * (b.costs @ (p - b.truth)) for b, p in pairs)
-        return float(losses - self.alpha / 2 * (w @ w))
+        return float(losses - self.alpha * (raw @ w - w @ w / 2))
 
     def distance(self, z):
         """How far the dual point is from being feasible."""
@@ -92,7 +99,7 @@ def optimum(training, tol=1e-9, max_steps=200_000):
     Accelerated projected gradient with restarts on the shares of the vertices, product of
     simplices; every hundredth step looks at the exact gap.
     """
-    alpha, blocks = training.alpha, training.blocks
+    alpha, blocks, where = training.alpha, training.blocks, training.where
     columns = np.vstack([b.weight * b.moves for b in blocks]) / alpha
     gains = np.concatenate([b.weight * b.losses for b in blocks])
     sizes = [len(b.vertices) for b in blocks]
@@ -100,10 +107,11 @@ def optimum(training, tol=1e-9, max_steps=200_000):
     shares = np.concatenate([np.full(k, 1.0 / k) for k in sizes])
     ahead, pace, value = shares, 1.0, -np.inf
     for step in range(max_steps):
-        slope = gains - alpha * (columns @ (ahead @ columns))
+        slope = gains - alpha * (columns @ where.project(ahead @ columns))
         new = _on_simplices(ahead + rate * slope, sizes)
-        w = new @ columns
-        risen = gains @ new - alpha / 2 * (w @ w)
+        raw = new @ columns
+        w = where.project(raw)
+        risen = gains @ new - alpha * (raw @ w - w @ w / 2)
         if risen < value:
             ahead, pace, value = shares, 1.0, -np.inf
             continue

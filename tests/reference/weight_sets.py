@@ -46,3 +46,23 @@ class WeightSet:
             return -self.radius * np.linalg.norm(slope, 2 if self.kind == "l2" else np.inf)
         down = slope if self.kind == "all" else np.minimum(slope, 0.0)
         return -np.inf if down.any() else 0.0
+
+
+@dataclass(frozen=True)
+class EdgeSet:
+    """Weights of edges from `start` on: not negative, or tables of four that are submodular."""
+
+    start: int
+    tables: bool = False
+
+    def project(self, w):
+        w = w.copy()
+        if not self.tables:
+            w[self.start :] = np.maximum(w[self.start :], 0.0)
+            return w
+        normal = np.array([1.0, -1.0, -1.0, 1.0])
+        for k in range(self.start, len(w), 4):
+            excess = normal @ w[k : k + 4]
+            if excess < 0:
+                w[k : k + 4] -= excess / 4 * normal
+        return w

@@ -289,10 +289,9 @@ def test_steps_are_recorded():
 # -- errors ----------------------------------------------------------------------------------------
 BALL = domains.L2Ball(1.0)
 BAD = [
-    (BCFW(), {"domain": BALL}, "BCFW cannot keep w in a L2Ball; use solver="),
-    (FrankWolfe(), {"domain": domains.NonNegative()}, "cannot keep w in a NonNegative"),
-    (Subgradient(), {"domain": BALL}, "cannot keep w in a L2Ball"),
-    (Perceptron(), {"domain": BALL, "alpha": 0.0}, "Perceptron cannot keep w in a L2Ball"),
+    (BCFW(), {"domain": BALL, "alpha": 0.0}, "BCFW needs alpha > 0; give a small one"),
+    (FrankWolfe(), {"domain": domains.NonNegative(), "alpha": 0.0}, "FrankWolfe needs alpha > 0"),
+    (Subgradient(), {"domain": BALL, "alpha": 0.0}, "Subgradient needs alpha > 0"),
     (DualExtragradient("entropic"), {}, r"needs domain=L1Ball\(radius\); found RealSpace"),
     (DualExtragradient("entropic"), {"domain": BALL}, "found L2Ball"),
     (DualExtragradient("entropy"), {}, "geometry='entropy' must be"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from maxmargin.domains.base import Domain
@@ -16,7 +18,7 @@ class _Ball(Domain):
     weight around.
     """
 
-    def __init__(self, radius: float, signs: Signs | None = None):
+    def __init__(self, radius: float, signs: Any = None):
         self.radius = radius
         self.signs = signs
 
@@ -27,9 +29,12 @@ class _Ball(Domain):
                 " w = 0. For no bound at all, give domain=None."
             )
         if self.signs is not None:
-            if not isinstance(self.signs, Signs):
-                raise TypeError(f"signs={self.signs!r} must be domains.Signs(...) or None.")
+            self._check_signs()
             self.signs.check(dim)
+
+    def _check_signs(self) -> None:
+        if not isinstance(self.signs, Signs):
+            raise TypeError(f"signs={self.signs!r} must be domains.Signs(...) or None.")
 
     def reach(self, dim: int) -> float:
         return float(self.radius)
@@ -39,7 +44,17 @@ class _Ball(Domain):
 
 
 class L2Ball(_Ball):
-    """|w| <= radius, the papers' gamma; with `signs`, also w_k >= 0 or <= 0 for some k."""
+    """|w| <= radius, the papers' gamma; with `signs`, also w_k >= 0 or <= 0 for some k.
+
+    signs : Signs, or any other cone, such as SubmodularCone or a Product of cones: the nearest
+        point of a cone, drawn in to the radius, is the nearest point of both.
+    """
+
+    def _check_signs(self) -> None:
+        if not isinstance(self.signs, Domain) or not self.signs.is_cone:
+            raise TypeError(
+                f"signs={self.signs!r} must be domains.Signs(...) or another cone, or None."
+            )
 
     def project(self, w: np.ndarray) -> np.ndarray:
         w = self._signed(w)

@@ -13,8 +13,13 @@ class Domain(BaseEstimator):
     """A closed convex set W of weight vectors that holds 0.
 
     The penalty alpha/2 |w|^2 is no domain: it goes with any of them. A domain without bounds is a
-    cone here, so that its part within a ball is known exactly.
+    cone here, or a product with cones, so that its part within a ball is known exactly.
     """
+
+    @property
+    def is_cone(self) -> bool:
+        """Whether t w is in W for every w in W and t > 0."""
+        return False
 
     @abstractmethod
     def project(self, w: np.ndarray) -> np.ndarray:
@@ -59,6 +64,10 @@ class Domain(BaseEstimator):
 
 class RealSpace(Domain):
     """All of R^d."""
+
+    @property
+    def is_cone(self) -> bool:
+        return True
 
     def project(self, w: np.ndarray) -> np.ndarray:
         return w.copy()

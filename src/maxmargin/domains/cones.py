@@ -27,6 +27,10 @@ class SubmodularCone(Domain):
         if len(check_indices("indices", own, dim)) % 4:
             raise ValueError("indices must name four weights for each table: 00, 01, 10, 11.")
 
+    @property
+    def is_cone(self) -> bool:
+        return True
+
     def _own(self, dim: int) -> np.ndarray:
         return np.arange(dim) if self.indices is None else as_indices(self.indices)
 

@@ -34,6 +34,10 @@ class Product(Domain):
                 raise ValueError(f"group {g}: weight {own[seen[own]][0]} is in two groups.")
             seen[own] = True
 
+    @property
+    def is_cone(self) -> bool:
+        return all(domain.is_cone for _, domain in self.groups)
+
     def _check_pairs(self) -> None:
         if not isinstance(self.groups, list | tuple):
             raise TypeError(f"groups={self.groups!r} must be a list of pairs (indices, Domain).")

@@ -22,6 +22,10 @@ class Signs(Domain):
         if len(both):
             raise ValueError(f"weight {both[0]} is said to be both positive and negative.")
 
+    @property
+    def is_cone(self) -> bool:
+        return True
+
     def _signed(self, dim: int) -> tuple[np.ndarray, np.ndarray]:
         return as_indices(self.positive), as_indices(self.negative)
 

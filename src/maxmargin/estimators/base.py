@@ -57,9 +57,9 @@ class StructuredSVM(Savable, BaseEstimator):
     warm_start : start from the last fit's dual point, for another alpha or solver on the same data.
     time_limit : seconds, or None.
     callbacks : further callbacks, e.g. EarlyStopping(X, y).
-    domain : where w lives, e.g. domains.L2Ball(10.0) or domains.NonNegative([0, 3]), for the
-        saddle-point solvers; None means all of R^d. With alpha=0, too, there is no regularisation:
-        stop early by a callback.
+    domain : where w lives, e.g. domains.L2Ball(10.0) or domains.NonNegative([0, 3]), with any
+        solver; None means all of R^d. With alpha=0, too, there is no regularisation: stop early by
+        a callback.
 
     Attributes
     ----------

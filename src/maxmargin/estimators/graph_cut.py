@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, NonNegative, SubmodularCone
+from maxmargin.domains.base import check_domain
+from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.features import FeatureMap, GraphFeatures
-from maxmargin.features.graph import GraphRows
+from maxmargin.features.graph import TABLES, GraphRows
+from maxmargin.graphs import Graph
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Structure
-from maxmargin.validation import check_labels, check_lengths
+from maxmargin.validation import check_labels, check_lengths, is_list
+
+#: numbers in the features of a graph that is scored as it is, and in a part of them
+LARGE, BAND = 2**22, 2**20
 
 
 class GraphCutSVM(StructuredSVM):
@@ -34,10 +41,12 @@ class GraphCutSVM(StructuredSVM):
         second end, with w_00 + w_11 >= w_01 + w_10, instead of the price of a cut.
     bias : learn a constant that every node adds to the score of the second label.
     loss : "hamming" (share of wrong nodes; scores are divided by the number of nodes likewise, so
-        that alpha means the same for graphs of all sizes), "hamming-sum" (their number), or a Loss.
+        that alpha means the same for graphs of all sizes), "hamming-sum" (their number), or a
+        Loss: Hamming(class_weight={label: price}) prices nodes by their true labels.
     alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks : see `StructuredSVM`.
-    domain : where w lives besides; the weights of edges are kept where cuts are never rewarded.
+    domain : where w lives besides: L2Ball, signs, a Product, and L1Ball without tables. Weights of
+        edges are always kept where no cut is rewarded.
 
     Attributes
     ----------
@@ -96,7 +105,8 @@ class GraphCutSVM(StructuredSVM):
 
     def _make_domain(self, dim: int) -> Domain | None:
         edges = np.arange(self.n_features_in_ + int(self.bias), dim)
-        return SubmodularCone(edges) if self.tables else NonNegative(edges)
+        own = SubmodularCone(edges) if self.tables else NonNegative(edges)
+        return within(check_domain(self.domain, dim), own, dim)
 
     def _scales(self, shapes: list[Network]) -> np.ndarray:
         share = getattr(resolve_loss(self.loss), "normalize", False)
@@ -119,15 +129,32 @@ class GraphCutSVM(StructuredSVM):
         self.n_edge_features_in_ = rows.edges.matrix.shape[1]
 
     def _check_width(self, rows: GraphRows) -> None:
-        found = rows.nodes.matrix.shape[1], rows.edges.matrix.shape[1]
-        for kind, own, known in zip(
-            ("node", "edge"), found, (self.n_features_in_, self.n_edge_features_in_), strict=True
-        ):
+        nodes, edges = rows.nodes.matrix, rows.edges.matrix
+        found = [("node", nodes.shape[1], self.n_features_in_)]
+        if edges.shape[0]:
+            found.append(("edge", edges.shape[1], self.n_edge_features_in_))
+        for kind, own, known in found:
             if own != known:
                 raise ValueError(
                     f"X has {own} {kind} features, but GraphCutSVM is expecting {known}: those it"
                     " was fitted on."
                 )
+
+    def _pack(self, rows: GraphRows, shapes: list[Network]) -> Any:
+        return super()._pack(rows.with_edge_features(self.n_edge_features_in_), shapes)
+
+    def decision_function(self, X: Any) -> Any:
+        """The score w . F z of each sample's best output. Scores are not probabilities.
+
+        With tables, the sum of all nodes' scores and of the tables' entries that its labels choose.
+        """
+        scores = super().decision_function(X)
+        if self.tables and len(scores):
+            edges = self.feature_map_.check(X).with_edge_features(self.n_edge_features_in_).edges
+            both = edges.matrix @ self.edge_coef_[:, 0]
+            sample = np.repeat(np.arange(len(scores)), edges.lengths)
+            scores += np.bincount(sample, both, len(scores))
+        return scores
 
     def _learn_labels(self, y: Any, rows: GraphRows) -> Any:
         check_lengths(y, rows.lengths)
@@ -136,9 +163,43 @@ class GraphCutSVM(StructuredSVM):
         if len(self.classes_) != 2:
             raise ValueError(
                 f"y has {len(self.classes_)} different labels ({self.classes_[:5].tolist()}),"
-                " expected two."
+                " expected two. More than two: MulticlassSVM on the nodes, or one label against the"
+                " others."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
+
+    def predict(self, X: Any) -> Any:
+        """The best labels of each graph; a large one costs little memory beside its own."""
+        check_is_fitted(self, "coef_")
+        if not is_list(X) or not any(_is_large(x) for x in X):
+            return super().predict(X)
+        outputs = []
+        for x in X:
+            theta = self._scores_of(x) if isinstance(x, Graph) else None
+            if theta is None:
+                return super().predict(X)  # which says what is wrong
+            outputs.append(self._output(self.structure_.maximize(theta, x.network), x.network))
+        return outputs
+
+    def _scores_of(self, x: Graph) -> np.ndarray | None:
+        """Scores of the nodes and edges of one graph, if its features are as they should be."""
+        found = x.nodes.shape[1], x.edge_features.shape[1]
+        if found != (self.n_features_in_, self.n_edge_features_in_):
+            return None
+        if x.edge_features.size and not x.edge_features.min() >= 0:
+            return None
+        nodes = _times(x.nodes, self.node_coef_[: self.n_features_in_])
+        if self.bias:
+            nodes += self.node_coef_[-1]
+        if not self.tables:
+            edges = _times(x.edge_features, -self.edge_coef_)
+        else:
+            first, second, cut = TABLES @ self.edge_coef_.T
+            for end, coef in zip(x.edges.T, (first, second), strict=True):
+                nodes += np.bincount(end, _times(x.edge_features, coef), minlength=len(nodes))
+            edges = _times(x.edge_features, cut)
+        theta = np.concatenate([nodes, edges])
+        return theta if np.isfinite(theta).all() else None
 
     def _output(self, z: np.ndarray, shape: Network) -> Any:
         return self.classes_[self.structure_.decode(z, shape)]
@@ -156,3 +217,16 @@ class GraphCutSVM(StructuredSVM):
         """(q,), what a cut costs for each edge feature; with tables (q, 4)."""
         own = self.coef_[self.n_features_in_ + int(self.bias) :]
         return own.reshape(-1, 4) if self.tables else own
+
+
+def _is_large(x: Any) -> bool:
+    return isinstance(x, Graph) and isinstance(x.nodes, np.ndarray) and x.nodes.size > LARGE
+
+
+def _times(features: Any, coef: np.ndarray) -> np.ndarray:
+    """The product in double precision, some rows at a time, since that takes a copy."""
+    found = np.empty(features.shape[0])
+    rows = max(1, BAND // max(features.shape[1], 1))
+    for row in range(0, len(found), rows):
+        found[row : row + rows] = features[row : row + rows] @ coef
+    return found

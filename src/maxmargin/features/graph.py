@@ -33,6 +33,13 @@ class GraphRows(NamedTuple):
         own = self.networks[first:last]
         return GraphRows(self.nodes.part(first, last), self.edges.part(first, last), own)
 
+    def with_edge_features(self, count: int) -> GraphRows:
+        """The same with so many edge features, if there are no edges to say how many."""
+        if self.edges.matrix.shape[0]:
+            return self
+        nothing = Rows(sparse.csr_array((0, count)), self.edges.lengths)
+        return self._replace(edges=nothing)
+
 
 class GraphFeatures(FeatureMap):
     """Node scores x_j . w_n + bias, edge scores from features f_e >= 0 of the edges.
@@ -40,8 +47,8 @@ class GraphFeatures(FeatureMap):
     Weights, in this order: one for each node feature, the bias, then those of the edges. Parts are
     those of `GraphCut`. An edge costs w_e . f_e if its ends differ, w_e >= 0; or, with `tables`,
     its feature k scores w[k, a, b] f_ek if its ends have labels a and b, which is submodular if
-    w[k, 0, 0] + w[k, 1, 1] >= w[k, 0, 1] + w[k, 1, 0]. Scores of tables are told up to a constant
-    that is the same for all labels.
+    w[k, 0, 0] + w[k, 1, 1] >= w[k, 0, 1] + w[k, 1, 0]. Scores of parts are told from w[k, 0, 0] on:
+    that all labels are 0 scores 0 (`GraphCutSVM.decision_function` adds the rest).
 
     Parameters
     ----------
@@ -101,11 +108,14 @@ def _check_edge_rows(X: list[Graph]) -> Rows:
     """Edge features of all samples; a sample may have no edges."""
     lengths = np.array([x.network.n_edges for x in X], dtype=np.int64)
     own = [as_array(i, x.edge_features) for i, x in enumerate(X)]
+    first = next((i for i, count in enumerate(lengths) if count), 0)
+    width = own[first].shape[1]
     for i, features in enumerate(own):
-        if features.shape[1] != own[0].shape[1]:
+        if lengths[i] and features.shape[1] != width:
             raise ValueError(
-                f"sample {i}: {features.shape[1]} edge features, sample 0 has {own[0].shape[1]}."
+                f"sample {i}: {features.shape[1]} edge features, sample {first} has {width}."
             )
+    own = [own[i] for i in np.flatnonzero(lengths)] or [np.zeros((0, width))]
     if any(sparse.issparse(features) for features in own):
         matrix = sparse.vstack([sparse.csr_array(features) for features in own], format="csr")
     else:
@@ -121,7 +131,7 @@ def _check_edge_rows(X: list[Graph]) -> Rows:
         raise ValueError(
             f"sample {i}: edge_features[{place}, {matrix.indices[entry]}] is"
             f" {matrix.data[entry]:g}; features of edges must be finite and not negative, so that"
-            " weights that are not negative never reward a cut. Shift them, or give the positive"
-            " and the negative part a column each."
+            " no weights that may be learned, tables included, reward a cut. Shift them, or give"
+            " the positive and the negative part a column each."
         )
     return Rows(matrix, lengths)

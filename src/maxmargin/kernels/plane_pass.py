@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.blocks import BLOCKS, SPACE, gather, score_block
+from maxmargin.kernels.blocks import BLOCKS, SPACE, ask, gather, score_block
 from maxmargin.kernels.compile import FLOATS, INTS, POINTER, inlined, kernel, piece
 from maxmargin.kernels.planes import PLANES, image_of, learn_plane, recall_planes
 from maxmargin.kernels.support import FLOAT, INT, SUPPORT, put_to_sleep, wake_all
@@ -106,9 +106,7 @@ def plane_step(blocks, i, space, support, planes, alpha, limit, relaxation, cour
 
 
 @kernel(
-    types.void(
-        BLOCKS, SPACE, SUPPORT, PLANES, POINTER, INTS, FLOAT, INT, FLOAT, COURSE, FLOATS
-    )  # fmt: skip
+    types.void(BLOCKS, SPACE, SUPPORT, PLANES, POINTER, INTS, FLOAT, INT, FLOAT, COURSE, FLOATS)
 )
 def plane_oracle_pass(
     blocks, space, support, planes, maximize, order, alpha, limit, relaxation, course, gaps
@@ -116,11 +114,8 @@ def plane_oracle_pass(
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(blocks, i, course.w, space)
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        maximize(space.theta[:parts], shape, space.vertex[:parts], space.work, space.iwork)
-        gaps[i] = plane_step(
-            blocks, i, space, support, planes, alpha, limit, relaxation, course
-        )  # fmt: skip
+        ask(blocks, i, space, maximize, parts)
+        gaps[i] = plane_step(blocks, i, space, support, planes, alpha, limit, relaxation, course)
 
 
 @kernel(types.void(BLOCKS, SPACE, SUPPORT, PLANES, INTS, FLOAT, INT, FLOAT, COURSE))

@@ -22,7 +22,8 @@ class Hamming(Loss):
     ----------
     normalize : divide by the number of variables of the sample (the mean; else the count).
     class_weight : {label: weight}, by the *true* label of the variable; 1 for labels not named.
-        Or an array, one weight for each label number. Variables that are 0/1 parts do not use it.
+        Or an array, one weight for each label number; for 0/1 parts, for those off and on. Where
+        outputs have no labels (matchings), names are of no use.
     false_positive, false_negative : prices of 0/1 parts.
     """
 
@@ -73,6 +74,8 @@ class Hamming(Loss):
         if labels == 1:
             _weights("prices", (self.false_positive, self.false_negative), 2)
             price = self.false_positive - (self.false_positive + self.false_negative) * on
+            if self.class_weight is not None and len(self.class_weight):
+                weight = weight * self._class_weight(2)[(on[:, 0] > 0.5).astype(np.int64)]
         else:
             price = 1.0 - on
             if self.class_weight is not None:

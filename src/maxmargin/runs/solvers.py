@@ -28,12 +28,20 @@ def check_solver(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     check_names(options, known, f"in solver-options of {name}: ")
     for key, value in options.items():
         if key == "cache" and isinstance(value, Mapping):
-            check_names(value, ("size", "passes"), "in solver-options.cache: ")
-            for own, number in value.items():
-                whole(f"solver-options.cache.{own}", number)
+            check_names(value, ("size", "passes", "store"), "in solver-options.cache: ")
+            for own, found in value.items():
+                _check_cache(own, found)
         elif not isinstance(value, bool | int | float | str):
             raise ValueError(f"solver-options.{key} must be a number, text, true or false.")
     return dict(options)
+
+
+def _check_cache(key: str, value: Any) -> None:
+    if key == "store":
+        if value not in ("auto", "vertices", "planes"):
+            raise ValueError("solver-options.cache.store must be auto, vertices or planes.")
+    elif (key, value) != ("passes", "auto"):
+        whole(f"solver-options.cache.{key}", value)
 
 
 def make_solver(name: str, options: Mapping[str, Any]) -> Any:

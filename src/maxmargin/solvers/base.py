@@ -130,8 +130,9 @@ class Solver(BaseEstimator):
             )
         if not self.any_domain and not isinstance(problem.domain, RealSpace):
             raise ValueError(
-                f"{type(self).__name__} cannot keep w in a {type(problem.domain).__name__}; use"
-                ' solver="dual-extragradient", or domain=None and a penalty alpha instead.'
+                f"{type(self).__name__} does not say that it keeps w in a"
+                f" {type(problem.domain).__name__} (any_domain = True); use one that does, such as"
+                ' solver="bcfw", or domain=None.'
             )
         self._check_limits()
 
@@ -348,6 +349,8 @@ class Run:
             self.dual = max(self.dual, self.solver.bound(problem, state))
         else:
             self.newest = self.solver.answer(state)
+            if not isinstance(problem.domain, RealSpace):  # averages are outside by rounding
+                self.newest = problem.domain.project(self.newest)
             self.primal, self.best = newest, self.newest.copy()
         self._record(newest)
         self.solver.certified(state)

@@ -9,6 +9,7 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.inside import best_share, is_free, raw_weights
 
 
 class FrankWolfe(Solver):
@@ -18,10 +19,14 @@ class FrankWolfe(Solver):
     towards s_i: the exact maximiser clip(alpha gap / |u|^2, 0, 1) with
     u = sum_i omega_i F_i (s_i - z_i), or 2 / (k + 2). The gap is exact at every epoch.
 
+    In a domain w = w(z) is projected (`solvers.inside`), and the maximiser is found by a few more
+    projections.
+
     Reference: Lacoste-Julien, Jaggi, Schmidt, Pletscher, ICML 2013, algorithm 2.
     """
 
     name: ClassVar[str] = "fw"
+    any_domain: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -38,9 +43,21 @@ class FrankWolfe(Solver):
         self.check_every = check_every
 
     def init(self, problem: Problem) -> State:
-        return State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        self._prepare(problem, state)
+        return state
+
+    def _prepare(self, problem: Problem, state: State) -> None:
+        """In a domain, w before it is put back."""
+        if not is_free(problem) and "raw" not in state.extra:
+            state.extra["raw"] = raw_weights(problem, state.z)
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        super()._adopt(problem, state)
+        state.extra.pop("raw", None)  # of another alpha or other data, maybe
 
     def epoch(self, problem: Problem, state: State) -> None:
+        self._prepare(problem, state)
         vertex = np.empty_like(state.z)
         gaps = problem.apply("maximize", state.w, point=state.z, out=vertex)
         state.n_oracle += problem.n
@@ -48,16 +65,32 @@ class FrankWolfe(Solver):
         state.extra["gap"] = gap
         vertex -= state.z
         change = problem.features(vertex)
-        norm = float(change @ change)
-        step = 2.0 / (state.epoch + 2.0)
-        if self.line_search:
-            step = 1.0 if problem.alpha * gap >= norm else problem.alpha * gap / norm
         if gap > 0.0:
+            step = self._step(problem, state, change, gap)
             state.z += step * vertex
-            state.w -= (step / problem.alpha) * change
+            self._move(problem, state, (step / problem.alpha) * change)
+
+    def _step(self, problem: Problem, state: State, change: np.ndarray, gap: float) -> float:
+        if not self.line_search:
+            return 2.0 / (state.epoch + 2.0)
+        norm = float(change @ change)
+        if problem.alpha * gap >= norm:
+            return 1.0
+        if is_free(problem):
+            return problem.alpha * gap / norm
+        return best_share(problem, state.extra["raw"], change, gap - float(state.w @ change))
+
+    def _move(self, problem: Problem, state: State, change: np.ndarray) -> None:
+        if is_free(problem):
+            state.w -= change
+        else:
+            state.extra["raw"] -= change
+            state.w[:] = problem.domain.project(state.extra["raw"])
 
     def estimate(self, state: State) -> float:
         return state.extra.get("gap", float("inf"))
 
     def settle(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)
+        if "raw" in state.extra:
+            state.extra["raw"] = raw_weights(problem, state.z)

@@ -9,6 +9,7 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.inside import domain_key, is_free
 
 
 class Perceptron(Solver):
@@ -16,6 +17,8 @@ class Perceptron(Solver):
 
     Ignores alpha and the loss. It bounds nothing, so results carry no certificate; a pass without
     mistakes ends the run as converged. Reference: Collins, EMNLP 2002.
+
+    In a domain w is projected after each update; averages are inside, too, because it is convex.
 
     Parameters
     ----------
@@ -27,6 +30,7 @@ class Perceptron(Solver):
     needs_penalty: ClassVar[bool] = False
     certifies: ClassVar[bool] = False
     has_objective: ClassVar[bool] = False
+    any_domain: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -48,7 +52,18 @@ class Perceptron(Solver):
         return ("batch", "online")
 
     def init(self, problem: Problem) -> State:
-        return State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        if not is_free(problem):
+            state.extra["domain"] = domain_key(problem)
+        return state
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        super()._adopt(problem, state)
+        if state.extra.pop("domain", 0) != domain_key(problem):
+            state.lag = np.empty(0)  # the average may be outside this domain
+        if not is_free(problem):
+            state.extra["domain"] = domain_key(problem)
+            state.w[:] = problem.domain.project(state.w)
 
     def epoch(self, problem: Problem, state: State) -> None:
         if self.averaged and len(state.lag) == 0:
@@ -60,31 +75,59 @@ class Perceptron(Solver):
         state.extra["train_error"] = mistakes / np.count_nonzero(problem.blocks.weight)
 
     def _online(self, problem: Problem, state: State) -> int:
+        order = state.rng.permutation(problem.n)
+        order = order[problem.blocks.weight[order] > 0]
+        space = problem.space()
+        if is_free(problem):
+            return self._steps(problem, order, space, state.w, state.lag, state.clock)
+        mistakes, nothing = 0, np.empty(0)
+        for i in order:
+            w = state.w.copy()
+            if self._steps(problem, np.array([i]), space, w, nothing, state.clock):
+                mistakes += 1
+                self._add(problem, state, w - state.w)
+        return mistakes
+
+    def _steps(
+        self,
+        problem: Problem,
+        order: np.ndarray,
+        space: Any,
+        w: np.ndarray,
+        lag: np.ndarray,
+        clock: np.ndarray,
+    ) -> int:
+        """Updates of w by the samples of `order`; returns the number of mistakes."""
         from maxmargin.kernels.blocks import score_block
         from maxmargin.kernels.online import perceptron_pass, perceptron_step
 
         plain = problem.without_loss()
-        order = state.rng.permutation(problem.n)
-        order = order[problem.blocks.weight[order] > 0]
-        space = problem.space()
         kernel = problem.structure.kernel("maximize")
-        rest = (problem.truth, state.w, state.lag, state.clock)
+        rest = (problem.truth, w, lag, clock)
         if kernel is not None:
             return perceptron_pass(plain.blocks, space, kernel, order, *rest)
         mistakes = 0
         for i in order:
-            plain.answer(i, space, score_block(plain.blocks, i, state.w, space))
+            plain.answer(i, space, score_block(plain.blocks, i, w, space))
             mistakes += perceptron_step(plain.blocks, i, space, *rest)
         return mistakes
+
+    def _add(self, problem: Problem, state: State, change: np.ndarray) -> None:
+        """The update that clock[0] counts, as far as the domain lets it."""
+        if is_free(problem):
+            state.w += change
+        else:
+            w = problem.domain.project(state.w + change)
+            change = w - state.w
+            state.w[:] = w
+        if len(state.lag):
+            state.lag += (state.clock[0] - 1.0) * change
 
     def _batch(self, problem: Problem, state: State) -> int:
         vertex = np.empty_like(problem.truth)
         problem.without_loss().apply("maximize", state.w, out=vertex)
-        change = problem.features(problem.truth - vertex)
         state.clock[0] += 1.0
-        state.w += change
-        if self.averaged:
-            state.lag += (state.clock[0] - 1.0) * change
+        self._add(problem, state, problem.features(problem.truth - vertex))
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
         return int(np.count_nonzero(wrong & (problem.blocks.weight > 0)))
 

@@ -13,17 +13,26 @@ from maxmargin.result import State
 from maxmargin.solvers.support import slot_count
 
 #: vertices so many times as large as an image are worth one
-_WORTH = 4
-#: "auto" passes over images end when their gap is this share of the oracle's, or at the limit
+_WORTH = 2
+#: bytes of a non-zero of a vertex in a list
+_ENTRY = 20
+#: "auto" passes over images end when their gap is this share of the oracle's,
 _SHARE = 0.1
+#: which is looked at after so many passes, or when they have cost about what the oracle has: one
+#: visit takes as long as it needs for 30 parts
 _CHUNK = 5
+_PARTS = 30
 _LIMIT = 100
 
 
 def planes_pay(problem: Problem) -> bool:
-    """Whether images are clearly smaller than lists of non-zeros, over all samples."""
-    sizes = [problem.structure.vertex_size(shape) for shape in problem.shapes]
-    return _WORTH * int(local_sizes(problem).sum() + problem.n) <= sum(sizes)
+    """Whether images are clearly smaller than lists of non-zeros, and take no more memory."""
+    images = int(local_sizes(problem).sum()) + problem.n
+    vertices = sum(problem.structure.vertex_size(shape) for shape in problem.shapes)
+    if _WORTH * images > vertices:
+        return False
+    packed = int(problem.part_ptr[-1]) * (1 if problem.structure.binary else 64) // 8
+    return 8 * images + packed <= _ENTRY * vertices
 
 
 def local_sizes(problem: Problem) -> np.ndarray:
@@ -142,9 +151,9 @@ def _small_space(problem: Problem) -> Any:
     """Scratch for visits that look at weights only."""
     from maxmargin.kernels.blocks import Space
 
-    none, local = np.empty(0), int(local_sizes(problem).max())
-    whole = np.empty(0, dtype=np.int64)
-    return Space(none, none, none, whole, np.empty(local), none, none, none, whole)
+    none, ints = np.empty(0), np.empty(0, dtype=np.int64)
+    local = np.empty(int(local_sizes(problem).max()))
+    return Space(none, none, none, ints, local, none, none, none, ints)
 
 
 def cached_passes(
@@ -153,15 +162,17 @@ def cached_passes(
     """So many passes, or as many as pay.
 
     "auto": until the gap among remembered vertices is a tenth of the oracle's gap in this epoch:
-    what is gained below that is soon undone by the next vertices.
+    what is gained below that is soon undone by the next vertices. Counted, not timed: the same
+    seed gives the same bits.
     """
     weight, rng = problem.blocks.weight, state.rng
     if passes != "auto":
-        for _ in range(int(passes)):
-            visit(rng.permutation(problem.n))
+        if passes:
+            visit(np.concatenate([rng.permutation(problem.n) for _ in range(int(passes))]))
         return
     target = _SHARE * float(weight @ np.maximum(state.extra["gaps"], 0.0))
-    for _ in range(_LIMIT // _CHUNK):
+    limit = min(max(int(problem.part_ptr[-1]) // (_PARTS * problem.n), _CHUNK), _LIMIT)
+    for _ in range(limit // _CHUNK):
         visit(np.concatenate([rng.permutation(problem.n) for _ in range(_CHUNK)]))
         if float(weight @ state.extra["support_planes"].gap) <= target:
             return

@@ -55,7 +55,7 @@ class ProjectedGradient(SaddleSolver):
         """That of the papers, n; without look-ahead, balanced steps end further away."""
         if self.ratio != "auto":
             return float(self.ratio)
-        return float(1.0 / np.sum(problem.blocks.weight**2))
+        return self.plain_ratio(problem)
 
     def init(self, problem: Problem) -> State:
         state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())

@@ -87,7 +87,12 @@ class SaddleSolver(Solver):
             reach = min(reach, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
         if 0 < reach < np.inf and spread > 0:
             return reach**2 / (2 * spread)
-        return float(1.0 / np.sum(problem.blocks.weight**2))
+        return self.plain_ratio(problem)
+
+    def plain_ratio(self, problem: Problem) -> float:
+        """That of the papers: n for weights 1 / n, 1 / omega for weights that are all omega."""
+        weight = problem.blocks.weight
+        return float(weight.sum() / np.sum(weight**2))
 
     def _most_loss(self, problem: Problem) -> float:
         """A bound on P(0), the mean of the largest losses, by the dearest parts of each sample.

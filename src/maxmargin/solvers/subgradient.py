@@ -9,6 +9,7 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.inside import domain_key, is_free, raw_weights
 
 
 class Subgradient(Solver):
@@ -18,6 +19,9 @@ class Subgradient(Solver):
     v_k / (alpha k) with v the plain sum of n omega_i psi_i: no step touches all weights. Samples
     come in reshuffled passes, so that after each pass w is w(z) of z_i = the mean of sample i's
     answers: this gives a dual bound and so a certificate, which the textbook method lacks.
+
+    In a domain w_k = P(v_k / (alpha k)), the dual averaging form of the method: w is still w(z)
+    after each pass, and the certificate as exact (`solvers.inside`).
 
     References: Shalev-Shwartz, Singer, Srebro, ICML 2007 (the step); Lacoste-Julien et al., 2013
     (weighted averages).
@@ -29,6 +33,7 @@ class Subgradient(Solver):
     """
 
     name: ClassVar[str] = "ssg"
+    any_domain: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -60,14 +65,17 @@ class Subgradient(Solver):
     def _begin(self, problem: Problem, state: State, passes: int) -> None:
         """As if `passes` (0 or 1) passes lay behind, all at the present w = w(z)."""
         k = passes * problem.n
-        v = problem.alpha * k * state.w
+        raw = state.w if is_free(problem) else raw_weights(problem, state.z)
+        v = problem.alpha * k * raw
         weighted = self.averaging == "weighted"
         rates = np.ones(k) if weighted else 1.0 / np.arange(1, k + 1)
         state.clock[:3] = k, rates.sum(), float(weighted)
         steps = k * (k + 1) / 2 if weighted else k
         state.lag = np.empty(0)
         if self.averaging is not None:
-            state.lag = state.clock[1] * v - problem.alpha * steps * state.w
+            state.lag = problem.alpha * steps * state.w
+            if is_free(problem):
+                state.lag = state.clock[1] * v - state.lag
         nothing = (np.zeros_like(v), 0.0)
         state.extra = {
             "v": v,
@@ -76,58 +84,90 @@ class Subgradient(Solver):
             "before": nothing,
             "since": nothing,
         }
+        if not is_free(problem):
+            state.extra["domain"] = domain_key(problem)
 
     def _prepare(self, problem: Problem, state: State) -> None:
         """Go on from any dual point, such as another solver's or that of an interrupted pass."""
-        known = state.extra.get("averaging", "none") == self.averaging and "v" in state.extra
-        if known and np.ptp(state.extra["visits"]) == 0:
-            v, k = state.extra["v"], state.clock[0]
-            known = k > 0 and np.allclose(v, problem.alpha * k * state.w, rtol=1e-6, atol=1e-9)
-        else:
-            known = False
-        if not known:
-            self._begin(problem, state, passes=1)
+        extra, k = state.extra, state.clock[0]
+        known = "v" in extra and extra.get("averaging", "none") == self.averaging
+        known = known and extra.get("domain", 0) == domain_key(problem)
+        if known and k > 0 and np.ptp(extra["visits"]) == 0:
+            raw = state.w if is_free(problem) else raw_weights(problem, state.z)
+            if np.allclose(extra["v"], problem.alpha * k * raw, rtol=1e-6, atol=1e-9):
+                return
+        self._begin(problem, state, passes=1)
 
     def _adopt(self, problem: Problem, state: State) -> None:
         super()._adopt(problem, state)
         self._prepare(problem, state)
 
     def epoch(self, problem: Problem, state: State) -> None:
-        from maxmargin.kernels.online import score_scaled, subgradient_pass, subgradient_step
-
         order = state.rng.permutation(problem.n)
-        kernel = problem.structure.kernel("maximize")
-        space = problem.space()
-        v, visits = state.extra["v"], state.extra["visits"]
-        rest = (problem.truth, v, state.z, visits, state.lag, state.clock)
-        if kernel is not None:
-            subgradient_pass(problem.blocks, space, kernel, order, problem.alpha, *rest)
+        if is_free(problem):
+            self._steps(problem, state, order, state.extra["v"], state.lag, problem.space())
+            np.divide(state.extra["v"], problem.alpha * state.clock[0], out=state.w)
         else:
-            for i in order:
-                k = state.clock[0]
-                scale = 1.0 / (problem.alpha * k) if k else 0.0
-                parts = score_scaled(problem.blocks, i, v, scale, space)
-                problem.answer(i, space, parts)
-                subgradient_step(problem.blocks, i, space, *rest)
+            self._inside(problem, state, order)
         state.n_oracle += problem.n
-        np.divide(v, problem.alpha * state.clock[0], out=state.w)
         if self.averaging == "half" and _is_power_of_two(state.epoch + 1):
             state.extra["before"] = state.extra["since"]
-            state.extra["since"] = (self._sum(state), state.clock[0])
+            state.extra["since"] = (self._sum(problem, state), state.clock[0])
 
-    def _sum(self, state: State) -> np.ndarray:
+    def _steps(
+        self,
+        problem: Problem,
+        state: State,
+        order: np.ndarray,
+        v: np.ndarray,
+        lag: np.ndarray,
+        space: Any,
+    ) -> None:
+        """Steps by the samples of `order`, at w = v / (alpha k)."""
+        from maxmargin.kernels.online import score_scaled, subgradient_pass, subgradient_step
+
+        kernel = problem.structure.kernel("maximize")
+        rest = (problem.truth, v, state.z, state.extra["visits"], lag, state.clock)
+        if kernel is not None:
+            subgradient_pass(problem.blocks, space, kernel, order, problem.alpha, *rest)
+            return
+        for i in order:
+            k = state.clock[0]
+            scale = 1.0 / (problem.alpha * k) if k else 0.0
+            parts = score_scaled(problem.blocks, i, v, scale, space)
+            problem.answer(i, space, parts)
+            subgradient_step(problem.blocks, i, space, *rest)
+
+    def _inside(self, problem: Problem, state: State, order: np.ndarray) -> None:
+        """The same at w = P(v / (alpha k)); lag is alpha times the sum of rho_k w_k."""
+        v, nothing, space = state.extra["v"], np.empty(0), problem.space()
+        weighted = self.averaging == "weighted"
+        for i in order:
+            start = (problem.alpha * state.clock[0]) * state.w
+            moved = start.copy()
+            self._steps(problem, state, np.array([i]), moved, nothing, space)
+            v += moved - start
+            k = state.clock[0]
+            state.w[:] = problem.domain.project(v / (problem.alpha * k))
+            if len(state.lag):
+                state.lag += (problem.alpha * k if weighted else problem.alpha) * state.w
+
+    def _sum(self, problem: Problem, state: State) -> np.ndarray:
         """Alpha times the sum of rho_k w_k over all steps so far."""
+        if not is_free(problem):
+            return state.lag.copy()
         return state.clock[1] * state.extra["v"] - state.lag
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]
         if self.averaging is None or k == 0:
             return [state.w]
-        total, steps = self._sum(state), k * (k + 1) / 2
+        total, steps = self._sum(problem, state), k * (k + 1) / 2
         if self.averaging == "half":
             before, start = state.extra["before"]
             total, steps = total - before, k - start
-        return [state.w, total / (problem.alpha * steps)]
+        average = total / (problem.alpha * steps)
+        return [state.w, average if is_free(problem) else problem.domain.project(average)]
 
     def settle(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)  # an interrupted pass has moved z, not yet w

@@ -85,9 +85,12 @@ def check_support(problem: Problem, fresh: Any, found: Any) -> None:
         raise ValueError("label of its vertices is out of range")
 
 
-def support_key(problem: Problem, z: np.ndarray) -> tuple[int, ...]:
-    """Checksums of all that a memory depends on: features, layout, what is forbidden, and z."""
+def support_key(problem: Problem, z: np.ndarray, planes: bool = False) -> tuple[int, ...]:
+    """Checksums of all that a memory depends on: features, layout, what is forbidden, and z.
+
+    planes : that it knows the costs of vertices too.
+    """
     blocks = problem.blocks
-    forbidden = np.packbits(np.isneginf(blocks.costs))
-    arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr, forbidden)
+    costs = blocks.costs if planes else np.packbits(np.isneginf(blocks.costs))
+    arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr, costs)
     return tuple(crc32(array.data) for array in arrays)

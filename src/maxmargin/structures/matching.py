@@ -39,6 +39,7 @@ class Matching(Structure):
         "tilt": "matching_tilt",
     }
     tilt_is_expectation = False
+    binary = True
 
     def __init__(self, row_cap: int = 1, column_cap: int = 1):
         self.row_cap = row_cap

@@ -20,6 +20,7 @@ class Finite(Structure):
     compiled: ClassVar[dict[str, str]] = dict.fromkeys(
         ("maximize", "project", "tilt", "max_marginals"), "simplex"
     )
+    binary = True
 
     def n_parts(self, shape: Shape) -> int:
         return int(shape[0])

@@ -66,11 +66,11 @@ class ImageGraphs(GraphMaker):
         self,
         graph: Literal["superpixels", "pixels"] = "superpixels",
         *,
-        n_segments: int = 500,
+        n_segments: int = 800,
         compactness: float = 20.0,
         connectivity: Literal[4, 8] = 4,
         features: Sequence[str] = ("colour", "smooth", "texture", "place", "grid", "contrast"),
-        n_bins: int = 4,
+        n_bins: int = 2,
         n_colours: int = 48,
         random_state: int = 0,
     ):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial import Delaunay, QhullError, cKDTree
 
 CHUNK = 65536
-EDGE_NAMES = ["constant", "nearness", "level", "same height", "same direction"]
+EDGE_NAMES = ["constant", "nearness", "same height", "same surface", "near surface", "step"]
 
 
 def nearest_edges(places: np.ndarray, count: int) -> np.ndarray:
@@ -70,10 +70,12 @@ def lower_first(edges: np.ndarray, heights: np.ndarray) -> np.ndarray:
 def edge_features(
     points: np.ndarray, normals: np.ndarray, edges: np.ndarray, spacing: float, rise: float
 ) -> np.ndarray:
-    """(E, 5), from 0 to 1: how much the ends of an edge belong together, see EDGE_NAMES.
+    """(E, 6), from 0 to 1: how much the ends of an edge belong together, see EDGE_NAMES.
 
-    1; exp(-distance / spacing); exp(-height difference / rise), and the same for four times the
-    rise; the cosine between normals, 0 if they are more than a right angle apart.
+    1; exp(-distance / spacing); exp(-height difference / (4 rise)); exp(-t / rise) and
+    exp(-t / (4 rise)), t the mean distance of an end from the tangent plane of the other; last, the
+    step, 1 - exp(-height difference / (8 rise)), which tells a model with tables that
+    objects stand on the ground and not below it.
     """
     found = np.empty((len(edges), len(EDGE_NAMES)))
     for first in range(0, len(edges), CHUNK):
@@ -83,7 +85,9 @@ def edge_features(
         up = np.abs(apart[:, 2])
         found[part, 0] = 1.0
         found[part, 1] = np.exp(-np.sqrt((apart**2).sum(axis=1)) / spacing)
-        found[part, 2] = np.exp(-up / rise)
-        found[part, 3] = np.exp(-up / (4 * rise))
-        found[part, 4] = np.clip((normals[a] * normals[b]).sum(axis=1), 0.0, 1.0)
+        found[part, 2] = np.exp(-up / (4 * rise))
+        off = np.abs((apart * normals[a]).sum(axis=1)) + np.abs((apart * normals[b]).sum(axis=1))
+        found[part, 3] = np.exp(-off / (2 * rise))
+        found[part, 4] = np.exp(-off / (8 * rise))
+        found[part, 5] = 1.0 - np.exp(-up / (8 * rise))
     return found

@@ -17,7 +17,10 @@ SPIN_POINTS = 64
 SHAPE_POINTS = 16
 #: cells of the map of heights, for each point, at most
 CELLS = 8
-_SHAPE = ("lowest", "highest", "mean height", "spread", "flatness", "width", "tilt", "thickness")
+_SHAPE = (
+    *("lowest", "highest", "mean height", "spread", "flatness", "width", "tilt", "thickness"),
+    "extent",  # of so many nearest points: large where they are sparse
+)
 
 
 class Level(NamedTuple):
@@ -72,7 +75,7 @@ def height_steps(points: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarr
 
 
 def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.ndarray]:
-    """What the nearest points of a level look like: (n, 8), and the normals (n, 3), upwards."""
+    """What the nearest points of a level look like: (n, 9), and the normals (n, 3), upwards."""
     near = nearest(level, places, SHAPE_POINTS)
     found = np.empty((len(places), 11))
     kernels().moments(places, level.points, near, SHAPE_POINTS, found)
@@ -90,6 +93,7 @@ def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.nda
         width[:, 1] / longest,
         normals[:, 2],
         width[:, 0],
+        width[:, 2],
     ]
     return np.column_stack(columns), np.ascontiguousarray(normals)
 

@@ -33,8 +33,8 @@ class PointGraphs(GraphMaker):
     neighbours : of each point, for "knn" and "plane".
     jump : longest side of a triangle, in mean spacings.
     features : of "height" (above what is left of the lowest points when objects up to several
-        sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt and
-        thickness of the points around, at several sizes), "spin" (spin images at two sizes), and
+        sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt,
+        thickness and density of the points around, at several sizes), "spin" (spin images at two sizes), and
         "extra" (further columns of the clouds).
     sizes : of the surroundings for "shape", in mean spacings; each looks at the 16 nearest points
         of the cloud thinned to one point in a cube of that side (0: not thinned).

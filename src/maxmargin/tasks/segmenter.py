@@ -113,7 +113,7 @@ class Segmenter(Task):
         masks = check_masks(labels, len(checked), maker.noun)
         if not checked:
             raise ValueError(f"inputs is empty: no {maker.noun}s to learn from.")
-        weight = check_sample_weight(sample_weight, len(checked))
+        check_sample_weight(sample_weight, len(checked))
         classes = two_classes(masks, maker.noun)
         made = list(map(maker.fit(checked).make, checked))
         for i, (own, mask) in enumerate(zip(made, masks, strict=True)):
@@ -126,8 +126,9 @@ class Segmenter(Task):
         with self._watched(lambda own: _on_graphs(own, maker, classes)) as callbacks:
             model.set_params(callbacks=callbacks)
             graphs, prices = [own.graph for own in made], list(map(_prices, made, shares))
-            model.fit(graphs, targets, sample_weight=weight, node_weight=prices)
-        self.classes_, self.graphs_, self.model_ = classes, maker, model
+            model.fit(graphs, targets, sample_weight, prices)
+        # the held-out graphs are not kept with the model
+        self.classes_, self.graphs_, self.model_ = classes, maker, model.set_params(callbacks=())
         return self
 
     def _maker(self) -> GraphMaker:

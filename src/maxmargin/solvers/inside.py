@@ -1,0 +1,92 @@
+"""How solvers that move z, or step along subgradients, keep w in its domain W.
+
+    w(z) = P(raw),   raw(z) = sum_i omega_i F_i (y_i - z_i) / alpha,   P the projection on W
+
+D(z) has the gradient omega_i (F_i^T w(z) + c_i) in z_i, as without a domain. P moves no two points
+apart, so D bends no more than without one either: a step that never lowers the dual without a
+domain never lowers it in one. Steps are therefore those of R^d, taken from w(z), and w is put back
+after each of them. The certificate P(w) - D(z) is exact all the time.
+
+This is a loop in Python over single samples, and a step costs as much as there are weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from zlib import crc32
+
+import numpy as np
+
+from maxmargin.domains import RealSpace
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.identity import described
+
+Step = Callable[[Problem, State, np.ndarray], None]
+
+
+def is_free(problem: Problem) -> bool:
+    """Whether w may be anything."""
+    return isinstance(problem.domain, RealSpace)
+
+
+def domain_key(problem: Problem) -> int:
+    """A checksum of the domain, 0 for R^d: averages of weights belong to one domain only."""
+    return 0 if is_free(problem) else crc32(described(problem.domain).encode()) or 1
+
+
+def raw_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
+    """raw(z), which is w(z) but for the domain."""
+    return -problem.slope(z) / problem.alpha
+
+
+def visit(step: Step, problem: Problem, state: State, order: np.ndarray) -> None:
+    """Steps in z for the samples of `order`, one by one; w = P(state.extra["raw"]) after each.
+
+    Averages have the weight k, as in `kernels.frank_wolfe`.
+    """
+    raw, lag = state.extra["raw"], state.lag
+    for i in order:
+        before = state.w.copy()
+        state.lag = np.empty(0)  # the step would add its own change, not what is left of it
+        try:
+            step(problem, state, np.array([i]))
+        finally:
+            state.lag = lag
+        raw += state.w - before
+        state.w[:] = problem.domain.project(raw)
+        if len(lag):
+            k = state.clock[0]
+            lag += (k * (k - 1) / 2) * (state.w - before)
+
+
+def best_share(problem: Problem, raw: np.ndarray, change: np.ndarray, gain: float) -> float:
+    """The gamma in [0, 1] at which D(z + gamma d) is highest; D is concave along d.
+
+    change = sum_i omega_i F_i d_i and gain = sum_i omega_i c_i . d_i, so that the slope at gamma is
+    gain + w . change at w = P(raw - gamma change / alpha). It falls, and is linear between the
+    kinks of P: halving with secants (Illinois) needs a few projections, and no oracle.
+    """
+
+    def slope(share: float) -> float:
+        return gain + float(problem.domain.project(raw - (share / problem.alpha) * change) @ change)
+
+    low, high = 0.0, 1.0
+    at_low, at_high = slope(low), slope(high)
+    if at_high >= 0 or at_low <= 0:
+        return 1.0 if at_high >= 0 else 0.0
+    small, side = 1e-12 * at_low, 0
+    for _ in range(60):
+        share = (low * at_high - high * at_low) / (at_high - at_low)
+        found = slope(share)
+        if abs(found) <= small or high - low <= 1e-15:
+            return share
+        if found > 0:
+            low, at_low = share, found
+            at_high *= 0.5 if side > 0 else 1.0
+            side = 1
+        else:
+            high, at_high = share, found
+            at_low *= 0.5 if side < 0 else 1.0
+            side = -1
+    return low

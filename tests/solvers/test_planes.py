@@ -1,0 +1,354 @@
+"""An oracle cache of images: the same steps as with whole vertices, at other prices."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from contract import problems
+from contract.cut_runs import outcome
+from maxmargin import Graph, GraphCutSVM, domains
+from maxmargin.checkpoints import Checkpoint, read_snapshot
+from maxmargin.exceptions import ModelFileError
+from maxmargin.persistence import save
+from maxmargin.result import Status
+from maxmargin.solvers import BCFW, FrankWolfe, OracleCache
+from maxmargin.solvers.planes import planes_pay
+from maxmargin.structures import GraphCut
+from reference.linear import violation
+
+STEPS = ("frank-wolfe", "pairwise", "corrective")
+
+
+def graphs(n=3, nodes=40, features=4, seed=0):
+    """Rings with chords, smooth labels, noisy features."""
+    rng = np.random.default_rng(seed)
+    own = np.arange(nodes)
+    edges = np.concatenate([np.c_[own[:-1], own[1:]], np.c_[own[:-7], own[7:]]])
+    signal = rng.normal(size=features)
+    X, y = [], []
+    for _ in range(n):
+        labels = (np.sin(own / 5 + 6 * rng.random()) > 0).astype(int)
+        rows = rng.normal(size=(nodes, features)) + 0.4 * (2 * labels - 1)[:, None] * signal
+        X.append(Graph(rows, edges, rng.random((len(edges), 2))))
+        y.append(labels)
+    return X, y
+
+
+def cuts(domain=None, alpha=1e-2, **options):
+    """A problem of graph cuts without ties; GraphCutSVM keeps the weights of edges >= 0."""
+    problem = GraphCutSVM(alpha=alpha)._problem(*graphs(**options), None, None)
+    problem.blocks.costs[:] *= np.random.default_rng(1).uniform(0.5, 1.5, len(problem.truth))
+    problem.loss_costs = problem._allowed_costs()
+    if domain is not None:
+        problem.domain = domain
+    return problem
+
+
+def bcfw(store, step="corrective", size=30, passes=5, **options):
+    return BCFW(step, cache=OracleCache(size, passes, store), **options)
+
+
+def states(solver, problem, count):
+    state = solver.init(problem)
+    for _ in range(count):
+        solver.epoch(problem, state)
+        state.epoch += 1
+        yield state
+
+
+def duals(solver, problem, count):
+    return np.array([problem.dual(state.z) for state in states(solver, problem, count)])
+
+
+CASES = {
+    "cuts": cuts,
+    "tables": lambda: cuts(domains.SubmodularCone([0, 1, 2, 3])),
+    "signs": lambda: cuts(domains.Signs(positive=[0, 5, 6], negative=[1, 4])),
+    "ball": lambda: cuts(domains.L2Ball(0.5)),
+    "chain": lambda: problems.chain(cost=problems.generic).problem,
+    "chain-forbidden": lambda: (
+        problems.chain(cost=problems.generic, banned=problems.BANNED).problem
+    ),
+    "matching": lambda: problems.matching().problem,
+    "items": lambda: problems.items().problem,
+    "multiclass": lambda: problems.multiclass(cost=problems.generic).problem,
+}
+
+
+# -- the same as with vertices ---------------------------------------------------------------------
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("size", [30, 1])
+def test_frank_wolfe_steps_are_those_between_vertices(name, size):
+    problem = CASES[name]()
+    found = [duals(bcfw(s, "frank-wolfe", size), problem, 10) for s in ("vertices", "planes")]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("step", ["pairwise", "corrective"])
+def test_exchanges_are_those_between_vertices(name, step):
+    """For an epoch: exchanges end in equal scores, and rounding says which is taken up next."""
+    problem = CASES[name]()
+    found = [next(states(bcfw(s, step), problem, 1)) for s in ("vertices", "planes")]
+    values = [problem.dual(state.z) for state in found]
+    assert values[1] == pytest.approx(values[0], rel=1e-10)
+    assert values[1] > 0
+    np.testing.assert_allclose(
+        found[1].extra["gaps"], found[0].extra["gaps"], rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("step", ["pairwise", "corrective"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_optimum(name, step):
+    problem = CASES[name]()
+    results = [bcfw(s, step, max_epochs=300, tol=1e-4).run(problem) for s in ("vertices", "planes")]
+    assert all(result.status is Status.CONVERGED for result in results)
+    assert max(r.dual for r in results) <= min(r.primal for r in results) + 1e-12
+
+
+# -- invariants ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("size, passes", [(30, "auto"), (2, 3), (1, 0)])
+def test_the_dual_rises_and_w_belongs_to_z(name, step, size, passes):
+    problem = CASES[name]()
+    before = 0.0
+    for state in states(bcfw("planes", step, size, passes), problem, 8):
+        np.testing.assert_allclose(state.w, problem.weights(state.z), rtol=0, atol=1e-11)
+        dual = problem.dual(state.z)
+        assert dual >= before - 1e-13
+        before = dual
+    assert before > 0
+    assert problem.domain.contains(state.w)
+
+
+@pytest.mark.parametrize("name", ["cuts", "tables", "chain-forbidden", "matching"])
+def test_rebuilt_points_are_feasible(name):
+    problem = CASES[name]()
+    *_, state = states(bcfw("planes", size=2), problem, 8)
+    support = state.extra["support"]
+    assert (support.mass.reshape(problem.n, -1)[:, 0] > 0).any()  # something was folded
+    for i, shape in enumerate(problem.shapes):
+        point = state.z[problem.parts(i)]
+        assert point.min() >= 0
+        assert violation(problem.structure.constraints(shape), point) < 1e-12
+
+
+def test_images_and_costs_are_those_of_the_vertices():
+    problem = cuts()
+    *_, state = states(bcfw("planes", size=3), problem, 6)
+    support, planes = state.extra["support"], state.extra["support_planes"]
+    slots = len(support.score)
+    weights, loss = np.zeros(problem.dim), 0.0
+    for i in range(problem.n):
+        mass = support.mass[i * slots : (i + 1) * slots]
+        assert mass.sum() == pytest.approx(1.0, abs=1e-14)
+        first = planes.image_ptr[i]
+        images = planes.image[first : first + slots * planes.size[i]].reshape(slots, -1)
+        weights += problem.blocks.weight[i] * (mass @ images)
+        loss += problem.blocks.weight[i] * (mass @ planes.cost[i * slots : (i + 1) * slots])
+        gram = support.gram[i * slots**2 : (i + 1) * slots**2].reshape(slots, slots)
+        np.testing.assert_allclose(gram, images @ images.T, rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(weights, problem.features(state.z), rtol=1e-12, atol=1e-12)
+    truth = problem.blocks.weight @ np.add.reduceat(
+        problem.loss_costs * state.z, problem.part_ptr[:-1]
+    )
+    assert loss == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("averaging", [True, False])
+@pytest.mark.parametrize("domain", [None, domains.RealSpace(), domains.NonNegative()])
+def test_averages_are_those_of_whole_vertices(averaging, domain):
+    problem = cuts(domain)
+    pair = []
+    for store in ("vertices", "planes"):
+        solver = bcfw(store, "frank-wolfe", averaging=averaging)
+        *_, state = states(solver, problem, 5)
+        pair.append(solver.candidates(problem, state))
+    assert len(pair[0]) == 1 + averaging
+    for old, new in zip(*pair, strict=True):
+        np.testing.assert_allclose(new, old, rtol=1e-9, atol=1e-11)
+
+
+# -- starts ----------------------------------------------------------------------------------------
+def test_warm_start_from_another_solver_and_another_store():
+    problem = cuts(domains.RealSpace())
+    first = FrankWolfe(max_epochs=5, tol=0.0).run(problem)
+    second = bcfw("planes", max_epochs=12, tol=0.0).run(problem, first.state)
+    assert second.dual > first.dual
+    third = bcfw("vertices", max_epochs=14, tol=0.0).run(problem, second.state)
+    assert "support_planes" not in third.state.extra
+    assert third.dual >= second.dual - 1e-13
+    fourth = bcfw("planes", max_epochs=16, tol=0.0).run(problem, third.state)
+    assert "support_planes" in fourth.state.extra
+    assert fourth.dual >= third.dual - 1e-13
+
+
+def test_warm_start_goes_on_with_what_is_remembered():
+    X, y = graphs()
+    model = GraphCutSVM(alpha=0.01, warm_start=True, tol=1e-3).fit(X, y)
+    count = model.result_.state.extra["support"].count.copy()
+    assert "support_planes" in model.result_.state.extra
+    model.set_params(tol=1e-5).fit(X, y)
+    assert (model.result_.state.extra["support"].count >= count).all()
+    assert model.result_.relative_gap <= 1e-5
+    again = model.fit(X, y).result_
+    assert again.n_epochs == 0
+
+
+def test_another_loss_starts_from_z_alone():
+    """Costs are remembered with the images, and are others now."""
+    problem, other = cuts(domains.RealSpace()), cuts(domains.RealSpace())
+    other.blocks.costs[:] *= 2.0
+    other.loss_costs = other._allowed_costs()
+    state = bcfw("planes", max_epochs=8, tol=0.0).run(problem).state
+    bound = other.dual(state.z)
+    result = bcfw("planes", max_epochs=9, tol=0.0).run(other, state)
+    assert result.dual >= bound
+    assert result.dual == pytest.approx(other.dual(result.state.z), rel=1e-12)
+    np.testing.assert_allclose(result.state.w, other.weights(result.state.z), atol=1e-11)
+    slots = len(state.extra["support"].score)
+    costs = state.extra["support_planes"].cost.reshape(problem.n, slots)
+    mass = state.extra["support"].mass.reshape(problem.n, slots)
+    own = np.add.reduceat(other.loss_costs * state.z, other.part_ptr[:-1])
+    np.testing.assert_allclose((mass * costs).sum(axis=1), own, rtol=1e-12)
+
+
+class Interrupted(GraphCut):
+    """An oracle in Python that is interrupted in the middle of an epoch."""
+
+    def kernel(self, ability):
+        return None
+
+    def maximize(self, theta, shape):
+        self.calls = getattr(self, "calls", 0) + 1
+        if self.calls == 17:
+            raise KeyboardInterrupt
+        return GraphCut().maximize(theta, shape)
+
+
+def test_an_interrupted_epoch_leaves_z_and_masses_together():
+    problem = cuts(domains.RealSpace())
+    problem.structure = Interrupted()
+    result = bcfw("planes", max_epochs=50, tol=0.0, check_every=100).run(problem)
+    assert result.status is Status.STOPPED
+    kept = result.state.z.copy()
+    again = bcfw("planes", max_epochs=51, tol=0.0).run(problem, result.state)
+    assert again.dual > problem.dual(kept)
+    np.testing.assert_allclose(again.state.w, problem.weights(again.state.z), atol=1e-11)
+
+
+# -- which is taken --------------------------------------------------------------------------------
+def test_auto_takes_planes_where_vertices_are_large():
+    assert planes_pay(cuts())
+    assert not planes_pay(problems.chain().problem)
+    assert not planes_pay(cuts(features=60))
+    state = BCFW().init(cuts())
+    assert state.extra["support_planes"].word.size > 0
+    assert len(state.extra["support"].value) == 0
+    assert "support_planes" not in BCFW().init(problems.chain().problem).extra
+
+
+def test_memory_is_a_bit_a_part():
+    problem = cuts(nodes=1000)
+    state = BCFW().init(problem)
+    slots = len(state.extra["support"].score)
+    parts = np.diff(problem.part_ptr)
+    assert state.extra["support_planes"].word.nbytes == 8 * (slots - 1) * (-(-parts // 64)).sum()
+
+
+class Halves(GraphCut):
+    """An oracle that breaks its promise of zeros and ones."""
+
+    def maximize(self, theta, shape):
+        return 0.5 * super().maximize(theta, shape)
+
+    def kernel(self, ability):
+        return None
+
+
+def test_what_is_no_bit_is_refused_with_the_cure():
+    problem = cuts()
+    problem.structure = Halves()
+    solver = bcfw("planes")
+    with pytest.raises(ValueError, match="sample .*Halves.*zeros and ones.*binary = False"):
+        solver.epoch(problem, solver.init(problem))
+
+
+@pytest.mark.parametrize(
+    "cache, words",
+    [
+        (OracleCache(store="lines"), "store='lines' must be auto, vertices or planes"),
+        (OracleCache(passes="many"), "passes='many' must be a whole number, 0 or more"),
+    ],
+)
+def test_wrong_options(cache, words):
+    with pytest.raises(ValueError, match=words):
+        BCFW(cache=cache).run(cuts())
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("name", ["cuts", "tables", "chain"])
+def test_runs_go_on_to_the_same_bits(tmp_path, name, step):
+    problem = CASES[name]()
+    solver = bcfw("planes", step, size=3, passes="auto", max_epochs=6, tol=0.0)
+    whole = outcome(solver.run(problem))
+    path = tmp_path / "run"
+    clone(solver).set_params(max_epochs=3).run(problem, callbacks=[Checkpoint(path)])
+    again = solver.run(problem, callbacks=[Checkpoint(path, resume=True)])
+    assert outcome(again) == whole
+
+
+FORGERIES = {
+    "size": ("support_planes", "size", 10**6),
+    "image_ptr": ("support_planes", "image_ptr", 10**9),
+    "length": ("support_planes", "length", 10**6),
+    "pack_ptr": ("support_planes", "pack_ptr", -7),
+    "count": ("support", "count", 99),
+    "awake": ("support", "awake", -5),
+    "n_awake": ("support", "n_awake", 99),
+}
+
+
+@pytest.fixture
+def written(tmp_path):
+    path = tmp_path / "run"
+    bcfw("planes", max_epochs=3, tol=0.0).run(cuts(), callbacks=[Checkpoint(path)])
+    return path
+
+
+def resume(path):
+    return bcfw("planes", max_epochs=5, tol=0.0).run(
+        cuts(), callbacks=[Checkpoint(path, resume=True)]
+    )
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_numbers_are_refused(written, name):
+    snapshot = read_snapshot(written)
+    memory, field, value = FORGERIES[name]
+    getattr(snapshot.state["extra"][memory], field)[0] = value
+    save(snapshot, written)
+    with pytest.raises(ModelFileError, match="out of range"):
+        resume(written)
+
+
+@pytest.mark.parametrize("field", ["image", "cost", "word", "value", "gap", "change", "packed"])
+def test_forged_sizes_are_refused(written, field):
+    snapshot = read_snapshot(written)
+    planes = snapshot.state["extra"]["support_planes"]
+    longer = np.append(getattr(planes, field), 0).astype(getattr(planes, field).dtype)
+    snapshot.state["extra"]["support_planes"] = planes._replace(**{field: longer})
+    save(snapshot, written)
+    with pytest.raises(ModelFileError, match="support_planes"):
+        resume(written)
+
+
+def test_a_memory_of_the_other_kind_is_refused(written):
+    snapshot = read_snapshot(written)
+    del snapshot.state["extra"]["support_planes"]
+    save(snapshot, written)
+    with pytest.raises(ModelFileError, match="lacks 'support_planes'"):
+        resume(written)

@@ -53,7 +53,9 @@ def commands():
 def test_command_lines_are_valid(line, tmp_path, monkeypatch):
     """Each is read to its end by the program, which then does nothing."""
     monkeypatch.chdir(tmp_path)
-    for folder, task in (("run", "tagging"), ("RUN", "tagging"), ("aligned", "alignment")):
+    tasks = {"run": "tagging", "RUN": "tagging", "aligned": "alignment"}
+    tasks |= {"masks-run": "segmentation", "ground": "scan"}
+    for folder, task in tasks.items():
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "config.toml").write_text(f'task = "{task}"\n')
     (tmp_path / "study").mkdir()

@@ -10,7 +10,7 @@ import numpy as np
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from maxmargin.structures import Chain, Finite, Matching, Multiclass
+from maxmargin.structures import Chain, Finite, GraphCut, Matching, Multiclass, Network
 
 CELL = 26
 ON, TINT = "#0072B2", "#009E73"
@@ -87,6 +87,27 @@ class Drawing:
         self.head(self.left, wide, name, size)
         self.left += wide + 34
 
+    def network(self, name, size, places, edges, labels):
+        """Nodes at places (column, row) in cells, ones filled, and the edges, cut ones dashed."""
+        wide, step = max(6.4 * len(size), 130), 2 * CELL
+        at = [(self.left + 22 + step * x, 66 + step * y) for x, y in places]
+        for a, b in edges:
+            dash = ' stroke-dasharray="4 4"' if labels[a] != labels[b] else ""
+            self.parts.append(
+                f'<path d="M{at[a][0]:.1f} {at[a][1]:.1f}L{at[b][0]:.1f} {at[b][1]:.1f}"'
+                f' stroke="currentColor" stroke-width="2"{dash}/>'
+            )
+        for k, (x, y) in enumerate(at):
+            self.parts.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="12" stroke="currentColor"'
+                ' fill="var(--color-background-primary, #fff)"/>'
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="12" fill="{ON if labels[k] else "none"}"'
+                ' fill-opacity="0.35"/>'
+            )
+            self.text(x, y + 4, str(k))
+        self.head(self.left, wide, name, size)
+        self.left += wide + 34
+
     def svg(self, label):
         width = self.left - 20
         return (
@@ -140,6 +161,26 @@ def matching():
     return drawing.svg("shapes of a matching"), note
 
 
+def graph_cut():
+    edges, y = [(0, 1), (1, 2), (0, 3), (1, 4), (3, 4)], [1, 1, 0, 1, 0]
+    z = GraphCut().encode(y, Network(5, edges))
+    pairs = [f"{a} {b}" for a, b in edges]
+    drawing = Drawing(44 + 18 + 5 * CELL)
+    drawing.grid("x: nodes", "(V, n_features)", features(5, 4), rows="01234")
+    drawing.words("x: edges", "(E, 2)", pairs)
+    drawing.grid("x: edge features", "(E, n), 0 or more", features(5, 2))
+    places = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1)]
+    drawing.network("the output", "cut edges dashed", places, edges, y)
+    drawing.words("y", "(V,)", ["sea" if own else "land" for own in y])
+    drawing.grid("z: nodes", "V = 5", z[:5, None], "01234", kind="parts")
+    drawing.grid("z: edges", "E = 5", z[5:, None], pairs, kind="parts")
+    note = (
+        "A graph of five nodes and five edges. z has an entry for each node, 1 for the second of the"
+        " two labels in order, then one for each edge, 1 where its ends differ."
+    )
+    return drawing.svg("shapes of a graph cut"), note
+
+
 def multiclass():
     drawing = Drawing(44 + 18 + 1.3 * CELL)
     drawing.grid("x", "(n_features,), a row of X", features(1, 7))
@@ -165,7 +206,8 @@ def finite():
     return drawing.svg("shapes of lists of candidates"), note
 
 
-DRAWINGS = {"chain": chain, "matching": matching, "multiclass": multiclass, "finite": finite}
+DRAWINGS = {"chain": chain, "matching": matching, "graph_cut": graph_cut}
+DRAWINGS |= {"multiclass": multiclass, "finite": finite}
 
 
 class Shapes(SphinxDirective):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from maxmargin.jobs import number_text
+from maxmargin.jobs.cloud import Wish
 from maxmargin.jobs.ply import PlyLayout, Property
 from maxmargin.jobs.scan_files import read_scans
 
@@ -22,7 +23,7 @@ def written(tmp_path, raw, name="scan.txt"):
 
 
 def read(tmp_path, raw, column="", labelled=True):
-    (cloud,) = read_scans(written(tmp_path, raw), column, labelled)
+    (cloud,) = read_scans(written(tmp_path, raw), Wish(column, labelled))
     return cloud
 
 

@@ -40,7 +40,9 @@ def case(job, tmp_path_factory):
         raw = lines(*make_scan(k)).encode()
         (folder / f"s{k}.txt").write_bytes(raw)
         (folder / f"s{k}.txt.gz").write_bytes(gzip.compress(raw))
-    model = job.estimator({"neighbours": 4}).set_params(alpha=1e-3, max_epochs=30)
+    model = job.estimator({"neighbours": 4, "graph": "knn"}).set_params(
+        alpha=1e-2, max_epochs=100, tol=0.05
+    )
     job.fit(model, job.read([folder / "s0.txt", folder / "s1.txt.gz"], {}))
     return model, folder
 
@@ -86,6 +88,17 @@ def test_points_come_back_with_labels(job, case):
         b"x,y,z,label",
         wanted.splitlines()[0].replace(b" ", b","),
     ]
+
+
+def test_further_columns_are_not_taken_for_labels(job):
+    points, labels = make_scan(4, 80)
+    wide = np.column_stack([points, np.arange(80) % 7])
+    model = job.estimator({"features": ("height", "extra")}).set_params(max_epochs=30, tol=0.1)
+    model.fit([wide], [labels])
+    bare = "".join(" ".join(map(str, row)) + "\n" for row in wide.tolist()).encode()
+    wanted = predicted(job, model, lines(wide, labels).encode())
+    assert predicted(job, model, bare) == wanted
+    assert len(wanted.splitlines()[0].split()) == 5
 
 
 def test_arrays_come_back_as_arrays(job, case, tmp_path):

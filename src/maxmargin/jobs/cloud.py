@@ -32,19 +32,30 @@ class Cloud(NamedTuple):
     edges: np.ndarray | None = None
 
 
-def label_place(names: Sequence[str], width: int, column: str, name: str) -> int | None:
-    """Which column holds labels; None if there is no more than x y z, or none is called so.
+class Wish(NamedTuple):
+    """How the user wants a file to be read.
 
-    names : of the columns, empty if they have none. column : what the user says, a name or a number
-    from 1, or below 0 from the end.
+    column : of the labels, its name, or its number from 1, or below 0 from the end; "" if it is to
+    be found. labelled : whether to look for labels at all. bare : columns of a file without names
+    that has no labels, if that is known.
     """
-    if column:
-        return _told(names, width, column, name)
+
+    column: str = ""
+    labelled: bool = True
+    bare: int = 3
+
+
+def label_place(names: Sequence[str], width: int, wish: Wish, name: str) -> int | None:
+    """Which column holds labels; None if none does. names : of the columns, empty without names."""
+    if not wish.labelled:
+        return None
+    if wish.column:
+        return _told(names, width, wish.column, name)
     lower = [own.lower() for own in names]
     for known in LABEL_NAMES:
         if known in lower:
             return lower.index(known)
-    return None if names or width < 4 else width - 1
+    return None if names or width <= max(wish.bare, 3) else width - 1
 
 
 def _told(names: Sequence[str], width: int, column: str, name: str) -> int:

@@ -58,6 +58,8 @@ class GraphJob(Job):
         "predict RUN new.npz > labels.txt",
         "evaluate RUN test.npz",
     )
+    #: of both families, and the simplest one beside them
+    compared = ("bcfw", "dual-extragradient", "perceptron")
     options: ClassVar[tuple[Option, ...]] = (
         Option(
             "tables",

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from maxmargin.jobs.cloud import Cloud, free_name, label_place, order_of, whole_if_can
+from maxmargin.jobs.cloud import Cloud, Wish, free_name, label_place, order_of, whole_if_can
 from maxmargin.jobs.number_text import blocks, numbers, rows_of_text, spaced
 
 MAX_HEAD_LINES, MAX_LINE, MAX_PROPERTIES = 1000, 4096, 200
@@ -90,11 +90,11 @@ def _label_kind(labels: np.ndarray) -> str:
     return "f8"
 
 
-def read_ply(stream: Any, name: str, column: str, labelled: bool, most: int) -> Cloud:
+def read_ply(stream: Any, name: str, wish: Wish, most: int) -> Cloud:
     """The vertices of one file: x, y, z, their other numbers, and labels if there are any."""
     head = _Head(stream, name)
     names = [prop.name for prop in head.vertex.plain]
-    place = label_place(names, len(names), column, name) if labelled else None
+    place = label_place(names, len(names), wish, name)
     kept = [prop for k, prop in enumerate(head.vertex.plain) if k != place]
     order = order_of([prop.name for prop in kept], len(kept), name)
     for element in head.before:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from maxmargin.jobs.cloud import Cloud
+from maxmargin.jobs.cloud import Cloud, Wish
 from maxmargin.jobs.npz import FREE_BYTES, FREE_RATIO, Arrays, read_npz, seekable, write_npz
 from maxmargin.jobs.ply import read_ply
 from maxmargin.jobs.scan_text import read_text
@@ -31,22 +31,22 @@ class NpzLayout:
         write_npz(sink, {"points": points, "labels": labels})
 
 
-def read_scans(source: Readable, column: str = "", labelled: bool = True) -> list[Cloud]:
+def read_scans(source: Readable, wish: Wish | None = None) -> list[Cloud]:
     """The scans of a file: one of text and PLY files, one or more of npz files."""
-    name = name_of(source)
+    name, wish = name_of(source), wish or Wish()
     with seekable(source) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         start = file.read(2)
         file.seek(0)
         if start == b"PK":
-            return _from_arrays(read_npz(file, name), labelled)
+            return _from_arrays(read_npz(file, name), wish.labelled)
         most = max(FREE_BYTES, FREE_RATIO * size) if start == b"\x1f\x8b" else size + 1
         with unpacked(file) as stream:
             begin = stream.readline(16)
             if begin.rstrip() != b"ply":
-                return [read_text(_Again(begin, stream), name, column, labelled, most)]
-            return [read_ply(_Again(begin, stream), name, column, labelled, most)]
+                return [read_text(_Again(begin, stream), name, wish, most)]
+            return [read_ply(_Again(begin, stream), name, wish, most)]
 
 
 class _Again:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.jobs.cloud import Cloud, free_name, label_place, order_of, whole_if_can
+from maxmargin.jobs.cloud import Cloud, Wish, free_name, label_place, order_of, whole_if_can
 from maxmargin.jobs.number_text import blocks, is_plain, numbers, rows_of_text, spaced
 
 #: points written at a time
@@ -75,7 +75,7 @@ class _Head:
         return bool(fields)
 
 
-def read_text(stream: Any, name: str, column: str, labelled: bool, most: int) -> Cloud:
+def read_text(stream: Any, name: str, wish: Wish, most: int) -> Cloud:
     """The points of one file; labels None if it has no column of them, or they are not wanted.
 
     most : how many bytes there may be.
@@ -87,7 +87,7 @@ def read_text(stream: Any, name: str, column: str, labelled: bool, most: int) ->
         raise ValueError(
             f"{name}, line {head.line}: {width} columns, but {len(names)} names above them."
         )
-    place = label_place(names, width, column, name) if labelled else None
+    place = label_place(names, width, wish, name)
     table, labels = _read(chain([(head.first, head.block)], found), name, head, place)
     kept = [own for k, own in enumerate(names) if k != place]
     order = order_of(kept, table.shape[1], name)

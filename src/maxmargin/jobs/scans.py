@@ -21,7 +21,7 @@ import numpy as np
 from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.jobs.areas import Areas
 from maxmargin.jobs.base import Data, Job, Option
-from maxmargin.jobs.cloud import LABEL_CURE, Cloud
+from maxmargin.jobs.cloud import LABEL_CURE, Cloud, Wish
 from maxmargin.jobs.cut_weights import weight_tables
 from maxmargin.jobs.labels import kind_of
 from maxmargin.jobs.npz import write_npz
@@ -48,8 +48,8 @@ class ScanJob(Job):
         " there are several, and edges (E, 2) if neighbours are known."
     )
     predict_help: ClassVar[str] = (
-        "Reads the same files, labels not needed; without names of columns, the fourth or a later"
-        " last column is taken for labels unless --no-label is given. Writes all columns and the"
+        "Reads the same files, labels not needed: where columns have no names, there are labels if"
+        " there is a column more than the training data had beside them. Writes all columns and the"
         " predicted label in the same format: of one file to stdout or the file --out, of several"
         " files or of folders a file each, of the same name without .gz, into the folder --out."
     )
@@ -60,6 +60,8 @@ class ScanJob(Job):
         "predict RUN a.txt b.txt --no-label --out labelled",
         "evaluate RUN test.txt",
     )
+    #: of both families, and the simplest one beside them
+    compared = ("bcfw", "dual-extragradient", "perceptron")
     one_each: ClassVar[bool] = True
     options: ClassVar[tuple[Option, ...]] = (
         Option(
@@ -74,11 +76,28 @@ class ScanJob(Job):
             "no-label",
             bool,
             False,
-            "The files have no column of labels (predict).",
+            "Take no column for labels, whatever it is called (predict).",
             of_data=True,
             kept=False,
         ),
-        Option("neighbours", int, 5, "How many nearest points a point is joined with."),
+        Option(
+            "graph",
+            ("auto", "knn", "plane", "surface", "given"),
+            "auto",
+            "Which points are neighbours: the nearest in space (knn) or seen from above (plane),"
+            " corners of a triangle seen from above (surface), those of the file (given). auto:"
+            " given where a file has edges, else knn.",
+        ),
+        Option("neighbours", int, 6, "Of each point, for knn and plane."),
+        Option(
+            "features",
+            ("height", "shape", "spin", "extra"),
+            ("height", "shape", "extra"),
+            "What is looked at: height above the ground, the shape of the surroundings, spin images"
+            " of them, further columns of the file.",
+            many=True,
+        ),
+        Option("up", ("x", "y", "z"), "z", "The axis that points up."),
         Option(
             "tables",
             bool,
@@ -94,7 +113,7 @@ class ScanJob(Job):
             raise ValueError("no-label is for predict; labels are needed to learn and to compare.")
         clouds: list[Cloud] = []
         for path, _ in self.parts(paths):
-            for cloud in read_scans(path, options["label-column"]):
+            for cloud in read_scans(path, Wish(options["label-column"])):
                 if cloud.labels is None:
                     raise ValueError(f"{path}: no column of labels is known; {LABEL_CURE}.")
                 if clouds:
@@ -120,7 +139,9 @@ class ScanJob(Job):
 
     def estimator(self, options: Mapping[str, Any]) -> Segmenter:
         options = self.with_defaults(options)
-        graphs = PointGraphs(neighbours=options["neighbours"])
+        graphs = PointGraphs(
+            options["graph"], options["neighbours"], tuple(options["features"]), up=options["up"]
+        )
         return Segmenter("points", graphs=graphs, tables=options["tables"])
 
     def knows(self, model: Any) -> bool:
@@ -140,7 +161,9 @@ class ScanJob(Job):
         options = self.with_defaults(options)
         if len(sources) != 1:
             raise ValueError("scans are labelled file by file; give one, or a folder to write to.")
-        clouds = read_scans(sources[0], options["label-column"], not options["no-label"])
+        bare = 3 + model.graphs_.n_extra_
+        wish = Wish(options["label-column"], not options["no-label"], bare)
+        clouds = read_scans(sources[0], wish)
         labels = [model.predict([_sample(own)])[0] for own in clouds]
         if isinstance(clouds[0].layout, NpzLayout):
             points = [own.points for own in clouds]

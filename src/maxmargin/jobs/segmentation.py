@@ -56,6 +56,8 @@ class SegmentationJob(Job):
         "predict RUN new1.jpg new2.jpg --out masks",
         "evaluate RUN others",
     )
+    #: of both families, and the simplest one beside them
+    compared = ("bcfw", "dual-extragradient", "perceptron")
     one_each: ClassVar[bool] = True
     options: ClassVar[tuple[Option, ...]] = (
         Option(

@@ -18,6 +18,7 @@ NAMES = (
     "chunking",
     "tagging_speed",
     "alignment",
+    "horses",
     "isprs",
 )
 

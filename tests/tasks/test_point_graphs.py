@@ -53,7 +53,7 @@ def graph_of(maker, x):
 @pytest.mark.parametrize("slope", [(0.0, 0.0), (0.5, 0.0), (1.0, -2.0)])
 def test_normals_and_thickness_of_a_plane(slope):
     points = plane(slope=slope)
-    table, normals = measures.shape_features(points, measures.thin(points, 0.0))
+    table, normals, _ = measures.shape_features(points, measures.thin(points, 0.0))
     expected = np.array([-slope[0], -slope[1], 1.0]) / np.sqrt(1 + slope[0] ** 2 + slope[1] ** 2)
     np.testing.assert_allclose(normals, np.tile(expected, (len(points), 1)), atol=1e-9)
     names = [name.partition(" around")[0] for name in measures.shape_names(0)]
@@ -63,16 +63,16 @@ def test_normals_and_thickness_of_a_plane(slope):
 
 def test_shape_features_are_those_of_the_covariance():
     points = np.random.default_rng(0).standard_normal((60, 3))
-    table, _ = measures.shape_features(points, measures.thin(points, 0.0))
+    table, _, extents = measures.shape_features(points, measures.thin(points, 0.0))
     order = np.argsort(cdist(points, points), axis=1)[:, : measures.SHAPE_POINTS]
-    for own, point, near in zip(table, points, order, strict=True):
+    for own, extent, point, near in zip(table, extents, points, order, strict=True):
         around = points[near]
         width = np.sqrt(np.linalg.eigvalsh(np.cov(around.T, bias=True)))
         z = around[:, 2] - point[2]
         expected = [z.min(), z.max(), z.mean(), z.std()]
         expected += [width[0] / width[2], width[1] / width[2]]
         np.testing.assert_allclose(own[:6], expected, rtol=1e-7, atol=1e-10)
-        np.testing.assert_allclose(own[7:], width[[0, 2]], rtol=1e-7)
+        np.testing.assert_allclose([own[7], extent], width[[0, 2]], rtol=1e-7)
 
 
 def slow_spin(place, normal, points, radius):
@@ -231,8 +231,8 @@ def test_turning_about_the_vertical_changes_neither_shapes_nor_spin_images():
     turn = np.array([[np.cos(1), -np.sin(1), 0], [np.sin(1), np.cos(1), 0], [0, 0, 1]])
     maker = fitted([cloud], features=("shape", "spin"), sizes=(0,))
     level, turned = measures.thin(cloud, 0.0), measures.thin(cloud @ turn.T, 0.0)
-    table, normals = measures.shape_features(cloud, level)
-    again, other = measures.shape_features(cloud @ turn.T, turned)
+    table, normals, _ = measures.shape_features(cloud, level)
+    again, other, _ = measures.shape_features(cloud @ turn.T, turned)
     np.testing.assert_allclose(table, again, atol=1e-9)
     np.testing.assert_allclose(normals @ turn.T, other, atol=1e-9)
     np.testing.assert_allclose(
@@ -288,7 +288,8 @@ def test_another_axis_may_point_up():
 # -- options ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("knots", [0, 4])
 @pytest.mark.parametrize(
-    "features", [("height",), ("shape",), ("spin",), ("extra",), ("height", "shape", "spin")]
+    "features",
+    [("height",), ("shape",), ("spin",), ("extra",), ("density",), ("height", "shape", "spin")],
 )
 def test_names_go_with_columns(features, knots):
     cloud = np.column_stack([scene(0)[0], np.arange(576)])

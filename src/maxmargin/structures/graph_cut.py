@@ -41,7 +41,7 @@ class GraphCut(Structure):
 
     def scratch(self, shape: Any) -> tuple[int, int]:
         n, m = network_of(shape).n_nodes, network_of(shape).n_edges
-        return 12 * n + 4 * m, 9 * n + 4 * m + 4
+        return 12 * n + 4 * m, 9 * n + 5 * m + 4
 
     def memory_size(self, shape: Any) -> int:
         """The flow over each edge, from which the next cut starts."""

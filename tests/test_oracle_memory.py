@@ -66,7 +66,7 @@ def test_a_memory_of_another_size_is_not_taken():
 @pytest.mark.parametrize("solver", [BCFW("frank-wolfe"), BCFW(), FrankWolfe()])
 def test_the_memory_is_the_states(solver):
     made = problem()
-    state = solver.set_params(max_epochs=3, tol=0.0).run(made).state
+    state = solver.set_params(max_epochs=30, tol=0.0).run(made).state
     assert state.memory is made.memory
     assert state.memory.any()
     again = solver.run(problem()).state

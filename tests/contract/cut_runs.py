@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 from sklearn.base import clone
 
 from contract import problems
-from maxmargin import domains
+from maxmargin import Graph, GraphCutSVM, domains
 from maxmargin.solvers import (
     BCFW,
     DualExtragradient,
@@ -18,10 +19,23 @@ from maxmargin.solvers import (
     ProjectedGradient,
     Subgradient,
 )
+from reference import cuts
 
 EPOCHS = 7
 MATCHING = lambda: problems.matching(n=40)  # noqa: E731  # enough samples for several ranges
 BALL = domains.L1Ball(1.2)
+
+
+def graph_cut(n=8):
+    """Grids whose oracle remembers its flow."""
+    rng = np.random.default_rng(0)
+    labels = [(rng.normal(size=12).cumsum() > 0).astype(int) for _ in range(n)]
+    labels[0][:2] = 0, 1
+    edges = cuts.grid_edges(3, 4)
+    X = [Graph(np.column_stack([y, 1 - y]) + rng.normal(size=(12, 2)), edges) for y in labels]
+    return SimpleNamespace(problem=GraphCutSVM(alpha=0.05)._problem(X, labels, None, None))
+
+
 CASES = {
     **{
         f"bcfw-{step}-{sampling}": (BCFW(step, sampling), problems.chain)
@@ -44,6 +58,8 @@ CASES = {
     "ssg-half-ball": (Subgradient("half"), problems.INSIDE["finite-l2"]),
     "perceptron-cut": (Perceptron(), problems.cut),
     "perceptron-batch-tables": (Perceptron(batch=True), problems.INSIDE["cut-tables"]),
+    "bcfw-memory": (BCFW("frank-wolfe"), graph_cut),
+    "bcfw-support-memory": (BCFW("corrective"), graph_cut),
     "fw": (FrankWolfe(), problems.chain),
     "fw-fixed": (FrankWolfe(line_search=False), problems.chain),
     "ssg": (Subgradient(), problems.chain),

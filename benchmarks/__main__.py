@@ -10,6 +10,7 @@ NAMES = (
     "growth",
     "passes",
     "projection",
+    "cut_projection",
     "gaps",
     "letters",
     "multiclass",

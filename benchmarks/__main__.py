@@ -11,6 +11,7 @@ NAMES = (
     "passes",
     "projection",
     "cuts",
+    "cut_projection",
     "gaps",
     "oracle_cache",
     "letters",

@@ -79,6 +79,7 @@ def sort_edges(ends, b, y, component, listed, low, high, inside):
             listed[crossing], low[crossing], high[crossing] = e, u, v
             crossing += 1
         elif b[e] < 0.0:
+            y[e] = min(max(y[e], b[e]), -b[e])
             inside[inner] = e
             inner += 1
         else:

@@ -238,7 +238,14 @@ def best_levels(
         curved = gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal)
         worst = hold(count, x, found, size, diagonal, free)
         if not worst > tol:
-            break
+            # flows of another call may be of the wrong sign, which no step has seen yet
+            if not meet(count, crossing, listed, low, high, b, y, x, up, 0.0):
+                break
+            count, crossing, inner = merge(
+                count, crossing, inner, listed, low, high, inside, component, up, free, b, y, size,
+                total, x,
+            )  # fmt: skip
+            continue
         accuracy = max(0.1 * tol / worst, min(0.1, worst))
         newton(
             count, curved, low, high, size, diagonal, found, free, step, left, way, image, accuracy

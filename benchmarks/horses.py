@@ -25,9 +25,9 @@ from maxmargin.tasks import Segmenter
 from maxmargin.tasks.graph_makers import GraphMaker, Made
 from maxmargin.tasks.image_graphs import ImageGraphs
 
-ALPHAS = (3e-3, 1e-3, 3e-4)
-EPOCHS = (5, 10, 20)
-PENALTIES = (1e-3, 1e-2, 1e-1)
+ALPHAS = (3e-3, 1e-3, 3e-4, 1e-4)
+EPOCHS = (10, 20, 40)
+PENALTIES = (1e-2, 1e-1, 1.0)
 MADE: dict[bool, dict[int, Made]] = {}
 
 

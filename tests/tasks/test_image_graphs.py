@@ -404,6 +404,5 @@ def test_a_few_horses(data_dir):
     train, test = slice(0, 160, 8), slice(4, 160, 16)
     model = Segmenter(alpha=3e-3, tol=0.05).fit(data.images[train], data.masks[train])
     report = model.report(data.images[test], data.masks[test])
-    print(report)
     assert report.error < 0.11
     assert report[1].iou > 0.6

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.measure import exponent
@@ -48,7 +49,8 @@ def graphs_of(scans) -> list[Graph]:
     samples = [maker.check(i, x) for i, x in enumerate(zip(scans.clouds, scans.edges, strict=True))]
     maker.fit(samples[TRAIN])
     made = [maker.make(x).graph for x in samples]
-    return [Graph(own.nodes, own.edges) for own in made]
+    dense = [own.nodes.toarray() if issparse(own.nodes) else own.nodes for own in made]
+    return [Graph(nodes, own.edges) for nodes, own in zip(dense, made, strict=True)]
 
 
 def error(predict: Callable, X: Sequence, y: Sequence[np.ndarray]) -> float:

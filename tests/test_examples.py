@@ -73,6 +73,17 @@ def test_alignment(monkeypatch, capsys):
     assert float(re.search(r"AER ([\d.]+)", output)[1]) < 0.02
 
 
+def test_puppets(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("puppets.py", ["--scans", "4", "--points", "900"], monkeypatch, capsys)
+    assert re.match(r"\d+ points to train on, \d+ links\n", output)
+    assert "chosen on validation data" in output
+    errors = [float(error) for error in re.findall(r"links: +error ([\d.]+)", output)]
+    assert errors[1] < errors[0] < 0.6
+    assert re.search(r"^cloud 0: error", output, re.MULTILINE)
+    assert not list(tmp_path.iterdir())
+
+
 def test_own_structure(monkeypatch, capsys):
     output = run("own_structure.py", [], monkeypatch, capsys)
     overlap = dict(re.findall(r"^(.+?) +overlap ([\d.]+)$", output, re.MULTILINE))

@@ -16,6 +16,7 @@ from maxmargin.cli.console import console
 from maxmargin.cli.options import SOLVERS
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "click", "tqdm", "matplotlib", "pandas")
+PACKAGES += ("scikit-image", "pillow")
 
 
 @command("info", with_json=True, examples=("info", "info --json"))

@@ -10,6 +10,7 @@ NAMES = (
     "growth",
     "passes",
     "projection",
+    "cuts",
     "gaps",
     "oracle_cache",
     "letters",
@@ -17,6 +18,8 @@ NAMES = (
     "chunking",
     "tagging_speed",
     "alignment",
+    "puppets",
+    "horses",
     "isprs",
 )
 

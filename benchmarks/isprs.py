@@ -32,8 +32,8 @@ ALPHAS = (1e-2, 1e-3)
 #: solver, and its passes over the scans
 SOLVERS = {
     "averaged perceptron": ("perceptron", 30),
-    "projected gradient": ("projected-gradient", 50),
-    "dual extragradient": ("dual-extragradient", 50),
+    "projected gradient": ("projected-gradient", 30),
+    "dual extragradient": ("dual-extragradient", 30),
 }
 #: total error in percent of Axelsson's filter, the best of eight in Sithole and Vosselman (2004);
 #: it learns from no labels, but was tuned by its author

@@ -12,7 +12,16 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from maxmargin import Bipartite, ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM, domains
+from maxmargin import (
+    Bipartite,
+    ChainSVM,
+    Graph,
+    GraphCutSVM,
+    MatchingSVM,
+    MulticlassSVM,
+    StructuredSVM,
+    domains,
+)
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
@@ -30,6 +39,11 @@ PAIRS = [(j, k) for j in "abc" for k in "abc"]
 PAIRED = list(np.random.default_rng(3).normal(size=(6, 2, 3, 4)))  # 2 rows, 3 columns, 4 features
 LINKS = [np.array([[0, 0], [1, 2]]) for _ in PAIRED]
 EDGES = [(0, 0), (1, 1), (1, 2)]
+
+
+PATH = [(0, 1), (1, 2), (3, 2)]
+GRAPHS = [Graph(x, PATH) for x in np.random.default_rng(4).normal(size=(5, 4, 2))]
+SIDES = [["l", "r", "r", "l"] for _ in GRAPHS]
 
 
 def put(samples, i, value):
@@ -56,6 +70,20 @@ def listed(X, y, **options):
 
 def matching(X=PAIRED, y=LINKS, fit=(), **options):
     return MatchingSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def graph_cut(X=GRAPHS, y=SIDES, fit=(), **options):
+    return GraphCutSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def spoiled_edge(value):
+    return put(GRAPHS, 2, Graph(np.ones((4, 2)), PATH, [[1.0], [value], [1.0]]))
+
+
+def spoiled_node(value):
+    nodes = np.ones((4, 2))
+    nodes[3, 1] = value
+    return put(GRAPHS, 2, Graph(nodes, PATH))
 
 
 def bipartite(x=PAIRED[2], **caps):
@@ -306,6 +334,60 @@ TABLE = [
      "Matching has no marginals"),
     ("margins of links", lambda: matching().margins(PAIRED), MissingAbilityError,
      "Matching cannot `max_marginals`, which this needs. Use decision_function"),
+    # -- graphs
+    ("a loop", lambda: Graph(np.ones((3, 2)), [(0, 1), (2, 2)]), V, r"edges: \(2, 2\) at place 1 joins a node with itself; leave"),
+    ("an edge twice", lambda: Graph(np.ones((3, 2)), [(0, 1), (1, 2), (0, 1)]), V,
+     r"edges: \(0, 1\) at place 2 is there already; np.unique"),
+    ("an edge there and back", lambda: Graph(np.ones((3, 2)), [(0, 1), (1, 0)]), V, r"\(1, 0\) at place 1 is there already"),
+    ("an edge to no node", lambda: Graph(np.ones((3, 2)), [(0, 1), (1, 3)]), V, r"\(1, 3\) at place 1 is outside 3 nodes"),
+    ("an edge from below", lambda: Graph(np.ones((3, 2)), [(-1, 0)]), V, r"\(-1, 0\) at place 0 is outside 3 nodes"),
+    ("half an edge", lambda: Graph(np.ones((3, 2)), [(0, 1.5)]), V, "edges"),
+    ("edges of three", lambda: Graph(np.ones((3, 2)), [(0, 1, 2)]), V, r"edges have shape \(1, 3\), expected \(E, 2\)"),
+    ("no nodes", lambda: Graph(np.ones((0, 2)), []), V, "nodes: a graph has one node at least; leave this one out"),
+    ("nodes without features", lambda: graph_cut(put(GRAPHS, 2, Graph(np.ones((4, 0)), PATH))), V, "sample 2: x has .*features"),
+    ("a vector of nodes", lambda: Graph(np.ones(3), [(0, 1)]), V, r"nodes have shape \(3,\), expected \(V, n_features\)"),
+    ("nodes of differing lengths", lambda: Graph([[1.0], [1.0, 2.0]], []), V, "nodes: not an array of two dimensions"),
+    ("edge features of other edges", lambda: Graph(np.ones((4, 2)), PATH, np.ones((2, 1))), V,
+     r"edge_features have shape \(2, 1\), expected \(3, n_features\): one row for each edge"),
+    ("a vector of edge features", lambda: Graph(np.ones((4, 2)), PATH, np.ones(3)), V, r"edge_features have shape \(3,\), expected"),
+    ("a negative edge feature", lambda: graph_cut(spoiled_edge(-0.5)), V,
+     r"sample 2: edge_features\[1, 0\] is -0.5; .*not negative.* reward a cut. Shift them, or give"),
+    ("a negative edge feature of tables", lambda: graph_cut(spoiled_edge(-0.5), tables=True), V,
+     r"sample 2: edge_features\[1, 0\] is -0.5; .* tables included, reward a cut"),
+    ("NaN of an edge", lambda: graph_cut(spoiled_edge(np.nan)), V, r"sample 2: edge_features\[1, 0\] is nan; .* must be finite"),
+    ("infinity of an edge", lambda: graph_cut(spoiled_edge(np.inf)), V, r"sample 2: edge_features\[1, 0\] is inf"),
+    ("a negative edge feature at predict", lambda: graph_cut().predict(spoiled_edge(-1.0)), V, r"sample 2: edge_features\[1, 0\] is -1"),
+    ("NaN of a node", lambda: graph_cut(spoiled_node(np.nan)), V, r"sample 2: nodes\[3, 1\] is nan; .* Impute or drop"),
+    ("infinity of a node at predict", lambda: graph_cut().predict(spoiled_node(np.inf)), V, r"sample 2: nodes\[3, 1\] is inf"),
+    ("words as nodes", lambda: graph_cut(put(GRAPHS, 2, Graph([["a"]] * 4, PATH, np.ones((3, 1))))), V, "sample 2: x is not an array of real"),
+    ("words as edge features", lambda: graph_cut(put(GRAPHS, 2, Graph(np.ones((4, 2)), PATH, [["a"]] * 3))), V, "sample 2: .* real numbers"),
+    ("a matrix for a graph", lambda: graph_cut(put(GRAPHS, 2, np.ones((4, 2)))), TypeError,
+     r"sample 2: x is ndarray, expected Graph\(nodes, edges, edge_features\)"),
+    ("one graph alone", lambda: graph_cut(GRAPHS[0], SIDES[0]), TypeError, r"X must be a list of samples, found Graph. One sample alone: \[x\]"),
+    ("no graphs", lambda: graph_cut([], []), V, "X is empty: at least one sample"),
+    ("other node features", lambda: graph_cut(put(GRAPHS, 2, Graph(np.ones((4, 3)), PATH))), V, "sample 2: x has 3 features, sample 0 has 2"),
+    ("other edge features", lambda: graph_cut(put(GRAPHS, 2, Graph(np.ones((4, 2)), PATH, np.ones((3, 2))))), V,
+     "sample 2: 2 edge features, sample 0 has 1"),
+    ("three labels", lambda: graph_cut(y=put(SIDES, 2, ["l", "r", "m", "l"])), V,
+     r"y has 3 different labels \(\['l', 'm', 'r'\]\), expected two: multiclass=True"),
+    ("one label only", lambda: graph_cut(y=[["l"] * 4] * 5), V, r"y has 1 different labels \(\['l'\]\), expected two: give samples with both"),
+    ("labels of other nodes", lambda: graph_cut(y=put(SIDES, 2, ["l", "r", "l"])), V, "sample 2: y has 3 labels but x has 4 rows"),
+    ("a sample without labels", lambda: graph_cut(y=SIDES[:4]), V, "X has 5 samples, y has 4"),
+    ("labels of two kinds", lambda: graph_cut(y=put(SIDES, 2, [0, 1, 0, 1])), V, "sample 2: .*labels"),
+    ("NaN as a label", lambda: graph_cut(y=[[0.0, np.nan, 1.0, 0.0]] * 5), V, "sample 0: y has labels that are not finite"),
+    ("node weights of other nodes", lambda: graph_cut(fit={"node_weight": [np.ones(3)] * 5}), V, r"sample 0: node_weight has shape \(3,\)"),
+    ("a negative class weight", lambda: graph_cut(loss=Hamming(class_weight={"l": -1.0})), V, "sample 0: class_weight must be finite and not neg"),
+    ("a cut that is to be rewarded", lambda: graph_cut(domain=domains.Signs(negative=[3])), V, "weight 3 is the price of a cut"),
+    ("a domain of no weight", lambda: graph_cut(domain=domains.NonNegative([4])), V, "indices names weight 4, but there are 4"),
+    ("a domain that is none", lambda: graph_cut(domain="l2"), TypeError, "domain='l2' must be a Domain"),
+    ("graphs before fit", lambda: GraphCutSVM().predict(GRAPHS), NotFittedError, "not fitted yet"),
+    ("scores of graphs before fit", lambda: GraphCutSVM(tables=True).decision_function(GRAPHS), NotFittedError, "not fitted yet"),
+    ("other node features at predict", lambda: graph_cut().predict([Graph(np.ones((4, 3)), PATH)]), V,
+     "X has 3 node features, but GraphCutSVM is expecting 2"),
+    ("other edge features at predict", lambda: graph_cut().predict([Graph(np.ones((4, 2)), PATH, np.ones((3, 2)))]), V,
+     "X has 2 edge features, but GraphCutSVM is expecting 1"),
+    ("score of other nodes", lambda: graph_cut().score(GRAPHS, put(SIDES, 2, ["l"])), V, "sample 2: y has 1 labels but x has 4 rows"),
+    ("marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS), MissingAbilityError, "GraphCut"),
 ]  # fmt: skip
 
 

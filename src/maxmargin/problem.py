@@ -206,7 +206,7 @@ class Samples:
         else:
             with ThreadPoolExecutor(len(ranges)) as pool:
                 list(pool.map(lambda r: run(w, point, r[0], r[1], values, out), ranges))
-        self._check(values)
+        self._check(values, ability, w)
         return values
 
     def _compiled(self, ability: str, kernel: Any) -> Callable:
@@ -253,7 +253,7 @@ class Samples:
             return float(np.max(z[: count * labels]))
         return _dot(theta, z) if ability == "maximize" else 0.0
 
-    def _check(self, values: np.ndarray) -> None:
+    def _check(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
         if np.isfinite(values).all():
             return
         i = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -261,6 +261,12 @@ class Samples:
             raise InfeasibleError(
                 f"sample {self.first + i}: every output is forbidden. Allow one at least."
             )
+        theta = self.scores(w, i)
+        if not (np.isnan(theta) | np.isposinf(theta)).any():
+            try:  # the structure itself can say what is wrong with scores that are numbers
+                self._ask(ability, theta, i)
+            except ValueError as error:
+                raise ValueError(f"sample {self.first + i}: {error}") from error
         raise FloatingPointError(
             f"sample {self.first + i}: its scores are not finite; scale the features down."
         )

@@ -85,7 +85,7 @@ def solver_of(name, **options):
 def outcome(result):
     """All that must not change, bit for bit."""
     state, records = result.state, [replace(r, seconds=0.0) for r in result.history]
-    arrays = [result.w, state.w, state.z, state.lag, state.clock]
+    arrays = [result.w, state.w, state.z, state.lag, state.clock, state.memory]
     return (
         [a.tobytes() for a in arrays],
         np.array([result.primal, result.dual]).tobytes(),

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from contract.problems import AtMostTwo
-from maxmargin import ChainSVM, MatchingSVM, MulticlassSVM, StructuredSVM
+from maxmargin import ChainSVM, Graph, GraphCutSVM, MatchingSVM, MulticlassSVM, StructuredSVM
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.losses import Hamming
@@ -71,7 +71,34 @@ def matchings():
     return Kind(MatchingSVM(alpha=0.05), X, y)
 
 
-KINDS = {f.__name__: f for f in (chains, classes, listed, subsets, matchings)}
+def graphs():
+    rng = np.random.default_rng(5)
+    X, y = [], []
+    for size in rng.integers(2, 8, size=20):
+        labels = np.arange(size) < rng.integers(1, size)  # a path, cut once
+        nodes = rng.normal(size=(size, 3)) + 1.5 * labels[:, None]
+        ends = np.column_stack([np.arange(size - 1), np.arange(1, size)])
+        X.append(Graph(nodes, ends, np.column_stack([np.ones(size - 1), rng.random(size - 1)])))
+        y.append(np.where(labels, "on", "off"))
+    return Kind(GraphCutSVM(alpha=0.05), X, y)
+
+
+def tables():
+    kind = graphs()
+    return Kind(GraphCutSVM(alpha=0.05, tables=True), kind.X, kind.y)
+
+
+KINDS = {f.__name__: f for f in (chains, classes, listed, subsets, matchings, graphs, tables)}
+
+
+def over(X, change):
+    """Samples with their features, those of nodes if there are several kinds, changed."""
+    if isinstance(X, np.ndarray):
+        return change(X)
+    return [
+        Graph(change(x.nodes), x.edges, x.edge_features) if isinstance(x, Graph) else change(x)
+        for x in X
+    ]
 
 
 @pytest.fixture(params=KINDS)
@@ -144,7 +171,7 @@ def test_options_of_the_solver_go_before_those_of_the_estimator(kind):
     assert fitted.result_.n_epochs == 3
 
 
-@pytest.mark.parametrize("name", ["chains", "classes", "matchings"])
+@pytest.mark.parametrize("name", ["chains", "classes", "matchings", "graphs"])
 def test_grid_search_over_nested_parameters(name):
     kind = KINDS[name]()
     estimator = kind.estimator.set_params(solver=BCFW(), max_epochs=1000)
@@ -181,9 +208,13 @@ def test_a_pickle_with_warm_start_goes_on(kind):
 def test_fitted_from_read_only_memory(kind):
     """Parallel workers of scikit-learn get memory maps."""
     fitted = kind.fit()
-    X = np.array(kind.X) if isinstance(kind.X, np.ndarray) else [np.array(x) for x in kind.X]
-    for x in [X] if isinstance(X, np.ndarray) else X:
+
+    def frozen(x):
+        x = np.array(x)
         x.flags.writeable = False
+        return x
+
+    X = over(kind.X, frozen)
     fitted.coef_.flags.writeable = False
     same(fitted.predict(X), fitted.predict(kind.X))
     np.testing.assert_array_equal(clone(fitted).fit(X, kind.y).coef_, fitted.coef_)
@@ -191,9 +222,7 @@ def test_fitted_from_read_only_memory(kind):
 
 def test_other_number_types_and_memory_orders_are_the_same_data(kind):
     def rounded(convert):
-        if isinstance(kind.X, np.ndarray):
-            return convert(np.round(kind.X, 0))
-        return [convert(np.round(x, 0)) for x in kind.X]
+        return over(kind.X, lambda x: convert(np.round(x, 0)))
 
     estimator = kind.estimator.set_params(alpha=1.0)
     wanted = clone(estimator).fit(rounded(np.float64), kind.y).coef_
@@ -332,7 +361,7 @@ def test_a_warm_start_may_change_the_solver_and_back(kind, solver):
 def test_a_warm_start_on_other_features_has_a_true_certificate(kind):
     """Same shapes, other numbers: the dual point is kept, sums and products are not."""
     warm = kind.fit(warm_start=True)
-    X = -2.0 * kind.X if isinstance(kind.X, np.ndarray) else [-2.0 * x for x in kind.X]
+    X = over(kind.X, lambda x: -2.0 * x)
     warm.set_params(max_epochs=2000).fit(X, kind.y)
     cold = clone(warm).fit(X, kind.y)
     assert warm.result_.status is Status.CONVERGED

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import sparse
 
-from maxmargin.features import FeatureMap, LabelConjoined, PartFeatures
+from contract.problems import graph_map
+from maxmargin import Graph
+from maxmargin.features import FeatureMap, GraphFeatures, LabelConjoined, PartFeatures
 from maxmargin.problem import Problem
-from maxmargin.structures import Structure
+from maxmargin.structures import GraphCut, Structure
 from maxmargin.validation import Rows
 from reference import features as reference
 
@@ -221,3 +223,59 @@ def test_pairs_that_make_no_table_are_refused():
     for wrong in (5, 6 + 3, 6 + 4 + 1):
         with pytest.raises(ValueError, match=r"sample 1: 3 rows .* PartFeatures"):
             LabelConjoined().pack(X, 2, np.array([10, wrong]))
+
+
+# -- graphs, whose samples are no single matrices --------------------------------------------------
+@pytest.mark.parametrize("tables", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4),
+    widths=st.tuples(st.integers(1, 4), st.integers(1, 3)),
+    density=st.sampled_from([0.0, 0.4, 1.0]),
+)
+def test_maps_of_graphs_equal_the_dense_matrix(tables, bias, seed, sizes, widths, density):
+    rng = np.random.default_rng(seed)
+    X = [drawn_graph(rng, size, *widths, density) for size in sizes]
+    case = Case("graph", GraphFeatures(bias, tables), lambda x: graph_matrix(x, bias, tables))
+    shapes = [x.network for x in X]
+    n_parts = np.array([GraphCut().n_parts(shape) for shape in shapes])
+    packed = case.map.pack(case.map.check(X).with_edge_features(widths[1]), 0, n_parts)
+    problem = Problem(
+        structure=GraphCut(),
+        shapes=shapes,
+        features=packed,
+        truth=np.zeros(n_parts.sum()),
+        alpha=1.0,
+    )
+    check_graphs(case, X, problem, seed)
+    thin = [Graph(sparse.coo_array(x.nodes), x.edges, sparse.csc_array(x.edge_features)) for x in X]
+    again = case.map.check(thin).with_edge_features(widths[1])
+    for left, right in zip(packed, case.map.pack(again, 0, n_parts), strict=True):
+        assert np.array_equal(left, right)
+
+
+def drawn_graph(rng, size, p, q, density):
+    pairs = np.array([(j, k) for j in range(size) for k in range(j)]).reshape(-1, 2)
+    edges = pairs[rng.random(len(pairs)) < density]
+    nodes = rng.standard_normal((size, p)) * (rng.random((size, p)) < 0.8)
+    return Graph(nodes, edges, rng.random((len(edges), q)) * (rng.random((len(edges), q)) < 0.8))
+
+
+def graph_matrix(x, bias, tables):
+    full = graph_map(x, tables)
+    return full if bias else np.delete(full, x.nodes.shape[1], axis=0)
+
+
+def check_graphs(case, X, problem, seed):
+    """As `check_map`."""
+    rng = np.random.default_rng(seed)
+    w = rng.standard_normal(problem.dim)
+    z = rng.standard_normal(int(problem.part_ptr[-1]))
+    total = np.zeros(problem.dim)
+    for i, x in enumerate(X):
+        matrix = case.matrix(x)
+        assert matrix.shape == (problem.dim, len(z[problem.parts(i)]))
+        assert np.abs(problem.scores(w, i) - matrix.T @ w).max() <= 1e-12
+        total += matrix @ z[problem.parts(i)] / len(X)
+    assert np.abs(problem.features(z) - total).max() <= 1e-12

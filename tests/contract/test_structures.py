@@ -21,11 +21,13 @@ from maxmargin.structures import (
     Chain,
     Constraints,
     Finite,
+    GraphCut,
     Matching,
     Multiclass,
+    Network,
     Structure,
 )
-from reference import chains, enumeration, linear, matchings
+from reference import chains, cuts, enumeration, linear, matchings
 from reference.user_structures import (
     Assignment,
     AtMostTwo,
@@ -39,7 +41,10 @@ TINY, HUGE = 2.0**-30, 2.0**30
 
 @dataclass
 class Case:
-    """shapes: tiny enough to enumerate; medium: left to linear programs."""
+    """shapes: tiny enough to enumerate; medium: left to linear programs.
+
+    allowed: turns any scores into such as the structure takes, where it does not take all.
+    """
 
     name: str
     structure: Structure
@@ -47,6 +52,7 @@ class Case:
     shapes: list
     medium: list
     constraints: Callable[[Any], Constraints] | None = None  # where the structure states none
+    allowed: Callable[[np.ndarray, Any], np.ndarray] = lambda theta, shape: theta
 
     def listed(self, shape):
         return np.array(list(self.vertices(shape)), dtype=float)
@@ -78,6 +84,18 @@ def matching_case(name, shapes, medium, row_cap=1, column_cap=1):
     return Case(name, Matching(row_cap, column_cap), vertices, shapes, medium)
 
 
+def graph_cut_case(name, shapes, medium):
+    """Scores of edges must not be positive; in their direction Z is larger than the hull."""
+
+    def allowed(theta, network):
+        return np.append(theta[: network.n_nodes], -np.abs(theta[network.n_nodes :]))
+
+    def vertices(network):
+        return cuts.binary_vertices(network.n_nodes, network.edges.tolist())
+
+    return Case(name, GraphCut(), vertices, shapes, medium, allowed=allowed)
+
+
 def some_edges(shape, step, seed=0):
     """Every step-th pair, in a random order."""
     edges = np.array(matchings.pairs(shape))[::step]
@@ -99,7 +117,15 @@ OWN_CAPS = [
 ]
 CHAINS = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 3), (4, 2), (2, 5)]
 BANNED = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+NETWORKS = [
+    Network(1, []),
+    Network(3, []),
+    Network(2, [(1, 0)]),
+    Network(4, [(0, 1), (3, 2), (2, 0), (1, 2)]),
+    Network(5, [(4, 0), (0, 2), (1, 3)]),
+]
 CASES = [
+    graph_cut_case("graph-cut", NETWORKS, [Network(30, cuts.grid_edges(5, 6))]),
     chain_case("chain", CHAINS, [(8, 5), (5, 9)]),
     chain_case("chain-untied", CHAINS, [(8, 5)], tied=False),
     chain_case("chain-pairs", [(1, 3), (2, 3), (4, 3)], [(9, 3)], transitions=BANNED),
@@ -154,6 +180,7 @@ def draw(data, case, forbid=True, **options):
     """A tiny shape, its vertices, and scores by which at least one of them is allowed."""
     shape = data.draw(st.sampled_from(case.shapes), label="shape")
     theta = data.draw(vectors(case.structure.n_parts(shape), forbid, **options), label="theta")
+    theta = case.allowed(theta, shape)
     vertices = case.listed(shape)
     if enumeration.best(theta, vertices) == -np.inf:
         theta = np.where(np.isneginf(theta), 0.0, theta)
@@ -166,7 +193,8 @@ def size_of(theta):
 
 
 def normal(case, shape, seed=0, scale=1.0):
-    return scale * np.random.default_rng(seed).standard_normal(case.structure.n_parts(shape))
+    rng = np.random.default_rng(seed)
+    return case.allowed(scale * rng.standard_normal(case.structure.n_parts(shape)), shape)
 
 
 def is_among(z, vertices):
@@ -304,7 +332,7 @@ def test_maximize_avoids_forbidden_parts_on_medium_shapes(case):
 @pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 1e-9, 1e9])
 def test_equal_scores_give_a_vertex(case, value):
     for shape in case.shapes:
-        theta = np.full(case.structure.n_parts(shape), value)
+        theta = case.allowed(np.full(case.structure.n_parts(shape), value), shape)
         vertices = case.listed(shape)
         z = case.structure.maximize(theta, shape)
         assert is_among(z, vertices)
@@ -396,6 +424,7 @@ def test_project_takes_huge_points_to_their_vertex(case):
     for shape in case.shapes:
         for vertex in case.listed(shape)[:5]:
             point = 1e9 * (2 * vertex - vertex.max()) + normal(case, shape)
+            point = case.allowed(point, shape)
             z = case.structure.project(point, shape)
             values = enumeration.scores(point, case.listed(shape))
             if len(values) == 1 or np.diff(np.sort(values))[-1] > 1e3:

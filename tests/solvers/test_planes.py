@@ -14,6 +14,7 @@ from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe, OracleCache
 from maxmargin.solvers.planes import planes_pay
 from maxmargin.structures import GraphCut
+from persistence.model_files import contents, forge
 from reference.linear import violation
 
 STEPS = ("frank-wolfe", "pairwise", "corrective")
@@ -34,9 +35,10 @@ def graphs(n=3, nodes=40, features=4, seed=0):
     return X, y
 
 
-def cuts(domain=None, alpha=1e-2, **options):
+def cuts(domain=None, tables=False, **options):
     """A problem of graph cuts without ties; GraphCutSVM keeps the weights of edges >= 0."""
-    problem = GraphCutSVM(alpha=alpha)._problem(*graphs(**options), None, None)
+    model = GraphCutSVM(alpha=1e-2, tables=tables)
+    problem = model._problem(*graphs(**options), None, None)
     problem.blocks.costs[:] *= np.random.default_rng(1).uniform(0.5, 1.5, len(problem.truth))
     problem.loss_costs = problem._allowed_costs()
     if domain is not None:
@@ -62,9 +64,9 @@ def duals(solver, problem, count):
 
 CASES = {
     "cuts": cuts,
-    "tables": lambda: cuts(domains.SubmodularCone([0, 1, 2, 3])),
+    "tables": lambda: cuts(tables=True),
     "signs": lambda: cuts(domains.Signs(positive=[0, 5, 6], negative=[1, 4])),
-    "ball": lambda: cuts(domains.L2Ball(0.5)),
+    "ball": lambda: problems.matching(domain=domains.L2Ball(0.8)).problem,
     "chain": lambda: problems.chain(cost=problems.generic).problem,
     "chain-forbidden": lambda: (
         problems.chain(cost=problems.generic, banned=problems.BANNED).problem
@@ -98,11 +100,10 @@ def test_exchanges_are_those_between_vertices(name, step):
     )
 
 
-@pytest.mark.parametrize("step", ["pairwise", "corrective"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name, step", [*((n, "corrective") for n in CASES), ("cuts", "pairwise")])
 def test_the_same_optimum(name, step):
     problem = CASES[name]()
-    results = [bcfw(s, step, max_epochs=300, tol=1e-4).run(problem) for s in ("vertices", "planes")]
+    results = [bcfw(s, step, max_epochs=300, tol=1e-3).run(problem) for s in ("vertices", "planes")]
     assert all(result.status is Status.CONVERGED for result in results)
     assert max(r.dual for r in results) <= min(r.primal for r in results) + 1e-12
 
@@ -158,12 +159,12 @@ def test_images_and_costs_are_those_of_the_vertices():
 
 
 @pytest.mark.parametrize("averaging", [True, False])
-@pytest.mark.parametrize("domain", [None, domains.RealSpace(), domains.NonNegative()])
-def test_averages_are_those_of_whole_vertices(averaging, domain):
-    problem = cuts(domain)
-    pair = []
+@pytest.mark.parametrize("name, passes", [("cuts", 5), ("tables", 5), ("matching", 0)])
+def test_averages_are_those_of_whole_vertices(averaging, name, passes):
+    """Without cached visits where their gaps are zero up to rounding: such ones do not count."""
+    problem, pair = CASES[name](), []
     for store in ("vertices", "planes"):
-        solver = bcfw(store, "frank-wolfe", averaging=averaging)
+        solver = bcfw(store, "frank-wolfe", passes=passes, averaging=averaging)
         *_, state = states(solver, problem, 5)
         pair.append(solver.candidates(problem, state))
     assert len(pair[0]) == 1 + averaging
@@ -173,7 +174,7 @@ def test_averages_are_those_of_whole_vertices(averaging, domain):
 
 # -- starts ----------------------------------------------------------------------------------------
 def test_warm_start_from_another_solver_and_another_store():
-    problem = cuts(domains.RealSpace())
+    problem = problems.matching(n=20).problem
     first = FrankWolfe(max_epochs=5, tol=0.0).run(problem)
     second = bcfw("planes", max_epochs=12, tol=0.0).run(problem, first.state)
     assert second.dual > first.dual
@@ -199,7 +200,7 @@ def test_warm_start_goes_on_with_what_is_remembered():
 
 def test_another_loss_starts_from_z_alone():
     """Costs are remembered with the images, and are others now."""
-    problem, other = cuts(domains.RealSpace()), cuts(domains.RealSpace())
+    problem, other = cuts(), cuts()
     other.blocks.costs[:] *= 2.0
     other.loss_costs = other._allowed_costs()
     state = bcfw("planes", max_epochs=8, tol=0.0).run(problem).state
@@ -215,26 +216,25 @@ def test_another_loss_starts_from_z_alone():
     np.testing.assert_allclose((mass * costs).sum(axis=1), own, rtol=1e-12)
 
 
-class Interrupted(GraphCut):
-    """An oracle in Python that is interrupted in the middle of an epoch."""
-
-    def kernel(self, ability):
-        return None
+class Interrupted(problems.AtMostTwo):
+    """An oracle in Python, interrupted at one of its calls."""
 
     def maximize(self, theta, shape):
-        self.calls = getattr(self, "calls", 0) + 1
-        if self.calls == 17:
+        self.left -= 1
+        if self.left == 0:
             raise KeyboardInterrupt
-        return GraphCut().maximize(theta, shape)
+        return super().maximize(theta, shape)
 
 
 def test_an_interrupted_epoch_leaves_z_and_masses_together():
-    problem = cuts(domains.RealSpace())
+    problem = problems.items().problem
     problem.structure = Interrupted()
-    result = bcfw("planes", max_epochs=50, tol=0.0, check_every=100).run(problem)
+    problem.structure.left = 6 + problem.n + problem.n // 2  # probes, an epoch, and half of one
+    result = bcfw("planes", passes=0, max_epochs=50, tol=0.0, check_every=100).run(problem)
     assert result.status is Status.STOPPED
+    assert result.n_epochs == 1
     kept = result.state.z.copy()
-    again = bcfw("planes", max_epochs=51, tol=0.0).run(problem, result.state)
+    again = bcfw("planes", max_epochs=4, tol=0.0).run(problem, result.state)
     assert again.dual > problem.dual(kept)
     np.testing.assert_allclose(again.state.w, problem.weights(again.state.z), atol=1e-11)
 
@@ -344,6 +344,22 @@ def test_forged_sizes_are_refused(written, field):
     save(snapshot, written)
     with pytest.raises(ModelFileError, match="support_planes"):
         resume(written)
+
+
+def test_forged_trees_raise_no_other_error(written):
+    """Right checksums, wrong contents: refused, or a run that ends in order."""
+    good, rng, refused = written.read_bytes(), np.random.default_rng(0), 0
+    for _ in range(60):
+        written.write_bytes(good)
+        if forge(written, *contents(written), rng) is None:
+            continue
+        try:
+            result = resume(written)
+        except ValueError:  # also those of another run
+            refused += 1
+            continue
+        assert isinstance(result.status, Status)
+    assert refused > 20
 
 
 def test_a_memory_of_the_other_kind_is_refused(written):

@@ -16,10 +16,11 @@ from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
+from maxmargin.features.potts import PottsFeatures
 from maxmargin.graphs import Graph
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.solvers import Solver
-from maxmargin.structures import GraphCut, Network, Structure
+from maxmargin.structures import GraphCut, Potts, Structure
 from maxmargin.validation import check_labels, check_lengths, is_list
 
 #: numbers in the features of a graph that is scored as it is, and in a part of them
@@ -33,13 +34,16 @@ class GraphCutSVM(StructuredSVM):
     with w_e >= 0. The labels with the best total are found exactly, by a minimum cut.
 
     x : `Graph(nodes, edges, edge_features)`, edge features not negative. y : one label a node, of
-    any two values.
+    any two values, or more with `multiclass`.
 
     Parameters
     ----------
     tables : learn four weights for each edge feature, for labels 00, 01, 10, 11 of its first and
         second end, with w_00 + w_11 >= w_01 + w_10, instead of the price of a cut.
     bias : learn a constant that every node adds to the score of the second label.
+    multiclass : any number of labels, each with node weights of its own; edges cost w_e . f_e if
+        their ends differ. The best labels are then found approximately, by expanding one label
+        after the other, so that certificates are estimates. Not with tables.
     loss : "hamming" (share of wrong nodes; scores are divided by the number of nodes likewise, so
         that alpha means the same for graphs of all sizes), "hamming-sum" (their number), or a
         Loss: Hamming(class_weight={label: price}) prices nodes by their true labels.
@@ -50,7 +54,7 @@ class GraphCutSVM(StructuredSVM):
 
     Attributes
     ----------
-    classes_ : the two labels, sorted. node_coef_, edge_coef_ : the parts of coef_.
+    classes_ : the labels, sorted. node_coef_, edge_coef_ : the parts of coef_.
     coef_, result_ : see `StructuredSVM`. n_features_in_ : features of nodes.
 
     Examples
@@ -76,6 +80,7 @@ class GraphCutSVM(StructuredSVM):
         *,
         tables: bool = False,
         bias: bool = True,
+        multiclass: bool = False,
         n_jobs: int | None = None,
         warm_start: bool = False,
         time_limit: float | None = None,
@@ -91,6 +96,7 @@ class GraphCutSVM(StructuredSVM):
         self.verbose = verbose
         self.tables = tables
         self.bias = bias
+        self.multiclass = multiclass
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.time_limit = time_limit
@@ -98,19 +104,32 @@ class GraphCutSVM(StructuredSVM):
         self.domain = domain
 
     def _make_structure(self) -> Structure:
-        return GraphCut()
+        if not self.multiclass:
+            return GraphCut()
+        if self.tables:
+            raise ValueError("tables=True needs two labels; use multiclass=True without it.")
+        return Potts()
 
     def _make_features(self) -> FeatureMap:
-        return GraphFeatures(self.bias, self.tables)
+        return (
+            PottsFeatures(self.bias) if self.multiclass else GraphFeatures(self.bias, self.tables)
+        )
+
+    def _n_labels(self) -> int:
+        return len(self.classes_) if self.multiclass else 0
+
+    def _n_node_weights(self) -> int:
+        return (self.n_features_in_ + int(self.bias)) * max(self._n_labels(), 1)
 
     def _make_domain(self, dim: int) -> Domain | None:
-        edges = np.arange(self.n_features_in_ + int(self.bias), dim)
+        edges = np.arange(self._n_node_weights(), dim)
         own = SubmodularCone(edges) if self.tables else NonNegative(edges)
         return within(check_domain(self.domain, dim), own, dim)
 
-    def _scales(self, shapes: list[Network]) -> np.ndarray:
+    def _scales(self, shapes: list[Any]) -> np.ndarray:
         share = getattr(resolve_loss(self.loss), "normalize", False)
-        return np.array([1.0 / shape.n_nodes if share else 1.0 for shape in shapes])
+        counts = [self.structure_.variables(shape)[0] for shape in shapes]
+        return 1.0 / np.array(counts) if share else np.ones(len(shapes))
 
     def _resolved_loss(self) -> Loss:
         loss = resolve_loss(self.loss)
@@ -121,12 +140,16 @@ class GraphCutSVM(StructuredSVM):
     def _check_X(self, X: Any) -> tuple[GraphRows, None]:
         return self.feature_map_.check(X), None
 
-    def _shapes(self, rows: GraphRows, given: Any) -> list[Network]:
+    def _shapes(self, rows: GraphRows, given: Any) -> list[Any]:
+        if self.multiclass:
+            return [(network, len(self.classes_)) for network in rows.networks]
         return rows.networks
 
     def _learn_width(self, rows: GraphRows) -> None:
         self.n_features_in_ = rows.nodes.matrix.shape[1]
         self.n_edge_features_in_ = rows.edges.matrix.shape[1]
+        if self.multiclass:
+            self.feature_map_.set_params(n_edge_features=self.n_edge_features_in_)
 
     def _check_width(self, rows: GraphRows) -> None:
         nodes, edges = rows.nodes.matrix, rows.edges.matrix
@@ -140,7 +163,7 @@ class GraphCutSVM(StructuredSVM):
                     " was fitted on."
                 )
 
-    def _pack(self, rows: GraphRows, shapes: list[Network]) -> Any:
+    def _pack(self, rows: GraphRows, shapes: list[Any]) -> Any:
         return super()._pack(rows.with_edge_features(self.n_edge_features_in_), shapes)
 
     def decision_function(self, X: Any) -> Any:
@@ -160,18 +183,20 @@ class GraphCutSVM(StructuredSVM):
         check_lengths(y, rows.lengths)
         labels = check_labels(y)
         self.classes_ = np.unique(np.concatenate(labels))
-        if len(self.classes_) != 2:
+        found = len(self.classes_)
+        if found < 2 or (found > 2 and not self.multiclass):
+            wanted = "two or more" if self.multiclass else "two"
+            cure = "multiclass=True takes any number" if found > 2 else "give samples with both"
             raise ValueError(
-                f"y has {len(self.classes_)} different labels ({self.classes_[:5].tolist()}),"
-                " expected two. More than two: MulticlassSVM on the nodes, or one label against the"
-                " others."
+                f"y has {found} different labels ({self.classes_[:5].tolist()}), expected {wanted}:"
+                f" {cure}."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 
     def predict(self, X: Any) -> Any:
         """The best labels of each graph; a large one costs little memory beside its own."""
         check_is_fitted(self, "coef_")
-        if not is_list(X) or not any(_is_large(x) for x in X):
+        if self.multiclass or not is_list(X) or not any(_is_large(x) for x in X):
             return super().predict(X)
         outputs = []
         for x in X:
@@ -185,6 +210,8 @@ class GraphCutSVM(StructuredSVM):
         """Scores of the nodes and edges of one graph, if its features are as they should be."""
         found = x.nodes.shape[1], x.edge_features.shape[1]
         if found != (self.n_features_in_, self.n_edge_features_in_):
+            return None
+        if any(own.dtype.kind not in "fiub" for own in (x.nodes, x.edge_features)):
             return None
         if x.edge_features.size and not x.edge_features.min() >= 0:
             return None
@@ -201,21 +228,25 @@ class GraphCutSVM(StructuredSVM):
         theta = np.concatenate([nodes, edges])
         return theta if np.isfinite(theta).all() else None
 
-    def _output(self, z: np.ndarray, shape: Network) -> Any:
+    def _output(self, z: np.ndarray, shape: Any) -> Any:
         return self.classes_[self.structure_.decode(z, shape)]
 
-    def _right(self, truth: Any, output: Any, shape: Network) -> np.ndarray:
-        return np.asarray(truth) == output
+    def _right(self, truth: Any, output: Any, shape: Any) -> np.ndarray:
+        labels = np.asarray(truth)
+        if labels.shape != output.shape:
+            raise ValueError(f"y has {labels.size} labels but x has {len(output)} rows.")
+        return labels == output
 
     @property
     def node_coef_(self) -> np.ndarray:
-        """(p,), and the bias if there is one."""
-        return self.coef_[: self.n_features_in_ + int(self.bias)]
+        """(p,), and the bias if there is one; with multiclass (p, K), likewise."""
+        own = self.coef_[: self._n_node_weights()]
+        return own.reshape(-1, self._n_labels()) if self.multiclass else own
 
     @property
     def edge_coef_(self) -> np.ndarray:
         """(q,), what a cut costs for each edge feature; with tables (q, 4)."""
-        own = self.coef_[self.n_features_in_ + int(self.bias) :]
+        own = self.coef_[self._n_node_weights() :]
         return own.reshape(-1, 4) if self.tables else own
 
 

@@ -30,10 +30,11 @@ from maxmargin.kernels.cut_project_flow import (
     sides,
     to_neighbours,
 )
-from maxmargin.kernels.cut_project_steps import best_levels, slope
+from maxmargin.kernels.cut_project_steps import best_levels, objective, slope
 
 LIMIT = 300  # turns; some ten are usual
-PATIENCE = 30  # turns after which components merge one by one
+FINE = 3  # turns in which components are parted at every full edge
+PASSES, NEAR, WIDE = 5, 0.2, 2.5  # of the first guess
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
@@ -68,16 +69,21 @@ def load(theta, ends, a, b, pull):
     return size
 
 
-@piece(types.int64(INTS, INTS, INTS, INTS, INTS))
-def crossings(ends, component, listed, low, high):
-    """The edges between components; returns how many."""
-    count = 0
-    for e in range(len(ends) // 2):
+@piece(types.UniTuple(types.int64, 2)(INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS, INTS))
+def sort_edges(ends, b, y, component, listed, low, high, inside):
+    """List the edges between components and those with a kink inside; returns how many."""
+    crossing, inner = 0, 0
+    for e in range(len(b)):
         u, v = component[ends[2 * e]], component[ends[2 * e + 1]]
         if u != v:
-            listed[count], low[count], high[count] = e, u, v
-            count += 1
-    return count
+            listed[crossing], low[crossing], high[crossing] = e, u, v
+            crossing += 1
+        elif b[e] < 0.0:
+            inside[inner] = e
+            inner += 1
+        else:
+            y[e] = 0.0
+    return crossing, inner
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS))
@@ -89,24 +95,60 @@ def sums(values, component, size, total):
         total[component[j]] += values[j]
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS))
-def start(a, b, y, ends, component, x, size, excess):
-    """Flows of the last call made possible; x: what they say about each component."""
-    excess[:] = a
+@piece(types.float64(FLOATS, FLOATS, FLOATS, INTS, FLOATS))
+def resume(a, b, y, ends, value):
+    """Flows of the last call made possible; value: a - flow out. Returns the largest of them."""
+    value[:] = a
+    largest = 0.0
     for e in range(len(b)):
         most = max(1.0 - b[e], 0.0)
         y[e] = min(max(y[e], -most), most) if np.isfinite(y[e]) else 0.0
-        excess[ends[2 * e]] -= y[e]
-        excess[ends[2 * e + 1]] += y[e]
+        largest = max(largest, abs(y[e]))
+        value[ends[2 * e]] -= y[e]
+        value[ends[2 * e + 1]] += y[e]
+    return largest
+
+
+@piece(types.void(INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
+def guess(starts, heads, edges, ends, a, b, y, value, level):
+    """A rough x, by a few passes over the nodes with weights in place of kinks, and its levels."""
+    spread = 0.0
+    for e in range(len(b)):
+        apart = min(max(a[ends[2 * e]], 0.0), 1.0) - min(max(a[ends[2 * e + 1]], 0.0), 1.0)
+        spread += abs(apart)
+    near = max(NEAR * spread / max(len(b), 1), 1e-12)
+    value[:] = a
+    for _ in range(PASSES):
+        for j in range(len(a)):
+            above, below, own = a[j], 1.0, value[j]
+            for arc in range(starts[j], starts[j + 1]):
+                price = b[edges[arc]]
+                if price < 0.0:
+                    other = min(max(value[heads[arc]], 0.0), 1.0)
+                    weight = 1.0 - price / max(near, abs(other - own))
+                    above += weight * other
+                    below += weight
+            value[j] = above / below
+    for j in range(len(a)):
+        value[j] = min(max(value[j], 0.0), 1.0)
+        level[j] = int(value[j] / (WIDE * near) + 0.5)
+    for e in range(len(b)):
+        if b[e] < 0.0:
+            i, k = ends[2 * e], ends[2 * e + 1]
+            if level[i] != level[k]:
+                y[e] = -b[e] if level[i] > level[k] else b[e]
 
 
 @piece(
     types.float64(
-        FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
+        types.int64, types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS,
+        FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
-def imbalance(a, b, y, ends, component, levels, found, size, x, excess):
-    """x of the nodes, the flow between components, and what inner flow has still to be sent.
+def imbalance(
+    crossing, inner, listed, inside, a, b, y, ends, component, levels, found, size, x, excess
+):  # fmt: skip
+    """Levels of the nodes, the flow between components, and what inner flow has still to be sent.
 
     Returns the square of what no inner flow can change: the components' own gradients.
     """
@@ -119,14 +161,16 @@ def imbalance(a, b, y, ends, component, levels, found, size, x, excess):
             own = found[c] / size[c]
             excess[j] += own
             off += own * own
-    for e in range(len(b)):
+    for at in range(crossing):
+        e = listed[at]
         i, k = ends[2 * e], ends[2 * e + 1]
-        if component[i] != component[k]:
-            y[e] = slope(x[i] - x[k], b[e], y[e])
-        elif b[e] >= 0.0:
-            y[e] = 0.0
+        y[e] = slope(x[i] - x[k], b[e], y[e])
         excess[i] -= y[e]
         excess[k] += y[e]
+    for at in range(inner):
+        e = inside[at]
+        excess[ends[2 * e]] -= y[e]
+        excess[ends[2 * e + 1]] += y[e]
     return off
 
 
@@ -143,9 +187,9 @@ def drop(excess, least):
 
 @piece(types.float64(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, types.float64))
 def solve(shape, arcs, a, b, y, x, work, ints, tol):
-    """x from the flows y, which are bettered; returns a bound on the error of x.
+    """Find x from the flows y, which are bettered; returns a bound on the error of x.
 
-    work: 10 V + 2 E. ints: 9 V + 3 E + 4. tol: what may be left at a node.
+    work: 10 V + 2 E. ints: 9 V + 4 E + 4. tol: what may be left at a node.
     """
     n, m = len(a), len(b)
     starts, heads = shape[2 : 3 + n], shape[3 + n : 3 + n + 2 * m]
@@ -155,33 +199,47 @@ def solve(shape, arcs, a, b, y, x, work, ints, tol):
     trees = ints[3 * n : 9 * n + 4]
     order, via = trees[4 * n : 5 * n], trees[5 * n : 6 * n]
     at = 9 * n + 4
-    listed, low, high = ints[at : at + m], ints[at + m : at + 2 * m], ints[at + 2 * m : at + 3 * m]
+    listed, low = ints[at : at + m], ints[at + m : at + 2 * m]
+    high, inside = ints[at + 2 * m : at + 3 * m], ints[at + 3 * m : at + 4 * m]
     size, total, levels, found = work[:n], work[n : 2 * n], work[2 * n : 3 * n], work[3 * n : 4 * n]
     floats, residual = work[4 * n : 10 * n], work[10 * n : 10 * n + 2 * m]
     excess = floats[:n]  # the steps and the flows take turns
-    start(a, b, y, ends, component, x, size, excess)
-    count = by_flow(starts, heads, edges, b, y, component, order, via, up)
+    warm = resume(a, b, y, ends, excess) > 0.0
+    if warm:
+        count = by_flow(starts, heads, edges, b, y, component, order, via)
+    else:
+        guess(starts, heads, edges, ends, a, b, y, excess, free)
+        component[:] = 0
+        for j in range(n):
+            free[j] *= 3
+        count = by_side(starts, heads, edges, b, y, free, component, order, via, False)
+        for e in range(m):
+            if component[ends[2 * e]] == component[ends[2 * e + 1]]:
+                y[e] = 0.0
     sums(excess, component, size, levels)
     for c in range(count):
         levels[c] = min(max(levels[c] / size[c], 0.0), 1.0)
     sums(a, component, size, total)
-    rough, error = 1e9 * tol, np.inf
+    rough = 0.0 if warm else 1e9 * tol
+    error, lowest, careful = np.inf, np.inf, False
     for turn in range(LIMIT):
-        crossing = crossings(ends, component, listed, low, high)
-        left, crossing = best_levels(
-            count, crossing, listed, low, high, component, free, up, b, y, size, total, levels,
-            found, floats, residual, max(tol, rough), turn >= PATIENCE,
+        crossing, inner = sort_edges(ends, b, y, component, listed, low, high, inside)
+        count, crossing, inner = best_levels(
+            count, crossing, inner, listed, low, high, inside, component, free, up, b, y, size,
+            total, levels, found, floats, max(tol, rough), careful,
         )  # fmt: skip
-        if left < count:
-            up[:] = component
-            free[:] = 0
-            by_side(starts, heads, edges, b, up, free, component, order, via)
-            component[:] = up
-        off = imbalance(a, b, y, ends, component, levels, found, size, x, excess)
-        to_neighbours(ends, b, y, component, excess)
+        if turn > FINE:
+            value = objective(count, crossing, listed, low, high, b, size, total, levels)
+            careful = not value < lowest
+            lowest = min(lowest, value)
+        off = imbalance(
+            crossing, inner, listed, inside, a, b, y, ends, component, levels, found, size, x,
+            excess,
+        )  # fmt: skip
+        to_neighbours(inner, inside, ends, b, y, excess)
         along_trees(ends, b, y, x, order, via, excess)
         off += drop(excess, max(tol, 0.1 * rough))
-        by_cuts(starts, heads, sisters, ends, arcs, b, y, component, excess, residual, trees)
+        by_cuts(inner, inside, starts, heads, sisters, arcs, b, y, excess, residual, trees)
         kept = sides(x, excess, trees, free)
         error = np.sqrt(off + kept)
         if rough > 0.0:
@@ -190,8 +248,7 @@ def solve(shape, arcs, a, b, y, x, work, ints, tol):
                 rough = 0.0
         elif not error > 2.0 * tol * np.sqrt(n):
             break
-        up[:] = component
-        count = by_side(starts, heads, edges, b, up, free, component, order, via)
+        count = by_side(starts, heads, edges, b, y, free, component, order, via, turn < FINE)
         sums(a, component, size, total)
         for j in range(n):
             levels[component[j]] = x[j]
@@ -202,7 +259,7 @@ def solve(shape, arcs, a, b, y, x, work, ints, tol):
 def project(theta, shape, out, work, iwork):
     """The nearest point. work[: E]: the flows of the last call, or zeros.
 
-    work: 12 V + 4 E. iwork: 9 V + 4 E + 4. Returns a bound on |out - z| over the nodes, relative to
+    work: 12 V + 4 E. iwork: 9 V + 5 E + 4. Returns a bound on |out - z| over the nodes, relative to
     the largest number or 1; NaN on failure.
     """
     n, m = shape[0], shape[1]

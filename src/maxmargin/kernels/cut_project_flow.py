@@ -5,16 +5,15 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin.kernels.compile import FLOATS, INTS, piece
-from maxmargin.kernels.cut import SINK, SOURCE, max_flow
+from maxmargin.kernels.cut import FIELDS, SINK, SOURCE, TREE, max_flow
 
 
-@piece(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS))
-def by_flow(starts, heads, edges, b, y, component, order, via, unused):
-    """Components joined by edges with a kink whose flow is below the kink's. Returns how many."""
-    n = len(component)
+@piece(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS))
+def by_flow(starts, heads, edges, b, y, component, order, via):
+    """Components joined by edges with a kink whose flow is below the kink's; see `by_side`."""
     component[:] = -1
     count, last = 0, 0
-    for first in range(n):
+    for first in range(len(component)):
         if component[first] >= 0:
             continue
         component[first], order[last], via[first] = count, first, -1
@@ -32,21 +31,23 @@ def by_flow(starts, heads, edges, b, y, component, order, via, unused):
     return count
 
 
-@piece(types.int64(INTS, INTS, INTS, FLOATS, INTS, INTS, INTS, INTS, INTS))
-def by_side(starts, heads, edges, b, before, side, component, order, via):
-    """Components joined by edges with a kink, of nodes of one component before and on one side.
+@piece(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS, types.boolean))
+def by_side(starts, heads, edges, b, y, side, component, order, via, fine):
+    """Part components whose nodes are on different sides (0, 1, 2). Returns how many there are.
 
     order: the nodes, those of a component together, each after the one that led to it over the
-    edge via[node], -1 for the first of a component. Returns how many components there are.
+    edge via[node], -1 for the first of a component. side: overwritten. fine: part them wherever the
+    flow is as large as it can be, too.
     """
     n = len(component)
-    component[:] = -1
+    for j in range(n):
+        side[j] += 3 * component[j]  # from here on all that is asked about a node
     count, last = 0, 0
     for first in range(n):
-        if component[first] >= 0:
+        own = side[first]
+        if own < 0:
             continue
-        component[first], order[last], via[first] = count, first, -1
-        own, half = before[first], side[first]
+        component[first], order[last], via[first], side[first] = count, first, -1, -1
         at = last
         last += 1
         while at < last:
@@ -54,29 +55,30 @@ def by_side(starts, heads, edges, b, before, side, component, order, via):
             at += 1
             for arc in range(starts[j], starts[j + 1]):
                 k = heads[arc]
-                if component[k] < 0 and before[k] == own and side[k] == half:
+                if side[k] == own:
                     e = edges[arc]
-                    if b[e] < 0.0:
-                        component[k], order[last], via[k] = count, k, e
+                    if b[e] < 0.0 and not (fine and abs(y[e]) >= -b[e]):
+                        component[k], order[last], via[k], side[k] = count, k, e, -1
                         last += 1
         count += 1
     return count
 
 
-@piece(types.void(INTS, FLOATS, FLOATS, INTS, FLOATS))
-def to_neighbours(ends, b, y, component, excess):
+@piece(types.void(types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS))
+def to_neighbours(inner, inside, ends, b, y, excess):
     """Send excess over one edge, to where it lacks."""
-    for e in range(len(b)):
-        if b[e] < 0.0:
-            i, k = ends[2 * e], ends[2 * e + 1]
-            if excess[i] * excess[k] < 0.0 and component[i] == component[k]:
-                if excess[i] > 0.0:
-                    flow = min(min(excess[i], -excess[k]), -b[e] - y[e])
-                else:
-                    flow = -min(min(-excess[i], excess[k]), -b[e] + y[e])
-                y[e] += flow
-                excess[i] -= flow
-                excess[k] += flow
+    for at in range(inner):
+        e = inside[at]
+        i, k = ends[2 * e], ends[2 * e + 1]
+        more, less = excess[i], excess[k]
+        if more * less < 0.0:
+            if more > 0.0:
+                flow = min(min(more, -less), -b[e] - y[e])
+            else:
+                flow = -min(min(-more, less), -b[e] + y[e])
+            y[e] += flow
+            excess[i] = more - flow
+            excess[k] = less + flow
 
 
 @piece(types.void(INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS))
@@ -101,24 +103,22 @@ def along_trees(ends, b, y, x, order, via, excess):
         excess[above] += flow
 
 
-@piece(
-    types.void(
-        INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, INTS,
-    )
-)  # fmt: skip
-def by_cuts(starts, heads, sisters, ends, arcs, b, y, component, excess, residual, ints):
+@piece(types.void(types.int64, INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
+def by_cuts(inner, inside, starts, heads, sisters, arcs, b, y, excess, residual, ints):
     """Send all excess that fits, within components. The first of ints: the sides of the cut."""
-    for e in range(len(b)):
-        there, back = 0.0, 0.0
-        if b[e] < 0.0 and component[ends[2 * e]] == component[ends[2 * e + 1]]:
-            there, back = max(-b[e] - y[e], 0.0), max(-b[e] + y[e], 0.0)
-        residual[arcs[e]], residual[sisters[arcs[e]]] = there, back
-    max_flow(starts, heads, sisters, residual, excess, ints)
-    for e in range(len(b)):
-        if b[e] < 0.0 and component[ends[2 * e]] == component[ends[2 * e + 1]]:
-            there, back = residual[arcs[e]], residual[sisters[arcs[e]]]
-            # exactly at the bound where an arc is full
-            y[e] = -b[e] if there <= 0.0 else b[e] if back <= 0.0 else 0.5 * (back - there)
+    residual[:] = 0.0
+    for at in range(inner):
+        e = inside[at]
+        arc = arcs[e]
+        residual[arc], residual[sisters[arc]] = max(-b[e] - y[e], 0.0), max(-b[e] + y[e], 0.0)
+    max_flow(starts, heads, sisters, residual, excess, ints, -1)
+    for j in range(len(excess)):
+        ints[j] = ints[FIELDS * j + TREE]
+    for at in range(inner):
+        e = inside[at]
+        there, back = residual[arcs[e]], residual[sisters[arcs[e]]]
+        # exactly at the bound where an arc is full
+        y[e] = -b[e] if there <= 0.0 else b[e] if back <= 0.0 else 0.5 * (back - there)
 
 
 @piece(types.float64(FLOATS, FLOATS, INTS, INTS))

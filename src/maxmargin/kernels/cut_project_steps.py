@@ -31,36 +31,39 @@ def root(up, c):
 
 
 @piece(
-    types.void(
+    types.int64(
         types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
-        FLOATS, FLOATS,
+        FLOATS,
     )
 )  # fmt: skip
-def gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal, weight):
-    """found: the gradient at x; weight: 1 for edges that are curved there, else 0."""
+def gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal):
+    """found: the gradient at x. Edges that are curved there come first; returns how many."""
     for c in range(count):
         found[c] = size[c] * x[c] - total[c]
         diagonal[c] = size[c]
+    curved = 0
     for i in range(crossing):
         e, u, v = listed[i], low[i], high[i]
         flow = slope(x[u] - x[v], b[e], y[e])
-        curved = 1.0 if b[e] < 0.0 or flow != 0.0 else 0.0
-        weight[i] = curved
-        found[u] += flow
-        found[v] -= flow
-        diagonal[u] += curved
-        diagonal[v] += curved
+        if b[e] < 0.0 or flow != 0.0:
+            found[u] += flow
+            found[v] -= flow
+            diagonal[u] += 1.0
+            diagonal[v] += 1.0
+            if curved < i:
+                listed[i], low[i], high[i] = listed[curved], low[curved], high[curved]
+                listed[curved], low[curved], high[curved] = e, u, v
+            curved += 1
+    return curved
 
 
 @piece(
     types.void(
-        types.int64, types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS,
+        types.int64, types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS,
         FLOATS, FLOATS, types.float64,
     )
 )  # fmt: skip
-def newton(
-    count, crossing, low, high, weight, size, diagonal, found, free, step, left, way, image, tol
-):
+def newton(count, curved, low, high, size, diagonal, found, free, step, left, way, image, tol):
     """The Newton step of the free components, by conjugate gradients, to a relative accuracy."""
     power = 0.0
     for c in range(count):
@@ -74,10 +77,11 @@ def newton(
             return
         for c in range(count):
             image[c] = size[c] * way[c]
-        for i in range(crossing):
-            flow = weight[i] * (way[low[i]] - way[high[i]])
-            image[low[i]] += flow
-            image[high[i]] -= flow
+        for i in range(curved):
+            u, v = low[i], high[i]
+            flow = way[u] - way[v]
+            image[u] += flow
+            image[v] -= flow
         curve = 0.0
         for c in range(count):
             if free[c]:
@@ -96,6 +100,41 @@ def newton(
         for c in range(count):
             if free[c]:
                 way[c] = image[c] + turn * way[c]
+
+
+@piece(types.float64(types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+def objective(count, crossing, listed, low, high, b, size, total, x):
+    """What is minimised, whichever end of an edge is above, but for a constant."""
+    value = 0.0
+    for c in range(count):
+        value += x[c] * (0.5 * size[c] * x[c] - total[c])
+    for i in range(crossing):
+        apart, price = abs(x[low[i]] - x[high[i]]), b[listed[i]]
+        if price < 0.0:
+            value += apart * (0.5 * apart - price)
+        elif apart > price:
+            value += 0.5 * (apart - price) ** 2
+    return value
+
+
+@piece(types.float64(types.int64, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
+def hold(count, x, found, size, diagonal, free):
+    """Hold components at bounds, and put them there from nearby; returns the largest gradient.
+
+    Else one that is all but at its bound would bend the way of its neighbours.
+    """
+    worst = 0.0
+    for c in range(count):
+        free[c] = 1
+        way = found[c] / diagonal[c]
+        if (x[c] <= 0.0 and way >= 0.0) or (x[c] >= 1.0 and way <= 0.0):
+            free[c] = 0
+            continue
+        worst = max(worst, abs(found[c]) / size[c])
+        if (x[c] < 1e-6 and way > x[c]) or (x[c] > 1.0 - 1e-6 and way < x[c] - 1.0):
+            free[c] = 0
+            x[c] = 0.0 if way > 0.0 else 1.0
+    return worst
 
 
 @piece(types.float64(types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
@@ -136,54 +175,58 @@ def meet(count, crossing, listed, low, high, b, y, end, up, near):
 
 
 @piece(
-    types.UniTuple(types.int64, 2)(
-        types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS,
-        FLOATS, FLOATS,
+    types.UniTuple(types.int64, 3)(
+        types.int64, types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS,
+        FLOATS, FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
-def merge(count, crossing, listed, low, high, component, up, name, b, y, size, total, x):
-    """Renumber components after `meet`; returns how many are left, and how many edges cross."""
+def merge(
+    count, crossing, inner, listed, low, high, inside, component, up, name, b, y, size, total, x
+):  # fmt: skip
+    """Renumber components after `meet`; returns the numbers of them, and of edges of both kinds."""
     left = 0
     for c in range(count):
         above = root(up, c)
         if above == c:
             name[c] = left
-            kept_size, kept_total, kept_x = size[c], total[c], x[c]
-            size[left], total[left], x[left] = kept_size, kept_total, kept_x * kept_size
+            size[left], total[left], x[left] = size[c], total[c], size[c] * x[c]
             left += 1
         else:
-            name[c] = name[above]  # roots have the lowest number
-            size[name[c]] += size[c]
-            total[name[c]] += total[c]
-            x[name[c]] += size[c] * x[c]
+            k = name[above]  # roots have the lowest number
+            name[c] = k
+            size[k] += size[c]
+            total[k] += total[c]
+            x[k] += size[c] * x[c]
     for c in range(left):
         x[c] /= size[c]
     for j in range(len(component)):
         component[j] = name[component[j]]
     kept = 0
     for i in range(crossing):
-        u, v = name[low[i]], name[high[i]]
+        e, u, v = listed[i], name[low[i]], name[high[i]]
         if u != v:
-            listed[kept], low[kept], high[kept] = listed[i], u, v
+            listed[kept], low[kept], high[kept] = e, u, v
             kept += 1
+        elif b[e] < 0.0:
+            y[e] = min(max(y[e], b[e]), -b[e])
+            inside[inner] = e
+            inner += 1
         else:
-            e = listed[i]
-            if b[e] < 0.0:
-                y[e] = min(max(y[e], b[e]), -b[e])
-    return left, kept
+            y[e] = 0.0
+    return left, kept, inner
 
 
 @piece(
-    types.UniTuple(types.int64, 2)(
-        types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS,
-        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64, types.boolean,
+    types.UniTuple(types.int64, 3)(
+        types.int64, types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS,
+        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64, types.boolean,
     )
 )  # fmt: skip
 def best_levels(
-    count, crossing, listed, low, high, component, free, up, b, y, size, total, x, found, floats,
-    weight, tol, careful,
+    count, crossing, inner, listed, low, high, inside, component, free, up, b, y, size, total, x,
+    found, floats, tol, careful,
 ):  # fmt: skip
-    """x of each component, from the one given, to tol; returns the components and edges left.
+    """Find x of each component, from the one given, to tol; returns what `merge` returns.
 
     found: the gradient there. floats: 6 a component. careful: merge only those that meet first,
     which never climbs.
@@ -192,24 +235,24 @@ def best_levels(
     diagonal, step, left = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]
     way, image, end = floats[3 * n : 4 * n], floats[4 * n : 5 * n], floats[5 * n : 6 * n]
     for turn in range(60 + count):
-        gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal, weight)
-        worst = 0.0
-        for c in range(count):
-            out = (x[c] <= 0.0 and found[c] >= 0.0) or (x[c] >= 1.0 and found[c] <= 0.0)
-            free[c] = 0 if out else 1
-            if free[c]:
-                worst = max(worst, abs(found[c]) / size[c])
+        curved = gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal)
+        worst = hold(count, x, found, size, diagonal, free)
         if not worst > tol:
             break
-        accuracy = 1e-2 if turn < 3 else 1e-6
+        accuracy = max(0.1 * tol / worst, min(0.1, worst))
         newton(
-            count, crossing, low, high, weight, size, diagonal, found, free, step, left, way,
-            image, accuracy,
-        )  # fmt: skip
+            count, curved, low, high, size, diagonal, found, free, step, left, way, image, accuracy
+        )
         first = 0.0
         for c in range(count):
             end[c] = min(max(x[c] + step[c], 0.0), 1.0)
             first += found[c] * (end[c] - x[c])
+        if not first < 0.0:
+            # bounds have bent the way; a step that is sure to go down
+            first = 0.0
+            for c in range(count):
+                end[c] = min(max(x[c] - 0.5 * found[c] / diagonal[c], 0.0), 1.0)
+                first += found[c] * (end[c] - x[c])
         near = 0.0
         if careful:
             far = first_meeting(crossing, listed, low, high, b, y, x, end)
@@ -219,14 +262,13 @@ def best_levels(
                     end[c] = x[c] + far * (end[c] - x[c])
         if meet(count, crossing, listed, low, high, b, y, end, up, near):
             x[:count] = end[:count]
-            count, crossing = merge(
-                count, crossing, listed, low, high, component, up, free, b, y, size, total, x
-            )
+            count, crossing, inner = merge(
+                count, crossing, inner, listed, low, high, inside, component, up, free, b, y, size,
+                total, x,
+            )  # fmt: skip
             continue
         for _ in range(10 if turn > 3 else 0):
-            gradient(
-                count, crossing, listed, low, high, b, y, size, total, end, found, diagonal, weight
-            )
+            gradient(count, crossing, listed, low, high, b, y, size, total, end, found, diagonal)
             last = 0.0
             for c in range(count):
                 last += found[c] * (end[c] - x[c])
@@ -237,4 +279,4 @@ def best_levels(
             for c in range(count):
                 end[c] = x[c] + share * (end[c] - x[c])
         x[:count] = end[:count]
-    return count, crossing
+    return count, crossing, inner

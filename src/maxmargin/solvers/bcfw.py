@@ -27,11 +27,13 @@ class OracleCache(BaseEstimator):
     size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
     passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
         "vertices", and with "planes", where they cost next to nothing, until the gap among
-        remembered vertices is a tenth of the oracle's (100 at most).
+        remembered vertices is a tenth of the oracle's, or there were as many as a sample has
+        parts / 30 (5 at least, 100 at most), when they have cost about as much as the oracle.
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes
-        where an image is at most half of a vertex: many parts, few weights.
+        where an image has at most half the numbers of a vertex and takes no more memory: many
+        parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
     """
 
     def __init__(
@@ -64,7 +66,8 @@ class BCFW(Solver):
     over remembered vertices follow each pass with the oracle; they cost a fraction of it.
 
     In a domain the same steps are taken from w(z), and w is projected after each: the dual still
-    never falls, and certificates are as exact (`solvers.inside`).
+    never falls, and certificates are as exact (`solvers.inside`). The line search of "frank-wolfe"
+    without a cache is exact there, too, by a few more projections; exchanges go by the bound.
 
     Why corrective steps with five cached passes are the default: on handwritten letters they reach
     relative gaps of 10, 1 and 0.1 % soonest, at alpha = 0.01 and at 1/n, where textbook steps are
@@ -183,10 +186,9 @@ class BCFW(Solver):
         cache = self._cache()
         if cache is None:
             return
-        planes = cache.planes(problem)
-        known = state.extra.get("support_size"), "support_planes" in state.extra
-        if known != (cache.size, planes):
-            self._remember(problem, state, cache.size, planes)
+        kind = "planes" if "support_planes" in state.extra else "vertices"
+        if state.extra.get("support_size") != cache.size or cache.store not in ("auto", kind):
+            self._remember(problem, state, cache.size, cache.planes(problem))
 
     def _remember(self, problem: Problem, state: State, size: int, planes: bool) -> None:
         """Begin to remember, with z."""
@@ -232,7 +234,9 @@ class BCFW(Solver):
         state.clock[2] = state.epoch
         cache = self._cache()
         order = self._order(problem, state)
-        if cache is None:
+        if cache is None and self.line_search and not is_free(problem):
+            visit(self._whole_pass, problem, state, order, search=True)
+        elif cache is None:
             self._visit(self._plain_pass, problem, state, order)
         elif "support_planes" in state.extra:
             self._plane_passes(problem, state, order, cache.passes)
@@ -263,21 +267,30 @@ class BCFW(Solver):
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
         return state.rng.permutation(n)
 
-    def _plain_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
+    def _whole_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
+        """A step all the way to a vertex, which is 2n / (k + 2n) at k = 0, for one sample."""
+        count, state.clock[1] = state.clock[1], 0.0
+        try:
+            self._plain_pass(problem, state, order, search=False)
+        finally:
+            state.clock[1] += count
+
+    def _plain_pass(
+        self, problem: Problem, state: State, order: np.ndarray, search: bool | None = None
+    ) -> None:
         from maxmargin.kernels.blocks import score_block
         from maxmargin.kernels.frank_wolfe import frank_wolfe_pass, frank_wolfe_step
 
         blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
         kernel = problem.structure.kernel("maximize")
         point = (state.w, state.z, state.lag, state.clock)
+        search = self.line_search if search is None else search
         if kernel is not None:
-            frank_wolfe_pass(
-                blocks, space, kernel, order, problem.alpha, self.line_search, *point, gaps
-            )
+            frank_wolfe_pass(blocks, space, kernel, order, problem.alpha, search, *point, gaps)
             return
         for i in order:
             problem.answer(i, space, score_block(blocks, i, state.w, space))
-            fixed = -1.0 if self.line_search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
+            fixed = -1.0 if search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
             gaps[i] = frank_wolfe_step(blocks, i, space, problem.alpha, fixed, *point)
 
     def _support_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:

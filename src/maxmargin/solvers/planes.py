@@ -142,18 +142,18 @@ def cached_pass(
     """Steps between remembered vertices only."""
     from maxmargin.kernels.plane_pass import plane_cached_pass
 
-    memory = (state.extra["support"], state.extra["support_planes"])
+    support, planes = state.extra["support"], state.extra["support_planes"]
+    space = _small_space(len(planes.change))
     options = (problem.alpha, *policy, course(problem, state, bounded))
-    plane_cached_pass(problem.blocks, _small_space(problem), *memory, order, *options)
+    plane_cached_pass(problem.blocks, space, support, planes, order, *options)
 
 
-def _small_space(problem: Problem) -> Any:
-    """Scratch for visits that look at weights only."""
+def _small_space(size: int) -> Any:
+    """Scratch for visits that look at weights only, so many of them."""
     from maxmargin.kernels.blocks import Space
 
     none, ints = np.empty(0), np.empty(0, dtype=np.int64)
-    local = np.empty(int(local_sizes(problem).max()))
-    return Space(none, none, none, ints, local, none, none, none, ints)
+    return Space(none, none, none, ints, np.empty(size), none, none, none, ints)
 
 
 def cached_passes(

@@ -6,6 +6,7 @@ from maxmargin.structures.chain import Chain
 from maxmargin.structures.graph_cut import GraphCut
 from maxmargin.structures.matching import Matching
 from maxmargin.structures.networks import Network
+from maxmargin.structures.potts import Potts
 from maxmargin.structures.simplex import Finite, Multiclass
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "Matching",
     "Multiclass",
     "Network",
+    "Potts",
     "Structure",
 ]

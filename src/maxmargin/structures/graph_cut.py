@@ -12,6 +12,9 @@ from scipy import sparse
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.networks import Network, network_of
 
+#: of the largest score, what a positive score of an edge may be: `kernels.cut` takes it for 0
+_ROUNDING = 1e-9
+
 
 class GraphCut(Structure):
     """Two labels for the nodes of a network, neighbours alike if possible. shape = Network.
@@ -38,7 +41,7 @@ class GraphCut(Structure):
 
     def scratch(self, shape: Any) -> tuple[int, int]:
         n, m = network_of(shape).n_nodes, network_of(shape).n_edges
-        return 12 * n + 4 * m, 9 * n + 4 * m + 4
+        return 12 * n + 4 * m, 9 * n + 5 * m + 4
 
     def memory_size(self, shape: Any) -> int:
         """The flow over each edge, from which the next cut starts."""
@@ -53,6 +56,11 @@ class GraphCut(Structure):
 
     def _allowed(self, theta: np.ndarray, shape: Any) -> np.ndarray:
         return super()._allowed(theta, network_of(shape))
+
+    def _run(self, ability: str, theta: np.ndarray, shape: Any) -> tuple[np.ndarray, float]:
+        if ability == "maximize":
+            refuse_rewards(self._allowed(theta, shape), network_of(shape))
+        return super()._run(ability, theta, shape)
 
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, shape: Any) -> np.ndarray:
@@ -87,6 +95,20 @@ class GraphCut(Structure):
         network = network_of(shape)
         for labels in product([0.0, 1.0], repeat=network.n_nodes):
             yield _vertex(np.array(labels), network)
+
+
+def refuse_rewards(theta: np.ndarray, network: Network) -> None:
+    """A ValueError if an edge scores more than rounding would explain; the last parts are edges."""
+    finite = np.isfinite(theta)
+    own = theta[len(theta) - network.n_edges :]
+    wrong = own > _ROUNDING * np.abs(theta[finite]).max(initial=0.0)
+    if wrong.any():
+        e = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"edge {e}, {tuple(network.edges[e].tolist())}, scores {own[e]:g} if its ends differ;"
+            " scores of edges must be 0 or less, or no cut finds the best labels. Keep the weights"
+            " of edges where they cost something: domain=NonNegative(their numbers)."
+        )
 
 
 def _vertex(labels: np.ndarray, network: Network) -> np.ndarray:

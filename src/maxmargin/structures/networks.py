@@ -45,7 +45,9 @@ class Network:
         place[order] = np.arange(2 * m)
         starts = np.cumsum(np.bincount(tails, minlength=n))
         heads, sisters = np.roll(tails, m)[order], np.roll(place, m)[order]
-        found = [np.array([n, m, 0]), starts, heads, sisters, order % max(m, 1), self.edges.ravel()]
+        arcs = place.reshape(2, m).T.ravel()
+        edges = order % max(m, 1)
+        found = [np.array([n, m, 0]), starts, heads, sisters, edges, self.edges.ravel(), arcs]
         return np.concatenate(found).astype(np.int64)
 
     @cached_property

@@ -14,6 +14,8 @@ from maxmargin.tasks.image_regions import Regions
 RIM = 0.2
 #: colours this far apart (L*a*b* / 100) count as different
 ALIKE = 0.1
+#: squared distances up to here are rounding
+SAME = 1e-6
 
 
 def palette_of(colours: np.ndarray, n_colours: int, rng: np.random.Generator) -> np.ndarray:
@@ -21,9 +23,9 @@ def palette_of(colours: np.ndarray, n_colours: int, rng: np.random.Generator) ->
     centres = colours[rng.integers(len(colours))][None]
     while len(centres) < n_colours:
         far = _apart(colours, centres).min(axis=1).astype(np.float64)
-        if far.max() <= 1e-12:  # fewer colours than asked for
+        far = np.where(far > SAME, far, 0.0)
+        if not far.any():  # fewer colours than asked for
             break
-        far = np.where(far > 1e-12, far, 0.0)
         centres = np.vstack([centres, colours[rng.choice(len(colours), p=far / far.sum())]])
     for _ in range(20):
         own = _apart(colours, centres).argmin(axis=1)

@@ -104,8 +104,9 @@ def blurred(values: np.ndarray, sigma: float) -> np.ndarray:
     """A Gaussian blur, by repeated means where the window is wide: as quick for any width."""
     if sigma < 4:
         return ndimage.gaussian_filter(values, sigma, mode="nearest", truncate=3.0)
-    # Three means of n values have the variance (n * n - 1) / 4.
-    width = 2 * round((np.sqrt(4 * sigma * sigma + 1) - 1) / 2) + 1
-    for _ in range(3):
-        values = ndimage.uniform_filter(values, width, mode="nearest")
+    # A mean of n values has the variance (n * n - 1) / 12; three of two odd widths come near.
+    low = 2 * int((np.sqrt(4 * sigma * sigma + 1) - 1) / 2) + 1
+    n_low = round((3 * (low + 2) ** 2 - 12 * sigma * sigma - 3) / (4 * low + 4))
+    for k in range(3):
+        values = ndimage.uniform_filter(values, low if k < n_low else low + 2, mode="nearest")
     return values

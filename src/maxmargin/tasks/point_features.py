@@ -17,10 +17,7 @@ SPIN_POINTS = 64
 SHAPE_POINTS = 16
 #: cells of the map of heights, for each point, at most
 CELLS = 8
-_SHAPE = (
-    *("lowest", "highest", "mean height", "spread", "flatness", "width", "tilt", "thickness"),
-    "extent",  # of so many nearest points: large where they are sparse
-)
+_SHAPE = ("lowest", "highest", "mean height", "spread", "flatness", "width", "tilt", "thickness")
 
 
 class Level(NamedTuple):
@@ -74,8 +71,12 @@ def height_steps(points: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarr
     return np.abs(points[near, 2] - points[chosen, None, 2])[:, 1:].ravel()
 
 
-def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.ndarray]:
-    """What the nearest points of a level look like: (n, 9), and the normals (n, 3), upwards."""
+def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the nearest points of a level look like.
+
+    Measures (n, 8); the normals (n, 3), upwards; and how far the points extend (n,), which is more
+    where they are sparse.
+    """
     near = nearest(level, places, SHAPE_POINTS)
     found = np.empty((len(places), 11))
     kernels().moments(places, level.points, near, SHAPE_POINTS, found)
@@ -93,9 +94,8 @@ def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.nda
         width[:, 1] / longest,
         normals[:, 2],
         width[:, 0],
-        width[:, 2],
     ]
-    return np.column_stack(columns), np.ascontiguousarray(normals)
+    return np.column_stack(columns), np.ascontiguousarray(normals), width[:, 2]
 
 
 def shape_names(size: float) -> list[str]:

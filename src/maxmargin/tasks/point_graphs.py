@@ -14,7 +14,7 @@ from maxmargin.tasks.graph_makers import GraphMaker, Made
 from maxmargin.tasks.point_clouds import Cloud, check_cloud
 
 GRAPHS = ("auto", "knn", "plane", "surface", "given")
-FEATURES = ("height", "shape", "spin", "extra")
+FEATURES = ("height", "shape", "density", "spin", "extra")
 
 
 class PointGraphs(GraphMaker):
@@ -34,10 +34,12 @@ class PointGraphs(GraphMaker):
     jump : longest side of a triangle, in mean spacings.
     features : of "height" (above what is left of the lowest points when objects up to several
         sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt,
-        thickness and density of the points around, at several sizes), "spin" (spin images at two sizes), and
+        thickness of the points around, at several sizes), "density" (how
+        sparse points are, next to the mean of their cloud), "spin" (spin images at two sizes), and
         "extra" (further columns of the clouds).
     sizes : of the surroundings for "shape", in mean spacings; each looks at the 16 nearest points
-        of the cloud thinned to one point in a cube of that side (0: not thinned).
+        of the cloud thinned to one point in a cube of that side (0: not thinned; sides of more than
+        a spacing make scans of different densities look alike).
     radii : half sides of the objects taken off for "height", in mean spacings.
     knots : "height", "shape" and "extra" enter as functions that are linear between so many
         quantiles of the training points, which a linear model can bend where it must; 0 leaves
@@ -60,7 +62,7 @@ class PointGraphs(GraphMaker):
         graph: str = "auto",
         neighbours: int = 6,
         features: Sequence[str] = ("height", "shape", "extra"),
-        sizes: Sequence[float] = (0, 2, 4, 8),
+        sizes: Sequence[float] = (1.5, 3, 6, 12),
         radii: Sequence[float] = (1, 2, 4, 8, 16, 32),
         knots: int = 8,
         components: int = 45,
@@ -161,6 +163,7 @@ class PointGraphs(GraphMaker):
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
         """Some rows at a time: which, their measures, their spin images, their normals."""
         points, unit = cloud.points, self.spacing_
+        usual = measures.mean_spacing(points) or unit
         sizes = [size for size in self.sizes if "shape" in self.features]
         spins = [0.0, 2.0] if "spin" in self.features else []
         levels = {size: measures.thin(points, size * unit) for size in {0.0, *sizes, *spins}}
@@ -172,7 +175,9 @@ class PointGraphs(GraphMaker):
             part = slice(first, min(first + measures.CHUNK, len(rows)))
             places = points[rows[part]]
             own = [block[part] for block in blocks]
-            _, normals = measures.shape_features(places, levels[0.0])
+            _, normals, extent = measures.shape_features(places, levels[0.0])
+            if "density" in self.features:
+                own.append(extent[:, None] / usual)
             own += [measures.shape_features(places, levels[size])[0] for size in sizes]
             images = [np.empty((len(places), 0))]
             for size in spins:
@@ -218,6 +223,8 @@ class PointGraphs(GraphMaker):
             plain += [f"column {3 + k}" for k in range(self.n_extra_)]
         if "height" in self.features:
             plain += measures.height_names(self.radii)
+        if "density" in self.features:
+            plain.append("sparseness")
         for size in self.sizes if "shape" in self.features else ():
             plain += measures.shape_names(size)
         if self.knots:

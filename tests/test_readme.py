@@ -37,7 +37,7 @@ class Mine(structures.Structure):
 
 
 def test_python_blocks_run_as_printed(capsys):
-    assert len(BLOCKS) == 7
+    assert len(BLOCKS) == 8
     names = {"__name__": "readme"}
     for number, block in enumerate(BLOCKS):
         exec(compile(block, f"README.md, block {number}", "exec"), names)
@@ -49,6 +49,7 @@ def test_python_blocks_run_as_printed(capsys):
     assert "['B-NP', 'I-NP', 'I-NP', 'O']" in output
     assert "alignment error rate: 0.00\nTrue" in output
     assert int(re.search(r"links right: (\d+)%", output)[1]) > 90
+    assert int(re.search(r"points right: (\d+)%", output)[1]) > 75
     assert int(re.search(r"right choices: (\d+)%", output)[1]) > 80
 
 
@@ -71,14 +72,17 @@ def test_solver_table_holds(name, short, certificate, cells):
     assert type(resolve_solver(short)).__name__ == name
     rng = np.random.default_rng(0)
     ability = resolve_solver(short).requires[0][0]
-    targets = {structures.Chain: [0, 2], structures.Matching: [(0, 2)]}
+    targets = {structures.Chain: [0, 2], structures.Matching: [(0, 2)], structures.GraphCut: [0, 1]}
     columns = [*targets, structures.Multiclass, structures.Finite, Mine]
     for kind, cell in zip(columns, cells.split(" | "), strict=True):
         structure, X, y = kind(), [], []
         for _ in range(8):
-            parts = structure.n_parts((2, 3)) if kind in targets else 3
+            shape = structures.Network(2, [(0, 1)]) if kind is structures.GraphCut else (2, 3)
+            parts = structure.n_parts(shape) if kind in targets else 3
             x = rng.normal(size=(parts, 4))
-            X.append((x, (2, 3)) if kind in targets else x)
+            if kind is structures.GraphCut:
+                x[2:] = 0.0  # scores of edges must not be positive
+            X.append((x, shape) if kind in targets else x)
             y.append(targets.get(kind, int(x[:, 0].argmax())))
         model = StructuredSVM(structure, solver=short, alpha=0.1, tol=0.5, max_epochs=2000)
         result = model.fit(X, y).result_

@@ -175,8 +175,8 @@ def graph_cut():
     drawing.grid("z: nodes", "V = 5", z[:5, None], "01234", kind="parts")
     drawing.grid("z: edges", "E = 5", z[5:, None], pairs, kind="parts")
     note = (
-        "A graph of five nodes and five edges. z has an entry for each node, 1 for the second of the"
-        " two labels in order, then one for each edge, 1 where its ends differ."
+        "A graph of five nodes and five edges. z has an entry for each node, 1 for the second of"
+        " the two labels in order, then one for each edge, 1 where its ends differ."
     )
     return drawing.svg("shapes of a graph cut"), note
 

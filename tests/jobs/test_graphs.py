@@ -173,6 +173,18 @@ def test_four_tables_can_be_asked_for(job, case):
     assert plain[1]["rows"][0][1] >= 0
 
 
+def test_more_labels_can_be_asked_for(job, case):
+    data = job.take(job.read([case[1]], {}), range(6))
+    for own in data.outputs:
+        own[-3:] = "isle"
+    model = job.estimator({"multiclass": True}).set_params(alpha=0.05, tol=0.5, max_epochs=50)
+    job.fit(model, data)
+    assert job.evaluate(model, data)["confusion"]["labels"] == ["isle", "land", "sea"]
+    nodes, edges = job.describe(model)
+    assert nodes["columns"] == ["feature", "isle", "land", "sea"]
+    assert len(edges["rows"]) == 1
+
+
 def test_labels_that_the_model_does_not_know_count_as_wrong(job, case, tmp_path):
     arrays = make_arrays(2, 5)
     arrays["labels"] = np.where(arrays["labels"] == "sea", "lake", arrays["labels"])

@@ -15,7 +15,10 @@ from maxmargin.cli.commands import command
 from maxmargin.cli.console import console
 from maxmargin.cli.options import SOLVERS
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "click", "tqdm", "matplotlib", "pandas")
+PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "numba", "click", "tqdm", "matplotlib", "pandas",
+    "scikit-image", "pillow",
+)  # fmt: skip
 
 
 @command("info", with_json=True, examples=("info", "info --json"))

@@ -18,17 +18,10 @@ def weight_tables(model: Any, nodes: Sequence[str], edges: Sequence[str]) -> lis
 
     model : a fitted GraphCutSVM. nodes, edges : names of the features.
     """
-    first, second = texts_of(model.classes_)
-    names = [*nodes, "bias"][: len(model.node_coef_)]
-    order = np.argsort(-np.abs(model.node_coef_), kind="stable")[:MAX_ROWS].tolist()
-    node_table = Table(
-        title="Weights of nodes",
-        columns=["feature", "weight"],
-        rows=[[names[k], float(model.node_coef_[k])] for k in order],
-        note=f"a positive weight speaks for {second}, a negative one for {first}",
-    )
+    labels = texts_of(model.classes_)
     rows: list[list[Any]]
     if model.tables:
+        first, second = labels
         pairs = [f"{a} {b}" for a in (first, second) for b in (first, second)]
         columns, note = ["feature", *pairs], "scores of the labels of an edge's two ends"
         rows = [[name, *map(float, own)] for name, own in zip(edges, model.edge_coef_, strict=True)]
@@ -36,4 +29,15 @@ def weight_tables(model: Any, nodes: Sequence[str], edges: Sequence[str]) -> lis
         columns, note = ["feature", "weight"], "what it costs that the ends of an edge differ"
         rows = [[name, float(own)] for name, own in zip(edges, model.edge_coef_, strict=True)]
     edge_table = Table(title="Weights of edges", columns=columns, rows=rows[:MAX_ROWS], note=note)
-    return [node_table, edge_table]
+    return [_node_table(model, [*nodes, "bias"][: len(model.node_coef_)], labels), edge_table]
+
+
+def _node_table(model: Any, names: Sequence[str], labels: Sequence[str]) -> Table:
+    weights = model.node_coef_.reshape(len(names), -1)
+    order = np.argsort(-np.abs(weights).max(axis=1), kind="stable")[:MAX_ROWS].tolist()
+    note = f"a positive weight speaks for {labels[-1]}, a negative one for {labels[0]}"
+    columns = ["weight"]
+    if weights.shape[1] > 1:
+        columns, note = list(labels), "what speaks for each label"
+    rows = [[names[k], *map(float, weights[k])] for k in order]
+    return Table(title="Weights of nodes", columns=["feature", *columns], rows=rows, note=note)

@@ -42,10 +42,10 @@ class GraphJob(Job):
         "Files .npz as numpy.savez writes them, with nodes (V, n_features) of all samples one after"
         " another, or nodes_data, nodes_indices, nodes_indptr and nodes_shape of a CSR matrix;"
         " edges (E, 2), the two nodes of each edge, counted from 0 within their sample;"
-        " edge_features (E, n_features), 0 or more, if edges differ; labels (V,), two values,"
-        " numbers or texts; and, if there is more than one sample, node_ptr and edge_ptr (n + 1,),"
-        " where the nodes and edges of each begin and the last ones end, or n_nodes and n_edges"
-        " (n,), how many each has."
+        " edge_features (E, n_features), 0 or more, if edges differ; labels (V,), two values (more"
+        " with --multiclass), numbers or texts; and, if there is more than one sample, node_ptr and"
+        " edge_ptr (n + 1,), where the nodes and edges of each begin and the last ones end, or"
+        " n_nodes and n_edges (n,), how many each has."
     )
     predict_help: ClassVar[str] = (
         "Reads the same files, labels not needed. Writes text, one line a sample with the labels of"
@@ -67,6 +67,12 @@ class GraphJob(Job):
             False,
             "Learn four weights for each edge feature, one for each pair of labels, instead of"
             " what it costs that labels differ.",
+        ),
+        Option(
+            "multiclass",
+            bool,
+            False,
+            "Any number of labels; the best ones are then found approximately. Not with --tables.",
         ),
         Option("bias", bool, True, "Learn a constant that every node adds."),
         Option(
@@ -97,7 +103,8 @@ class GraphJob(Job):
 
     def estimator(self, options: Mapping[str, Any]) -> GraphCutSVM:
         options = self.with_defaults(options)
-        return GraphCutSVM(tables=options["tables"], bias=options["bias"])
+        own = {name: options[name] for name in ("tables", "multiclass", "bias")}
+        return GraphCutSVM(**own)
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None

@@ -11,7 +11,7 @@ from maxmargin.persistence import load
 from maxmargin.tasks import Segmenter
 from maxmargin.tasks.graph_makers import Made
 from maxmargin.tasks.image_cues import histograms, nearest, palette_of, way_to_border
-from maxmargin.tasks.image_features import View, edge_features, edge_names
+from maxmargin.tasks.image_features import View, edge_columns, edge_names
 from maxmargin.tasks.image_graphs import ImageGraphs
 from maxmargin.tasks.image_maps import blurred, grid_maps, lab_of, place_maps
 from maxmargin.tasks.image_regions import pixels, regions_of
@@ -78,7 +78,7 @@ def test_contrast_of_black_and_white():
     rgb = np.array([[[0.0] * 3, [0.0] * 3, [1.0] * 3]], dtype=np.float32)
     view = View(rgb, regions_of(labels, 4), np.zeros((1, 3), dtype=np.float32))
     np.testing.assert_allclose(view.difference, [1.0], atol=1e-5)
-    features = edge_features(view, difference=2.0, step=1.0)
+    features = np.column_stack(list(edge_columns(view, difference=2.0, step=1.0)))
     assert features.shape == (1, len(edge_names()))
     length = 1 / 1.5**0.5
     np.testing.assert_allclose(features[0, 0], length, rtol=1e-6)

@@ -235,7 +235,7 @@ class GraphCutSVM(StructuredSVM):
         found = x.nodes.shape[1], x.edge_features.shape[1]
         if found != (self.n_features_in_, self.n_edge_features_in_):
             return None
-        if any(own.dtype.kind not in "fiub" for own in (x.nodes, x.edge_features)):
+        if not _has_rows(x.nodes) or not _has_rows(x.edge_features):
             return None
         if x.edge_features.size and not x.edge_features.min() >= 0:
             return None
@@ -266,7 +266,12 @@ class GraphCutSVM(StructuredSVM):
 
 
 def _is_large(x: Any) -> bool:
-    return isinstance(x, Graph) and isinstance(x.nodes, np.ndarray) and x.nodes.size > LARGE
+    return isinstance(x, Graph) and bool(x.nodes.size > LARGE)
+
+
+def _has_rows(features: Any) -> bool:
+    """Whether it is made of numbers, and some rows can be taken at little cost."""
+    return features.dtype.kind in "fiub" and getattr(features, "format", "csr") == "csr"
 
 
 def _times(features: Any, coef: np.ndarray) -> np.ndarray:

@@ -31,6 +31,11 @@ class PointGraphs(GraphMaker):
         "surface" (Delaunay triangles seen from above, without sides longer than `jump`), "given"
         (the edges given with each cloud), "auto" ("given" where there are edges, else "knn").
     neighbours : of each point, for "knn" and "plane".
+    links : of each point to others of its part, near or far, besides its neighbours; 0 for none.
+        Parts are the points that one can reach from neighbour to neighbour without a step: roofs,
+        fields. Their links carry evidence from the rim of a roof to its middle. Clouds with edges
+        of their own have no others.
+    grade : the steepest way from a point to a neighbour of the same part, as rise by distance.
     jump : longest side of a triangle, in mean spacings.
     features : of "height" (above what is left of the lowest points when objects up to several
         sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt,
@@ -67,6 +72,8 @@ class PointGraphs(GraphMaker):
         knots: int = 8,
         components: int = 45,
         *,
+        links: int = 2,
+        grade: float = 0.2,
         jump: float = 10.0,
         up: str = "z",
         n_sample: int = 50_000,
@@ -79,6 +86,8 @@ class PointGraphs(GraphMaker):
         self.radii = radii
         self.knots = knots
         self.components = components
+        self.links = links
+        self.grade = grade
         self.jump = jump
         self.up = up
         self.n_sample = n_sample
@@ -95,15 +104,17 @@ class PointGraphs(GraphMaker):
             )
         if self.up not in ("x", "y", "z"):
             raise ValueError(f"up={self.up!r} must be 'x', 'y' or 'z'.")
-        for name, least in (("neighbours", 1), ("knots", 0), ("components", 1), ("n_sample", 1)):
+        least_of = {"neighbours": 1, "knots": 0, "components": 1, "links": 0, "n_sample": 1}
+        for name, least in least_of.items():
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < least or (name == "knots" and value == 1):
                 raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
         for name in ("sizes", "radii"):
             if not len(getattr(self, name)) or not min(getattr(self, name)) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be numbers, 0 or more.")
-        if not self.jump > 0:
-            raise ValueError(f"jump={self.jump!r} must be positive.")
+        for name in ("jump", "grade"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be positive.")
 
     def check(self, i: int, x: Any) -> Cloud:
         cloud = check_cloud(i, x)
@@ -200,9 +211,21 @@ class PointGraphs(GraphMaker):
             plain = self._plain(table)
             spins = (images - self.mean_) @ self.axes_
             filler.put(part, [plain, (n_plain + np.arange(n_spins), spins)])
-        edges = point_edges.lower_first(self._edges(x), x.points[:, 2])
+        return Made(Graph(filler.matrix(), *self._joined(x, normals)), (n,))
+
+    def _joined(self, x: Cloud, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Edges, their lower ends first, and their features."""
+        edges = self._edges(x)
+        near, linked = np.ones(len(edges), dtype=bool), np.zeros(len(edges), dtype=bool)
+        if self.links and x.edges is None:
+            part = point_edges.smooth_parts(x.points, edges, self.grade, self.spacing_)
+            links = point_edges.part_links(x.points, part, self.links)
+            edges, near, linked = point_edges.merge(edges, links, len(x.points))
+        edges = point_edges.lower_first(edges, x.points[:, 2])
         features = point_edges.edge_features(x.points, normals, edges, self.spacing_, self.rise_)
-        return Made(Graph(filler.matrix(), edges, features), (n,))
+        features[~near] = 0.0
+        features[linked, -1] = 1.0
+        return edges, features
 
     def _plain(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.knots:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,14 @@ from maxmargin.tasks.point_clouds import Cloud, check_cloud
 
 GRAPHS = ("auto", "knn", "plane", "surface", "given")
 FEATURES = ("height", "shape", "density", "spin", "extra")
+
+
+class Joined(NamedTuple):
+    """Edges; which of them join neighbours, and which points of the same part."""
+
+    edges: np.ndarray
+    near: np.ndarray
+    linked: np.ndarray
 
 
 class PointGraphs(GraphMaker):
@@ -31,6 +39,11 @@ class PointGraphs(GraphMaker):
         "surface" (Delaunay triangles seen from above, without sides longer than `jump`), "given"
         (the edges given with each cloud), "auto" ("given" where there are edges, else "knn").
     neighbours : of each point, for "knn" and "plane".
+    links : of each point to others of its part, near or far, besides its neighbours; 0 for none.
+        Parts are the points that one can reach from neighbour to neighbour without a step: roofs,
+        fields. Their links carry evidence from the rim of a roof to its middle. Clouds with edges
+        of their own have no others.
+    grade : the steepest way from a point to a neighbour of the same part, as rise by distance.
     jump : longest side of a triangle, in mean spacings.
     features : of "height" (above what is left of the lowest points when objects up to several
         sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt,
@@ -67,6 +80,8 @@ class PointGraphs(GraphMaker):
         knots: int = 8,
         components: int = 45,
         *,
+        links: int = 2,
+        grade: float = 0.2,
         jump: float = 10.0,
         up: str = "z",
         n_sample: int = 50_000,
@@ -79,6 +94,8 @@ class PointGraphs(GraphMaker):
         self.radii = radii
         self.knots = knots
         self.components = components
+        self.links = links
+        self.grade = grade
         self.jump = jump
         self.up = up
         self.n_sample = n_sample
@@ -95,15 +112,17 @@ class PointGraphs(GraphMaker):
             )
         if self.up not in ("x", "y", "z"):
             raise ValueError(f"up={self.up!r} must be 'x', 'y' or 'z'.")
-        for name, least in (("neighbours", 1), ("knots", 0), ("components", 1), ("n_sample", 1)):
+        least_of = {"neighbours": 1, "knots": 0, "components": 1, "links": 0, "n_sample": 1}
+        for name, least in least_of.items():
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < least or (name == "knots" and value == 1):
                 raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
         for name in ("sizes", "radii"):
             if not len(getattr(self, name)) or not min(getattr(self, name)) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be numbers, 0 or more.")
-        if not self.jump > 0:
-            raise ValueError(f"jump={self.jump!r} must be positive.")
+        for name in ("jump", "grade"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be positive.")
 
     def check(self, i: int, x: Any) -> Cloud:
         cloud = check_cloud(i, x)
@@ -198,11 +217,11 @@ class PointGraphs(GraphMaker):
         for rows, columns, own in self._columns(x):
             filler.put(rows, columns)
             normals[rows] = own
-        edges = self._edges(x)
-        features = np.empty((len(edges), len(point_edges.EDGE_NAMES)))
-        for rows, block in self._edge_blocks(x, normals, edges):
+        joined = self._joined(x)
+        features = np.empty((len(joined.edges), len(point_edges.EDGE_NAMES)))
+        for rows, block in self._edge_blocks(x, normals, joined):
             features[rows] = block
-        return Made(Graph(filler.matrix(), edges, features), (n,))
+        return Made(Graph(filler.matrix(), joined.edges, features), (n,))
 
     def project(self, x: Cloud, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
         """See `GraphMaker`; features of some points, or of some edges, are held at a time."""
@@ -215,11 +234,11 @@ class PointGraphs(GraphMaker):
             normals[rows] = own
         if edges is None:
             return Made(Graph(table, ()), (n,))
-        links = self._edges(x)
-        found = np.empty((len(links), edges.shape[1]))
-        for rows, block in self._edge_blocks(x, normals, links):
+        joined = self._joined(x)
+        found = np.empty((len(joined.edges), edges.shape[1]))
+        for rows, block in self._edge_blocks(x, normals, joined):
             found[rows] = block @ edges
-        return Made(Graph(table, links, found), (n,))
+        return Made(Graph(table, joined.edges, found), (n,))
 
     def _filler(self, n: int) -> point_columns.RowFiller:
         wide, n_spins = self.knots_.shape[0], self.axes_.shape[1]
@@ -233,10 +252,25 @@ class PointGraphs(GraphMaker):
             spins = (images - self.mean_) @ self.axes_
             yield rows, [self._plain(table), (n_plain + np.arange(n_spins), spins)], normals
 
+    def _joined(self, x: Cloud) -> Joined:
+        """The edges, their lower ends first."""
+        edges = self._edges(x)
+        near, linked = np.ones(len(edges), dtype=bool), np.zeros(len(edges), dtype=bool)
+        if self.links and x.edges is None:
+            part = point_edges.smooth_parts(x.points, edges, self.grade, self.spacing_)
+            links = point_edges.part_links(x.points, part, self.links)
+            edges, near, linked = point_edges.merge(edges, links, len(x.points))
+        return Joined(point_edges.lower_first(edges, x.points[:, 2]), near, linked)
+
     def _edge_blocks(
-        self, x: Cloud, normals: np.ndarray, edges: np.ndarray
+        self, x: Cloud, normals: np.ndarray, joined: Joined
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        return point_edges.edge_blocks(x.points, normals, edges, self.spacing_, self.rise_)
+        """Some edges at a time: which, and their features."""
+        shape = normals, joined.edges, self.spacing_, self.rise_
+        for rows, found in point_edges.edge_blocks(x.points, *shape):
+            found[~joined.near[rows]] = 0.0
+            found[joined.linked[rows], -1] = 1.0
+            yield rows, found
 
     def _plain(self, table: np.ndarray) -> point_columns.Columns:
         if self.knots:
@@ -244,9 +278,6 @@ class PointGraphs(GraphMaker):
         return np.arange(table.shape[1]), (table - self.knots_[:, 0]) / self.knots_[:, 1]
 
     def _edges(self, x: Cloud) -> np.ndarray:
-        return point_edges.lower_first(self._links(x), x.points[:, 2])
-
-    def _links(self, x: Cloud) -> np.ndarray:
         if x.edges is not None:
             return x.edges
         if self.graph == "surface":

@@ -105,7 +105,7 @@ def part_links(points: np.ndarray, part: np.ndarray, count: int) -> np.ndarray:
 
 def merge(near: np.ndarray, links: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The edges of both lists, each once, and which of them are in either."""
-    own, other = (_keys(*pairs.T, n) for pairs in (near, links))
+    own, other = (_keys(pairs[:, 0], pairs[:, 1], n) for pairs in (near, links))
     keys = np.union1d(own, other)
     return _pairs(keys, n), np.isin(keys, own), np.isin(keys, other)
 

@@ -325,3 +325,28 @@ def test_real_scans_are_labelled_better_with_edges_than_without(data_dir):
 def test_options_are_stored_as_given():
     maker = PointGraphs(graph="surface", sizes=[0, 3], features=["spin"])
     assert clone(maker).get_params() == maker.get_params()
+
+
+# -- features times weights ------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"knots": 0, "graph": "plane"}, {"features": ("spin", "density"), "graph": "surface"}],
+)
+def test_products_are_those_of_all_features_whatever_is_held_at_a_time(options, monkeypatch):
+    cloud = np.column_stack([scene(0)[0], np.arange(576.0)])
+    maker = fitted([cloud], **options)
+    checked = maker.check(0, cloud)
+    made, rng = maker.make(checked), np.random.default_rng(0)
+    nodes, edges = (rng.normal(size=(len(own), 2)) for own in maker.names())
+    monkeypatch.setattr(measures, "CHUNK", 50)
+    monkeypatch.setattr(edging, "CHUNK", 70)
+    found = maker.project(checked, nodes, edges)
+    assert found.shape == made.shape
+    np.testing.assert_array_equal(found.graph.edges, made.graph.edges)
+    np.testing.assert_allclose(found.graph.nodes, made.graph.nodes @ nodes, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        found.graph.edge_features, made.graph.edge_features @ edges, rtol=1e-12, atol=1e-12
+    )
+    alone = maker.project(checked, nodes).graph
+    assert len(alone.edges) == 0
+    np.testing.assert_array_equal(alone.nodes, found.graph.nodes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.spatial import Delaunay, QhullError, cKDTree
 
@@ -67,27 +69,27 @@ def lower_first(edges: np.ndarray, heights: np.ndarray) -> np.ndarray:
     return np.where(swap[:, None], edges[:, ::-1], edges)
 
 
-def edge_features(
+def edge_blocks(
     points: np.ndarray, normals: np.ndarray, edges: np.ndarray, spacing: float, rise: float
-) -> np.ndarray:
-    """(E, 6), from 0 to 1: how much the ends of an edge belong together, see EDGE_NAMES.
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Some edges at a time, (e, 6), from 0 to 1: how much their ends belong together, EDGE_NAMES.
 
     1; exp(-distance / spacing); exp(-height difference / (4 rise)); exp(-t / rise) and
     exp(-t / (4 rise)), t the mean distance of an end from the tangent plane of the other; last, the
     step, 1 - exp(-height difference / (8 rise)), which tells a model with tables that
     objects stand on the ground and not below it.
     """
-    found = np.empty((len(edges), len(EDGE_NAMES)))
     for first in range(0, len(edges), CHUNK):
-        part = slice(first, first + CHUNK)
+        part = slice(first, min(first + CHUNK, len(edges)))
         a, b = edges[part].T
+        found = np.empty((len(a), len(EDGE_NAMES)))
         apart = points[a] - points[b]
         up = np.abs(apart[:, 2])
-        found[part, 0] = 1.0
-        found[part, 1] = np.exp(-np.sqrt((apart**2).sum(axis=1)) / spacing)
-        found[part, 2] = np.exp(-up / (4 * rise))
+        found[:, 0] = 1.0
+        found[:, 1] = np.exp(-np.sqrt((apart**2).sum(axis=1)) / spacing)
+        found[:, 2] = np.exp(-up / (4 * rise))
         off = np.abs((apart * normals[a]).sum(axis=1)) + np.abs((apart * normals[b]).sum(axis=1))
-        found[part, 3] = np.exp(-off / (2 * rise))
-        found[part, 4] = np.exp(-off / (8 * rise))
-        found[part, 5] = 1.0 - np.exp(-up / (8 * rise))
-    return found
+        found[:, 3] = np.exp(-off / (2 * rise))
+        found[:, 4] = np.exp(-off / (8 * rise))
+        found[:, 5] = 1.0 - np.exp(-up / (8 * rise))
+        yield part, found

@@ -159,57 +159,94 @@ class PointGraphs(GraphMaker):
         return self
 
     def _measured(
-        self, cloud: Cloud, rows: np.ndarray
+        self, cloud: Cloud, chosen: np.ndarray | None = None
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
-        """Some rows at a time: which, their measures, their spin images, their normals."""
+        """Some rows at a time: which, their measures, their spin images, their normals.
+
+        chosen : the points that are looked at; None means all.
+        """
         points, unit = cloud.points, self.spacing_
-        usual = measures.mean_spacing(points) or unit
+        places = points if chosen is None else points[chosen]
+        usual = (measures.mean_spacing(points) if "density" in self.features else 0.0) or unit
         sizes = [size for size in self.sizes if "shape" in self.features]
         spins = [0.0, 2.0] if "spin" in self.features else []
         levels = {size: measures.thin(points, size * unit) for size in {0.0, *sizes, *spins}}
-        blocks = [cloud.extra[rows]] if "extra" in self.features else []
+        blocks = [cloud.extra] if "extra" in self.features else []
         if "height" in self.features:
             radii = unit * np.asarray(self.radii, dtype=np.float64)
-            blocks.append(measures.heights_above(points, unit, radii)[rows])
-        for first in range(0, len(rows), measures.CHUNK):
-            part = slice(first, min(first + measures.CHUNK, len(rows)))
-            places = points[rows[part]]
+            blocks.append(measures.heights_above(points, unit, radii))
+        blocks = blocks if chosen is None else [block[chosen] for block in blocks]
+        for first in range(0, len(places), measures.CHUNK):
+            part = slice(first, min(first + measures.CHUNK, len(places)))
+            some = places[part]
             own = [block[part] for block in blocks]
-            _, normals, extent = measures.shape_features(places, levels[0.0])
+            _, normals, extent = measures.shape_features(some, levels[0.0])
             if "density" in self.features:
                 own.append(extent[:, None] / usual)
-            own += [measures.shape_features(places, levels[size])[0] for size in sizes]
-            images = [np.empty((len(places), 0))]
+            own += [measures.shape_features(some, levels[size])[0] for size in sizes]
+            images = [np.empty((len(some), 0))]
             for size in spins:
                 radius = measures.SPIN_REACH * unit * max(size, 1.0)
-                images.append(measures.spin_features(places, normals, levels[size], radius))
-            table = np.column_stack(own) if own else np.empty((len(places), 0))
+                images.append(measures.spin_features(some, normals, levels[size], radius))
+            table = np.column_stack(own) if own else np.empty((len(some), 0))
             yield part, table, np.column_stack(images), normals
 
     # -- making ------------------------------------------------------------------------------------
     def make(self, x: Cloud) -> Made:
         n = len(x.points)
-        wide, n_spins = self.knots_.shape[0], self.axes_.shape[1]
-        n_plain = wide * max(self.knots, 1)
-        filler = point_columns.RowFiller(
-            n, wide * (2 if self.knots else 1) + n_spins, n_plain + n_spins
-        )
-        normals = np.empty((n, 3))
-        for part, table, images, own in self._measured(x, np.arange(n)):
-            normals[part] = own
-            plain = self._plain(table)
-            spins = (images - self.mean_) @ self.axes_
-            filler.put(part, [plain, (n_plain + np.arange(n_spins), spins)])
-        edges = point_edges.lower_first(self._edges(x), x.points[:, 2])
-        features = point_edges.edge_features(x.points, normals, edges, self.spacing_, self.rise_)
+        filler, normals = self._filler(n), np.empty((n, 3))
+        for rows, columns, own in self._columns(x):
+            filler.put(rows, columns)
+            normals[rows] = own
+        edges = self._edges(x)
+        features = np.empty((len(edges), len(point_edges.EDGE_NAMES)))
+        for rows, block in self._edge_blocks(x, normals, edges):
+            features[rows] = block
         return Made(Graph(filler.matrix(), edges, features), (n,))
 
-    def _plain(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(self, x: Cloud, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
+        """See `GraphMaker`; features of some points, or of some edges, are held at a time."""
+        n = len(x.points)
+        table, normals = np.empty((n, nodes.shape[1])), np.empty((n, 3))
+        for rows, columns, own in self._columns(x):
+            filler = self._filler(len(own))
+            filler.put(slice(None), columns)
+            table[rows] = filler.matrix() @ nodes
+            normals[rows] = own
+        if edges is None:
+            return Made(Graph(table, ()), (n,))
+        links = self._edges(x)
+        found = np.empty((len(links), edges.shape[1]))
+        for rows, block in self._edge_blocks(x, normals, links):
+            found[rows] = block @ edges
+        return Made(Graph(table, links, found), (n,))
+
+    def _filler(self, n: int) -> point_columns.RowFiller:
+        wide, n_spins = self.knots_.shape[0], self.axes_.shape[1]
+        n_entries = wide * (2 if self.knots else 1) + n_spins
+        return point_columns.RowFiller(n, n_entries, wide * max(self.knots, 1) + n_spins)
+
+    def _columns(self, x: Cloud) -> Iterator[tuple[slice, list[point_columns.Columns], np.ndarray]]:
+        """Some points at a time: which, their features, their normals."""
+        n_plain, n_spins = self.knots_.shape[0] * max(self.knots, 1), self.axes_.shape[1]
+        for rows, table, images, normals in self._measured(x):
+            spins = (images - self.mean_) @ self.axes_
+            yield rows, [self._plain(table), (n_plain + np.arange(n_spins), spins)], normals
+
+    def _edge_blocks(
+        self, x: Cloud, normals: np.ndarray, edges: np.ndarray
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        return point_edges.edge_blocks(x.points, normals, edges, self.spacing_, self.rise_)
+
+    def _plain(self, table: np.ndarray) -> point_columns.Columns:
         if self.knots:
             return point_columns.hats(table, self.knots_)
         return np.arange(table.shape[1]), (table - self.knots_[:, 0]) / self.knots_[:, 1]
 
     def _edges(self, x: Cloud) -> np.ndarray:
+        return point_edges.lower_first(self._links(x), x.points[:, 2])
+
+    def _links(self, x: Cloud) -> np.ndarray:
         if x.edges is not None:
             return x.edges
         if self.graph == "surface":

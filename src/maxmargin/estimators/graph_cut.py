@@ -1,4 +1,4 @@
-"""Two labels for the nodes of a graph."""
+"""Labels for the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -194,7 +194,10 @@ class GraphCutSVM(StructuredSVM):
         return [np.searchsorted(self.classes_, own) for own in labels]
 
     def predict(self, X: Any) -> Any:
-        """The best labels of each graph; a large one costs little memory beside its own."""
+        """The best labels of each graph.
+
+        A large one, without `multiclass`, takes little memory beside its own.
+        """
         check_is_fitted(self, "coef_")
         if self.multiclass or not is_list(X) or not any(_is_large(x) for x in X):
             return super().predict(X)

@@ -77,6 +77,19 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(model_file, texts, tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.txt", "tagged.txt"]
 
 
+def test_what_is_read_is_not_written_over(model_file, texts, tmp_path, capsys):
+    own = tmp_path / "words.txt"
+    own.write_bytes((texts / "words.txt").read_bytes())
+    (tmp_path / "link.txt").symlink_to(own)
+    for source, out in ((own, own), (own, tmp_path / "link.txt"), (own, model_file)):
+        before = out.read_bytes()
+        assert main(["predict", str(model_file), str(source), "--out", str(out)]) == 2
+        said = capsys.readouterr().err
+        assert f"{out} would be replaced, but is one of the files to read" in said
+        assert said.count("\n") == 1
+        assert out.read_bytes() == before
+
+
 def test_a_pipe_that_is_closed_is_no_fault(model_file, tmp_path):
     long = tmp_path / "long.txt"
     long.write_text("the\ncat\n\n" * 20_000)

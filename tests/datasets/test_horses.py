@@ -153,9 +153,13 @@ def test_damaged_and_empty(tmp_path):
     (tmp_path / "c.tar.gz").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="not the archive"):
         load_horses(tmp_path / "c.tar.gz")
-    (tmp_path / "d.npz").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="not a file of horses"):
-        load_horses(tmp_path / "d.npz")
+    np.savez_compressed(tmp_path / "whole.npz", ids=np.arange(50))
+    raw = bytearray((tmp_path / "whole.npz").read_bytes())
+    raw[60] ^= 0xFF
+    for content in (b"nothing", bytes(raw)):
+        (tmp_path / "d.npz").write_bytes(content)
+        with pytest.raises(ValueError, match="not a file of horses"):
+            load_horses(tmp_path / "d.npz")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from maxmargin.cli.info import _found_in
 from maxmargin.datasets import isprs, load_isprs
 
 TEXT = "512743.625 5403547.5 308.68 0\n512744.0 5403548.0 310.00 1\n"
@@ -75,6 +76,8 @@ def test_folder_named_by_the_environment(tmp_path, monkeypatch):
     folder_of(tmp_path / "isprs_filter", samp71=TEXT)
     monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path))
     assert load_isprs().names == ["samp71"]
+    assert _found_in(tmp_path) == ["isprs"]
+    assert not isprs.is_in(tmp_path / "elsewhere")
 
 
 def test_a_scan_that_is_not_there(tmp_path):
@@ -114,11 +117,12 @@ def test_an_empty_file(tmp_path):
         load_isprs(folder_of(tmp_path, samp11="\n"))
 
 
-def test_a_damaged_archive(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_damaged_archive(tmp_path, packing):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", packing) as archive:
         archive.writestr("samp11.txt", TEXT)
     raw = bytearray((tmp_path / "a.zip").read_bytes())
-    raw[45] ^= 0xFF
+    raw[40] ^= 0xFF  # the first byte of the text
     with pytest.raises(ValueError, match=r"a\.zip: damaged archive"):
         isprs._members(bytes(raw), "a.zip")
 

@@ -107,10 +107,11 @@ def chunk(kind, body):
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
-def forged(width, height):
-    """A PNG that claims a size."""
+def forged(width, height, text=b""):
+    """A PNG that claims a size, with a text that is packed."""
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = [chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(b"\0" * 100)), chunk(b"IEND", b"")]
+    parts = [chunk(b"IHDR", head), chunk(b"zTXt", b"a\0\0" + zlib.compress(text))]
+    parts += [chunk(b"IDAT", zlib.compress(b"\0" * 100)), chunk(b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
@@ -123,6 +124,8 @@ def forged(width, height):
         (forged(60_000, 60_000), "has more than 100,000,000 pixels"),
         (forged(12_000, 12_000), "has more than 100,000,000 pixels"),
         (forged(100, 100), "damaged or cut short"),
+        (forged(2, 2, b"\0" * (2 << 20)), "damaged or cut short .Decompressed data too large"),
+        (forged(2, 2)[:8] + chunk(b"IHDR", b"\0"), "damaged or cut short .Truncated IHDR"),
     ],
 )
 def test_what_is_no_image_is_named(tmp_path, raw, words):

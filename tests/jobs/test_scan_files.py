@@ -119,6 +119,7 @@ def test_labels_may_be_texts_or_fractions(tmp_path):
         ("1 2 3 tree\n1 z 4 road\n", "line 2: 'z' is no finite number"),
         ("x y z\n1 2 3 0\n", "line 2: 4 columns, but 3 names"),
         ("x y label\n1 2 0\n", "x, y and z are needed"),
+        ("1 2 3 0\r4 5 6 1\r", "lines end in CR alone"),
         ("1 2 3 0\n" + "1 " * 3_000_000, "line 2: longer than"),
     ],
 )
@@ -218,7 +219,7 @@ def test_lists_in_ascii_are_passed_over(tmp_path):
         b"property list uchar int links\nproperty int label\nproperty float z\nproperty float y\n"
         b"property float x\nelement edge 1\nproperty int a\nend_header\n"
     )
-    cloud = read(tmp_path, head + b"3 1 2 3\n2 8 9 1 3 2 1\n0 0 6 5 4\n77\n")
+    cloud = read(tmp_path, head + b"\n3 1 2 3\n2 8 9 1 3 2 1\n0 0 6 5 4\n77\n")
     assert cloud.points.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert cloud.labels.tolist() == [1, 0]
 
@@ -243,6 +244,9 @@ def test_what_follows_the_vertices_is_not_read(tmp_path):
         (ply(body=b"1 2 3 0\n4 5 6\n"), "line 11: 3 columns, expected 4"),
         (ply(body=b"1 2 3 0\n4 5 y 1\n"), "line 11: 'y' is no finite number"),
         (ply("binary_little_endian", 2, b"\0" * 25), "ends after 1"),
+        (ply("binary_little_endian", 9999, b"\0" * 25), "ends after 1; it is cut short"),
+        (ply("binary_little_endian", 1, struct.pack("<4f", 1, 2, 3, np.nan),
+             ["float x", "float y", "float z", "float label"]), "vertex 0 .*not finite"),
         (ply("binary_little_endian", 1, struct.pack("<3fB", 1, np.nan, 2, 0)), "vertex 0 .*finit"),
         (ply(properties=["float x", "float y", "float h", "uchar label"]), "x, y and z are needed"),
         (ply(properties=["float x", "float x", "float z", "uchar label"]), "'x' is there twice"),

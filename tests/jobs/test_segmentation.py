@@ -197,11 +197,19 @@ def test_masks_are_written_as_png(job, case, tmp_path, capsysbinary):
     assert main(["predict", str(tmp_path / "model"), str(test), "--out", str(out)]) == 0
     assert sorted(path.name for path in out.iterdir()) == ["p7.png", "p8.png"]
     assert (out / "p7.png").read_bytes() == sink.getvalue()
-    before = (test / "images/p7.png").read_bytes()
-    again = ["predict", str(tmp_path / "model"), str(test), "--out", str(test / "images")]
-    assert main(again) != 0
-    assert b"would be replaced" in capsysbinary.readouterr().err
-    assert (test / "images/p7.png").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["images", "masks"])
+def test_images_and_true_masks_are_not_written_over(job, case, tmp_path, capsysbinary, name):
+    model, _, test = case
+    model.save(tmp_path / "model")
+    own = test / name / "p7.png"
+    before = own.read_bytes()
+    image = str(test / "images/p7.png")
+    for files, out in (([str(test)], own.parent), ([image], own.parent), ([image], own)):
+        assert main(["predict", str(tmp_path / "model"), *files, "--out", str(out)]) == 2
+        assert b"p7.png would be replaced" in capsysbinary.readouterr().err
+        assert own.read_bytes() == before
 
 
 def test_options_go_to_the_graphs(job):

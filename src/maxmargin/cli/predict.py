@@ -47,6 +47,11 @@ def _predict(run: Path, inputs: Sequence[Path], out: Path | None, **values: Any)
 def _into_file(
     chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
 ) -> int:
+    from maxmargin.jobs.folders import check_apart
+
+    named = [path for path in inputs if str(path) != "-"]
+    if out is not None and out.is_file():
+        check_apart(chosen.job, [chosen.path, *named], [out])
     with ExitStack() as stack:
         streams = [stack.enter_context(_opened(path)) for path in inputs or [Path("-")]]
         options, model = chosen.options(values), chosen.model

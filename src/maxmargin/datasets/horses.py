@@ -7,6 +7,7 @@ import os
 import re
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ def _in_archive(raw: bytes, name: str) -> Pictures:
     try:
         with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
             return _sorted_in(_members(archive))
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{name}: not the archive {ARCHIVE} ({error})") from error
 
 
@@ -181,7 +182,7 @@ def _of_arrays(file: Path) -> tuple[list, list, np.ndarray]:
     try:
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in ("ids", "shape", "rgb", "mask")}
-    except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{file}: not a file of horses ({error}); expected arrays ids, shape, rgb, mask"
         ) from error

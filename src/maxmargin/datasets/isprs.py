@@ -6,6 +6,7 @@ import io
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -79,6 +80,11 @@ def load_isprs(path: str | os.PathLike | None = None, names: Sequence[str] | Non
         clouds.append(cloud)
         labels.append(own)
     return Bunch(clouds=clouds, labels=labels, names=names, DESCR=DESCR)
+
+
+def is_in(folder: Path) -> bool:
+    """Whether scans would be read from there without a download."""
+    return bool(_look_in(folder))
 
 
 def scan_of(raw: bytes, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -182,7 +188,7 @@ def _members(raw: bytes, name: str) -> list[tuple[str, str, bytes]]:
                 match = FILE.fullmatch(Path(member).name)
                 if match and not match[2]:
                     found.append((match[1].lower(), member, archive.read(member)))
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise ValueError(f"{name}: damaged archive ({error}); fetch it again") from error
     return found
 

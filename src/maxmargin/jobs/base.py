@@ -96,6 +96,10 @@ class Job(ABC):
         """If `one_each`: the files to read, folders opened, and names for what is made of each."""
         return [(path, path.name) for path in paths]
 
+    def truths(self, paths: Sequence[Path]) -> list[Path]:
+        """Files beside those to read that hold what is known of them, not to be written over."""
+        return []
+
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:
         """Fit in place. folder: where costly steps before training may be kept for a resumed run.
 

@@ -18,7 +18,8 @@ def predict_folder(
     Each file written appears whole. None that was read is replaced. Returns how many samples.
     """
     parts = job.parts(paths)
-    _check(parts, folder)
+    _check(parts)
+    check_apart(job, [path for path, _ in parts], [folder / name for _, name in parts])
     folder.mkdir(exist_ok=True)
     count = 0
     for path, name in parts:
@@ -33,12 +34,23 @@ def predict_folder(
     return count
 
 
-def _check(parts: Sequence[tuple[Path, str]], folder: Path) -> None:
-    """That no file is written twice, nor over one that is read."""
+def check_apart(job: Job, sources: Sequence[Path], targets: Sequence[Path]) -> None:
+    """That no file is written over one that is read, nor over one with its truth."""
+    read = {path.resolve() for path in sources}
+    known = {path.resolve() for path in job.truths(sources)}
+    for target in targets:
+        if target.resolve() in read | known:
+            what = "one of the files to read" if target.resolve() in read else "the truth of one"
+            raise ValueError(
+                f"{target} would be replaced, but is {what}; name another place with --out."
+            )
+
+
+def _check(parts: Sequence[tuple[Path, str]]) -> None:
+    """That no file is written twice."""
     if not parts:
         raise ValueError("there are no files to predict.")
     known: dict[str, Path] = {}
-    read = {path.resolve() for path, _ in parts}
     for path, name in parts:
         if name in known:
             raise ValueError(
@@ -46,8 +58,3 @@ def _check(parts: Sequence[tuple[Path, str]], folder: Path) -> None:
                 " other, with two folders."
             )
         known[name] = path
-        if (folder / name).resolve() in read:
-            raise ValueError(
-                f"{folder / name} would be replaced, but is one of the files to read; name another"
-                " folder with --out."
-            )

@@ -68,6 +68,15 @@ def images_of(folder: Path) -> list[Path]:
     return found
 
 
+def masks_beside(image: Path) -> list[Path]:
+    """The masks of an image of a folder images, in the folder masks at its side."""
+    own = image.absolute().parent
+    if own.name != "images":
+        return []
+    names = [own.parent / "masks" / f"{image.stem}{suffix}" for suffix in SUFFIXES]
+    return [path for path in names if path.is_file()]
+
+
 def _files(folder: Path) -> list[Path]:
     return sorted(p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.is_file())
 

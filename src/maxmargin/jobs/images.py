@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +21,16 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff")
 MAX_PIXELS = 100_000_000
 #: where masks that JPEG has blurred are cut
 CUT = 128
+#: what pillow raises on damaged files
+_DAMAGE = (
+    OSError, SyntaxError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError,
+    ArithmeticError, RuntimeError, struct.error, zlib.error,
+)  # fmt: skip
 INSTALL = 'pillow is needed to read images: pip install "maxmargin[images]"'
+
+
+class _Refused(ValueError):
+    """What is wrong with an image that pillow can read."""
 
 
 def read_image(source: Readable, name: str | None = None) -> np.ndarray:
@@ -74,12 +85,9 @@ def _opened(source: Readable, name: str) -> Iterator[tuple[Any, str]]:
             ) from None
         except Image.DecompressionBombError:
             raise _too_large(name) from None
-        except ValueError:
+        except (_Refused, FileNotFoundError, PermissionError, IsADirectoryError):
             raise
-        except (OSError, SyntaxError, EOFError, KeyError, IndexError, TypeError, AttributeError,
-                ArithmeticError, RuntimeError, NotImplementedError) as error:  # fmt: skip
-            if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-                raise
+        except _DAMAGE as error:
             raise ValueError(f"{name}: damaged or cut short ({error}); save it again.") from error
         yield upright, image.format or ""
 
@@ -90,13 +98,13 @@ def _check_head(image: Any, name: str) -> None:
     if width * height > MAX_PIXELS:
         raise _too_large(name)
     if width < 1 or height < 1:
-        raise ValueError(f"{name}: has no pixels.")
+        raise _Refused(f"{name}: has no pixels.")
     if getattr(image, "n_frames", 1) > 1 and image.format != "JPEG":
-        raise ValueError(f"{name}: holds {image.n_frames} images; save them one by one.")
+        raise _Refused(f"{name}: holds {image.n_frames} images; save them one by one.")
 
 
-def _too_large(name: str) -> ValueError:
-    return ValueError(f"{name}: has more than {MAX_PIXELS:,} pixels; make it smaller.")
+def _too_large(name: str) -> _Refused:
+    return _Refused(f"{name}: has more than {MAX_PIXELS:,} pixels; make it smaller.")
 
 
 def _deep(values: np.ndarray, name: str) -> np.ndarray:

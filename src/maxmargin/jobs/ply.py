@@ -102,8 +102,8 @@ def read_ply(stream: Any, name: str, wish: Wish, most: int) -> Cloud:
     rows = _Rows(stream, head, head.vertex, name, most).read()
     columns = [k for k in range(len(names)) if k != place]
     points = rows[:, [columns[k] for k in order]]
-    if not np.isfinite(points).all():
-        vertex = int(np.argwhere(~np.isfinite(points))[0, 0])
+    if not np.isfinite(rows).all():
+        vertex = int(np.argwhere(~np.isfinite(rows))[0, 0])
         raise ValueError(f"{name}: vertex {vertex} (from 0) has a number that is not finite.")
     labels = None if place is None else whole_if_can(rows[:, place])
     layout = PlyLayout(head.form, tuple(kept[k] for k in order))
@@ -193,10 +193,14 @@ class _Rows:
         if self.order:
             self._binary(keep=False)
             return
-        for k in range(self.element.size):
-            if not self.stream.readline(MAX_LINE * 64):
-                raise self._short(k)
-            self.head.lines += 1
+        found = 0
+        while found < self.element.size:
+            line = self.stream.readline(MAX_LINE * 64)
+            if not line:
+                raise self._short(found)
+            self._count(len(line))
+            self.head.lines += line.endswith(b"\n")
+            found += not line.isspace()
 
     def read(self) -> np.ndarray:
         """(count, numbers that are in no list)."""
@@ -220,10 +224,14 @@ class _Rows:
         return np.concatenate(parts) if parts else np.empty((0, len(kinds)))
 
     def _bytes(self, wanted: int) -> bytes:
-        self.most -= wanted
+        raw = self.stream.read(wanted)
+        self._count(len(raw))
+        return raw
+
+    def _count(self, size: int) -> None:
+        self.most -= size
         if self.most < 0:
             raise ValueError(f"{self.name}: unpacks to too many bytes; split it.")
-        return self.stream.read(wanted)
 
     def _one_by_one(self, keep: bool) -> np.ndarray:
         found: list[list[float]] = []

@@ -46,7 +46,7 @@ class _Head:
     """
 
     def __init__(self, found: Iterator[tuple[int, bytes]], name: str):
-        self.block, self.first = b"", 1
+        self.name, self.block, self.first = name, b"", 1
         self.fields: list[bytes] = []
         self.names: list[str] = []
         for first, block in found:
@@ -65,6 +65,8 @@ class _Head:
         if fields and not self.names:
             end = begin + len(block[begin:].split(b"\n", 1)[0])
             line = block[begin:end]
+            if b"\r" in line.rstrip(b"\r"):
+                raise ValueError(f"{self.name}: lines end in CR alone; save it with LF or CRLF.")
             self.separator = next((s for s in ",;\t" if s.encode() in line), " ")
             self.names = _names(fields)
             if self.names:

@@ -18,7 +18,7 @@ from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.jobs.areas import Areas
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.cut_weights import weight_tables
-from maxmargin.jobs.image_sets import LAYOUT, Pictured, images_of, in_arrays, read_pairs
+from maxmargin.jobs.image_sets import LAYOUT, Pictured, images_of, in_arrays, masks_beside, read_pairs
 from maxmargin.jobs.images import read_image
 from maxmargin.jobs.npz import read_npz, seekable, write_npz
 from maxmargin.jobs.pictures import area_roles, image_map, packed
@@ -91,6 +91,9 @@ class SegmentationJob(Job):
         return [
             (path, path.name if path.suffix == ".npz" else f"{path.stem}.png") for path in files
         ]
+
+    def truths(self, paths: Sequence[Path]) -> list[Path]:
+        return [mask for path in paths for mask in masks_beside(path)]
 
     def estimator(self, options: Mapping[str, Any]) -> Segmenter:
         options = self.with_defaults(options)

@@ -78,8 +78,9 @@ def test_the_memory_is_the_states(solver):
 
 def test_predictions_and_saved_models_remember_nothing(tmp_path):
     X, y = scenes()
-    model = GraphCutSVM(alpha=0.05, tol=0.1).fit(X, y)
+    model = GraphCutSVM(alpha=0.05, tol=0.1, warm_start=True).fit(X, y)
     assert Samples.memory.size == 0
+    assert model.result_.state.memory.size == 4 * len(EDGES)
     model.save(tmp_path / "model.mm")
     again = maxmargin.load(tmp_path / "model.mm")
     assert again.result_.state.memory.size == 0

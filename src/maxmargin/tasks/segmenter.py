@@ -78,7 +78,7 @@ class Segmenter(Task):
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
         tol: float = 0.01,
-        max_epochs: int = 100,
+        max_epochs: int = 300,
         random_state: Any = 0,
         verbose: int = 0,
         *,

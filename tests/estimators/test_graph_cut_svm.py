@@ -185,6 +185,19 @@ def test_alpha_means_the_same_for_graphs_of_all_sizes():
     assert np.abs(one.coef_ - three.coef_).max() > 0.01
 
 
+@pytest.mark.parametrize("solver", ["extragradient", "dual-extragradient", "projected-gradient"])
+def test_saddle_steps_are_the_same_for_the_mean_and_the_sum_over_nodes(solver):
+    """Graphs of one size, no penalty: one objective is a multiple of the other."""
+    X, y = drawn(sizes=(6, 7))
+    models = [
+        GraphCutSVM(alpha=0.0, loss=loss, solver=solver, max_epochs=20).fit(X, y)
+        for loss in ("hamming", "hamming-sum")
+    ]
+    assert models[0].result_.primal > 0.0
+    assert 6 * models[0].result_.primal == pytest.approx(models[1].result_.primal, rel=1e-9)
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-8, atol=1e-12)
+
+
 def objective(model, X, y, prices, alpha):
     """By definition, over all labelings; prices of errors at the nodes of each sample."""
     total = alpha / 2 * float(model.coef_ @ model.coef_)

@@ -21,7 +21,8 @@ class ProjectedGradient(SaddleSolver):
     ----------
     step : "norm" (1 / L by power iteration) or a number: the first step.
     decay : divide the step by sqrt(t).
-    ratio : how far w moves for what z moves, see `SaddleSolver`.
+    ratio : how far w moves for what z moves, see `SaddleSolver`. "auto" is that of the papers
+        always; with a penalty a smaller one often ends nearer.
 
     Reference: Taskar, Lacoste-Julien, Jordan, JMLR 2006, equation 16.
     """
@@ -52,7 +53,7 @@ class ProjectedGradient(SaddleSolver):
         super().check(problem)
 
     def find_ratio(self, problem: Problem) -> float:
-        """That of the papers, n; without look-ahead, balanced steps end further away."""
+        """That of the papers, with which this is here to be compared, penalty or none."""
         if self.ratio != "auto":
             return float(self.ratio)
         return self.plain_ratio(problem)

@@ -18,7 +18,14 @@ from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.jobs.areas import Areas
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.cut_weights import weight_tables
-from maxmargin.jobs.image_sets import LAYOUT, Pictured, images_of, in_arrays, masks_beside, read_pairs
+from maxmargin.jobs.image_sets import (
+    LAYOUT,
+    Pictured,
+    images_of,
+    in_arrays,
+    masks_beside,
+    read_pairs,
+)
 from maxmargin.jobs.images import read_image
 from maxmargin.jobs.npz import read_npz, seekable, write_npz
 from maxmargin.jobs.pictures import area_roles, image_map, packed

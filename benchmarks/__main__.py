@@ -12,6 +12,7 @@ NAMES = (
     "projection",
     "cuts",
     "cut_projection",
+    "large_graphs",
     "gaps",
     "oracle_cache",
     "letters",

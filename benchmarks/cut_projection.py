@@ -2,9 +2,9 @@
 
 17,600 edges between near points of a plane, which are in the order of stripes, as scans are. Times
 are seconds of the processor. Ours is called from compiled code, as the solvers of this library call
-it, after a first call that compiles or loads it; the others have tolerances of 1e-6, and what they
-can set up once for a graph is apart. Each error is the largest difference to ours, whose own bound
-stands beside its time.
+it, after a first call that compiles or loads it. The others have tolerances of 1e-6, and then less
+until they are right to 1e-6; what they can set up once for a graph is apart. Each error is the
+largest difference to ours, whose own bound stands beside its time.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from maxmargin.structures import GraphCut, Network
 
 N_NODES, N_EDGES = 7000, 17600
 MOVES = (1e-4, 1e-2)
-REPEATS = 3
+REPEATS = 2
 CUT = GraphCut()
 
-Solve = Callable[[np.ndarray], np.ndarray]
+TOLERANCES = (1e-6, 1e-8, 1e-10)
+
+Solve = Callable[[np.ndarray, float], np.ndarray]
 
 
 def main() -> None:
@@ -43,13 +45,19 @@ def main() -> None:
         begin = time.process_time()
         others[name] = prepare(module, network)
         print(f"{name}: {1e3 * (time.process_time() - begin):.0f} ms to set up, once")
-    least = np.inf
+    least, right = np.inf, np.inf
     for kind, point in points(place, network).items():
-        least = min(least, _compare(kind, point, network, others))
-    print(f"the fastest of the others takes at least {least:.1f} times as long as ours cold")
+        ratios = _compare(kind, point, network, others)
+        least, right = min(least, ratios[0]), min(right, ratios[1])
+    print(
+        f"the others take {least:.1f} times as long as ours cold or more, with tolerances of 1e-6;"
+    )
+    print(f"{right:.1f} times or more, where they are right to 1e-6")
 
 
-def _compare(kind: str, point: np.ndarray, network: Network, others: dict[str, Solve]) -> float:
+def _compare(
+    kind: str, point: np.ndarray, network: Network, others: dict[str, Solve]
+) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     z, flows, cold, bound = _ours(point, network, None)
     print(f"{kind}: ours cold {1e3 * cold:.1f} ms, error at most {bound:.0e}", end="")
@@ -58,17 +66,30 @@ def _compare(kind: str, point: np.ndarray, network: Network, others: dict[str, S
         print(f", warm after a move of {move:.0e} {1e3 * _ours(nearby, network, flows)[2]:.1f} ms",
               end="")  # fmt: skip
     print()
-    least = np.inf
+    least, right = np.inf, np.inf
     for name, solve in others.items():
-        best = np.inf
-        for _ in range(REPEATS):
-            begin = time.process_time()
-            theirs = solve(point)
-            best = min(best, time.process_time() - begin)
-        apart = np.abs(theirs - z).max()
-        print(f"    {name}: {1e3 * best:.0f} ms, {best / cold:.1f} times ours, error {apart:.0e}")
-        least = min(least, best / cold)
-    return least
+        print(f"    {name}", end="")
+        for tol in TOLERANCES:
+            seconds, theirs = _theirs(solve, point, tol)
+            apart = np.abs(theirs - z).max()
+            print(f", {tol:.0e}: {1e3 * seconds:.0f} ms, {seconds / cold:.1f} times ours,"
+                  f" error {apart:.0e}", end="")  # fmt: skip
+            if tol == TOLERANCES[0]:
+                least = min(least, seconds / cold)
+            if apart <= 1e-6:
+                right = min(right, seconds / cold)
+                break
+        print()
+    return least, right
+
+
+def _theirs(solve: Solve, point: np.ndarray, tol: float) -> tuple[float, np.ndarray]:
+    best, found = np.inf, point
+    for _ in range(REPEATS):
+        begin = time.process_time()
+        found = solve(point, tol)
+        best = min(best, time.process_time() - begin)
+    return best, found
 
 
 # -- points ----------------------------------------------------------------------------------------
@@ -148,14 +169,15 @@ def _box(network: Network) -> Any:
 
 def _piqp(piqp: Any, network: Network) -> Solve:
     V, E, solver = network.n_nodes, network.n_edges, piqp.SparseSolver()
-    solver.settings.eps_abs = solver.settings.eps_rel = 1e-6
     solver.setup(
         sparse.csc_matrix(sparse.eye_array(V + E)), np.zeros(V + E), None, None, _ends(network),
         None, np.zeros(2 * E), np.r_[np.zeros(V), np.full(E, -np.inf)],
         np.r_[np.ones(V), np.full(E, np.inf)],
     )  # fmt: skip
 
-    def solve(point: np.ndarray) -> np.ndarray:
+    def solve(point: np.ndarray, tol: float) -> np.ndarray:
+        for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
+            setattr(solver.settings, name, tol)
         solver.update(c=-point)
         solver.solve()
         return np.array(solver.result.x)
@@ -166,13 +188,13 @@ def _piqp(piqp: Any, network: Network) -> Solve:
 def _clarabel(clarabel: Any, network: Network) -> Solve:
     V, E, settings = network.n_nodes, network.n_edges, clarabel.DefaultSettings()
     settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-6
     square = sparse.csc_matrix(sparse.eye_array(V + E))
     rows = sparse.csc_matrix(sparse.vstack([_ends(network), _box(network), -_box(network)]))
     upper = np.r_[np.zeros(2 * E), np.ones(V), np.zeros(V)]
     cones = [clarabel.NonnegativeConeT(len(upper))]
 
-    def solve(point: np.ndarray) -> np.ndarray:
+    def solve(point: np.ndarray, tol: float) -> np.ndarray:
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
         solver = clarabel.DefaultSolver(square, -point, rows, upper, cones, settings)
         return np.array(solver.solve().x)
 
@@ -185,10 +207,11 @@ def _osqp(osqp: Any, network: Network) -> Solve:
         sparse.csc_matrix(sparse.eye_array(V + E)), np.zeros(V + E),
         sparse.csc_matrix(sparse.vstack([_ends(network), _box(network)])),
         np.r_[np.full(2 * E, -np.inf), np.zeros(V)], np.r_[np.zeros(2 * E), np.ones(V)],
-        verbose=False, eps_abs=1e-6, eps_rel=1e-6, max_iter=100_000, warm_starting=False,
+        verbose=False, max_iter=20_000, warm_starting=False,
     )  # fmt: skip
 
-    def solve(point: np.ndarray) -> np.ndarray:
+    def solve(point: np.ndarray, tol: float) -> np.ndarray:
+        solver.update_settings(eps_abs=tol, eps_rel=tol)
         solver.update(q=-point)
         return solver.solve().x
 

@@ -7,6 +7,7 @@ import maxmargin
 from maxmargin import Graph, GraphCutSVM
 from maxmargin.checkpoints import Checkpoint
 from maxmargin.exceptions import ModelFileError
+from maxmargin.losses import Hamming
 from maxmargin.persistence import save
 from maxmargin.problem import Samples
 from maxmargin.solvers import BCFW, FrankWolfe
@@ -78,8 +79,9 @@ def test_the_memory_is_the_states(solver):
 
 def test_predictions_and_saved_models_remember_nothing(tmp_path):
     X, y = scenes()
-    model = GraphCutSVM(alpha=0.05, tol=0.1).fit(X, y)
+    model = GraphCutSVM(alpha=0.05, tol=0.1, warm_start=True).fit(X, y)
     assert Samples.memory.size == 0
+    assert model.result_.state.memory.size == 4 * len(EDGES)
     model.save(tmp_path / "model.mm")
     again = maxmargin.load(tmp_path / "model.mm")
     assert again.result_.state.memory.size == 0
@@ -99,6 +101,31 @@ def test_a_checkpoint_with_a_memory_of_another_size_is_refused(tmp_path):
         BCFW("frank-wolfe", max_epochs=4, tol=0.0).run(
             problem(), callbacks=[Checkpoint(path, resume=True)]
         )
+
+
+class Glue(Hamming):
+    """Ends that are alike must not be parted."""
+
+    def costs(self, truth, shape, structure, node_weight=None):
+        found = super().costs(truth, shape, structure, node_weight)
+        edges = np.arange(len(truth)) >= shape.n_nodes
+        found[edges & (truth == 0.0)] = -np.inf
+        return found
+
+
+def test_runs_whose_edges_are_forbidden_go_on_bit_for_bit(tmp_path):
+    X, y = scenes()
+    model = GraphCutSVM(alpha=0.05, loss=Glue(normalize=False))
+
+    def run(epochs, *callbacks):
+        made = model._problem(X, y, None, None)
+        return BCFW("frank-wolfe", max_epochs=epochs, tol=0.0).run(made, None, callbacks)
+
+    run(3, Checkpoint(tmp_path / "run"))
+    again, whole = run(8, Checkpoint(tmp_path / "run", resume=True)), run(8)
+    assert np.isfinite(whole.gap)
+    assert again.w.tobytes() == whole.w.tobytes()
+    assert again.state.z.tobytes() == whole.state.z.tobytes()
 
 
 def test_weights_that_reward_cuts_are_told_with_sample_and_edge():

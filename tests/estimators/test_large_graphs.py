@@ -40,8 +40,9 @@ def test_the_same_labels(tables, bias, request):
     assert 0 < np.concatenate(usual).mean() < 1
     request.getfixturevalue("all_large")
     assert model._scores_of(new[0]) is not None
-    loose = [Graph(sparse.csr_array(x.nodes), x.edges, x.edge_features) for x in new]
-    for found in (model.predict(new), model.predict([new[0], *loose[1:]])):
+    kinds = (sparse.csr_array, sparse.coo_array, sparse.csc_array)
+    loose = [[Graph(kind(x.nodes), x.edges, x.edge_features) for x in new] for kind in kinds]
+    for found in map(model.predict, (new, *loose, [new[0], *loose[1][1:]])):
         for a, b in zip(usual, found, strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -81,3 +82,14 @@ def test_the_same_errors(nodes, edge_features, message, request):
             model.predict(new)
         found.append(str(error.value))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("tables", [False, True])
+def test_features_may_be_multiplied_before(tables):
+    X, y = graphs()
+    model = GraphCutSVM(alpha=0.01, tables=tables).fit(X, y)
+    nodes, edges = model._projection()
+    for x, usual in zip(X, model.predict(X), strict=True):
+        small = Graph(x.nodes @ nodes, x.edges, x.edge_features @ edges)
+        assert small.edge_features.shape[1] == (3 if tables else 1)
+        np.testing.assert_array_equal(model._predict_projected(small), usual)

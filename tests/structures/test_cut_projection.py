@@ -63,10 +63,10 @@ def drawn(seed, scales=SCALES, largest=60):
 
 def check_proof(network, point, z, bound, flow):
     size = max(1.0, np.abs(point[np.isfinite(point)]).max())
-    proven = error_bound(network, point, z, flow)
-    assert proven <= 1e-9 * min(size, 10.0)
-    assert bound <= 1e-9 * size
-    return proven
+    # beyond 1e-9, what rounding of numbers of that size does to the sums at all nodes
+    rounding = 1e-15 * size * np.sqrt(len(point))
+    assert error_bound(network, point, z, flow) <= 1e-9 + rounding
+    assert bound <= 1e-9 + rounding
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -11,7 +11,7 @@ from maxmargin.persistence import load
 from maxmargin.tasks import Segmenter
 from maxmargin.tasks.graph_makers import Made
 from maxmargin.tasks.image_cues import histograms, nearest, palette_of, way_to_border
-from maxmargin.tasks.image_features import View, edge_features, edge_names
+from maxmargin.tasks.image_features import View, edge_columns, edge_names
 from maxmargin.tasks.image_graphs import ImageGraphs
 from maxmargin.tasks.image_maps import blurred, grid_maps, lab_of, place_maps
 from maxmargin.tasks.image_regions import pixels, regions_of
@@ -78,7 +78,7 @@ def test_contrast_of_black_and_white():
     rgb = np.array([[[0.0] * 3, [0.0] * 3, [1.0] * 3]], dtype=np.float32)
     view = View(rgb, regions_of(labels, 4), np.zeros((1, 3), dtype=np.float32))
     np.testing.assert_allclose(view.difference, [1.0], atol=1e-5)
-    features = edge_features(view, difference=2.0, step=1.0)
+    features = np.column_stack(list(edge_columns(view, difference=2.0, step=1.0)))
     assert features.shape == (1, len(edge_names()))
     length = 1 / 1.5**0.5
     np.testing.assert_allclose(features[0, 0], length, rtol=1e-6)
@@ -406,3 +406,35 @@ def test_a_few_horses(data_dir):
     report = model.report(data.images[test], data.masks[test])
     assert report.error < 0.11
     assert report[1].iou > 0.6
+
+
+# -- features times weights ------------------------------------------------------------------------
+@pytest.mark.parametrize("graph", ["pixels", "superpixels"])
+def test_products_are_those_of_all_features(graph):
+    [picture], _ = discs(1, 0)
+    maker = ImageGraphs(graph=graph, n_segments=60)
+    checked = maker.check(0, picture)
+    made, rng = maker.fit([checked]).make(checked), np.random.default_rng(0)
+    nodes, edges = (rng.normal(size=(len(own), 2)) for own in maker.names())
+    found = maker.project(checked, nodes, edges)
+    assert found.shape == made.shape
+    np.testing.assert_array_equal(found.spread(found.graph.nodes[:, 0]).shape, picture.shape)
+    np.testing.assert_array_equal(found.graph.edges, made.graph.edges)
+    for own, all_of, weights in (
+        (found.graph.nodes, made.graph.nodes, nodes),
+        (found.graph.edge_features, made.graph.edge_features, edges),
+    ):
+        expected = all_of.astype(np.float64) @ weights
+        np.testing.assert_allclose(own, expected, rtol=1e-10, atol=1e-10)
+    alone = maker.project(checked, nodes).graph
+    assert len(alone.edges) == 0
+    np.testing.assert_array_equal(alone.nodes, found.graph.nodes)
+
+
+def test_a_maker_with_graphs_of_its_own_projects_those():
+    [picture], _ = discs(1, 0)
+    maker = NoEdges(graph="pixels", features=BASIC)
+    checked = maker.check(0, picture)
+    maker.fit([checked])
+    nodes, edges = (np.ones((len(own), 1)) for own in maker.names())
+    assert len(maker.project(checked, nodes, edges).graph.edges) == 0

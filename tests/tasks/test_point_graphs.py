@@ -54,7 +54,35 @@ def test_edges_go_up_and_their_features_are_shares():
         heights = points[found.edges, 2]
         assert (heights[:, 0] <= heights[:, 1]).all()
         assert ((found.edge_features >= 0) & (found.edge_features <= 1)).all()
-        assert (found.edge_features[:, 0] == 1).all()
+        near, linked = found.edge_features[:, 0] == 1, found.edge_features[:, -1] == 1
+        assert (near | linked).all()
+        assert (found.edge_features[~near, :-1] == 0).all()
+
+
+def test_parts_end_at_steps_and_their_links_stay_inside():
+    points = plane(side=12)
+    points[points[:, 0] > 5.5, 2] += 3.0  # a terrace
+    found = graph_of(fitted([points], graph="surface", links=3), points)
+    near, linked = found.edge_features[:, 0] == 1, found.edge_features[:, -1] == 1
+    same = points[found.edges[:, 0], 2] == points[found.edges[:, 1], 2]
+    assert same[linked].all()
+    assert not same[near].all()
+    assert np.bincount(found.edges[linked].ravel(), minlength=len(points)).min() >= 3
+    far = np.abs(np.diff(points[found.edges], axis=1)[:, 0]).max(axis=1)
+    assert far[linked].max() > 6
+    without = graph_of(fitted([points], graph="surface", links=0), points)
+    np.testing.assert_array_equal(without.edges, found.edges[near])
+    np.testing.assert_array_equal(without.edge_features[:, :-1], found.edge_features[near, :-1])
+    assert (without.edge_features[:, -1] == 0).all()
+
+
+def test_a_group_that_differs_from_its_part_cuts_most_of_its_links():
+    points = plane(side=20)
+    links = edging.part_links(points, np.zeros(400, dtype=np.int64), 2)
+    group = (points[:, :2] < 6.5).all(axis=1)  # an eighth of the points, in a corner
+    inside = group[links]
+    cut = inside[:, 0] != inside[:, 1]
+    assert cut.sum() > 0.8 * inside.any(axis=1).sum()
 
 
 # -- invariances -----------------------------------------------------------------------------------
@@ -267,6 +295,8 @@ def test_edges_and_the_choice_of_graph_must_agree():
         ({"sizes": ()}, "sizes=.* must be numbers"),
         ({"radii": (-1,)}, "radii=.* must be numbers"),
         ({"jump": 0}, "jump=0 must be positive"),
+        ({"links": -1}, "links=-1 must be a whole number, 0 or more"),
+        ({"grade": 0}, "grade=0 must be positive"),
     ],
 )
 def test_bad_options_are_named(options, message):
@@ -325,3 +355,28 @@ def test_real_scans_are_labelled_better_with_edges_than_without(data_dir):
 def test_options_are_stored_as_given():
     maker = PointGraphs(graph="surface", sizes=[0, 3], features=["spin"])
     assert clone(maker).get_params() == maker.get_params()
+
+
+# -- features times weights ------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"knots": 0, "graph": "plane"}, {"features": ("spin", "density"), "graph": "surface"}],
+)
+def test_products_are_those_of_all_features_whatever_is_held_at_a_time(options, monkeypatch):
+    cloud = np.column_stack([scene(0)[0], np.arange(576.0)])
+    maker = fitted([cloud], **options)
+    checked = maker.check(0, cloud)
+    made, rng = maker.make(checked), np.random.default_rng(0)
+    nodes, edges = (rng.normal(size=(len(own), 2)) for own in maker.names())
+    monkeypatch.setattr(measures, "CHUNK", 50)
+    monkeypatch.setattr(edging, "CHUNK", 70)
+    found = maker.project(checked, nodes, edges)
+    assert found.shape == made.shape
+    np.testing.assert_array_equal(found.graph.edges, made.graph.edges)
+    np.testing.assert_allclose(found.graph.nodes, made.graph.nodes @ nodes, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        found.graph.edge_features, made.graph.edge_features @ edges, rtol=1e-12, atol=1e-12
+    )
+    alone = maker.project(checked, nodes).graph
+    assert len(alone.edges) == 0
+    np.testing.assert_array_equal(alone.nodes, found.graph.nodes)

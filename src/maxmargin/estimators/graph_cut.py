@@ -1,4 +1,4 @@
-"""Two labels for the nodes of a graph."""
+"""Labels for the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from maxmargin.features.potts import PottsFeatures
 from maxmargin.graphs import Graph
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.solvers import Solver
-from maxmargin.structures import GraphCut, Potts, Structure
+from maxmargin.structures import GraphCut, Network, Potts, Structure
 from maxmargin.validation import check_labels, check_lengths, is_list
 
 #: numbers in the features of a graph that is scored as it is, and in a part of them
@@ -194,7 +194,10 @@ class GraphCutSVM(StructuredSVM):
         return [np.searchsorted(self.classes_, own) for own in labels]
 
     def predict(self, X: Any) -> Any:
-        """The best labels of each graph; a large one costs little memory beside its own."""
+        """The best labels of each graph.
+
+        A large one, without `multiclass`, takes little memory beside its own.
+        """
         check_is_fitted(self, "coef_")
         if self.multiclass or not is_list(X) or not any(_is_large(x) for x in X):
             return super().predict(X)
@@ -203,29 +206,44 @@ class GraphCutSVM(StructuredSVM):
             theta = self._scores_of(x) if isinstance(x, Graph) else None
             if theta is None:
                 return super().predict(X)  # which says what is wrong
-            outputs.append(self._output(self.structure_.maximize(theta, x.network), x.network))
+            outputs.append(self._best(theta, x.network))
         return outputs
+
+    def _best(self, theta: np.ndarray, network: Network) -> Any:
+        return self._output(self.structure_.maximize(theta, network), network)
+
+    def _predict_projected(self, x: Graph) -> Any:
+        """The best labels of a graph whose features were multiplied by those of `_projection`."""
+        return self._best(self._sums_of(x.nodes, x.edge_features, x.network), x.network)
+
+    def _projection(self) -> tuple[np.ndarray, np.ndarray]:
+        """(p, 1) and (q, 1), or (q, 3) with tables: all that scores need of features."""
+        nodes = self.node_coef_[: self.n_features_in_, None]
+        return nodes, self.edge_coef_ @ TABLES.T if self.tables else -self.edge_coef_[:, None]
+
+    def _sums_of(self, nodes: np.ndarray, edges: np.ndarray, network: Network) -> np.ndarray:
+        """Scores of all parts, from features times `_projection`."""
+        theta = np.empty(network.n_nodes + network.n_edges)
+        own = theta[: network.n_nodes]
+        own[:] = nodes[:, 0]
+        if self.bias:
+            own += self.node_coef_[-1]
+        for side in range(2 if self.tables else 0):
+            own += np.bincount(network.edges[:, side], edges[:, side], minlength=len(own))
+        theta[network.n_nodes :] = edges[:, -1]
+        return theta
 
     def _scores_of(self, x: Graph) -> np.ndarray | None:
         """Scores of the nodes and edges of one graph, if its features are as they should be."""
         found = x.nodes.shape[1], x.edge_features.shape[1]
         if found != (self.n_features_in_, self.n_edge_features_in_):
             return None
-        if any(own.dtype.kind not in "fiub" for own in (x.nodes, x.edge_features)):
+        if not _has_rows(x.nodes) or not _has_rows(x.edge_features):
             return None
         if x.edge_features.size and not x.edge_features.min() >= 0:
             return None
-        nodes = _times(x.nodes, self.node_coef_[: self.n_features_in_])
-        if self.bias:
-            nodes += self.node_coef_[-1]
-        if not self.tables:
-            edges = _times(x.edge_features, -self.edge_coef_)
-        else:
-            first, second, cut = TABLES @ self.edge_coef_.T
-            for end, coef in zip(x.edges.T, (first, second), strict=True):
-                nodes += np.bincount(end, _times(x.edge_features, coef), minlength=len(nodes))
-            edges = _times(x.edge_features, cut)
-        theta = np.concatenate([nodes, edges])
+        nodes, edges = map(_times, (x.nodes, x.edge_features), self._projection())
+        theta = self._sums_of(nodes, edges, x.network)
         return theta if np.isfinite(theta).all() else None
 
     def _output(self, z: np.ndarray, shape: Any) -> Any:
@@ -251,12 +269,17 @@ class GraphCutSVM(StructuredSVM):
 
 
 def _is_large(x: Any) -> bool:
-    return isinstance(x, Graph) and isinstance(x.nodes, np.ndarray) and x.nodes.size > LARGE
+    return isinstance(x, Graph) and bool(x.nodes.size > LARGE)
+
+
+def _has_rows(features: Any) -> bool:
+    """Whether it is made of numbers, and some rows can be taken at little cost."""
+    return features.dtype.kind in "fiub" and getattr(features, "format", "csr") == "csr"
 
 
 def _times(features: Any, coef: np.ndarray) -> np.ndarray:
     """The product in double precision, some rows at a time, since that takes a copy."""
-    found = np.empty(features.shape[0])
+    found = np.empty((features.shape[0], coef.shape[1]))
     rows = max(1, BAND // max(features.shape[1], 1))
     for row in range(0, len(found), rows):
         found[row : row + rows] = features[row : row + rows] @ coef

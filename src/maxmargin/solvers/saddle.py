@@ -35,11 +35,12 @@ class SaddleSolver(Solver):
         |w|^2 / ratio + sum_i omega_i |z_i|^2
 
     so that a step adds eta (F_i^T w + c_i) to every z_i whatever its weight omega_i, and
-    -eta ratio (alpha w + g(z)) to w. ratio = n gives the steps of the papers, whose L is a sum over
-    samples and not a mean. ratio = "auto" means n, too, where w has no bounds; else it makes w and
-    z equally far from where they end, |w|^2 / (2 D_z), for that gives the least bound on the gap.
-    |w| is the radius of the domain, or a third of what the penalty allows, sqrt(2 P(0) / alpha),
-    and D_z a tenth of the worst case, because most training outputs end near the truth.
+    -eta ratio (alpha w + g(z)) to w. ratio = 1 / omega, n for omega = 1 / n, gives the steps of the
+    papers, whose L is a plain sum over samples. ratio = "auto" means that, too, where w has neither
+    bounds nor a penalty; else it makes w and z equally far from where they end, |w|^2 / (2 D_z),
+    for that gives the least bound on the gap. |w| is the radius of the domain, or a third of what
+    the penalty allows, sqrt(2 P(0) / alpha), and D_z a tenth of the worst case, because most
+    training outputs end near the truth.
 
     Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the w and z reached
     (the better of last and average for each, if a solver has both); restricted_gap, the same with

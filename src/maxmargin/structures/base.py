@@ -227,7 +227,7 @@ class Structure(BaseEstimator):
         kernel = self._compiled(ability)
         floats, ints = self.scratch(shape)
         out = np.zeros(self.n_parts(shape))
-        code = np.array(self.code(shape), dtype=np.int64)
+        code = np.require(self.code(shape), np.int64, ["C", "W"])
         theta = self._allowed(theta, shape)
         value = kernel(theta, code, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
         if value == -np.inf:

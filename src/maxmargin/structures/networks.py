@@ -39,16 +39,20 @@ class Network:
     def code(self) -> np.ndarray:
         """What the kernels read, see `kernels.cut`."""
         n, m = self.n_nodes, self.n_edges
+        found = np.empty(3 + n + 10 * m, dtype=np.int64)
+        found[:3] = n, m, 0
+        heads, sisters, edges, ends, arcs = found[3 + n :].reshape(5, 2 * m)
         tails = self.edges.T.ravel()
+        np.cumsum(np.bincount(tails, minlength=n), out=found[3 : 3 + n])
         order = np.argsort(tails, kind="stable")
         place = np.empty(2 * m, dtype=np.int64)
         place[order] = np.arange(2 * m)
-        starts = np.cumsum(np.bincount(tails, minlength=n))
-        heads, sisters = np.roll(tails, m)[order], np.roll(place, m)[order]
-        arcs = place.reshape(2, m).T.ravel()
-        edges = order % max(m, 1)
-        found = [np.array([n, m, 0]), starts, heads, sisters, edges, self.edges.ravel(), arcs]
-        return np.concatenate(found).astype(np.int64)
+        heads[:] = np.roll(tails, m)[order]
+        sisters[:] = np.roll(place, m)[order]
+        edges[:] = order % max(m, 1)
+        ends[:] = self.edges.ravel()
+        arcs[:] = place.reshape(2, m).T.ravel()
+        return found
 
     @cached_property
     def _hash(self) -> int:
@@ -95,11 +99,12 @@ def _check_edges(edges: Any, n_nodes: int) -> np.ndarray:
         raise ValueError(f"edges have shape {found.shape}, expected (E, 2), pairs of nodes.")
     _refuse(found, ((found < 0) | (found >= n_nodes)).any(axis=1), f"is outside {n_nodes} nodes.")
     _refuse(found, found[:, 0] == found[:, 1], "joins a node with itself; leave it out.")
-    low, high = found.min(axis=1), found.max(axis=1)
-    _, first = np.unique(low * n_nodes + high, return_index=True)
-    again = np.ones(len(found), dtype=bool)
-    again[first] = False
-    _refuse(found, again, "is there already; np.unique(np.sort(edges), axis=0) has each once.")
+    pairs = np.minimum(*found.T) * n_nodes + np.maximum(*found.T)
+    rising = np.sort(pairs)
+    if (rising[1:] == rising[:-1]).any():
+        again = np.ones(len(found), dtype=bool)
+        again[np.unique(pairs, return_index=True)[1]] = False
+        _refuse(found, again, "is there already; np.unique(np.sort(edges), axis=0) has each once.")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,12 @@ class GraphMaker(BaseEstimator):
     #: what a sample is called in errors
     noun: str = "sample"
 
+    def __init_subclass__(cls, **options: Any):
+        """A subclass with a `make` of its own does not inherit the `project` of another."""
+        super().__init_subclass__(**options)
+        if "make" in vars(cls) and "project" not in vars(cls):
+            cls.project = GraphMaker.project  # type: ignore[method-assign]
+
     @abstractmethod
     def check(self, i: int, x: Any) -> Any:
         """Sample i, checked, as `make` takes it; errors name the sample and the cure."""
@@ -62,6 +68,18 @@ class GraphMaker(BaseEstimator):
     @abstractmethod
     def make(self, x: Any) -> Made:
         """The graph of a checked sample."""
+
+    def project(self, x: Any, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
+        """The same with features times these matrices, (p, r) and (q, s); None: without edges.
+
+        That is all a trained model asks for. Makers of large graphs find the products without ever
+        holding all features.
+        """
+        made = self.make(x)
+        if edges is None:
+            return replace(made, graph=Graph(made.graph.nodes @ nodes, ()))
+        features = made.graph.edge_features @ edges
+        return replace(made, graph=Graph(made.graph.nodes @ nodes, made.graph.edges, features))
 
     @abstractmethod
     def names(self) -> tuple[list[str], list[str]]:

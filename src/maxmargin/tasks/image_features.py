@@ -140,26 +140,22 @@ def edge_names() -> list[str]:
     return ["length", *(f"{kind}, width {width:g}" for kind in kinds for width in WIDTHS)]
 
 
-def edge_features(view: View, difference: float, step: float) -> np.ndarray:
-    """(E, q) float32, none negative: how long a border is, times how alike both sides are.
+def edge_columns(view: View, difference: float, step: float) -> Iterator[np.ndarray]:
+    """(E,) each, none negative: how long a border is, times how alike both sides are.
 
     difference, step : what is typical in training; what is typical of the image is used as well.
     """
     length, regions = view.regions.length, view.regions
-    found = np.empty((len(length), len(edge_names())), dtype=np.float32)
     if not len(length):
-        return found
-    found[:, 0] = length
-    at, unit = 1, np.sqrt(regions.shape[0] * regions.shape[1] / regions.n)
+        return
+    yield length
+    unit = np.sqrt(regions.shape[0] * regions.shape[1] / regions.n)
     for scale in (difference, float(view.difference.mean())):
         for width in WIDTHS:
-            found[:, at] = length * _alike(view.difference, width * scale)
-            at += 1
+            yield length * _alike(view.difference, width * scale)
     for scale in (step, float(view.step.mean())):
         for width in WIDTHS:
-            found[:, at] = regions.along(_alike(view.step, width * scale)) / unit
-            at += 1
-    return found
+            yield regions.along(_alike(view.step, width * scale)) / unit
 
 
 def _alike(apart: np.ndarray, scale: float) -> np.ndarray:

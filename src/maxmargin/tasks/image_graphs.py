@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from maxmargin.tasks.image_features import (
     GROUPS,
     STRAIGHT,
     View,
-    edge_features,
+    edge_columns,
     edge_names,
     node_columns,
 )
@@ -140,18 +140,40 @@ class ImageGraphs(GraphMaker):
         """The graph of a checked image; features of nodes are float32, to need less memory."""
         check_is_fitted(self, "palette_")
         view = self._view(x)
-        bent = [k for k, (_, bends) in enumerate(self.columns_) if bends]
-        n, p = view.regions.n, len(self.columns_)
-        nodes = np.empty((n, p + self.n_bins * len(bent)), dtype=np.float32)
+        nodes, features = self.names()
+        table = np.empty((view.regions.n, len(nodes)), dtype=np.float32)
+        for k, values in self._columns(view):
+            table[:, k] = values
+        found = np.empty((len(view.regions.edges), len(features)), dtype=np.float32)
+        for k, values in enumerate(edge_columns(view, self.difference_, self.step_)):
+            found[:, k] = values
+        return _made(view, Graph(table, view.regions.edges, found))
+
+    def project(self, x: np.ndarray, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
+        """See `GraphMaker`; one feature is held at a time."""
+        check_is_fitted(self, "palette_")
+        view = self._view(x)
+        table = np.zeros((view.regions.n, nodes.shape[1]))
+        for k, values in self._columns(view):
+            _add(table, values, nodes[k])
+        if edges is None:
+            return _made(view, Graph(table, ()))
+        found = np.zeros((len(view.regions.edges), edges.shape[1]))
+        for k, values in enumerate(edge_columns(view, self.difference_, self.step_)):
+            _add(found, values.astype(np.float32), edges[k])
+        return _made(view, Graph(table, view.regions.edges, found))
+
+    def _columns(self, view: View) -> Iterator[tuple[int, np.ndarray]]:
+        """All features of nodes, scaled and bent, float32: which column, and its values."""
+        n_bent = sum(bends for _, bends in self.columns_)
+        at = len(self.columns_)
         for k, (_, _, values) in enumerate(node_columns(view, tuple(self.features))):
-            nodes[:, k] = (values - self.mean_[k]) / self.scale_[k]
-        for i, knots in enumerate(self.knots_):
-            for j, k in enumerate(bent):
-                nodes[:, p + i * len(bent) + j] = np.maximum(nodes[:, k] - knots[k], 0)
-        features = edge_features(view, self.difference_, self.step_)
-        labels = view.regions.labels
-        node_of = None if labels is None else labels.ravel()
-        return Made(Graph(nodes, view.regions.edges, features), view.shape, node_of)
+            scaled = ((values - self.mean_[k]) / self.scale_[k]).astype(np.float32)
+            yield k, scaled
+            if self.columns_[k][1]:
+                for i, knots in enumerate(self.knots_):
+                    yield at + i * n_bent, np.maximum(scaled - knots[k], 0).astype(np.float32)
+                at += 1
 
     def names(self) -> tuple[list[str], list[str]]:
         check_is_fitted(self, "palette_")
@@ -159,6 +181,17 @@ class ImageGraphs(GraphMaker):
         bent = [name for name, bends in self.columns_ if bends]
         levels = [f"{100 * (i + 1) / (self.n_bins + 1):.0f} %" for i in range(self.n_bins)]
         return [*plain, *(f"{name} above {at}" for at in levels for name in bent)], edge_names()
+
+
+def _made(view: View, graph: Graph) -> Made:
+    labels = view.regions.labels
+    return Made(graph, view.shape, None if labels is None else labels.ravel())
+
+
+def _add(sums: np.ndarray, values: np.ndarray, weights: np.ndarray) -> None:
+    """sums[:, r] += weights[r] * values, in double precision."""
+    for r, weight in enumerate(weights):
+        sums[:, r] += weight * values.astype(np.float64)
 
 
 def _drawn(rng: np.random.Generator, values: np.ndarray, n: int) -> np.ndarray:

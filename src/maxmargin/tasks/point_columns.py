@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+#: columns (n, e) or (e,) of the entries of n rows, and their values (n, e)
+Columns = tuple[np.ndarray, np.ndarray]
+
 
 def learn_knots(table: np.ndarray, count: int) -> np.ndarray:
     """(q, count), rising: quantiles of each column, at equal shares."""
@@ -14,7 +17,7 @@ def learn_knots(table: np.ndarray, count: int) -> np.ndarray:
     return np.maximum.accumulate(knots, axis=1) + step * np.arange(count)
 
 
-def hats(table: np.ndarray, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def hats(table: np.ndarray, knots: np.ndarray) -> Columns:
     """Each measure as shares of the two knots that it lies between: columns and values, (n, 2 q).
 
     A weight at every knot then makes a function of the measure that is linear between knots and
@@ -59,8 +62,8 @@ class RowFiller:
         self.values = np.empty((n_rows, n_entries))
         self.n_columns = n_columns
 
-    def put(self, rows: slice, parts: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        """Fill the rows with parts side by side: columns (n, e) or (e,), and values (n, e)."""
+    def put(self, rows: slice, parts: list[Columns]) -> None:
+        """Fill the rows with parts side by side."""
         first = 0
         for columns, values in parts:
             last = first + values.shape[1]

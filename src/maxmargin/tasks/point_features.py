@@ -133,16 +133,17 @@ def heights_above(points: np.ndarray, cell: float, radii: np.ndarray) -> np.ndar
     cell = max(cell, float(size.max() / (CELLS * len(points) + 64.0)), 1e-300)
     at = (flat - start) / cell
     lowest = _lowest(at.astype(np.int64), points[:, 2])
-    columns = []
-    for radius in radii:
+    found = np.empty((len(points), 2 * len(radii) + 1))
+    for k, radius in enumerate(radii):
         half = max(round(float(radius) / cell), 1)
         opened = ndimage.grey_opening(lowest, size=(2 * half + 1, 2 * half + 1))
-        above = points[:, 2] - _values(opened, at)
+        found[:, 2 * k] = points[:, 2] - _values(opened, at)
         smooth = ndimage.gaussian_filter(opened, half / 2)
-        columns += [above, points[:, 2] - _values(smooth, at)]
+        found[:, 2 * k + 1] = points[:, 2] - _values(smooth, at)
     across = [np.gradient(smooth, cell, axis=k) for k in range(2) if smooth.shape[k] > 1]
     slope = np.sqrt(sum((own**2 for own in across), np.zeros(smooth.shape)))
-    return np.column_stack([*columns, _values(slope, at)])
+    found[:, -1] = _values(slope, at)
+    return found
 
 
 def height_names(radii: Any) -> list[str]:

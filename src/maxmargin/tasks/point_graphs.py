@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,14 @@ from maxmargin.tasks.point_clouds import Cloud, check_cloud
 
 GRAPHS = ("auto", "knn", "plane", "surface", "given")
 FEATURES = ("height", "shape", "density", "spin", "extra")
+
+
+class Joined(NamedTuple):
+    """Edges; which of them join neighbours, and which points of the same part."""
+
+    edges: np.ndarray
+    near: np.ndarray
+    linked: np.ndarray
 
 
 class PointGraphs(GraphMaker):
@@ -31,6 +39,11 @@ class PointGraphs(GraphMaker):
         "surface" (Delaunay triangles seen from above, without sides longer than `jump`), "given"
         (the edges given with each cloud), "auto" ("given" where there are edges, else "knn").
     neighbours : of each point, for "knn" and "plane".
+    links : of each point to others of its part, near or far, besides its neighbours; 0 for none.
+        Parts are the points that one can reach from neighbour to neighbour without a step: roofs,
+        fields. Their links carry evidence from the rim of a roof to its middle. Clouds with edges
+        of their own have no others.
+    grade : the steepest way from a point to a neighbour of the same part, as rise by distance.
     jump : longest side of a triangle, in mean spacings.
     features : of "height" (above what is left of the lowest points when objects up to several
         sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt,
@@ -67,6 +80,8 @@ class PointGraphs(GraphMaker):
         knots: int = 8,
         components: int = 45,
         *,
+        links: int = 2,
+        grade: float = 0.2,
         jump: float = 10.0,
         up: str = "z",
         n_sample: int = 50_000,
@@ -79,6 +94,8 @@ class PointGraphs(GraphMaker):
         self.radii = radii
         self.knots = knots
         self.components = components
+        self.links = links
+        self.grade = grade
         self.jump = jump
         self.up = up
         self.n_sample = n_sample
@@ -95,15 +112,17 @@ class PointGraphs(GraphMaker):
             )
         if self.up not in ("x", "y", "z"):
             raise ValueError(f"up={self.up!r} must be 'x', 'y' or 'z'.")
-        for name, least in (("neighbours", 1), ("knots", 0), ("components", 1), ("n_sample", 1)):
+        least_of = {"neighbours": 1, "knots": 0, "components": 1, "links": 0, "n_sample": 1}
+        for name, least in least_of.items():
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < least or (name == "knots" and value == 1):
                 raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
         for name in ("sizes", "radii"):
             if not len(getattr(self, name)) or not min(getattr(self, name)) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)!r} must be numbers, 0 or more.")
-        if not self.jump > 0:
-            raise ValueError(f"jump={self.jump!r} must be positive.")
+        for name in ("jump", "grade"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must be positive.")
 
     def check(self, i: int, x: Any) -> Cloud:
         cloud = check_cloud(i, x)
@@ -159,52 +178,101 @@ class PointGraphs(GraphMaker):
         return self
 
     def _measured(
-        self, cloud: Cloud, rows: np.ndarray
+        self, cloud: Cloud, chosen: np.ndarray | None = None
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
-        """Some rows at a time: which, their measures, their spin images, their normals."""
+        """Some rows at a time: which, their measures, their spin images, their normals.
+
+        chosen : the points that are looked at; None means all.
+        """
         points, unit = cloud.points, self.spacing_
-        usual = measures.mean_spacing(points) or unit
+        places = points if chosen is None else points[chosen]
+        usual = (measures.mean_spacing(points) if "density" in self.features else 0.0) or unit
         sizes = [size for size in self.sizes if "shape" in self.features]
         spins = [0.0, 2.0] if "spin" in self.features else []
         levels = {size: measures.thin(points, size * unit) for size in {0.0, *sizes, *spins}}
-        blocks = [cloud.extra[rows]] if "extra" in self.features else []
+        blocks = [cloud.extra] if "extra" in self.features else []
         if "height" in self.features:
             radii = unit * np.asarray(self.radii, dtype=np.float64)
-            blocks.append(measures.heights_above(points, unit, radii)[rows])
-        for first in range(0, len(rows), measures.CHUNK):
-            part = slice(first, min(first + measures.CHUNK, len(rows)))
-            places = points[rows[part]]
+            blocks.append(measures.heights_above(points, unit, radii))
+        blocks = blocks if chosen is None else [block[chosen] for block in blocks]
+        for first in range(0, len(places), measures.CHUNK):
+            part = slice(first, min(first + measures.CHUNK, len(places)))
+            some = places[part]
             own = [block[part] for block in blocks]
-            _, normals, extent = measures.shape_features(places, levels[0.0])
+            _, normals, extent = measures.shape_features(some, levels[0.0])
             if "density" in self.features:
                 own.append(extent[:, None] / usual)
-            own += [measures.shape_features(places, levels[size])[0] for size in sizes]
-            images = [np.empty((len(places), 0))]
+            own += [measures.shape_features(some, levels[size])[0] for size in sizes]
+            images = [np.empty((len(some), 0))]
             for size in spins:
                 radius = measures.SPIN_REACH * unit * max(size, 1.0)
-                images.append(measures.spin_features(places, normals, levels[size], radius))
-            table = np.column_stack(own) if own else np.empty((len(places), 0))
+                images.append(measures.spin_features(some, normals, levels[size], radius))
+            table = np.column_stack(own) if own else np.empty((len(some), 0))
             yield part, table, np.column_stack(images), normals
 
     # -- making ------------------------------------------------------------------------------------
     def make(self, x: Cloud) -> Made:
         n = len(x.points)
-        wide, n_spins = self.knots_.shape[0], self.axes_.shape[1]
-        n_plain = wide * max(self.knots, 1)
-        filler = point_columns.RowFiller(
-            n, wide * (2 if self.knots else 1) + n_spins, n_plain + n_spins
-        )
-        normals = np.empty((n, 3))
-        for part, table, images, own in self._measured(x, np.arange(n)):
-            normals[part] = own
-            plain = self._plain(table)
-            spins = (images - self.mean_) @ self.axes_
-            filler.put(part, [plain, (n_plain + np.arange(n_spins), spins)])
-        edges = point_edges.lower_first(self._edges(x), x.points[:, 2])
-        features = point_edges.edge_features(x.points, normals, edges, self.spacing_, self.rise_)
-        return Made(Graph(filler.matrix(), edges, features), (n,))
+        filler, normals = self._filler(n), np.empty((n, 3))
+        for rows, columns, own in self._columns(x):
+            filler.put(rows, columns)
+            normals[rows] = own
+        joined = self._joined(x)
+        features = np.empty((len(joined.edges), len(point_edges.EDGE_NAMES)))
+        for rows, block in self._edge_blocks(x, normals, joined):
+            features[rows] = block
+        return Made(Graph(filler.matrix(), joined.edges, features), (n,))
 
-    def _plain(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def project(self, x: Cloud, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
+        """See `GraphMaker`; features of some points, or of some edges, are held at a time."""
+        n = len(x.points)
+        table, normals = np.empty((n, nodes.shape[1])), np.empty((n, 3))
+        for rows, columns, own in self._columns(x):
+            filler = self._filler(len(own))
+            filler.put(slice(None), columns)
+            table[rows] = filler.matrix() @ nodes
+            normals[rows] = own
+        if edges is None:
+            return Made(Graph(table, ()), (n,))
+        joined = self._joined(x)
+        found = np.empty((len(joined.edges), edges.shape[1]))
+        for rows, block in self._edge_blocks(x, normals, joined):
+            found[rows] = block @ edges
+        return Made(Graph(table, joined.edges, found), (n,))
+
+    def _filler(self, n: int) -> point_columns.RowFiller:
+        wide, n_spins = self.knots_.shape[0], self.axes_.shape[1]
+        n_entries = wide * (2 if self.knots else 1) + n_spins
+        return point_columns.RowFiller(n, n_entries, wide * max(self.knots, 1) + n_spins)
+
+    def _columns(self, x: Cloud) -> Iterator[tuple[slice, list[point_columns.Columns], np.ndarray]]:
+        """Some points at a time: which, their features, their normals."""
+        n_plain, n_spins = self.knots_.shape[0] * max(self.knots, 1), self.axes_.shape[1]
+        for rows, table, images, normals in self._measured(x):
+            spins = (images - self.mean_) @ self.axes_
+            yield rows, [self._plain(table), (n_plain + np.arange(n_spins), spins)], normals
+
+    def _joined(self, x: Cloud) -> Joined:
+        """The edges, their lower ends first."""
+        edges = self._edges(x)
+        near, linked = np.ones(len(edges), dtype=bool), np.zeros(len(edges), dtype=bool)
+        if self.links and x.edges is None:
+            part = point_edges.smooth_parts(x.points, edges, self.grade, self.spacing_)
+            links = point_edges.part_links(x.points, part, self.links)
+            edges, near, linked = point_edges.merge(edges, links, len(x.points))
+        return Joined(point_edges.lower_first(edges, x.points[:, 2]), near, linked)
+
+    def _edge_blocks(
+        self, x: Cloud, normals: np.ndarray, joined: Joined
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """Some edges at a time: which, and their features."""
+        shape = normals, joined.edges, self.spacing_, self.rise_
+        for rows, found in point_edges.edge_blocks(x.points, *shape):
+            found[~joined.near[rows]] = 0.0
+            found[joined.linked[rows], -1] = 1.0
+            yield rows, found
+
+    def _plain(self, table: np.ndarray) -> point_columns.Columns:
         if self.knots:
             return point_columns.hats(table, self.knots_)
         return np.arange(table.shape[1]), (table - self.knots_[:, 0]) / self.knots_[:, 1]

@@ -78,7 +78,7 @@ class Segmenter(Task):
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
         tol: float = 0.01,
-        max_epochs: int = 100,
+        max_epochs: int = 300,
         random_state: Any = 0,
         verbose: int = 0,
         *,
@@ -168,9 +168,8 @@ class Segmenter(Task):
     def stream(self, inputs: Iterable[Any]) -> Iterator[np.ndarray]:
         """As `predict`, but one sample after another: inputs may be a generator of any length."""
         check_is_fitted(self, "model_")
-        for own in _made(self.graphs_, inputs):
-            [nodes] = self.model_.predict([own.graph])
-            yield own.spread(nodes)
+        for own in self._projected(inputs, *self.model_._projection()):
+            yield own.spread(self.model_._predict_projected(own.graph))
 
     def predict(self, inputs: Iterable[Any]) -> list[np.ndarray]:
         """The labels of each sample, (H, W) or (N,). The graph of one sample is held at a time."""
@@ -183,11 +182,16 @@ class Segmenter(Task):
         probabilities.
         """
         check_is_fitted(self, "model_")
-        found = []
-        for own in _made(self.graphs_, inputs):
-            weights = self.model_.node_coef_
-            found.append(own.spread(np.asarray(own.graph.nodes @ weights[:-1]) + weights[-1]))
-        return found
+        nodes, _ = self.model_._projection()
+        bias = self.model_.node_coef_[-1]
+        return [own.spread(own.graph.nodes[:, 0] + bias) for own in self._projected(inputs, nodes)]
+
+    def _projected(
+        self, inputs: Iterable[Any], nodes: np.ndarray, edges: np.ndarray | None = None
+    ) -> Iterator[Made]:
+        """The graphs of samples, one at a time, with features times what a model asks for."""
+        for i, x in enumerate(each_sample(inputs, self.graphs_.noun)):
+            yield self.graphs_.project(self.graphs_.check(i, x), nodes, edges)
 
     def score(
         self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
@@ -245,12 +249,6 @@ class Segmenter(Task):
         size = len(nodes) + 1 + len(edges) * (4 if model.tables else 1)
         if model.coef_.shape != (size,) or np.shape(self.classes_) != (2,):
             raise ValueError("Segmenter: model_ and graphs_ differ in the number of features")
-
-
-def _made(maker: GraphMaker, inputs: Iterable[Any]) -> Iterator[Made]:
-    """The graphs of samples, one at a time."""
-    for i, x in enumerate(each_sample(inputs, maker.noun)):
-        yield maker.make(maker.check(i, x))
 
 
 def _majorities(shares: list[np.ndarray], classes: np.ndarray, noun: str) -> list[np.ndarray]:

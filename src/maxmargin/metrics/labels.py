@@ -43,20 +43,10 @@ class LabelScore:
         return ratio(self.correct, self.predicted + self.support - self.correct)
 
 
-@dataclass(frozen=True)
-class SequenceReport:
-    """Scores by label or chunk type; `report["NP"].f1`, `print(report)`, `report.to_frame()`.
-
-    `overall` pools the counts of all rows (micro average); `token_error` and `sequence_error` are
-    those of the functions of that name, whatever the rows are.
-    """
+class ByLabel:
+    """Scores of labels, found by their label, in the order of the rows."""
 
     rows: tuple[LabelScore, ...]
-    overall: LabelScore
-    n_samples: int
-    n_tokens: int
-    token_error: float
-    sequence_error: float
 
     def __getitem__(self, label: Hashable) -> LabelScore:
         for row in self.rows:
@@ -69,6 +59,22 @@ class SequenceReport:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+@dataclass(frozen=True)
+class SequenceReport(ByLabel):
+    """Scores by label or chunk type; `report["NP"].f1`, `print(report)`, `report.to_frame()`.
+
+    `overall` pools the counts of all rows (micro average); `token_error` and `sequence_error` are
+    those of the functions of that name, whatever the rows are.
+    """
+
+    rows: tuple[LabelScore, ...]
+    overall: LabelScore
+    n_samples: int
+    n_tokens: int
+    token_error: float
+    sequence_error: float
 
     @property
     def macro_f1(self) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maxmargin.metrics.labels import LabelScore, in_order, pairs_of, ratio
+from maxmargin.metrics.labels import ByLabel, LabelScore, in_order, pairs_of, ratio
 from maxmargin.notebook import table_html
 
 WORST = 10  # samples that are listed
@@ -29,7 +29,7 @@ class SampleScore:
 
 
 @dataclass(frozen=True)
-class SegmentationReport:
+class SegmentationReport(ByLabel):
     """Scores by label, `report["tree"].iou`, and by sample, worst first; `print(report)`.
 
     rows : over all pixels or points of all samples. noun : what a sample is called.
@@ -38,18 +38,6 @@ class SegmentationReport:
     rows: tuple[LabelScore, ...]
     samples: tuple[SampleScore, ...]
     noun: str = "sample"
-
-    def __getitem__(self, label: Hashable) -> LabelScore:
-        for row in self.rows:
-            if row.label == label:
-                return row
-        raise KeyError(label)
-
-    def __iter__(self) -> Iterator[LabelScore]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     @property
     def size(self) -> int:

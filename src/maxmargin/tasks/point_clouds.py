@@ -53,9 +53,10 @@ def _check_numbers(i: int, table: np.ndarray) -> None:
         row, column = np.argwhere(wrong)[0].tolist()
         name = "xyz"[column] if column < 3 else f"column {column}"
         raise ValueError(
-            f"cloud {i}: point {row} has {name} = {table[row, column]:g}, expected a finite number."
-            f" {int(wrong.any(axis=1).sum())} of {len(table)} points are so; leave them out:"
-            " cloud[np.isfinite(cloud).all(axis=1)]."
+            f"cloud {i}: point {row} has {name} = {table[row, column]:g}, expected a finite number"
+            f" below {HIGHEST:g}. {int(wrong.any(axis=1).sum())} of {len(table)} points are so;"
+            " leave them out:"
+            f" cloud[(np.abs(cloud) < {HIGHEST:g}).all(axis=1)]."
         )
 
 

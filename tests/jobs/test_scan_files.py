@@ -36,7 +36,7 @@ def text(separator=" ", labels=(0, 1, 1)):
 
 
 # -- text ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("separator", [" ", "\t", ",", ";", "   ", " , "])
+@pytest.mark.parametrize("separator", [" ", "\t", ",", ";", "   ", " , ", ", ", "\t,"])
 def test_columns_may_be_separated_in_many_ways(tmp_path, separator):
     cloud = read(tmp_path, text(separator))
     np.testing.assert_array_equal(cloud.points, POINTS)
@@ -52,8 +52,9 @@ def test_columns_may_be_separated_in_many_ways(tmp_path, separator):
         lambda raw: "\ufeff" + raw,
         lambda raw: "# made by hand\n\n" + raw.replace("\n", "  # a point\n", 1) + "\n  \n#\n",
         lambda raw: "\n" * 5_000_000 + raw,
+        lambda raw: raw + "\n" * 5_000_000,
     ],
-    ids=["crlf", "no last line end", "mark", "comments", "empty lines"],
+    ids=["crlf", "no last line end", "mark", "comments", "empty lines", "empty lines after"],
 )
 def test_what_does_not_matter_is_passed_over(tmp_path, change):
     cloud = read(tmp_path, change(text()))
@@ -119,6 +120,9 @@ def test_labels_may_be_texts_or_fractions(tmp_path):
         ("1 2 3 tree\n1 z 4 road\n", "line 2: 'z' is no finite number"),
         ("x y z\n1 2 3 0\n", "line 2: 4 columns, but 3 names"),
         ("x y label\n1 2 0\n", "x, y and z are needed"),
+        ("40,25 40,40 -0,35 38,1 0\n", "line 1: both commas and spaces .*1.5, not 1,5"),
+        ("x y z label\n4,2\t4,4\t-0,3\t0\n", "line 2: both commas and spaces"),
+        ("4,2;4,4;-0,3;0\n", "line 1: both commas and spaces"),
         ("1 2 3 0\r4 5 6 1\r", "lines end in CR alone"),
         ("1 2 3 0\n" + "1 " * 3_000_000, "line 2: longer than"),
     ],
@@ -224,6 +228,14 @@ def test_lists_in_ascii_are_passed_over(tmp_path):
     assert cloud.labels.tolist() == [1, 0]
 
 
+def test_rows_beyond_the_head_are_refused_in_large_files_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(number_text, "BLOCK", 16)
+    body = b"1 2 3 0\n" * 40
+    assert len(read(tmp_path, ply(count=40, body=body + b"\n\n")).points) == 40
+    with pytest.raises(ValueError, match="says 38 of 'vertex', but there are more rows"):
+        read(tmp_path, ply(count=38, body=body))
+
+
 def test_what_follows_the_vertices_is_not_read(tmp_path):
     raw = ply().replace(b"end_header", b"element face 1\nproperty list uchar int i\nend_header")
     assert read(tmp_path, raw + b"3 0 1 1\nwhatever\n").points.tolist() == [[1, 2, 3], [4, 5, 6]]
@@ -240,6 +252,8 @@ def test_what_follows_the_vertices_is_not_read(tmp_path):
         (b"ply\nelement vertex 2\nproperty string x\n", "line 3: 'property string x' is not"),
         (b"ply\nelement vertex 2\nproperty list float int x\n", "line 3: 'property list float"),
         (ply(count=0, body=b""), "there are no vertices"),
+        (ply(count=1), "says 1 of 'vertex', but there are more rows; .* count"),
+        (ply(body=b"1 2 3 0\n4 5 6 1\n\n7 8 9 0"), "says 2 of 'vertex', but there are more"),
         (ply(count=3), "says 3 of 'vertex', but the file ends after 2"),
         (ply(body=b"1 2 3 0\n4 5 6\n"), "line 11: 3 columns, expected 4"),
         (ply(body=b"1 2 3 0\n4 5 y 1\n"), "line 11: 'y' is no finite number"),

@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,6 +140,22 @@ def test_a_fault_leaves_what_was_done_and_no_half_files(job, case, tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["s2.txt"]
 
 
+@pytest.mark.parametrize(
+    "source, out, cure",
+    [
+        ("new.txt", "out.ply", "as text, as new.txt is; name the file out.txt"),
+        ("new.ply", "out.csv", "as PLY, as new.ply is; name the file out.ply"),
+        ("new.npz", "out.txt", "as npz, .* out.npz"),
+        ("new.xyz.gz", "out.npz", "as text, .* out.xyz"),
+        (None, "out.txt.gz", "not written compressed; name the file out.txt"),
+    ],
+)
+def test_a_file_to_write_ends_as_it_is_written(job, source, out, cure):
+    assert re.search(cure, job.misnamed(source and Path(source), Path(out)))
+    for right in ("out.csv", "out"):
+        assert job.misnamed(Path("new.txt.gz"), Path(right)) == ""
+
+
 def test_files_must_go_together(job, tmp_path):
     (tmp_path / "a.txt").write_text("1 2 3 0\n4 5 6 1\n")
     for raw, words in (("1 2 3 9 0\n", "4 columns beside"), ("1 2 3 tree\n", "labels are texts")):
@@ -169,6 +187,7 @@ def test_a_model_file_tells_its_task(case, tmp_path, capsysbinary):
     for arguments, words in (
         (files, b"name a folder with --out"),
         ([*files, "--out", str(out / "s2.txt")], b"is no folder"),
+        ([files[0], "--out", str(tmp_path / "s2.ply")], b"name the file s2.txt"),
         ([files[0], "-", "--out", str(out)], b"stdin (-) can only be read alone"),
         ([str(folder / "none"), str(folder), "--out", str(out)], b"does not exist"),
     ):

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from maxmargin.cli import main
 from maxmargin.jobs import job_named
 from maxmargin.jobs.npz import read_npz
+from maxmargin.tasks import ImageGraphs
 
 pytest.importorskip("PIL")
 from PIL import Image
@@ -199,6 +202,17 @@ def test_masks_are_written_as_png(job, case, tmp_path, capsysbinary):
     assert (out / "p7.png").read_bytes() == sink.getvalue()
 
 
+@pytest.mark.parametrize(
+    "source, out, cure",
+    [("p.jpg", "z.jpg", "as PNG; name the file z.png"), ("p.npz", "z.png", "npz; .* z.npz"),
+     (None, "z.tif", "as PNG; name the file z.png")],
+)  # fmt: skip
+def test_a_file_to_write_ends_as_it_is_written(job, source, out, cure):
+    assert re.search(cure, job.misnamed(source and Path(source), Path(out)))
+    for right in ("z.png", "z.PNG", "z"):
+        assert job.misnamed(Path("p.jpg"), Path(right)) == ""
+
+
 @pytest.mark.parametrize("name", ["images", "masks"])
 def test_images_and_true_masks_are_not_written_over(job, case, tmp_path, capsysbinary, name):
     model, _, test = case
@@ -217,5 +231,6 @@ def test_options_go_to_the_graphs(job):
     assert (model.kind, model.tables, model.graphs.graph, model.graphs.n_segments) == (
         "images", True, "superpixels", 77,
     )  # fmt: skip
+    assert job.estimator({}).graphs.n_segments == ImageGraphs().n_segments
     assert job.knows(model)
     assert not job_named("scan").knows(model)

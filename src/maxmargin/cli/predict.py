@@ -52,6 +52,10 @@ def _into_file(
     named = [path for path in inputs if str(path) != "-"]
     if out is not None and out.is_file():
         check_apart(chosen.job, [chosen.path, *named], [out])
+    if out is not None and str(out) != "-" and chosen.job.one_each:
+        wrong = chosen.job.misnamed(named[0] if named else None, out)
+        if wrong:
+            raise UsageError(wrong)
     with ExitStack() as stack:
         streams = [stack.enter_context(_opened(path)) for path in inputs or [Path("-")]]
         options, model = chosen.options(values), chosen.model

@@ -96,6 +96,13 @@ class Job(ABC):
         """If `one_each`: the files to read, folders opened, and names for what is made of each."""
         return [(path, path.name) for path in paths]
 
+    def misnamed(self, source: Path | None, out: Path) -> str:
+        """If `one_each`: why `out` does not end as what is written there; "" if it does.
+
+        source : the file to read, None if it is stdin.
+        """
+        return ""
+
     def truths(self, paths: Sequence[Path]) -> list[Path]:
         """Files beside those to read that hold what is known of them, not to be written over."""
         return []

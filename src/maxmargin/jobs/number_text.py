@@ -60,6 +60,8 @@ def numbers(block: bytes, width: int, name: str, first: int) -> np.ndarray:
     used = counts > 0
     if (counts[used] != width).any():
         raise _fault(block, width, name, first)
+    if not used.any():
+        return np.empty((0, width))
     with warnings.catch_warnings():
         # what stops it is found below, and in words
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -131,6 +131,7 @@ class _Head:
         if not self.form or len(places) != 1:
             raise self._wrong("the head needs one line `format` and one `element vertex`")
         self.vertex, self.before = self.elements[places[0]], self.elements[: places[0]]
+        self.after = self.elements[places[0] + 1 :]
         if self.vertex.size == 0:
             raise self._wrong("there are no vertices")
         for own in self.elements:
@@ -265,17 +266,26 @@ class _Rows:
     def _ascii(self) -> np.ndarray:
         width, wanted = len(self.element.properties), self.element.size
         parts, found, first = [], 0, self.head.lines + 1
+        last = not any(own.size for own in self.head.after)
         for line, block in blocks(self.stream, self.name, first, self.most):
             text = _first_lines(block, wanted - found)
+            rest = block[len(text) :]
             if self.element.has_lists:
                 text = self._without_lists(text, line)
                 width = len(self.element.plain)
             rows = numbers(spaced(text), width, self.name, line)
             parts.append(rows)
             found += len(rows)
-            if found >= wanted:
-                return np.concatenate(parts)[:wanted]
-        raise self._short(found)
+            if last and (found > wanted or rest.strip()):
+                raise ValueError(
+                    f"{self.name}: the head says {wanted} of {self.element.name!r}, but there are"
+                    " more rows; correct the count in the head."
+                )
+            if found >= wanted and not last:
+                break
+        if found < wanted:
+            raise self._short(found)
+        return np.concatenate(parts)[:wanted]
 
     def _without_lists(self, text: bytes, first: int) -> bytes:
         lines = []

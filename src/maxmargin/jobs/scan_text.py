@@ -17,6 +17,7 @@ from maxmargin.jobs.number_text import blocks, is_plain, numbers, rows_of_text, 
 #: points written at a time
 PIECE = 1 << 16
 _FIELD = re.compile(rb"[^\s,;]")
+_COMMAS = re.compile(rb"\s*,\s*")
 LAYOUT = "give lines of x y z, further columns if there are any, and the label last"
 
 
@@ -58,6 +59,11 @@ class _Head:
             raise ValueError(f"{name}: there are no points; {LAYOUT}.")
         if len(self.fields) < 3:
             raise ValueError(f"{name}, line {self.line}: {len(self.fields)} column(s); {LAYOUT}.")
+        if b"," in self.text and len(_COMMAS.sub(b",", self.text.strip()).split()) > 1:
+            raise ValueError(
+                f"{name}, line {self.line}: both commas and spaces or semicolons between numbers;"
+                " write decimals with a point (1.5, not 1,5) and separate columns in one way."
+            )
 
     def _see(self, first: int, block: bytes) -> bool:
         self.block, self.first = block, first
@@ -73,6 +79,7 @@ class _Head:
                 self.block = block[:begin] + b" " * (end - begin) + block[end:]
                 begin, fields = _first_line(block, end + 1)
         self.fields = fields
+        self.text = block[begin:].split(b"\n", 1)[0].replace(b";", b" ")
         self.line = first + block.count(b"\n", 0, begin)
         return bool(fields)
 

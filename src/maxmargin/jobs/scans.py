@@ -137,6 +137,17 @@ class ScanJob(Job):
             found += own
         return [(path, path.name.removesuffix(".gz")) for path in found]
 
+    def misnamed(self, source: Path | None, out: Path) -> str:
+        if out.suffix.lower() == ".gz":
+            return f"{out}: is not written compressed; name the file {out.stem}"
+        if source is None or not out.suffix or _form(source) == _form(out):
+            return ""
+        ending = Path(source.name.removesuffix(".gz")).suffix or ".txt"
+        return (
+            f"{out}: would be written as {_form(source)}, as {source.name} is; name the file"
+            f" {out.with_suffix(ending).name}"
+        )
+
     def estimator(self, options: Mapping[str, Any]) -> Segmenter:
         options = self.with_defaults(options)
         graphs = PointGraphs(
@@ -197,6 +208,12 @@ class ScanJob(Job):
 
     def describe(self, model: Any) -> list[Table]:
         return weight_tables(model.model_, *model.graphs_.names())
+
+
+def _form(path: Path) -> str:
+    """The format that a file has by its name."""
+    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+    return {".ply": "PLY", ".npz": "npz"}.get(ending, "text")
 
 
 def _sample(cloud: Cloud) -> Any:

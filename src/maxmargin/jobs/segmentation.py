@@ -58,7 +58,7 @@ class SegmentationJob(Job):
     )
     examples: ClassVar[tuple[str, ...]] = (
         "train segmentation --data photos --out RUN",
-        "train segmentation --data photos --validation others --segments 800 --out RUN",
+        "train segmentation --data photos --validation others --segments 2000 --out RUN",
         "predict RUN photo.jpg --out mask.png",
         "predict RUN new1.jpg new2.jpg --out masks",
         "evaluate RUN others",
@@ -73,7 +73,12 @@ class SegmentationJob(Job):
             "superpixels",
             "What has a label: patches of like pixels, or each pixel by itself.",
         ),
-        Option("segments", int, 500, "About how many superpixels an image is made of."),
+        Option(
+            "segments",
+            int,
+            ImageGraphs().n_segments,
+            "About how many superpixels an image is made of.",
+        ),
         Option(
             "tables",
             bool,
@@ -98,6 +103,13 @@ class SegmentationJob(Job):
         return [
             (path, path.name if path.suffix == ".npz" else f"{path.stem}.png") for path in files
         ]
+
+    def misnamed(self, source: Path | None, out: Path) -> str:
+        kinds = (".png", ".npz") if source is None else (Path(self.parts([source])[0][1]).suffix,)
+        if not out.suffix or out.suffix.lower() in kinds:
+            return ""
+        what = "arrays are written as npz" if kinds == (".npz",) else "masks are written as PNG"
+        return f"{out}: {what}; name the file {out.with_suffix(kinds[0]).name}"
 
     def truths(self, paths: Sequence[Path]) -> list[Path]:
         return [mask for path in paths for mask in masks_beside(path)]

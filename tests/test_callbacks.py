@@ -188,7 +188,7 @@ def test_early_stopping_keeps_the_weights_that_score_best():
     ).fit(*TRAIN)
     result = model.result_
     assert result.status is Status.STOPPED
-    assert "no better validation score for 3 certificates" in result.message
+    assert "score for 3 certificates (of equal ones the last is kept)" in result.message
     scores = [r.validation_score for r in result.history]
     assert scores == pytest.approx([validation_score(model, w) for w in weights])
     first = int(np.argmax(scores))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import Bipartite
+from maxmargin import Bipartite, Graph
 from maxmargin.structures.candidates import Candidates
 
 EDGES = [(2, 0), (0, 1), (1, 1)]
@@ -89,3 +89,14 @@ def test_bad_graphs_are_refused(name):
     changed, message = BAD[name]
     with pytest.raises(ValueError, match=message):
         Bipartite(**({"shape": (3, 2), "edges": EDGES, "features": FEATURES} | changed))
+
+
+def test_one_number_an_edge_is_one_feature():
+    nodes, edges = np.eye(3), [(0, 1), (1, 2)]
+    graph = Graph(nodes, edges, [1.0, 2.0])
+    np.testing.assert_array_equal(graph.edge_features, [[1.0], [2.0]])
+    assert Graph(nodes, [], []).edge_features.shape[0] == 0
+    with pytest.raises(
+        ValueError, match=r"edge_features have shape \(3, 1\), expected \(2, n_feat"
+    ):
+        Graph(nodes, edges, [1.0, 2.0, 3.0])

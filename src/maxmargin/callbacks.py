@@ -211,4 +211,8 @@ class EarlyStopping(Callback):
 
     def _judge(self, run: Run) -> None:
         if self.bad_ >= self.patience:
-            run.stop(Status.STOPPED, f"no better validation score for {self.patience} certificates")
+            run.stop(
+                Status.STOPPED,
+                f"no better validation score for {self.patience} certificates (of equal ones the"
+                " last is kept)",
+            )

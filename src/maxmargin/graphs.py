@@ -61,8 +61,8 @@ class Graph:
     ----------
     nodes : (V, p) array or CSR matrix, the features of each node.
     edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
-    edge_features : (E, q) array or CSR matrix; None means one feature that is 1 for every edge. A
-        graph without edges goes with others of any q.
+    edge_features : (E, q) array or CSR matrix, or (E,) if there is one; None means one feature that
+        is 1 for every edge. A graph without edges goes with others of any q.
     """
 
     def __init__(self, nodes: Any, edges: Any, edge_features: Any = None):
@@ -76,6 +76,8 @@ class Graph:
             edge_features = np.ones((self.network.n_edges, 1))
         if not sparse.issparse(edge_features):
             edge_features = _as_array(edge_features, "edge_features")
+            if edge_features.ndim == 1 and len(edge_features):
+                edge_features = edge_features[:, None]
             if edge_features.size == 0 and self.network.n_edges == 0:
                 edge_features = edge_features.reshape(0, edge_features.shape[-1])
         self.edge_features = edge_features

@@ -164,6 +164,9 @@ def test_a_run_goes_on_to_a_further_limit_and_to_the_same_bits(texts, tmp_path, 
     assert main(["train", "-q", f"--resume={short}", "--max-epochs", "5"]) == 0
     assert main([*arguments, "--max-epochs", "6"]) == 0
     assert (short / "model.maxmargin").read_bytes() == (long / "model.maxmargin").read_bytes()
+    assert main([*arguments, "--max-epochs", "4"]) == 2
+    assert "come to epoch 6 already, beyond --max-epochs 4; give" in capsys.readouterr().err
+    assert RunFolder(short).config["max-epochs"] == 6
     assert main([*arguments, "--checkpoint-seconds", "9"]) == 0
     assert RunFolder(short).config["checkpoints"] == {"seconds": 9.0, "epochs": 1}
     assert main([*arguments, "--alpha", "9"]) == 2

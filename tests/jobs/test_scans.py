@@ -103,6 +103,37 @@ def test_further_columns_are_not_taken_for_labels(job):
     assert len(wanted.splitlines()[0].split()) == 5
 
 
+def test_a_file_without_labels_is_not_judged(job, tmp_path):
+    points, labels = make_scan(4, 80)
+    wide = np.column_stack([points, np.arange(80) % 7])
+    model = job.estimator({"features": ("height", "extra")}).set_params(max_epochs=5, tol=0.1)
+    model.fit([wide], [labels])
+    (tmp_path / "new.txt").write_text(lines(points, wide[:, 3].astype(int)))
+    words = r"new\.txt: 3 columns beside the label, expected 4, .* is its last column no label\?"
+    with pytest.raises(ValueError, match=words):
+        job.evaluate(model, job.read([tmp_path / "new.txt"], {}))
+    (tmp_path / "bare.txt").write_text("1 2 3\n")
+    with (
+        open(tmp_path / "bare.txt", "rb") as source,
+        pytest.raises(ValueError, match=r"bare\.txt has 0 columns after x, y and z, expected 1"),
+    ):
+        job.predict(model, [source], io.BytesIO(), {})
+
+
+def test_training_names_the_file_of_a_fault(case, tmp_path, capsys):
+    folder = case[1]
+    (tmp_path / "odd.txt").write_text("1 2 3 7 0\n4 5 6 7 1\n")
+    arguments = ["train", "scan", "--data", str(folder / "s0.txt"), "--out", str(tmp_path / "run")]
+    good, odd = str(folder / "s1.txt"), str(tmp_path / "odd.txt")
+    assert main([*arguments, "--validation", odd]) == 2
+    assert "odd.txt has 1 columns after x, y and z, expected 0" in capsys.readouterr().err
+    (tmp_path / "odd.txt").write_text("1 2 3 0\n4 5 6 2\n")
+    assert main([*arguments, "--validation", good, odd]) == 2
+    assert "odd.txt: its labels have 2, but" in capsys.readouterr().err
+    assert main([*arguments[:4], odd, *arguments[4:]]) == 2
+    assert "expected two; odd.txt brings the third" in capsys.readouterr().err
+
+
 def test_arrays_come_back_as_arrays(job, case, tmp_path):
     model, _ = case
     scans = [make_scan(5, 50)[0], make_scan(6, 70)[0]]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from maxmargin import views
+from maxmargin import Graph, GraphCutSVM, views
 from maxmargin.plotting import SegmentationDisplay
 
 RNG = np.random.default_rng(0)
@@ -129,6 +129,13 @@ def test_from_estimator_draws_its_prediction():
     assert list(display.axes_) == [("prediction", "above")]
     found = codes_of(display.axes_["prediction", "above"])
     assert all(code == int(x > 0) for (x, _), code in found.items())
+
+
+def test_a_model_of_graphs_is_refused():
+    x = Graph(np.array([[1.0], [-1.0]]), [(0, 1)])
+    model = GraphCutSVM().fit([x], [[0, 1]])
+    with pytest.raises(TypeError, match="GraphCutSVM labels graphs.*give a fitted Segmenter"):
+        SegmentationDisplay.from_estimator(model, x)
 
 
 def test_large_clouds_are_thinned():

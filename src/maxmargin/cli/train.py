@@ -122,10 +122,21 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
                     " or train into a new folder"
                 )
     changes = {key: config[key] for key in (*LIMITS, *FILES) if config.get(key) is not None}
+    _check_further(folder, recorded, changes.get("max-epochs"))
     if "checkpoints" in changes:
         changes["checkpoints"] = {**recorded.get("checkpoints", {}), **changes["checkpoints"]}
     if any(recorded.get(key) != value for key, value in changes.items()):
         folder.update(changes)
+
+
+def _check_further(folder: RunFolder, recorded: Mapping[str, Any], limit: int | None) -> None:
+    """That a new limit is not behind what is done."""
+    done = max((record.get("epoch", 0) for record in folder.history()), default=0)
+    if limit is not None and limit < done and limit != recorded.get("max-epochs"):
+        raise UsageError(
+            f"the run has come to epoch {done} already, beyond --max-epochs {limit}; give a larger"
+            " number, or train into a new folder"
+        )
 
 
 def _undo(folder: RunFolder, existed: bool) -> None:

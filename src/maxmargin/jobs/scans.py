@@ -26,6 +26,7 @@ from maxmargin.jobs.cut_weights import weight_tables
 from maxmargin.jobs.labels import kind_of
 from maxmargin.jobs.npz import write_npz
 from maxmargin.jobs.pictures import area_roles, scan_maps
+from maxmargin.jobs.sample_names import named
 from maxmargin.jobs.scan_files import NpzLayout, read_scans
 from maxmargin.tasks import Segmenter
 from maxmargin.tasks.point_graphs import PointGraphs
@@ -175,7 +176,10 @@ class ScanJob(Job):
         bare = 3 + model.graphs_.n_extra_
         wish = Wish(options["label-column"], not options["no-label"], bare)
         clouds = read_scans(sources[0], wish)
-        labels = [model.predict([_sample(own)])[0] for own in clouds]
+        labels = []
+        for own in clouds:
+            with named([own.name]):
+                labels += model.predict([_sample(own)])
         if isinstance(clouds[0].layout, NpzLayout):
             points = [own.points for own in clouds]
             ptr = np.cumsum([0, *map(len, labels)])
@@ -188,8 +192,12 @@ class ScanJob(Job):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        guess = [model.predict([x])[0] for x in data.inputs]
-        areas = Areas(model.classes_, data.outputs, guess, "point", data.extra["names"])
+        names, guess = data.extra["names"], []
+        for name, x in zip(names, data.inputs, strict=True):
+            _check_width(name, _points(x), 3 + model.graphs_.n_extra_)
+            with named([name]):
+                guess += model.predict([x])
+        areas = Areas(model.classes_, data.outputs, guess, "point", names)
         drawings = [
             Drawing(
                 kind="areas",
@@ -237,6 +245,16 @@ def _check_like(known: Cloud, new: Cloud) -> None:
         raise ValueError(
             f"{new.name}: labels are {kind_of(new.labels)}, those of {known.name} are"
             f" {kind_of(known.labels)}; all scans need labels of one kind."
+        )
+
+
+def _check_width(name: str, points: np.ndarray, expected: int) -> None:
+    """That a labelled file has the columns of the training data."""
+    found = points.shape[1]
+    if found != expected:
+        cure = "; is its last column no label?" if found == expected - 1 else "."
+        raise ValueError(
+            f"{name}: {found} columns beside the label, expected {expected}, as in training{cure}"
         )
 
 

@@ -29,6 +29,7 @@ from maxmargin.jobs.image_sets import (
 from maxmargin.jobs.images import read_image
 from maxmargin.jobs.npz import read_npz, seekable, write_npz
 from maxmargin.jobs.pictures import area_roles, image_map, packed
+from maxmargin.jobs.sample_names import named
 from maxmargin.png import png_bytes
 from maxmargin.tasks import Segmenter
 from maxmargin.tasks.image_graphs import ImageGraphs
@@ -141,7 +142,8 @@ class SegmentationJob(Job):
             if start == b"PK":
                 return _predict_arrays(model, in_arrays(read_npz(file, name), masks=False), sink)
             image = read_image(file, name)
-        figure = _figure(model, image)
+        with named([name]):
+            figure = _figure(model, image)
         pixels = (figure * np.uint8(255)).tobytes()
         sink.write(png_bytes(pixels, figure.shape[0], figure.shape[1], "grey"))
         sink.flush()
@@ -149,8 +151,11 @@ class SegmentationJob(Job):
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        guess = [model.predict([x])[0] for x in data.inputs]
-        areas = Areas(model.classes_, data.outputs, guess, "pixel", data.extra["names"])
+        names, guess = data.extra["names"], []
+        for name, x in zip(names, data.inputs, strict=True):
+            with named([name]):
+                guess += model.predict([x])
+        areas = Areas(model.classes_, data.outputs, guess, "pixel", names)
         drawings = []
         for i in areas.worst(shown):
             roles = area_roles(model.classes_, data.outputs[i], guess[i])

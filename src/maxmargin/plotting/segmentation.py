@@ -71,6 +71,11 @@ class SegmentationDisplay:
         sample : image or cloud, as for its `predict`.
         truth : true labels of the sample, optional.
         """
+        if not hasattr(segmenter, "graphs_") and hasattr(segmenter, "coef_"):
+            raise TypeError(
+                f"a {type(segmenter).__name__} labels graphs, which have no picture; give a"
+                " fitted Segmenter, or use from_predictions with an image or cloud."
+            )
         [predicted] = segmenter.predict([sample])
         made = cls(sample, predicted, truth, segmenter.classes_.tolist())
         return made.plot(panels, views=views, axes=axes)

@@ -166,6 +166,7 @@ class _Training:
     def _fit(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
         from maxmargin.callbacks import EarlyStopping
         from maxmargin.checkpoints import Checkpoint
+        from maxmargin.jobs.sample_names import named
         from maxmargin.runs.watching import HistoryLines
 
         path, intervals = self.folder.path, self.config.get("checkpoints", {})
@@ -181,7 +182,9 @@ class _Training:
         ]
         prepared = path / "prepared"
         prepared.mkdir(exist_ok=True)
-        self.job.fit(self.model, data, prepared)
+        names = data.extra.get("names", ())
+        with named(names, () if validation is None else validation.extra.get("names", ())):
+            self.job.fit(self.model, data, prepared)
         with suppress(OSError):  # most tasks keep nothing there
             prepared.rmdir()
 

@@ -276,13 +276,16 @@ def _prices(made: Made, share: np.ndarray) -> np.ndarray:
 
 def _on_graphs(stopping: EarlyStopping, maker: GraphMaker, classes: np.ndarray) -> None:
     """Make early stopping, which is given samples, look at their graphs."""
-    held_out = [
-        maker.make(maker.check(i, x)) for i, x in enumerate(each_sample(stopping.X, maker.noun))
-    ]
-    masks = check_masks(stopping.y, len(held_out), maker.noun)
-    for i, (own, mask) in enumerate(zip(held_out, masks, strict=True)):
-        check_shape(i, mask, own.shape, maker.noun)
-        check_known(i, mask, classes, maker.noun)
+    try:
+        held_out = [
+            maker.make(maker.check(i, x)) for i, x in enumerate(each_sample(stopping.X, maker.noun))
+        ]
+        masks = check_masks(stopping.y, len(held_out), maker.noun)
+        for i, (own, mask) in enumerate(zip(held_out, masks, strict=True)):
+            check_shape(i, mask, own.shape, maker.noun)
+            check_known(i, mask, classes, maker.noun)
+    except ValueError as error:
+        raise ValueError(f"held-out {error}") from error
     measure: Callable[..., float] = stopping.metric or _share_right
 
     def metric(truth: Sequence[Any], nodes: Sequence[Any]) -> float:

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from maxmargin import StructuredSVM, solvers, structures
+from maxmargin import Graph, GraphCutSVM, StructuredSVM, solvers, structures
 from maxmargin.solvers import resolve_solver
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -97,3 +97,10 @@ def test_links_and_the_figure_exist():
     for target in targets:
         assert (ROOT / target).is_file(), target
     assert (ROOT / "docs/images/demo.png").stat().st_size < 150_000
+
+
+def test_the_line_about_three_labels_runs():
+    (line,) = re.findall(r"`(GraphCutSVM\(multiclass=True\)[^`]*)`", README)
+    graph = Graph(np.eye(4), [(0, 1), (1, 2), (2, 3)])
+    model = eval(line, {"GraphCutSVM": GraphCutSVM, "graph": graph})
+    assert model.classes_.tolist() == ["road", "roof", "tree"]

@@ -93,10 +93,30 @@ def test_missing_or_unknown_command_is_code_2(capsys, arguments):
     assert "command" in said.err
 
 
-@pytest.mark.parametrize("arguments, text", [(["--help"], "demo"), (["demo", "--help"], "--words")])
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["--help"], "demo"),
+        (["--help"], "figures in images, points of laser scans"),
+        (["demo", "--help"], "--words"),
+        (["predict", "--help"], "predict masks-run photo.jpg --out mask.png"),
+        (["compare", "scan", "--help"], "segment point clouds (one of two labels for every"),
+        (["compare", "scan", "--help"], "--sizes 5,10,20 --seeds 3"),
+        (["compare", "tagging", "--help"], "--sizes 500,1000,5000 --seeds 3"),
+    ],
+)
 def test_help(capsys, arguments, text):
     assert main(arguments) == 0
-    assert text in capsys.readouterr().out
+    assert text in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("module", ["maxmargin", "maxmargin.cli"])
+def test_the_program_is_a_module_too(module):
+    run = subprocess.run(
+        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == f"maxmargin {maxmargin.__version__}\n"
 
 
 def test_help_is_quick_because_numpy_and_the_like_are_not_imported():

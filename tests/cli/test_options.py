@@ -127,3 +127,13 @@ def test_another_solver_does_not_take_over_the_options_of_the_files_solver():
 def test_a_file_for_another_task_is_refused():
     with pytest.raises(UsageError, match="is for the task 'chain', not 'fake'"):
         joined({"task": "fake"}, {"task": "chain"})
+
+
+def test_a_switch_that_says_no_has_no_opposite():
+    own = Option("no-label", bool, False, "no labels")
+    job = SimpleNamespace(name="fake", title="A fake", options=(own,))
+    (option,) = task_options(job)
+    assert (option.opts, option.secondary_opts) == (["--no-label"], [])
+    for arguments, found in (([], {}), (["--no-label"], {"no-label": True})):
+        with Command("fake", params=[option]).make_context("fake", arguments) as context:
+            assert given_task_options(job, context.params) == found

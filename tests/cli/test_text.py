@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from maxmargin.cli.text import cell, counted, cut, facts, pad, rows, shown, table, width
+from maxmargin.cli.text import cell, counted, cut, facts, pad, quantity, rows, shown, table, width
 
 DANGEROUS = ["\x1b[31m", "\x00", "\x9b2J", "\r", "\n", "\t", "\u202e", "\u2066", "\u2028", "\x7f"]
 
@@ -80,3 +80,17 @@ def test_cells():
     assert cell("x" * 50) == "x" * 37 + "..."
     assert counted(1, "word") == "1 word"
     assert counted(2000, "word") == "2,000 words"
+
+
+@pytest.mark.parametrize(
+    "number, plural, said",
+    [
+        (1, "scans", "1 scan"),
+        (2000, "scans", "2,000 scans"),
+        (0, "scans", "0 scans"),
+        (1, "edge features", "1 edge feature"),
+        (1, "pairs without links", "1 pair without links"),
+    ],
+)
+def test_one_is_no_plural(number, plural, said):
+    assert quantity(number, plural) == said

@@ -68,9 +68,19 @@ def test_refusals(scenes):
     X, y = scenes
     with pytest.raises(ValueError, match="3 different labels .* multiclass=True"):
         GraphCutSVM().fit(X, y)
-    with pytest.raises(ValueError, match="1 different labels .* two or more"):
+    with pytest.raises(ValueError, match="one label only .* two or more"):
         GraphCutSVM(multiclass=True).fit(X[:1], [np.zeros(30)])
     with pytest.raises(ValueError, match="tables=True needs two labels"):
         GraphCutSVM(multiclass=True, tables=True).fit(X, y)
     with pytest.raises(MissingAbilityError, match="project"):
         GraphCutSVM(multiclass=True, solver="dual-extragradient").fit(X, y)
+
+
+def test_labels_that_were_not_learned_are_refused_or_wrong():
+    x = Graph(np.array([[2.0], [-2.0]]), [(0, 1)])
+    two = GraphCutSVM(alpha=0.01).fit([x], [["b", "a"]])
+    with pytest.raises(ValueError, match=r"sample 0: y has 'c', but the labels learned are \['a'"):
+        two.score([x], [["b", "c"]])
+    more = GraphCutSVM(alpha=0.01, multiclass=True).fit([x], [["b", "a"]])
+    assert more.score([x], [["b", "a"]]) == 1.0
+    assert more.score([x], [["b", "c"]]) == 0.5

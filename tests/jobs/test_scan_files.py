@@ -122,6 +122,8 @@ def test_labels_may_be_texts_or_fractions(tmp_path):
         ("x y label\n1 2 0\n", "x, y and z are needed"),
         ("40,25 40,40 -0,35 38,1 0\n", "line 1: both commas and spaces .*1.5, not 1,5"),
         ("x y z label\n4,2\t4,4\t-0,3\t0\n", "line 2: both commas and spaces"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\n\x93\x11", "is no text"),
+        ("x y z\n1 2 3\n".encode("utf-16"), "is no text"),
         ("4,2;4,4;-0,3;0\n", "line 1: both commas and spaces"),
         ("1 2 3 0\r4 5 6 1\r", "lines end in CR alone"),
         ("1 2 3 0\n" + "1 " * 3_000_000, "line 2: longer than"),

@@ -70,6 +70,18 @@ def test_labels_of_points_are_learned(job, case):
     }
 
 
+def test_labels_that_were_not_learned_are_told(job, case):
+    model, folder = case
+    data = job.read([folder / "s2.txt"], {})
+    assert job.evaluate(model, data)["tables"][0]["note"] == ""
+    data.outputs[0][:3] = 7
+    evaluation = job.evaluate(model, data)
+    assert evaluation["tables"][0]["note"] == (
+        "the model has not learned 7: its points count as wrong"
+    )
+    assert evaluation["error"] >= 3 / 300
+
+
 def predicted(job, model, raw, options=None):
     sink = io.BytesIO()
     assert job.predict(model, [io.BytesIO(raw)], sink, options or {}) == 1

@@ -122,9 +122,16 @@ def test_faults_of_folders_are_named(job, tmp_path):
     for k in range(7):
         (folder / f"masks/p{k}.png").unlink()
     Image.new("L", (3, 3)).save(folder / "masks/other.png")
-    words = r"no mask of p0\.png, .*p4\.png and 2 more, and no image of other\.png"
+    words = (
+        r"no mask of p0\.png, .*p4\.png and 2 more, and no image of other\.png;"
+        r" add masks/p0\.png, or give"
+    )
     with pytest.raises(ValueError, match=words):
         job.read([folder], {})
+    beside = make_folder(tmp_path / "b", range(2), side_by_side=True)
+    (beside / "p1_mask.png").unlink()
+    with pytest.raises(ValueError, match=r"no mask of p1\.bmp; add p1_mask\.png, or give"):
+        job.read([beside], {})
     (folder / "masks").rename(folder / "mask")
     with pytest.raises(ValueError, match="has a folder images, but none called masks"):
         job.read([folder], {})

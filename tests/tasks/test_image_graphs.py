@@ -1,6 +1,7 @@
 """ImageGraphs: known answers, invariances, odd input, and segmenting with what it makes."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -286,6 +287,8 @@ HOLE[2, 3, 1] = np.nan
     [
         (np.zeros(5), r"image 3: shape \(5,\), expected \(H, W\)"),
         (np.zeros((3, 40, 50)), r"image 3: shape \(3, 40, 50\).*moveaxis"),
+        ("a.png", r"image 3: 'a\.png' is a name, not pixels; open the file first"),
+        (Path("a.png"), r"image 3: 'a\.png' is a name, not pixels; open the file first"),
         (np.zeros((4, 5, 2)), r"image 3: shape \(4, 5, 2\)"),
         (np.zeros((0, 5)), r"image 3: shape \(0, 5\) has no pixels"),
         (HOLE, r"image 3: pixel \(2, 3\), channel 1 is nan; fill"),

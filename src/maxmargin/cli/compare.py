@@ -15,6 +15,7 @@ from maxmargin.cli.console import console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
 from maxmargin.cli.options import given_task_options, task_options
 from maxmargin.cli.task_group import TaskCommand, TaskGroup
+from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
@@ -32,16 +33,18 @@ def _command_of(job: Job) -> Command:
     def callback(**values: Any) -> None:
         _compare(job, values)
 
+    # of images and scans a few are many
+    sizes = ("5,10,20", "5,20") if job.one_each else ("500,1000,5000", "100,1000")
     return TaskCommand(
         job,
         files="Files of --data and --test",
         callback=callback,
-        help=f"Compare solvers: {job.title.lower()}. {job.summary}",
-        params=[*compare_options(job), *task_options(job)],
+        help=f"Compare solvers: {job.title.lower()} ({phrase(job.summary)}).",
+        params=[*compare_options(job, sizes[0]), *task_options(job)],
         examples=(
-            f"compare {job.name} --data ... --sizes 500,1000,5000 --seeds 3 --out study",
+            f"compare {job.name} --data ... --sizes {sizes[0]} --seeds 3 --out study",
             f"compare {job.name} --data ... --solvers bcfw,dual-extragradient"
-            " --set dual-extragradient.alpha=0 --sizes 100,1000 --out study",
+            f" --set dual-extragradient.alpha=0 --sizes {sizes[1]} --out study",
         ),
     )
 

@@ -81,9 +81,9 @@ class Setting(click.ParamType):
         return label, key, parsed(text.strip())
 
 
-def compare_options(job: Job) -> list[click.Parameter]:
-    """What `compare` takes for every task."""
-    return [*_data_options(), *_study_options(job), *_training_options(), *_folder_options()]
+def compare_options(job: Job, sizes: str) -> list[click.Parameter]:
+    """What `compare` takes for every task; sizes: an example."""
+    return [*_data_options(), *_study_options(job, sizes), *_training_options(), *_folder_options()]
 
 
 def _data_options() -> list[click.Parameter]:
@@ -103,7 +103,7 @@ def _data_options() -> list[click.Parameter]:
     ]
 
 
-def _study_options(job: Job) -> list[click.Parameter]:
+def _study_options(job: Job, sizes: str) -> list[click.Parameter]:
     def option(name: str, kind: click.ParamType, metavar: str, text: str, **more: Any) -> Option:
         return Option(name, type=kind, metavar=metavar, section="Study", help=text, **more)
 
@@ -115,7 +115,7 @@ def _study_options(job: Job) -> list[click.Parameter]:
             f"Of {', '.join(SOLVERS)}, or labels of the configuration file."
             f"  [default: {','.join(job.compared)}]",
         ),
-        option("--sizes", Sizes(), "SIZES", "Training samples, such as 500,1000,5000."),
+        option("--sizes", Sizes(), "SIZES", f"Training samples, such as {sizes}."),
         option("--seeds", Whole(1), "N", "Repeat with so many seeds.  [default: 1]"),
         option("--seed", Whole(0, 2**31), "S", "The first seed.  [default: 0]"),
         option(

@@ -100,7 +100,7 @@ def what(data: Mapping[str, Any]) -> str:
     """The data in words: `dev.txt (30 sentences, 96 tokens)`."""
     rest = {name: value for name, value in data.items() if name != "files"}
     facts = [
-        f"{value:,} {name}" if isinstance(value, int) else f"{name} {value}"
+        text.quantity(value, name) if isinstance(value, int) else f"{name} {value}"
         for name, value in rest.items()
     ]
     return f"{data['files']} ({', '.join(facts)})" if "files" in data else ", ".join(facts)

@@ -29,6 +29,7 @@ PLACES = {
 EXAMPLES = (
     "demo",
     "train tagging --data train.txt --validation dev.txt --out run",
+    "train segmentation --data photos --out masks-run",
     "predict run new.txt",
     "evaluate run test.txt",
     "report run",
@@ -60,7 +61,7 @@ root = _Root(
     "maxmargin",
     PLACES,
     help="Learn to predict structured things (tags of a sentence, links between words, letters of"
-    " a word), with a proof of how good the fit is.",
+    " a word, figures in images, points of laser scans), with a proof of how good the fit is.",
     params=[
         Option(
             "--version",

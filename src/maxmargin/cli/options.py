@@ -140,6 +140,8 @@ def _task_option(own: JobOption, job: Job) -> Option:
     names, settings = f"--{own.name}", dict[str, Any]()
     if own.kind is bool:
         names, settings = f"--{own.name}/--no-{own.name}", {"is_flag": True}
+        if own.name.startswith("no-"):  # its opposite is to leave it out
+            names, settings = f"--{own.name}", {"is_flag": True, "flag_value": True}
         text += f"  [default: {'yes' if own.default else 'no'}]"
     else:
         settings = {"type": _kind(own.kind), "many": own.many, "metavar": _metavar(own.kind)}

@@ -159,5 +159,10 @@ predict = _Predict(
             help="Write there; the file appears whole. A folder for images or scans, if several.",
         ),
     ],
-    examples=("predict run new.txt", "predict run < new.txt > tagged.txt"),
+    examples=(
+        "predict run new.txt",
+        "predict run < new.txt > tagged.txt",
+        "predict masks-run photo.jpg --out mask.png",
+        "predict scan-run a.txt b.ply --out labelled",
+    ),
 )

@@ -42,7 +42,7 @@ def words(folder: RunFolder, summary: Mapping[str, Any]) -> str:
 
 def _what(folder: RunFolder, summary: Mapping[str, Any]) -> str:
     facts = folder.read_json("data.json").get("facts", {})
-    counts = [f"{value:,} {key}" for key, value in facts.items() if isinstance(value, int)]
+    counts = [text.quantity(own, key) for key, own in facts.items() if isinstance(own, int)]
     samples = ", ".join(counts) or text.counted(summary["n_samples"], "sample")
     names = " ".join(Path(file).name for file in folder.config["data"])
     return f"{summary['title'].lower()} on {names} ({samples})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -114,6 +115,12 @@ def facts(named: dict[str, Any], indent: str = "") -> str:
 def counted(number: int, noun: str) -> str:
     """`1 word`, `2,000 words`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def quantity(number: int, plural: str) -> str:
+    """`2 scans`, `1 scan`, `1 pair without links`: the first plural loses its s."""
+    name = re.sub(r"s\b", "", plural, count=1) if number == 1 else plural
+    return f"{number:,} {name}"
 
 
 def phrase(sentence: str) -> str:

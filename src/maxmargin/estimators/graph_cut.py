@@ -187,11 +187,18 @@ class GraphCutSVM(StructuredSVM):
         if found < 2 or (found > 2 and not self.multiclass):
             wanted = "two or more" if self.multiclass else "two"
             cure = "multiclass=True takes any number" if found > 2 else "give samples with both"
+            count = "one label only" if found == 1 else f"{found} different labels"
             raise ValueError(
-                f"y has {found} different labels ({self.classes_[:5].tolist()}), expected {wanted}:"
-                f" {cure}."
+                f"y has {count} ({self.classes_[:5].tolist()}), expected {wanted}: {cure}."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of nodes that are right.
+
+        Labels that were not learned are an error; with `multiclass` they count as wrong.
+        """
+        return super().score(X, y, sample_weight)
 
     def predict(self, X: Any) -> Any:
         """The best labels of each graph.
@@ -253,6 +260,11 @@ class GraphCutSVM(StructuredSVM):
         labels = np.asarray(truth)
         if labels.shape != output.shape:
             raise ValueError(f"y has {labels.size} labels but x has {len(output)} rows.")
+        odd = np.setdiff1d(labels, self.classes_)
+        if len(odd) and not self.multiclass:
+            raise ValueError(
+                f"y has {odd[0].item()!r}, but the labels learned are {self.classes_.tolist()}."
+            )
         return labels == output
 
     @property

@@ -39,6 +39,7 @@ class Areas:
         found = [classes, *(np.unique(own) for own in truth)]
         self.labels = np.unique(np.concatenate(found))
         self.figure = int(np.searchsorted(self.labels, classes[-1]))
+        self.unknown = texts_of(np.setdiff1d(self.labels, classes))
         self.noun, self.names = noun, list(names)
         pairs = zip(truth, predicted, strict=True)
         self.counts = np.array([self._count(t, p) for t, p in pairs], dtype=np.int64)
@@ -110,7 +111,11 @@ class Areas:
                 ]
             )
         columns = ["label", "precision", "recall", "F1", "IoU", "true", "predicted"]
-        return Table(title="Labels", columns=columns, rows=rows, note="")
+        note = ""
+        if self.unknown:
+            shown = ", ".join(self.unknown[:5]) + ", ..." * (len(self.unknown) > 5)
+            note = f"the model has not learned {shown}: its {self.noun}s count as wrong"
+        return Table(title="Labels", columns=columns, rows=rows, note=note)
 
     def _sample_table(self) -> Table:
         order = self.worst(MAX_ROWS)

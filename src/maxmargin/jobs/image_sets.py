@@ -105,7 +105,10 @@ def _pairs(folder: Path) -> list[tuple[Path, Path]]:
     if lacking or spare:
         faults = [f"no mask of {_listed(lacking)}"] if lacking else []
         faults += [f"no image of {_listed(spare)}"] if spare else []
-        raise ValueError(f"{folder}: {', and '.join(faults)}; {LAYOUT}.")
+        stem = Path(lacking[0]).stem if lacking else ""
+        mask = f"masks/{stem}.png" if (folder / "images").is_dir() else f"{stem}_mask.png"
+        cure = f"add {mask}, or " if lacking else ""
+        raise ValueError(f"{folder}: {', and '.join(faults)}; {cure}{LAYOUT}.")
     return [(images[stem], known[stem]) for stem in images]
 
 

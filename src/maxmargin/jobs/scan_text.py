@@ -18,6 +18,8 @@ from maxmargin.jobs.number_text import blocks, is_plain, numbers, rows_of_text, 
 PIECE = 1 << 16
 _FIELD = re.compile(rb"[^\s,;]")
 _COMMAS = re.compile(rb"\s*,\s*")
+#: bytes that no text has
+_CONTROL = bytes([*range(9), *range(14, 27), *range(28, 32)])
 LAYOUT = "give lines of x y z, further columns if there are any, and the label last"
 
 
@@ -75,6 +77,8 @@ class _Head:
                 raise ValueError(f"{self.name}: lines end in CR alone; save it with LF or CRLF.")
             self.separator = next((s for s in ",;\t" if s.encode() in line), " ")
             self.names = _names(fields)
+            if self.names and line.translate(None, _CONTROL) != line:
+                raise ValueError(f"{self.name}: is no text (nor PLY nor npz); {LAYOUT}.")
             if self.names:
                 self.block = block[:begin] + b" " * (end - begin) + block[end:]
                 begin, fields = _first_line(block, end + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,11 @@ import numpy as np
 
 def check_image(i: int, x: Any) -> np.ndarray:
     """(H, W, 3) float32 sRGB from 0 to 1 of image i; errors say what is wrong and the cure."""
+    if isinstance(x, (str, bytes, PurePath)):
+        raise ValueError(
+            f"image {i}: {str(x)[:80]!r} is a name, not pixels; open the file first, e.g."
+            " np.asarray(PIL.Image.open(name))."
+        )
     try:
         image = np.asarray(x)
     except ValueError as error:

@@ -389,7 +389,8 @@ def test_remembered_vertices_raise_the_dual_faster(name):
 @all_cases
 def test_each_step_of_a_block_raises_the_dual(name, relaxation):
     made = without_ties(name)
-    solver = BCFW(cache=OracleCache(size=2, passes=0), relaxation=relaxation)
+    cache = OracleCache(size=2, passes=0, store="vertices")
+    solver = BCFW(cache=cache, relaxation=relaxation)
     *_, state = epochs(solver, made.problem, 1)
     value = made.training.dual(state.z)
     for i in np.random.default_rng(1).integers(made.problem.n, size=25):

@@ -282,6 +282,11 @@ class Problem(Samples):
 
     On all of R^d with alpha > 0, w(z) = -g(z) / alpha. If W has no bounds and alpha is 0, there is
     mostly no minimum, and D(z) = -inf.
+
+    With objective="likelihood", H_i(w) = -log p(y_i) under p(z) ~ exp(F_i^T w . z), so that P(w) is
+    the penalised negative log-likelihood of a conditional random field. The costs then count for
+    nothing, but for what is forbidden, and D(z) has sum_i omega_i entropy_i in their place,
+    entropy_i being that of the distribution whose expectations z_i are.
     """
 
     def __init__(
@@ -296,8 +301,12 @@ class Problem(Samples):
         truth: np.ndarray,
         alpha: float,
         domain: Domain | None = None,
+        objective: str = "margin",
     ):
+        check_objective(objective, structure)
+        costs = costs if objective == "margin" else None
         super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
+        self.objective = objective
         self.truth = self._all_parts(truth)
         self.alpha = float(alpha)
         self.domain = check_domain(domain, self.dim)
@@ -366,7 +375,8 @@ class Problem(Samples):
 
     def hinges(self, w: np.ndarray) -> np.ndarray:
         """H_i(w) for each sample."""
-        return np.maximum(self.apply("maximize", w, point=self.truth), 0.0)
+        ability = "maximize" if self.objective == "margin" else "tilt"
+        return np.maximum(self.apply(ability, w, point=self.truth), 0.0)
 
     def primal(self, w: np.ndarray) -> float:
         """P(w), exact if the structure's oracle is."""
@@ -393,16 +403,50 @@ class Problem(Samples):
         products = self.loss_costs * (self._all_parts(z) - self.truth)
         return np.add.reduceat(products, self.part_ptr[:-1])
 
-    def dual(self, z: np.ndarray, w: np.ndarray | None = None) -> float:
-        """D(z); w = w(z) if it is at hand, on R^d."""
-        loss = float(self.blocks.weight @ self.loss_at(z))
+    def dual(
+        self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None
+    ) -> float:
+        """D(z); w = w(z) if it is at hand, on R^d.
+
+        entropy : that of each sample's distribution, which the likelihood needs: parts that are
+        tied tell expectations, but not of which distribution.
+        """
+        if (entropy is None) == (self.objective == "likelihood"):
+            raise ValueError("give the entropy of each sample for the likelihood, and only for it.")
+        worth = self.loss_at(z) if entropy is None else entropy
+        loss = float(self.blocks.weight @ worth)
         if w is not None and isinstance(self.domain, RealSpace):
             return loss - self.alpha / 2 * float(w @ w)
         return loss + self.domain.lowest(self.slope(z), self.alpha)[1]
 
+    def likelihood(self, w: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """P(w), D of the expectations under w, and the slope g there (the gradient less alpha w).
+
+        One pass of `tilt`. On R^d, P(w) - D = |alpha w + g|^2 / (2 alpha).
+        """
+        z = np.empty_like(self.truth)
+        hinges = self.apply("tilt", w, point=self.truth, out=z)
+        slope = self.slope(z)
+        smooth = float(self.blocks.weight @ hinges)
+        # entropy = log Z - theta . z, so that the sum of all is smooth - w . slope
+        lowest = self.domain.lowest(slope, self.alpha)[1]
+        return smooth + self.alpha / 2 * float(w @ w), lowest + smooth - float(w @ slope), slope
+
     def block_gaps(self, w: np.ndarray, z: np.ndarray) -> np.ndarray:
         """max_s a_i . (s - z_i) for each sample; sum_i omega_i of it is the duality gap at w(z)."""
         return self.apply("maximize", w, point=z)
+
+
+def check_objective(objective: str, structure: Structure) -> None:
+    """Fail unless the structure can serve the objective; say the cure."""
+    if objective not in ("margin", "likelihood"):
+        raise ValueError(f'objective={objective!r} must be "margin" or "likelihood".')
+    able = structure.has("tilt") and structure.tilt_is_expectation
+    if objective == "likelihood" and not able:
+        raise MissingAbilityError(
+            f'objective="likelihood" needs expectations over all outputs (`tilt`), which'
+            f' {type(structure).__name__} cannot compute. Use objective="margin".'
+        )
 
 
 def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:

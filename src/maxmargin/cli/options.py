@@ -21,6 +21,7 @@ SOLVERS = (
     "dual-extragradient",
     "extragradient",
     "fw",
+    "lbfgs",
     "perceptron",
     "projected-gradient",
     "ssg",

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -47,7 +47,8 @@ class StructuredSVM(Savable, BaseEstimator):
     alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
     solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
-        "projected-gradient" or a Solver; its options that are None are taken from tol, max_epochs
+        "projected-gradient", for the likelihood "lbfgs", or a Solver; "auto" is "bcfw" for margins
+        and the fastest for likelihoods. Its options that are None are taken from tol, max_epochs
         and random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
@@ -60,12 +61,17 @@ class StructuredSVM(Savable, BaseEstimator):
     domain : where w lives, e.g. domains.L2Ball(10.0) or domains.NonNegative([0, 3]), with any
         solver; None means all of R^d. With alpha=0, too, there is no regularisation: stop early by
         a callback.
+    objective : "margin", or "likelihood" for a conditional random field, whose probabilities
+        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used.
 
     Attributes
     ----------
     coef_ : weights. result_ : Result, with the certificate and history. n_features_in_ : columns of
     X. structure_, feature_map_ : the fitted parts.
     """
+
+    #: estimators whose structure has no expectations have no such option
+    objective: str = "margin"
 
     def __init__(
         self,
@@ -74,7 +80,7 @@ class StructuredSVM(Savable, BaseEstimator):
         *,
         alpha: float = 1e-2,
         loss: str | Loss = "hamming",
-        solver: str | Solver = "bcfw",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_epochs: int = 100,
         random_state: Any = 0,
@@ -84,6 +90,7 @@ class StructuredSVM(Savable, BaseEstimator):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        objective: Literal["margin", "likelihood"] = "margin",
     ):
         self.structure = structure
         self.features = features
@@ -99,6 +106,7 @@ class StructuredSVM(Savable, BaseEstimator):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.objective = objective
 
     # -- what estimators for known structures say otherwise ---------------------------------------
     def _make_structure(self) -> Structure:
@@ -167,7 +175,11 @@ class StructuredSVM(Savable, BaseEstimator):
         at each variable.
         """
         solver = resolve_solver(
-            self.solver, tol=self.tol, max_epochs=self.max_epochs, random_state=self.random_state
+            self.solver,
+            self.objective,
+            tol=self.tol,
+            max_epochs=self.max_epochs,
+            random_state=self.random_state,
         )
         problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
@@ -189,16 +201,22 @@ class StructuredSVM(Savable, BaseEstimator):
         omega = check_sample_weight(sample_weight, len(shapes)) * self._scales(shapes)
         packed = self._pack(rows, shapes)
         truth = self._truth(targets, shapes)
+        costs = None
+        if self.objective == "margin":
+            costs = self._costs(truth, shapes, packed.part_ptr, node_weight)
+        elif node_weight is not None:
+            raise ValueError('node_weight prices errors, which objective="likelihood" has not.')
         return Problem(
             self.structure_,
             shapes,
             packed,
-            costs=self._costs(truth, shapes, packed.part_ptr, node_weight),
+            costs=costs,
             sample_weight=omega,
             n_jobs=self.n_jobs,
             truth=truth,
             alpha=self.alpha,
             domain=self._make_domain(packed.dim),
+            objective=self.objective,
         )
 
     def _pack(self, rows: Any, shapes: list[Shape]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -35,7 +35,7 @@ class ChainSVM(StructuredSVM):
         that do not occur in y are left aside, because a fold may lack some.
     forbidden_first, forbidden_last : labels that must not begin or end a sequence.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain : see `StructuredSVM`.
+    callbacks, domain, objective : see `StructuredSVM`.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ChainSVM(StructuredSVM):
         self,
         alpha: float = 1e-2,
         loss: str | Loss = "hamming",
-        solver: str | Solver = "bcfw",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_epochs: int = 100,
         random_state: Any = 0,
@@ -59,6 +59,7 @@ class ChainSVM(StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        objective: Literal["margin", "likelihood"] = "margin",
         bias: bool = True,
         ends: bool = True,
         transitions: bool = True,
@@ -78,6 +79,7 @@ class ChainSVM(StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.objective = objective
         self.bias = bias
         self.ends = ends
         self.transitions = transitions

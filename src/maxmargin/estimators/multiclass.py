@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -33,7 +33,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     ----------
     bias : learn a (penalised) constant for each class.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain : see `StructuredSVM`.
+    callbacks, domain, objective : see `StructuredSVM`.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self,
         alpha: float = 1e-2,
         loss: str | Loss = "hamming",
-        solver: str | Solver = "bcfw",
+        solver: str | Solver = "auto",
         tol: float = 1e-3,
         max_epochs: int = 100,
         random_state: Any = 0,
@@ -56,6 +56,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        objective: Literal["margin", "likelihood"] = "margin",
         bias: bool = True,
     ):
         self.alpha = alpha
@@ -70,6 +71,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.objective = objective
         self.bias = bias
 
     def _make_structure(self) -> Structure:

@@ -47,6 +47,7 @@ KNOWN: dict[str, str] = {
     "Extragradient": "maxmargin.solvers.extragradient:Extragradient",
     "DualExtragradient": "maxmargin.solvers.dual_extragradient:DualExtragradient",
     "ProjectedGradient": "maxmargin.solvers.projected_gradient:ProjectedGradient",
+    "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
     "RealSpace": "maxmargin.domains.base:RealSpace",
     "L1Ball": "maxmargin.domains.balls:L1Ball",
     "L2Ball": "maxmargin.domains.balls:L2Ball",

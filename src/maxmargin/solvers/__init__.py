@@ -5,12 +5,14 @@ from maxmargin.solvers.bcfw import BCFW, OracleCache
 from maxmargin.solvers.dual_extragradient import DualExtragradient
 from maxmargin.solvers.extragradient import Extragradient
 from maxmargin.solvers.frank_wolfe import FrankWolfe
+from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.projected_gradient import ProjectedGradient
 from maxmargin.solvers.subgradient import Subgradient
 
 __all__ = [
     "BCFW",
+    "LBFGS",
     "DualExtragradient",
     "Extragradient",
     "FrankWolfe",

@@ -44,6 +44,8 @@ class Solver(BaseEstimator):
     certifies: ClassVar[bool] = True
     #: whether alpha and the loss matter to it
     has_objective: ClassVar[bool] = True
+    #: which objectives it can minimise, see `Problem`
+    objectives: ClassVar[tuple[str, ...]] = ("margin",)
     #: short name
     name: ClassVar[str] = ""
 
@@ -134,7 +136,17 @@ class Solver(BaseEstimator):
                 f" {type(problem.domain).__name__} (any_domain = True); use one that does, such as"
                 ' solver="bcfw", or domain=None.'
             )
+        self._check_objective(problem.objective)
         self._check_limits()
+
+    def _check_objective(self, objective: str) -> None:
+        if objective in self.objectives:
+            return
+        able = [f'"{k}"' for k, kind in solver_classes().items() if objective in kind.objectives]
+        raise ValueError(
+            f'{type(self).__name__} cannot minimise objective="{objective}"; solvers that can:'
+            f' {", ".join(able)}, or solver="auto".'
+        )
 
     def _check_limits(self) -> None:
         for name, least in (("max_epochs", 0), ("check_every", 1)):
@@ -427,8 +439,14 @@ class Run:
         )
 
 
-def resolve_solver(solver: str | Solver, **options: Any) -> Solver:
+#: what solver="auto" means
+BEST = {"margin": "bcfw", "likelihood": "lbfgs"}
+
+
+def resolve_solver(solver: str | Solver, objective: str = "margin", **options: Any) -> Solver:
     """A solver object from its short name; options fill in what it leaves open (None)."""
+    if isinstance(solver, str) and solver == "auto":
+        solver = BEST.get(objective, "bcfw")
     if not isinstance(solver, (str, Solver)):
         raise TypeError(f"solver must be a name or a Solver, found {type(solver).__name__}.")
     found: Solver = _by_name(solver)() if isinstance(solver, str) else clone(solver)

@@ -23,6 +23,7 @@ def identity(solver: Any, problem: Problem) -> dict[str, Any]:
         "samples": samples_key(problem),
         "alpha": problem.alpha,
         "domain": described(problem.domain),
+        "objective": problem.objective,
         "solver": type(solver).__name__,
         "options": ", ".join(f"{k}={described(v)}" for k, v in options if k not in _NOT_OPTIONS),
         "seed": "0" if seed is None else str(seed) if isinstance(seed, int) else "given",

@@ -243,7 +243,7 @@ class GraphCutSVM(StructuredSVM):
     def _scores_of(self, x: Graph) -> np.ndarray | None:
         """Scores of the nodes and edges of one graph, if its features are as they should be."""
         found = x.nodes.shape[1], x.edge_features.shape[1]
-        if found != (self.n_features_in_, self.n_edge_features_in_):
+        if x.labels is not None or found != (self.n_features_in_, self.n_edge_features_in_):
             return None
         if not _has_rows(x.nodes) or not _has_rows(x.edge_features):
             return None

@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin.documents import Drawing, Evaluation, Metric, Table
 from maxmargin.estimators import ChainSVM
-from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.chain_files import Y_CURE, chosen, read_sequences
 from maxmargin.jobs.labels import kind_of, line_of, texts_of
 from maxmargin.jobs.npz import write_npz
@@ -82,6 +82,7 @@ class ChainJob(Job):
             "What predict writes. auto: npz if the output file is called .npz, else text.",
             of_data=True,
         ),
+        OBJECTIVE,
     )
 
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
@@ -112,7 +113,7 @@ class ChainJob(Job):
         return Data(inputs, outputs, _facts(inputs, outputs), extra)
 
     def estimator(self, options: Mapping[str, Any]) -> ChainSVM:
-        return ChainSVM()
+        return ChainSVM(objective=self.with_defaults(options)["objective"])
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None

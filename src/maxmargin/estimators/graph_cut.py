@@ -14,6 +14,7 @@ from maxmargin.domains import Domain, NonNegative, SubmodularCone
 from maxmargin.domains.base import check_domain
 from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
@@ -192,6 +193,12 @@ class GraphCutSVM(StructuredSVM):
                 f"y has {count} ({self.classes_[:5].tolist()}), expected {wanted}: {cure}."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
+
+    def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
+
+    def _as_marginals(self, p: np.ndarray, shape: Any) -> np.ndarray:
+        return p if self.multiclass else np.hstack([1.0 - p, p])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of nodes that are right.

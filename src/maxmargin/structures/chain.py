@@ -60,7 +60,7 @@ class Chain(Structure):
 
     def scratch(self, shape: Shape) -> tuple[int, int]:
         length, labels = shape
-        return 2 * length * labels + labels * labels, 1
+        return 2 * length * labels + labels * labels + 5 * labels + length, 1
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1

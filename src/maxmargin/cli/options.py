@@ -24,6 +24,7 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "smoothed",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")

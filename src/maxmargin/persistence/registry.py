@@ -47,6 +47,7 @@ KNOWN: dict[str, str] = {
     "Extragradient": "maxmargin.solvers.extragradient:Extragradient",
     "DualExtragradient": "maxmargin.solvers.dual_extragradient:DualExtragradient",
     "ProjectedGradient": "maxmargin.solvers.projected_gradient:ProjectedGradient",
+    "SmoothedGradient": "maxmargin.solvers.smoothed_gradient:SmoothedGradient",
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
     "RealSpace": "maxmargin.domains.base:RealSpace",
     "L1Ball": "maxmargin.domains.balls:L1Ball",

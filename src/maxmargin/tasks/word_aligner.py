@@ -31,7 +31,7 @@ from maxmargin.tasks.alignment_reports import AlignmentReport, alignment_report
 from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.base import Task
 from maxmargin.tasks.tag_reports import WeightTable, strongest
-from maxmargin.validation import Rows, is_number
+from maxmargin.validation import Rows, as_dense, is_number
 
 LinkColumns = Mapping[str, Sequence[Iterable[Link]]] | None
 
@@ -240,7 +240,8 @@ class WordAligner(Task):
         """The n features that speak most for a link, and the n most against it."""
         check_is_fitted(self, "model_")
         names = [name.split(": ", 1) for name in self.features_.feature_names_out()]
-        rows = [(*names[k], float(self.coef_[k])) for k in strongest(self.coef_, n)]
+        weights = as_dense(self.coef_)
+        rows = [(*names[k], float(weights[k])) for k in strongest(weights, n)]
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
     def _check_loaded(self) -> None:
@@ -254,7 +255,7 @@ class WordAligner(Task):
         for words in features._frequent_words():
             size *= len(words)
         # more word pairs than features: not even to be listed, the names may fill the memory
-        if size > n or len(features.feature_names_out()) != n or model.coef_.shape != (n,):
+        if size > n or len(features.feature_names_out()) != n or model.coef_.shape[-1] != n:
             raise ValueError("WordAligner: model_ and features_ differ in the number of features")
 
 

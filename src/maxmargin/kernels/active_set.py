@@ -84,7 +84,7 @@ def add_vertex(values, labels, ends, size, stride, share):
 
 @piece(types.void(HULL, INT, INTS, INT, INT))
 def restore(hull, count, vertex, size, stride):
-    """rest = point - z; only the parts of active vertices differ from the point.
+    """Rest = point - z; only the parts of active vertices differ from the point.
 
     vertex: labels of one more, whose share was zero or is gone.
     """

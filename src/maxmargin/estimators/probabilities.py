@@ -14,7 +14,7 @@ from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_lengths, is_list, is_number
+from maxmargin.validation import as_dense, check_lengths, is_list, is_number
 
 Method = Literal["auto", "exact", "perturb"]
 

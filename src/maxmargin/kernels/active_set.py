@@ -84,7 +84,7 @@ def add_vertex(values, labels, ends, size, stride, share):
 
 @piece(types.void(HULL, INT, INTS, INT, INT))
 def restore(hull, count, vertex, size, stride):
-    """rest = point - z; only the parts of active vertices differ from the point.
+    """Renew rest = point - z; only the parts of active vertices differ from the point.
 
     vertex: labels of one more, whose share was zero or is gone.
     """
@@ -106,7 +106,7 @@ def restore(hull, count, vertex, size, stride):
 
 @piece(FLOAT(FLOATS, FLOATS, INT), reorder=True)
 def inner(a, b, n):
-    """a . b over the first n."""
+    """The product a . b over the first n."""
     total = 0.0
     for k in range(n):
         total += a[k] * b[k]

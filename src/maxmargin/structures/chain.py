@@ -64,7 +64,8 @@ class Chain(Structure):
     def scratch(self, shape: Shape) -> tuple[int, int]:
         length, labels = shape
         parts = self.n_parts(shape)
-        floats = active_sizes.float_size(parts, length) + 2 * length * labels + labels * labels
+        own = 2 * length * labels + labels * labels + 5 * labels + length
+        floats = active_sizes.float_size(parts, length) + own
         return floats, active_sizes.int_size(parts, length) + 2 * length
 
     def warm_size(self, shape: Shape) -> int:

@@ -225,13 +225,19 @@ class Structure(BaseEstimator):
 
     def _run(self, ability: str, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
         kernel = self._compiled(ability)
-        floats, ints = self.scratch(shape)
-        out = np.zeros(self.n_parts(shape))
         code = np.require(self.code(shape), np.int64, ["C", "W"])
-        theta = self._allowed(theta, shape)
-        value = kernel(theta, code, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
+        out, value = self._call(ability, kernel, self._allowed(theta, shape), code, shape)
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         if np.isnan(value):
             raise FloatingPointError(f"`{ability}` failed; scale the scores down.")
+        return out, value
+
+    def _call(
+        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
+    ) -> tuple[np.ndarray, float]:
+        """What a kernel writes and returns, with scratch of its own."""
+        floats, ints = self.scratch(shape)
+        out = np.zeros(self.n_parts(shape))
+        value = kernel(theta, code, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
         return out, value

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.kernels import active_sizes
+from maxmargin.structures.active_set import project_compiled
 from maxmargin.structures.base import Constraints, Shape, Structure
 
 
@@ -70,6 +71,13 @@ class Chain(Structure):
     def warm_size(self, shape: Shape) -> int:
         """The labels and shares of the vertices that the last projection is a mixture of."""
         return active_sizes.warm_size(self.n_parts(shape), shape[0])
+
+    def _call(
+        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
+    ) -> tuple[np.ndarray, float]:
+        if ability == "project":
+            return project_compiled(kernel, theta, code, shape[0], self.scratch(shape))
+        return super()._call(ability, kernel, theta, code, shape)
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1

@@ -142,6 +142,10 @@ class DualExtragradient(SaddleSolver):
             return super().spread(problem)
         return EntropicOutputs(problem, 0.0).reach(problem.truth)
 
+    def likely_spread(self, problem: Problem) -> float:
+        """From where all outputs are alike, any output is about equally far."""
+        return self.spread(problem) if self.entropic else super().likely_spread(problem)
+
     # -- state -------------------------------------------------------------------------------------
     def init(self, problem: Problem) -> State:
         z = np.empty(0) if self.memory == "low" else problem.truth.copy()
@@ -313,16 +317,20 @@ class DualExtragradient(SaddleSolver):
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         """The average, and the last u, which is better once the right vertices are found."""
-        return [state.w, state.extra["u_w"]]
+        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        return [state.w, state.extra["u_w"], *([] if recent is None else [recent[0]])]
 
     def bound(self, problem: Problem, state: State) -> float:
-        """The better one of the average z and of the last u."""
+        """The best one of the average z, of the last u, and of recent ones where z is entropic."""
         average = super().bound(problem, state)
         if not np.isfinite(average) and state.extra.get("residual", 0.0) > 0:
             return average
-        last, loss = state.extra["last"]
-        lowest = problem.domain.lowest(last, problem.alpha)[1]
-        return max(average, lowest + loss)
+        others = [state.extra["last"]]
+        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        if recent is not None:
+            others.append(recent[1:])
+        lowest = problem.domain.lowest
+        return max(average, *(lowest(slope, problem.alpha)[1] + loss for slope, loss in others))
 
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         known = super().facts(problem, state, primal)

@@ -88,12 +88,16 @@ class SaddleSolver(Solver):
         """How far w moves for what z moves."""
         if self.ratio != "auto":
             return float(self.ratio)
-        reach, spread = problem.domain.reach(problem.dim), self.spread(problem) / 10
+        reach, spread = problem.domain.reach(problem.dim), self.likely_spread(problem)
         if problem.alpha > 0:
             reach = min(reach, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
         if 0 < reach < np.inf and spread > 0:
             return reach**2 / (2 * spread)
         return self.plain_ratio(problem)
+
+    def likely_spread(self, problem: Problem) -> float:
+        """How far z ends from where it begins: most training outputs end near the truth."""
+        return self.spread(problem) / 10
 
     def plain_ratio(self, problem: Problem) -> float:
         """That of the papers: n for weights 1 / n, 1 / omega for weights that are all omega."""

@@ -22,8 +22,8 @@ class TiltedSteps:
     travelled: the sum of all steps; s_w: that of steps times gradients; point_w, q, slope_v: v, as
     points of the geometries (q is not kept if memory is low), and g(v); log_start: sum of
     omega (log Z - q . y) at the start; gains: the last sum of the excess, see `output_geometry`;
-    reach_z: the farthest z from the start; gradient: at the last u, for `past`; tight: whether a
-    step was too long yet.
+    recent: see `_remember`; reach_z: the farthest z from the start; gradient: at the last u, for
+    `past`; tight: whether a step was too long yet.
     """
 
     def __init__(self, solver: Any, problem: Problem, state: State):
@@ -36,7 +36,8 @@ class TiltedSteps:
         extra, w = self.state.extra, self.state.w
         extra["reach_z"] = self.outputs.reach(z)
         extra["travelled"] = extra["gains"] = extra["excess"] = extra["last_step"] = 0.0
-        extra["tight"] = False
+        extra["tight"], extra["renewed"] = False, 0.0
+        extra["recent"] = np.zeros((2, 2 * self.problem.dim + 2))
         extra["anchor_w"], extra["point_w"] = point, point.copy()
         extra["s_w"] = np.zeros(self.problem.dim)
         extra["q"] = np.empty(0) if self.low else self.outputs.potentials(z)
@@ -118,6 +119,27 @@ class TiltedSteps:
         extra["loss"] += share * (moved.loss - extra["loss"])
         extra["last"] = (total_u, moved.loss)
         extra["passed"] += 1.0
+        self._remember(step)
+
+    def _remember(self, step: float) -> None:
+        """Sums of u over the last half of the way, at least, and three quarters, at most.
+
+        The first points are far from all others, and weigh on the average of all for long.
+        """
+        extra = self.state.extra
+        if extra["travelled"] > 2 * extra["renewed"]:
+            extra["renewed"] = extra["travelled"] - step
+            extra["recent"] = np.stack([extra["recent"][1], np.zeros(len(extra["recent"][1]))])
+        slope, loss = extra["last"]
+        extra["recent"][1] += step * np.concatenate([extra["u_w"], slope, [loss, 1.0]])
+
+    def recent(self) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """w, g and loss of the average of these; None before the first epoch."""
+        total, dim = self.state.extra["recent"].sum(axis=0), self.problem.dim
+        if total[-1] == 0.0:
+            return None
+        mean = total / total[-1]
+        return mean[:dim], mean[dim:-2], float(mean[-2])
 
     def promise(self, reach_w: float) -> float:
         """What the gap of the averages is at most; nan if nothing is known."""

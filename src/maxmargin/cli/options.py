@@ -24,6 +24,7 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "sdca",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")

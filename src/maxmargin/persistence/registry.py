@@ -52,6 +52,7 @@ KNOWN: dict[str, str] = {
     "DualExtragradient": "maxmargin.solvers.dual_extragradient:DualExtragradient",
     "ProjectedGradient": "maxmargin.solvers.projected_gradient:ProjectedGradient",
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
+    "SDCA": "maxmargin.solvers.sdca:SDCA",
     "RealSpace": "maxmargin.domains.base:RealSpace",
     "L1Ball": "maxmargin.domains.balls:L1Ball",
     "L2Ball": "maxmargin.domains.balls:L2Ball",

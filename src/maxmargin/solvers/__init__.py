@@ -8,11 +8,13 @@ from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.projected_gradient import ProjectedGradient
+from maxmargin.solvers.sdca import SDCA
 from maxmargin.solvers.subgradient import Subgradient
 
 __all__ = [
     "BCFW",
     "LBFGS",
+    "SDCA",
     "DualExtragradient",
     "Extragradient",
     "FrankWolfe",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SOLVERS = (
     "bcfw",
     "dual-extragradient",
+    "eg",
     "extragradient",
     "fw",
     "lbfgs",

@@ -51,6 +51,7 @@ KNOWN: dict[str, str] = {
     "Extragradient": "maxmargin.solvers.extragradient:Extragradient",
     "DualExtragradient": "maxmargin.solvers.dual_extragradient:DualExtragradient",
     "ProjectedGradient": "maxmargin.solvers.projected_gradient:ProjectedGradient",
+    "ExponentiatedGradient": "maxmargin.solvers.exponentiated_gradient:ExponentiatedGradient",
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
     "SDCA": "maxmargin.solvers.sdca:SDCA",
     "RealSpace": "maxmargin.domains.base:RealSpace",

@@ -3,6 +3,7 @@
 from maxmargin.solvers.base import Solver, resolve_solver
 from maxmargin.solvers.bcfw import BCFW, OracleCache
 from maxmargin.solvers.dual_extragradient import DualExtragradient
+from maxmargin.solvers.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.extragradient import Extragradient
 from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
@@ -16,6 +17,7 @@ __all__ = [
     "LBFGS",
     "SDCA",
     "DualExtragradient",
+    "ExponentiatedGradient",
     "Extragradient",
     "FrankWolfe",
     "OracleCache",

@@ -26,6 +26,7 @@ SOLVERS = (
     "perceptron",
     "projected-gradient",
     "smoothed",
+    "sdca",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")

@@ -14,7 +14,7 @@ from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_lengths, is_list, is_number
+from maxmargin.validation import as_dense, check_lengths, is_list, is_number
 
 Method = Literal["auto", "exact", "perturb"]
 
@@ -49,7 +49,7 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
-        w, rng = self.coef_ / self._temperature(), np.random.default_rng(random_state)
+        w, rng = as_dense(self.coef_) / self._temperature(), np.random.default_rng(random_state)
         found = []
         for samples in self._in_chunks(X):
             p = _expectations(samples, w) if exact else frequencies(samples, w, n_draws, rng)
@@ -96,7 +96,7 @@ class Probabilities:
         seed = np.random.default_rng(random_state).integers(2**63)
 
         def loss(temperature: float) -> float:
-            w, rng = self.coef_ / temperature, np.random.default_rng(seed)
+            w, rng = as_dense(self.coef_) / temperature, np.random.default_rng(seed)
             if exact:
                 return sum(own.exact_loss(w) for own in held_out) / total
             return sum(own.perturbed_loss(w, n_draws, rng) for own in held_out) / total

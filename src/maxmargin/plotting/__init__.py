@@ -11,6 +11,7 @@ alone.
 
 from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
+from maxmargin.plotting.path import PathDisplay
 from maxmargin.plotting.reliability import ReliabilityDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
 from maxmargin.plotting.study import StudyDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "AlignmentDisplay",
     "ConvergenceDisplay",
     "ReliabilityDisplay",
+    "PathDisplay",
     "SegmentationDisplay",
     "StudyDisplay",
     "WordsDisplay",

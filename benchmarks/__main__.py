@@ -19,6 +19,7 @@ NAMES = (
     "multiclass",
     "chunking",
     "tagging_speed",
+    "calibration",
     "alignment",
     "puppets",
     "horses",

@@ -11,6 +11,7 @@ alone.
 
 from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
+from maxmargin.plotting.curves import CurvesDisplay
 from maxmargin.plotting.path import PathDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
 from maxmargin.plotting.study import StudyDisplay
@@ -26,6 +27,7 @@ __all__ = [
     "PURPLE",
     "AlignmentDisplay",
     "ConvergenceDisplay",
+    "CurvesDisplay",
     "PathDisplay",
     "SegmentationDisplay",
     "StudyDisplay",

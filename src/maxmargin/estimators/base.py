@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
 from maxmargin.domains import Domain
+from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
@@ -34,7 +35,7 @@ def _as_shape(shape: Any) -> Shape:
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
-class StructuredSVM(Savable, BaseEstimator):
+class StructuredSVM(Probabilities, Savable, BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair
@@ -68,7 +69,8 @@ class StructuredSVM(Savable, BaseEstimator):
     Attributes
     ----------
     coef_ : weights. result_ : Result, with the certificate and history. n_features_in_ : columns of
-    X. structure_, feature_map_ : the fitted parts.
+    X. structure_, feature_map_ : the fitted parts. temperature_ : what `predict_marginals` divides
+    scores by; 1, or what `calibrate` found.
     """
 
     #: estimators whose structure has no expectations have no such option
@@ -185,7 +187,7 @@ class StructuredSVM(Savable, BaseEstimator):
         problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
         self.result_: Result = solver.run(problem, state, self._callbacks())
-        self.coef_ = self.result_.w
+        self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_shapes = problem.shapes
         self._warn(solver.limits()[1])
         return self
@@ -381,20 +383,6 @@ class StructuredSVM(Savable, BaseEstimator):
             top = np.partition(scores, -2, axis=1)[:, -2:]
             margins.append(top[:, 1] - top[:, 0])
         return margins
-
-    def predict_marginals(self, X: Any) -> Any:
-        """P(label) of each variable under p(z) ~ exp(w . F z); (variables, labels) a sample.
-
-        Margin training does not fit these probabilities: use them to rank, not as frequencies.
-        """
-        check_is_fitted(self, "coef_")
-        if not self.structure_.tilt_is_expectation:
-            raise MissingAbilityError(
-                f"{type(self.structure_).__name__} has no marginals: its `tilt` is an entropic"
-                " projection, not an expectation over the outputs. Use decision_function for"
-                " scores."
-            )
-        return list(self._per_variable("tilt", X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of variables that are right."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.features import FeatureMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -108,6 +109,9 @@ class ChainSVM(StructuredSVM):
         self.classes_, numbers = np.unique(flat, return_inverse=True)
         self.structure_ = self._structure_over_labels()
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
+
+    def _known_targets(self, y: Any, rows: Any) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
 
     def _structure_over_labels(self) -> Chain:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}

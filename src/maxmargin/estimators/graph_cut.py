@@ -14,6 +14,7 @@ from maxmargin.domains import Domain, NonNegative, SubmodularCone
 from maxmargin.domains.base import check_domain
 from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
@@ -193,6 +194,12 @@ class GraphCutSVM(StructuredSVM):
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 
+    def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
+
+    def _as_marginals(self, p: np.ndarray, shape: Any) -> np.ndarray:
+        return p if self.multiclass else np.hstack([1.0 - p, p])
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of nodes that are right.
 
@@ -243,7 +250,7 @@ class GraphCutSVM(StructuredSVM):
     def _scores_of(self, x: Graph) -> np.ndarray | None:
         """Scores of the nodes and edges of one graph, if its features are as they should be."""
         found = x.nodes.shape[1], x.edge_features.shape[1]
-        if found != (self.n_features_in_, self.n_edge_features_in_):
+        if x.labels is not None or found != (self.n_features_in_, self.n_edge_features_in_):
             return None
         if not _has_rows(x.nodes) or not _has_rows(x.edge_features):
             return None

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import Method, label_numbers
 from maxmargin.features import FeatureMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -126,9 +127,22 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         margins = super().margins(X)
         return np.concatenate(margins) if margins else np.empty(0)
 
-    def predict_marginals(self, X: Any) -> np.ndarray:
-        """(n_samples, n_classes) softmax of the scores: use it to rank, not as frequencies."""
-        return self._stacked("tilt", X)
+    def predict_marginals(
+        self,
+        X: Any,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> np.ndarray:
+        """(n_samples, n_classes) softmax of scores / temperature_; else as `StructuredSVM` says."""
+        found = super().predict_marginals(X, method, n_draws, random_state)
+        return np.concatenate([np.empty((0, len(self.classes_))), *found])
+
+    def _known_targets(self, y: Any, rows: Any) -> np.ndarray:
+        own = column_or_1d(y, warn=True)
+        if len(own) != len(rows.lengths):
+            raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(own)}.")
+        return np.concatenate(label_numbers(own[:, None], rows.lengths, self.classes_))
 
     def _stacked(self, ability: str, X: Any) -> np.ndarray:
         check_is_fitted(self, "coef_")

@@ -3,6 +3,7 @@
 from maxmargin.solvers.base import Solver, resolve_solver
 from maxmargin.solvers.bcfw import BCFW, OracleCache
 from maxmargin.solvers.dual_extragradient import DualExtragradient
+from maxmargin.solvers.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.extragradient import Extragradient
 from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
@@ -15,6 +16,7 @@ __all__ = [
     "BCFW",
     "LBFGS",
     "DualExtragradient",
+    "ExponentiatedGradient",
     "Extragradient",
     "FrankWolfe",
     "OracleCache",

@@ -74,3 +74,8 @@ class Task(Savable, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         return self.model_.n_features_in_
+
+    @property
+    def temperature_(self) -> float:
+        """What `predict_marginals` divides scores by: 1, or what `calibrate` found."""
+        return self.model_._temperature()

@@ -25,13 +25,14 @@ from maxmargin.tasks.segment_checks import (
     each_sample,
     two_classes,
 )
+from maxmargin.tasks.segment_probabilities import SegmentProbabilities
 from maxmargin.tasks.tag_reports import WeightTable, strongest
 from maxmargin.validation import check_sample_weight
 
 _KINDS: dict[str, type[GraphMaker]] = {"images": ImageGraphs, "points": PointGraphs}
 
 
-class Segmenter(Task):
+class Segmenter(SegmentProbabilities, Task):
     """Which of two labels each pixel of an image, or each point of a cloud, has.
 
     Each sample becomes a graph, whose nodes have features of their surroundings and whose edges
@@ -57,7 +58,8 @@ class Segmenter(Task):
     Attributes
     ----------
     classes_ : the two labels, sorted; scores and weights speak for the second. graphs_ : the fitted
-    maker of graphs. model_ : the fitted GraphCutSVM. coef_, result_ : those of the model.
+    maker of graphs. model_ : the fitted GraphCutSVM. coef_, result_, temperature_ : those of the
+    model.
 
     Examples
     --------

@@ -17,6 +17,7 @@ from maxmargin.solvers import (
     OracleCache,
     Perceptron,
     ProjectedGradient,
+    SmoothedGradient,
     Subgradient,
 )
 from reference import cuts
@@ -90,6 +91,7 @@ CASES = {
         DualExtragradient("entropic", "low"), lambda: problems.matching(domain=BALL)
     ),
     "projected-gradient": (ProjectedGradient(), MATCHING),
+    "smoothed": (SmoothedGradient(), problems.chain),
     "projected-gradient-even": (ProjectedGradient(decay=False), MATCHING),
 }  # fmt: skip
 

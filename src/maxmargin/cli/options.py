@@ -25,8 +25,8 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
-    "smoothed",
     "sdca",
+    "smoothed",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")

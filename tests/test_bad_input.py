@@ -328,10 +328,12 @@ TABLE = [
      r"sample 4: y: \(1, 3\) at place 0 is outside 2 rows and 3 columns"),
     ("score of no pairs", lambda: matching().score(PAIRED, linked(4, [1, 3])), V, r"sample 4: y: shape \(2,\), expected"),
     ("score without y", lambda: matching().score(PAIRED, None), TypeError, "y must be a list"),
-    ("marginals of links", lambda: matching().predict_marginals(PAIRED), MissingAbilityError,
-     "Matching has no marginals: .* Use decision_function for scores"),
-    ("marginals of links, caps of two", lambda: matching(column_cap=2).predict_marginals(PAIRED), MissingAbilityError,
-     "Matching has no marginals"),
+    ("exact marginals of links", lambda: matching().predict_marginals(PAIRED, "exact"), MissingAbilityError,
+     'Matching has no exact marginals: .* Use method="perturb", .* or decision_function for scores'),
+    ("exact marginals of links, caps of two", lambda: matching(column_cap=2).predict_marginals(PAIRED, "exact"),
+     MissingAbilityError, "Matching has no exact marginals"),
+    ("exact temperature of links", lambda: matching().calibrate(PAIRED, LINKS, method="exact"), MissingAbilityError,
+     "Matching has no exact marginals"),
     ("margins of links", lambda: matching().margins(PAIRED), MissingAbilityError,
      "Matching cannot `max_marginals`, which this needs. Use decision_function"),
     # -- graphs
@@ -387,7 +389,8 @@ TABLE = [
     ("other edge features at predict", lambda: graph_cut().predict([Graph(np.ones((4, 2)), PATH, np.ones((3, 2)))]), V,
      "X has 2 edge features, but GraphCutSVM is expecting 1"),
     ("score of other nodes", lambda: graph_cut().score(GRAPHS, put(SIDES, 2, ["l"])), V, "sample 2: y has 1 labels but x has 4 rows"),
-    ("marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS), MissingAbilityError, "GraphCut"),
+    ("exact marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS, "exact"), MissingAbilityError,
+     "GraphCut has no exact marginals"),
 ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         MatchingSVM,
         MulticlassSVM,
         StructuredSVM,
+        TreeSVM,
     )
     from maxmargin.graphs import Bipartite, Graph
     from maxmargin.persistence import load
@@ -26,6 +27,7 @@ __all__ = [
     "MatchingSVM",
     "MulticlassSVM",
     "StructuredSVM",
+    "TreeSVM",
     "callbacks",
     "datasets",
     "domains",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.candidates import Candidates
+from maxmargin.structures.candidates import Candidates, whole
 from maxmargin.structures.networks import Network
 
 
@@ -63,9 +63,11 @@ class Graph:
     edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
     edge_features : (E, q) array or CSR matrix, or (E,) if there is one; None means one feature that
         is 1 for every edge. A graph without edges goes with others of any q.
+    labels : for each node the labels that it may have, such as ["noun", "name"], or None for all;
+        for trees.
     """
 
-    def __init__(self, nodes: Any, edges: Any, edge_features: Any = None):
+    def __init__(self, nodes: Any, edges: Any, edge_features: Any = None, labels: Any = None):
         self.nodes = nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")
         if self.nodes.ndim != 2:
             raise ValueError(f"nodes have shape {self.nodes.shape}, expected (V, n_features).")
@@ -86,6 +88,30 @@ class Graph:
                 f"edge_features have shape {self.edge_features.shape}, expected"
                 f" ({self.network.n_edges}, n_features): one row for each edge."
             )
+        self.labels = _check_allowed(labels, self.network.n_nodes)
+
+    @classmethod
+    def from_parents(
+        cls,
+        nodes: Any,
+        parents: Any,
+        edge_features: Any = None,
+        forest: bool = False,
+        labels: Any = None,
+    ) -> Graph:
+        """The tree in which each node hangs below its parent: edges lead from parents to children.
+
+        parents : (V,), a node each, -1 for the root. edge_features : as for `Graph`, a row for each
+        node that has a parent, in the order of the nodes. forest : allow several roots.
+        """
+        found = whole("parents", parents)
+        count = (nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")).shape[0]
+        if found.shape != (count,):
+            raise ValueError(f"parents have shape {found.shape}, expected ({count},): one a node.")
+        _check_parents(found, forest)
+        children = np.flatnonzero(found >= 0)
+        edges = np.column_stack([found[children], children])
+        return cls(nodes, edges, edge_features, labels)
 
     @property
     def edges(self) -> np.ndarray:
@@ -94,6 +120,56 @@ class Graph:
     def __repr__(self) -> str:
         nodes, edges = self.nodes.shape, self.edge_features.shape
         return f"Graph({nodes[0]} nodes with {nodes[1]} features, {edges[0]} edges with {edges[1]})"
+
+
+def _check_allowed(labels: Any, count: int) -> tuple[Any, ...] | None:
+    """The labels of each node as a tuple, None for all; None if that is so for all nodes."""
+    if labels is None:
+        return None
+    if isinstance(labels, str) or not hasattr(labels, "__len__"):
+        raise TypeError(f"labels={labels!r}: expected a list, one collection of labels a node.")
+    if len(labels) != count:
+        raise ValueError(f"labels are given for {len(labels)} nodes, but there are {count}.")
+    found: list[tuple[Any, ...] | None] = []
+    for v, own in enumerate(labels):
+        if own is not None and (isinstance(own, str) or not hasattr(own, "__iter__")):
+            raise TypeError(
+                f"labels[{v}] is {own!r}, expected a collection of labels, such as [{own!r}]."
+            )
+        found.append(None if own is None else tuple(own))
+        if found[-1] == ():
+            raise ValueError(f"labels[{v}] is empty: a node has one label at least; None means all")
+    return tuple(found) if any(own is not None for own in found) else None
+
+
+def _check_parents(parents: np.ndarray, forest: bool) -> None:
+    """Fail unless every node leads up to a root, one for all unless `forest`."""
+    count = len(parents)
+    wrong = (parents < -1) | (parents >= count)
+    if wrong.any():
+        v = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"parents[{v}] is {parents[v]}, outside {count} nodes; -1 is a root.")
+    seen, ways = [-1] * count, parents.tolist()
+    for v in range(count):
+        u, way = v, []
+        while u >= 0 and seen[u] < 0:
+            seen[u] = v
+            way.append(u)
+            u = ways[u]
+        if u >= 0 and seen[u] == v:
+            cycle = way[way.index(u) :]
+            names = ", ".join(map(str, cycle[:12])) + (", ..." if len(cycle) > 12 else "")
+            raise ValueError(
+                f"parents: nodes {names} are a cycle of {len(cycle)}, and a tree has none; one of"
+                " them must be a root (-1), or have a parent outside."
+            )
+    roots = np.flatnonzero(parents < 0)
+    if len(roots) > 1 and not forest:
+        names = ", ".join(map(str, roots[:12].tolist())) + (", ..." if len(roots) > 12 else "")
+        raise ValueError(
+            f"parents: nodes {names} are {len(roots)} roots, and a tree has one; forest=True"
+            " allows several."
+        )
 
 
 def _as_array(features: Any, name: str = "features") -> np.ndarray:

@@ -13,7 +13,7 @@ from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import make_sequences
 from maxmargin.result import Status
 from maxmargin.solvers import DualExtragradient
-from maxmargin.solvers.base import solver_classes
+from maxmargin.solvers.base import solvers_for
 from maxmargin.structures import Finite
 
 QUIET = "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -62,7 +62,7 @@ def test_a_ball_is_learned_in():
     ],
     ids=lambda d: type(d).__name__,
 )
-@pytest.mark.parametrize("solver", sorted(solver_classes()))
+@pytest.mark.parametrize("solver", sorted(solvers_for("margin")))
 def test_every_domain_goes_with_every_solver(solver, domain):
     X, y = listed(20)
     alpha = 0.05 if solver in ("bcfw", "fw", "ssg") else 0.0

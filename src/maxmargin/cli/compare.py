@@ -77,7 +77,7 @@ def _joined(job: Job, values: Mapping[str, Any], under: Mapping[str, Any]) -> di
         plan["task-options"] = {**plan.get("task-options", {}), **options}
     known = plan.get("solvers", {})
     known = known if isinstance(known, Mapping) else {label: {} for label in known}
-    chosen = values["solvers"] or known or job.compared
+    chosen = values["solvers"] or known or job.solvers(plan.get("task-options", {}))
     solvers = {label: dict(known.get(label, {})) for label in chosen}
     for label, key, value in values["set"]:
         if label not in solvers:

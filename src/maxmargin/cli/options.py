@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 SOLVERS = (
     "bcfw",
     "dual-extragradient",
+    "eg",
     "extragradient",
     "fw",
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "smoothed",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")
@@ -75,7 +77,7 @@ def _method_options() -> list[click.Parameter]:
         return Option(name, type=kind, metavar=metavar, section="Training", help=text, **more)
 
     return [
-        option("--solver", Known(SOLVERS), "NAME", f"One of {', '.join(SOLVERS)}."),
+        option("--solver", Known(("auto", *SOLVERS)), "NAME", f"auto, {', '.join(SOLVERS)}."),
         option("--alpha", Number(), "X", "Strength of the penalty on the weights (lambda)."),
         option("--loss", Known(LOSSES), "NAME", f"What an error costs: {LOSS_HELP}."),
         option("--tol", Number(), "X", "Stop when the gap is at most X times the objective."),

@@ -4,6 +4,7 @@ from maxmargin.features.base import FeatureMap, Group, PackedFeatures, pack
 from maxmargin.features.conjoined import LabelConjoined
 from maxmargin.features.graph import GraphFeatures
 from maxmargin.features.parts import PartFeatures
+from maxmargin.features.tree import TreeFeatures
 
 __all__ = [
     "FeatureMap",
@@ -12,5 +13,6 @@ __all__ = [
     "LabelConjoined",
     "PackedFeatures",
     "PartFeatures",
+    "TreeFeatures",
     "pack",
 ]

@@ -18,11 +18,15 @@ TABLES = np.array([[-1.0, -1.0, 1.0, 1.0], [-1.0, 1.0, -1.0, 1.0], [-1.0, 1.0, 1
 
 
 class GraphRows(NamedTuple):
-    """Rows of the nodes and of the edges of all samples, and which nodes are neighbours."""
+    """Rows of the nodes and of the edges of all samples, and which nodes are neighbours.
+
+    labels : of each sample, what its Graph says of the labels that its nodes may have.
+    """
 
     nodes: Rows
     edges: Rows
     networks: list[Network]
+    labels: list[Any]
 
     @property
     def lengths(self) -> np.ndarray:
@@ -30,8 +34,8 @@ class GraphRows(NamedTuple):
 
     def part(self, first: int, last: int) -> GraphRows:
         """Some of the samples."""
-        own = self.networks[first:last]
-        return GraphRows(self.nodes.part(first, last), self.edges.part(first, last), own)
+        nodes, edges = self.nodes.part(first, last), self.edges.part(first, last)
+        return GraphRows(nodes, edges, self.networks[first:last], self.labels[first:last])
 
     def with_edge_features(self, count: int) -> GraphRows:
         """The same with so many edge features, if there are no edges to say how many."""
@@ -61,18 +65,15 @@ class GraphFeatures(FeatureMap):
         self.tables = tables
 
     def check(self, X: Any) -> GraphRows:
-        if not is_list(X):
-            raise TypeError(
-                f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
-            )
-        for i, x in enumerate(X):
-            if not isinstance(x, Graph):
-                raise TypeError(
-                    f"sample {i}: x is {type(x).__name__}, expected Graph(nodes, edges,"
-                    " edge_features)."
+        rows = check_graphs(X)
+        for i, labels in enumerate(rows.labels):
+            if labels is not None:
+                raise ValueError(
+                    f"sample {i}: labels of single nodes can be restricted on trees only; use"
+                    " TreeSVM, or leave Graph(labels=...) out."
                 )
-        nodes = check_rows([x.nodes for x in X], lambda i, row, k: f"nodes[{row}, {k}]")
-        return GraphRows(nodes, _check_edge_rows(X), [x.network for x in X])
+        _refuse_negative(rows.edges)
+        return rows
 
     def n_columns(self, X: GraphRows) -> int:
         return X.nodes.matrix.shape[1] + (4 if self.tables else 1) * X.edges.matrix.shape[1]
@@ -104,6 +105,22 @@ class GraphFeatures(FeatureMap):
         return sparse.csr_array(total)
 
 
+def check_graphs(X: Any) -> GraphRows:
+    """Samples given as a list of Graphs; features of any sign, finite."""
+    if not is_list(X):
+        raise TypeError(
+            f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
+        )
+    for i, x in enumerate(X):
+        if not isinstance(x, Graph):
+            raise TypeError(
+                f"sample {i}: x is {type(x).__name__}, expected Graph(nodes, edges, edge_features)."
+            )
+    nodes = check_rows([x.nodes for x in X], lambda i, row, k: f"nodes[{row}, {k}]")
+    edges = _check_edge_rows(X)
+    return GraphRows(nodes, edges, [x.network for x in X], [x.labels for x in X])
+
+
 def _check_edge_rows(X: list[Graph]) -> Rows:
     """Edge features of all samples; a sample may have no edges."""
     lengths = np.array([x.network.n_edges for x in X], dtype=np.int64)
@@ -122,16 +139,26 @@ def _check_edge_rows(X: list[Graph]) -> Rows:
         matrix = sparse.csr_array(np.concatenate(own, axis=0))
     matrix = sparse.csr_array(matrix, dtype=np.float64)
     matrix.sum_duplicates()
-    wrong = ~np.isfinite(matrix.data) | (matrix.data < 0)
+    rows = Rows(matrix, lengths)
+    _refuse(rows, ~np.isfinite(matrix.data), "must be finite. Impute or drop it before fitting.")
+    return rows
+
+
+def _refuse_negative(rows: Rows) -> None:
+    why = (
+        "must be finite and not negative, so that no weights that may be learned, tables included,"
+        " reward a cut. Shift them, or give the positive and the negative part a column each."
+    )
+    _refuse(rows, rows.matrix.data < 0, why)
+
+
+def _refuse(rows: Rows, wrong: np.ndarray, why: str) -> None:
     if wrong.any():
         entry = int(np.flatnonzero(wrong)[0])
-        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        i = int(np.searchsorted(np.cumsum(lengths), row, side="right"))
-        place = row - int(lengths[:i].sum())
+        row = int(np.searchsorted(rows.matrix.indptr, entry, side="right")) - 1
+        i = int(np.searchsorted(np.cumsum(rows.lengths), row, side="right"))
+        place = row - int(rows.lengths[:i].sum())
         raise ValueError(
-            f"sample {i}: edge_features[{place}, {matrix.indices[entry]}] is"
-            f" {matrix.data[entry]:g}; features of edges must be finite and not negative, so that"
-            " no weights that may be learned, tables included, reward a cut. Shift them, or give"
-            " the positive and the negative part a column each."
+            f"sample {i}: edge_features[{place}, {rows.matrix.indices[entry]}] is"
+            f" {rows.matrix.data[entry]:g}; features of edges {why}"
         )
-    return Rows(matrix, lengths)

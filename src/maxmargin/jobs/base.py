@@ -30,6 +30,16 @@ class Option:
     kept: bool = True
 
 
+#: for tasks whose structure has expectations over all outputs
+OBJECTIVE = Option(
+    "objective",
+    ("margin", "likelihood"),
+    "margin",
+    "What is learned: a large margin, or the likelihood, as a conditional random field, whose"
+    " probabilities can be trusted more. The loss does not matter to the likelihood.",
+)
+
+
 @dataclass
 class Data:
     """Samples as the job's estimator takes them.
@@ -65,6 +75,8 @@ class Job(ABC):
     options: ClassVar[tuple[Option, ...]] = ()
     #: solvers that `compare` takes unless told otherwise: those that are not slow on the structure
     compared: ClassVar[tuple[str, ...]] = ("bcfw", "ssg", "perceptron")
+    #: the same for the likelihood
+    compared_by_likelihood: ClassVar[tuple[str, ...]] = ("lbfgs",)
     #: whether `predict` makes a file of each file; it takes one then, see `jobs.folders`
     one_each: ClassVar[bool] = False
 
@@ -72,6 +84,12 @@ class Job(ABC):
         """The value of every option of the task, its default where none is given."""
         given = {name: value for name, value in options.items() if value is not None}
         return {option.name: given.get(option.name, option.default) for option in self.options}
+
+    def solvers(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Those that `compare` takes unless told otherwise."""
+        if options.get("objective") == "likelihood":
+            return self.compared_by_likelihood
+        return self.compared
 
     def sized(self, options: Mapping[str, Any], n: int) -> dict[str, Any]:
         """Options with which `read` gives n samples, if the files and the task have as many.
@@ -113,6 +131,11 @@ class Job(ABC):
         What is found in the folder was put there by a run on the same data and options.
         """
         model.fit(data.inputs, data.outputs)
+
+    def held_out(self, options: Mapping[str, Any]) -> Data | None:
+        """Samples to calibrate the fitted model's probabilities on, if the options name files."""
+        paths = [Path(path) for path in options.get("calibrate") or ()]
+        return self.read(paths, options) if paths else None
 
     @abstractmethod
     def take(self, data: Data, indices: Sequence[int]) -> Data:

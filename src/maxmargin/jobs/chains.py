@@ -9,22 +9,25 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.documents import Drawing, Evaluation, Metric, Table
+from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.estimators import ChainSVM
-from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.chain_files import Y_CURE, chosen, read_sequences
-from maxmargin.jobs.labels import kind_of, line_of, texts_of
+from maxmargin.jobs.labels import kind_of, lines_of, texts_of
 from maxmargin.jobs.npz import write_npz
+from maxmargin.jobs.probabilities import (
+    CALIBRATE,
+    PROBABILITIES,
+    of_chosen,
+    with_reliability,
+)
 from maxmargin.jobs.sequences import (
-    confused_table,
-    confusion,
-    score_table,
+    check_kinds,
+    label_evaluation,
     titled,
     weight_table,
     window,
-    worst,
 )
-from maxmargin.metrics import per_label_scores
 from maxmargin.tasks.tag_reports import strongest
 from maxmargin.text_lines import name_of
 
@@ -50,7 +53,8 @@ class ChainJob(Job):
     predict_help = (
         "Reads the same files, y not needed. Writes text, one line a sequence with its labels"
         " separated by spaces; or, if the output file is called .npz or with --write npz, the"
-        " arrays y and lengths."
+        " arrays y and lengths. With --probabilities, each label of the text is followed by / and"
+        " how probable it is, and the arrays have probabilities, too."
     )
     examples = (
         "train chain --data train.npz --validation dev.npz --out runs/chain",
@@ -82,6 +86,9 @@ class ChainJob(Job):
             "What predict writes. auto: npz if the output file is called .npz, else text.",
             of_data=True,
         ),
+        OBJECTIVE,
+        CALIBRATE,
+        PROBABILITIES,
     )
 
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
@@ -112,7 +119,7 @@ class ChainJob(Job):
         return Data(inputs, outputs, _facts(inputs, outputs), extra)
 
     def estimator(self, options: Mapping[str, Any]) -> ChainSVM:
-        return ChainSVM()
+        return ChainSVM(objective=self.with_defaults(options)["objective"])
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
@@ -128,52 +135,41 @@ class ChainJob(Job):
             options["write"] == "auto" and ".npz" in Path(str(getattr(sink, "name", ""))).name
         )
         found: list[np.ndarray] = []
+        known: list[np.ndarray] = []
         count = 0
         for source in sources:
             X = read_sequences(source).X
             for start in range(0, len(X), BATCH):
-                labels = model.predict(X[start : start + BATCH])
+                batch = X[start : start + BATCH]
+                labels = model.predict(batch)
                 count += len(labels)
+                shares = of_chosen(model, batch, labels) if options["probabilities"] else []
                 if as_npz:
                     found += labels
+                    known += shares
                 else:
-                    sink.write("".join(map(line_of, labels)).encode())
+                    sink.write("".join(lines_of(labels, shares)).encode())
         if as_npz:
             lengths = np.array([len(own) for own in found], dtype=np.int64)
             y = np.concatenate(found) if found else model.classes_[:0]
-            write_npz(sink, {"y": y, "lengths": lengths})
+            arrays = {"y": y, "lengths": lengths}
+            if options["probabilities"]:
+                arrays["probabilities"] = np.concatenate([np.empty(0), *known])
+            write_npz(sink, arrays)
         sink.flush()
         return count
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        if kind_of(model.classes_) != kind_of(data.outputs[0]):
-            raise ValueError(
-                f"the labels of the data are {kind_of(data.outputs[0])}, those of the model are"
-                f" {kind_of(model.classes_)}; give data with labels of the same kind."
-            )
+        check_kinds(model, data.outputs)
         guess = model.predict(data.inputs)
-        report = per_label_scores(data.outputs, guess)
         truth, predicted = ([texts_of(own) for own in y] for y in (data.outputs, guess))
-        matrix, note = confusion(truth, predicted)
-        return Evaluation(
-            data=dict(data.facts),
-            error=report.token_error,
-            error_name="share of wrong labels",
-            metrics=[
-                _error("label error", report.token_error, "share of wrong labels"),
-                _error("sequence error", report.sequence_error, "share with any label wrong"),
-            ],
-            tables=[
-                score_table("Labels", report, "label"),
-                confused_table(truth, predicted, note),
-            ],
-            confusion=matrix,
-            drawings=[
-                _drawing(i, errors, data, truth[i], predicted[i])
-                for i, errors in worst(truth, predicted, shown)
-            ],
-        )
+
+        def drawn(i: int, errors: int) -> Drawing:
+            return _drawing(i, errors, data, truth[i], predicted[i])
+
+        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown)
+        return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:
         labels = texts_of(model.classes_)
@@ -222,10 +218,6 @@ def _facts(inputs: Sequence[Any], outputs: Sequence[np.ndarray]) -> dict[str, An
         facts["features"] = int(inputs[0].shape[1])
         facts["labels"] = len(np.unique(np.concatenate(outputs)))
     return facts
-
-
-def _error(name: str, value: float, text: str) -> Metric:
-    return Metric(name=name, value=value, better="lower", percent=True, help=text)
 
 
 def _drawing(i: int, errors: int, data: Data, truth: list[str], predicted: list[str]) -> Drawing:

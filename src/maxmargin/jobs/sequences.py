@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from maxmargin.documents import Confusion, Metric, Table
+from maxmargin.documents import Confusion, Drawing, Evaluation, Metric, Table
+from maxmargin.jobs.labels import kind_of
 from maxmargin.metrics import SequenceReport, chunk_scores, per_label_scores
 from maxmargin.tasks.tag_schemes import mark_chunks
 
@@ -63,6 +64,44 @@ def reports(truth: Labels, predicted: Labels) -> tuple[SequenceReport, SequenceR
     found = {label for own in truth for label in own}
     chunks = chunk_scores(truth, predicted) if mark_chunks(found) else None
     return per_label_scores(truth, predicted), chunks
+
+
+def label_evaluation(
+    truth: Labels,
+    predicted: Labels,
+    facts: dict[str, Any],
+    drawn: Callable[[int, int], Drawing],
+    shown: int,
+    whole: str = "sequence",
+) -> Evaluation:
+    """How labels compare; `drawn` draws sample i with so many errors, `whole` is what one is."""
+    report = per_label_scores(truth, predicted)
+    matrix, note = confusion(truth, predicted)
+    return Evaluation(
+        data=dict(facts),
+        error=report.token_error,
+        error_name="share of wrong labels",
+        metrics=[
+            _error("label error", report.token_error, "share of wrong labels"),
+            _error(f"{whole} error", report.sequence_error, "share with any label wrong"),
+        ],
+        tables=[score_table("Labels", report, "label"), confused_table(truth, predicted, note)],
+        confusion=matrix,
+        drawings=[drawn(i, errors) for i, errors in worst(truth, predicted, shown)],
+    )
+
+
+def _error(name: str, value: float, text: str) -> Metric:
+    return Metric(name=name, value=value, better="lower", percent=True, help=text)
+
+
+def check_kinds(model: Any, outputs: Sequence[Any]) -> None:
+    """Fail unless the labels of the data are of the model's kind, numbers or texts."""
+    if kind_of(model.classes_) != kind_of(outputs[0]):
+        raise ValueError(
+            f"the labels of the data are {kind_of(outputs[0])}, those of the model are"
+            f" {kind_of(model.classes_)}; give data with labels of the same kind."
+        )
 
 
 def confusion(truth: Labels, predicted: Labels) -> tuple[Confusion, str]:

@@ -20,6 +20,10 @@ def check_solver(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
     classes = solver_classes()
     if name is None:
         return dict(options)
+    if name == "auto":
+        if options:
+            raise ValueError("solver-options need a solver by name: auto has no options.")
+        return {}
     if name not in classes:
         near = difflib.get_close_matches(name, classes, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(classes)}."

@@ -142,7 +142,7 @@ class Solver(BaseEstimator):
     def _check_objective(self, objective: str) -> None:
         if objective in self.objectives:
             return
-        able = [f'"{k}"' for k, kind in solver_classes().items() if objective in kind.objectives]
+        able = [f'"{name}"' for name in solvers_for(objective)]
         raise ValueError(
             f'{type(self).__name__} cannot minimise objective="{objective}"; solvers that can:'
             f' {", ".join(able)}, or solver="auto".'
@@ -462,6 +462,11 @@ def solver_classes() -> dict[str, type[Solver]]:
 
     kinds = [getattr(solvers, name) for name in solvers.__all__]
     return {k.name: k for k in kinds if isinstance(k, type) and issubclass(k, Solver) and k.name}
+
+
+def solvers_for(objective: str) -> list[str]:
+    """Short names of the solvers that can minimise it."""
+    return [name for name, kind in solver_classes().items() if objective in kind.objectives]
 
 
 def _by_name(name: str) -> Callable[[], Solver]:

@@ -8,6 +8,8 @@ from maxmargin.structures.matching import Matching
 from maxmargin.structures.networks import Network
 from maxmargin.structures.potts import Potts
 from maxmargin.structures.simplex import Finite, Multiclass
+from maxmargin.structures.tree import Tree
+from maxmargin.structures.tree_shapes import TreeShape
 
 __all__ = [
     "Candidates",
@@ -20,4 +22,6 @@ __all__ = [
     "Network",
     "Potts",
     "Structure",
+    "Tree",
+    "TreeShape",
 ]

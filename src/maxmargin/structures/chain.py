@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
+from maxmargin.kernels import active_sizes
 from maxmargin.structures.base import Constraints, Shape, Structure, check_k
 
 
@@ -30,6 +31,7 @@ class Chain(Structure):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "chain",
         "max_marginals": "chain",
+        "project": "chain_project",
         "tilt": "chain_sums",
     }
 
@@ -61,7 +63,14 @@ class Chain(Structure):
 
     def scratch(self, shape: Shape) -> tuple[int, int]:
         length, labels = shape
-        return 3 * length * labels + labels * labels + 2 * labels + length, 1
+        parts = self.n_parts(shape)
+        own = 3 * length * labels + labels * labels + 5 * labels + length
+        floats = active_sizes.float_size(parts, length) + own
+        return floats, active_sizes.int_size(parts, length) + 2 * length
+
+    def warm_size(self, shape: Shape) -> int:
+        """The labels and shares of the vertices that the last projection is a mixture of."""
+        return active_sizes.warm_size(self.n_parts(shape), shape[0])
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1

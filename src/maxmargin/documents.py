@@ -65,6 +65,7 @@ class Drawing(TypedDict, total=False):
     kind says how, and which of the other keys there are:
 
     - "tokens": tokens, truth, predicted (a string for each token);
+    - "outline": tokens, truth, predicted, depth (how far in each token stands);
     - "images": images (rows of numbers 0 to 1, flattened), height, width, truth, predicted;
     - "links": source, target (the words, or the names of rows and columns), sure, possible,
       predicted (pairs [i, j], from 0; possible includes sure);
@@ -80,6 +81,7 @@ class Drawing(TypedDict, total=False):
     errors: int
     truth_known: bool
     tokens: list[str]
+    depth: list[int]
     truth: list[str]
     predicted: Any
     images: list[list[float]]

@@ -26,8 +26,10 @@ from maxmargin.structures import (
     Multiclass,
     Network,
     Structure,
+    Tree,
+    TreeShape,
 )
-from reference import chains, cuts, enumeration, linear, matchings
+from reference import chains, cuts, enumeration, linear, matchings, trees
 from reference.user_structures import (
     Assignment,
     AtMostTwo,
@@ -84,6 +86,23 @@ def matching_case(name, shapes, medium, row_cap=1, column_cap=1):
     return Case(name, Matching(row_cap, column_cap), vertices, shapes, medium)
 
 
+def tree_case(name, shapes, medium, tied=True, pairs=None):
+    """shapes : (number of nodes, edges, number of labels, allowed labels if not all)."""
+
+    def vertices(shape):
+        edges, labels = shape.network.edges.tolist(), shape.n_labels
+        found = trees.labelings(shape.n_nodes, edges, labels, shape.allowed, pairs)
+        return [trees.vertex(y, edges, labels, tied) for y in found]
+
+    structure = Tree(tied, None if pairs is None else np.array(pairs, dtype=bool))
+    return Case(name, structure, vertices, shapes, medium)
+
+
+def drawn_tree(n_nodes, n_labels, seed=0, joined=1.0):
+    edges = trees.random_edges(n_nodes, np.random.default_rng(seed), joined)
+    return TreeShape(Network(n_nodes, edges), n_labels)
+
+
 def graph_cut_case(name, shapes, medium):
     """Scores of edges must not be positive; in their direction Z is larger than the hull."""
 
@@ -124,7 +143,30 @@ NETWORKS = [
     Network(4, [(0, 1), (3, 2), (2, 0), (1, 2)]),
     Network(5, [(4, 0), (0, 2), (1, 3)]),
 ]
+TREES = [
+    TreeShape(Network(1, []), 1),
+    TreeShape(Network(1, []), 3),
+    TreeShape(Network(2, [(1, 0)]), 3),
+    TreeShape(Network(3, [(1, 0), (1, 2)]), 2),
+    TreeShape(Network(4, [(3, 0), (1, 3), (3, 2)]), 2),
+    TreeShape(Network(3, [(0, 1), (1, 2)]), 3),
+    TreeShape(Network(4, [(2, 0), (1, 3)]), 2),  # a forest
+    TreeShape(Network(3, []), 2),
+]
+THREE = [drawn_tree(n, 3, n, joined=0.8) for n in (2, 3, 4)]
+ALLOWED = [
+    TreeShape(Network(2, [(1, 0)]), 3, [[True, False, True], [False, True, False]]),
+    TreeShape(
+        Network(4, [(0, 2), (1, 2), (3, 0)]),
+        2,
+        [[True, True], [True, False], [True, True], [False, True]],
+    ),
+]
 CASES = [
+    tree_case("tree", TREES, [drawn_tree(9, 4), drawn_tree(12, 3, 1, joined=0.7)]),
+    tree_case("tree-untied", TREES, [drawn_tree(8, 4, 2)], tied=False),
+    tree_case("tree-pairs", THREE, [drawn_tree(9, 3, 3)], pairs=BANNED),
+    tree_case("tree-labels", ALLOWED, [drawn_tree(7, 3, 4)], tied=False),
     graph_cut_case("graph-cut", NETWORKS, [Network(30, cuts.grid_edges(5, 6))]),
     chain_case("chain", CHAINS, [(8, 5), (5, 9)]),
     chain_case("chain-untied", CHAINS, [(8, 5)], tied=False),

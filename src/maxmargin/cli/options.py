@@ -25,6 +25,7 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "smoothed",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +25,7 @@ from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_sample_weight, check_targets, is_number
+from maxmargin.validation import as_dense, check_sample_weight, check_targets, is_number
 
 
 def _as_shape(shape: Any) -> Shape:
@@ -263,10 +264,10 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         if result is None or result.state is None:
             return None
         old = result.state
-        same = self._last_shapes == problem.shapes and len(result.w) == problem.dim
+        same = self._last_shapes == problem.shapes and result.w.shape[-1] == problem.dim
         same = same and old.outputs in (0, problem.outputs_key)
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
-            return State(result.w.copy(), problem.truth.copy(), deepcopy(old.rng))
+            return State(as_dense(result.w).copy(), problem.truth.copy(), deepcopy(old.rng))
         if not same or old.z[np.isneginf(problem.blocks.costs)].any():
             warnings.warn(
                 "warm_start: the samples' shapes, the structure or what it forbids changed;"
@@ -279,7 +280,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
-            problem.weights(old.z) if certified else result.w.copy(),
+            problem.weights(old.z) if certified else as_dense(result.w).copy(),
             old.z.copy(),
             deepcopy(old.rng),
             extra=extra,
@@ -340,6 +341,25 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def sparsify(self) -> StructuredSVM:
+        """Make coef_ a sparse row (1, weights), for models with many zeros; predictions stay equal.
+
+        It pays where more than half of the weights are zero, as in `domains.L1Ball`. `node_coef_`
+        and its like stay dense.
+        """
+        check_is_fitted(self, "coef_")
+        return self._set_coef(sparse.csr_array(np.atleast_2d(as_dense(self.coef_))))
+
+    def densify(self) -> StructuredSVM:
+        """Make coef_ an array again."""
+        check_is_fitted(self, "coef_")
+        return self._set_coef(as_dense(self.coef_))
+
+    def _set_coef(self, w: Any) -> StructuredSVM:
+        self.coef_ = w
+        self.result_ = replace(self.result_, w=w)
+        return self
 
     # -- predicting --------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:

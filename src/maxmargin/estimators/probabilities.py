@@ -14,7 +14,7 @@ from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_lengths, is_list, is_number
+from maxmargin.validation import as_dense, check_lengths, is_list, is_number
 
 Method = Literal["auto", "exact", "perturb"]
 
@@ -49,7 +49,7 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
-        w, rng = self.coef_ / self._temperature(), np.random.default_rng(random_state)
+        w, rng = as_dense(self.coef_) / self._temperature(), np.random.default_rng(random_state)
         found = []
         for samples in self._in_chunks(X):
             p = _expectations(samples, w) if exact else frequencies(samples, w, n_draws, rng)
@@ -84,14 +84,19 @@ class Probabilities:
         exact = self._is_exact(method, n_draws)
         if not hasattr(X, "matrix") and is_list(X) and len(X) == 0:
             raise ValueError("X is empty: calibrate needs held-out samples.")
-        held_out = self._held_out(X, y, node_weight)
+        return self._calibrate(self._held_out(X, y, node_weight), exact, n_draws, random_state)
+
+    # -- inside ----------------------------------------------------------------------------------
+    def _calibrate(
+        self, held_out: list[HeldOut], exact: bool, n_draws: int, random_state: Any
+    ) -> Any:
         total = sum(float(own.weight.sum()) for own in held_out)
         if total == 0:
             raise ValueError("node_weight is zero everywhere; give one variable a weight at least.")
         seed = np.random.default_rng(random_state).integers(2**63)
 
         def loss(temperature: float) -> float:
-            w, rng = self.coef_ / temperature, np.random.default_rng(seed)
+            w, rng = as_dense(self.coef_) / temperature, np.random.default_rng(seed)
             if exact:
                 return sum(own.exact_loss(w) for own in held_out) / total
             return sum(own.perturbed_loss(w, n_draws, rng) for own in held_out) / total
@@ -99,7 +104,6 @@ class Probabilities:
         self.temperature_ = find_temperature(loss, total, 1e-3 if exact else 0.02)
         return self
 
-    # -- inside ----------------------------------------------------------------------------------
     def _temperature(self) -> float:
         return getattr(self, "temperature_", 1.0)  # models saved by older versions have none
 
@@ -125,7 +129,7 @@ class Probabilities:
             )
         return able and method != "perturb"
 
-    def _held_out(self, X: Any, y: Any, node_weight: Any) -> list[_HeldOut]:
+    def _held_out(self, X: Any, y: Any, node_weight: Any) -> list[HeldOut]:
         targets = self._known_targets(y, self._check_X(X)[0])
         if node_weight is not None and len(node_weight) != len(targets):
             raise ValueError(f"X has {len(targets)} samples, node_weight has {len(node_weight)}.")
@@ -134,40 +138,44 @@ class Probabilities:
             part = slice(start, start + samples.n)
             start += samples.n
             weight = None if node_weight is None else node_weight[part]
-            found.append(_HeldOut(samples, self._truth(targets[part], samples.shapes), weight))
+            found.append(HeldOut(samples, self._truth(targets[part], samples.shapes), weight))
         return found
 
 
-class _HeldOut:
-    """Held-out samples, and where the truth about them stands among their parts."""
+class HeldOut:
+    """Held-out samples, and where the truth about them stands among their parts.
+
+    on : of each 0/1 variable, whether it is 1, or how often, where it stands for several.
+    """
 
     def __init__(self, samples: Samples, truth: np.ndarray, node_weight: Any):
         self.samples = samples
         own = Variables(samples)
         self.chosen = own.choices[truth[own.choices] == 1.0]
-        self.switches, self.on = own.switches, truth[own.switches] == 1.0
+        self.switches, self.on = own.switches, truth[own.switches]
         weight = np.ones(len(own.binary))
         if node_weight is not None:
             weight = _joined(node_weight, own.counts, samples.first)
-        # as `_losses` has them: variables with several labels first
+        # as `_loss` has them: variables with several labels first
         self.weight = np.concatenate([weight[~own.binary], weight[own.binary]])
 
     def exact_loss(self, w: np.ndarray) -> float:
         """The sum over variables of -log P(true label)."""
-        return self._sum(*self._true(_expectations(self.samples, w)))
+        return self._loss(_expectations(self.samples, w))
 
     def perturbed_loss(self, w: np.ndarray, n_draws: int, rng: np.random.Generator) -> float:
         """The same of frequencies, with half a draw added to either side, since some are 0."""
-        p, other = self._true(frequencies(self.samples, w, n_draws, rng))
-        return self._sum(*((n_draws * own + 0.5) / (n_draws + 1) for own in (p, other)))
+        p = frequencies(self.samples, w, n_draws, rng)
+        return self._loss((n_draws * p + 0.5) / (n_draws + 1))
 
-    def _true(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _loss(self, p: np.ndarray) -> float:
         own = p[self.switches]
-        return p[self.chosen], np.where(self.on, own, 1.0 - own)
+        switched = self.on * _log(own) + (1.0 - self.on) * _log(1.0 - own)
+        return float(-self.weight @ np.concatenate([_log(p[self.chosen]), switched]))
 
-    def _sum(self, chosen: np.ndarray, switched: np.ndarray) -> float:
-        p = np.concatenate([chosen, switched])
-        return float(-self.weight @ np.log(np.maximum(p, np.finfo(np.float64).tiny)))
+
+def _log(p: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(p, np.finfo(np.float64).tiny))
 
 
 def _expectations(samples: Samples, w: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from maxmargin.losses import Loss
 from maxmargin.problem import Samples
 from maxmargin.solvers import Solver
 from maxmargin.structures import Network, Structure, Tree, TreeShape
-from maxmargin.validation import check_labels, check_lengths, is_list
+from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
 
 
 class TreeSVM(StructuredSVM):
@@ -218,7 +218,7 @@ class TreeSVM(StructuredSVM):
         check_is_fitted(self, "coef_")
         labels = len(self.classes_)
         count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
-        return self.coef_[: count * labels].reshape(count, labels)
+        return as_dense(self.coef_)[: count * labels].reshape(count, labels)
 
     @property
     def node_coef_(self) -> np.ndarray:
@@ -241,7 +241,7 @@ class TreeSVM(StructuredSVM):
         if not self.transitions:
             return None
         labels = len(self.classes_)
-        tables = self.coef_[self._rows().size :].reshape(-1, labels, labels)
+        tables = as_dense(self.coef_)[self._rows().size :].reshape(-1, labels, labels)
         return tables[0] if self.structure_.tied else tables
 
 

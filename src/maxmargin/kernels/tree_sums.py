@@ -8,6 +8,7 @@ from numba import types
 from maxmargin.kernels.chain_sums import log_sum, normalise, softmax
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
 from maxmargin.kernels.tree import siblings_end, sum_of_others, transpose
+from maxmargin.kernels.tree_products import tilt_products
 
 
 @piece(types.void(FLOATS, FLOATS, FLOATS, FLOATS))
@@ -54,8 +55,8 @@ def upward_sum(theta, shape, inside, message, turned, line):
     return total
 
 
-@ability
-def tilt(theta, shape, out, work, iwork):
+@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
+def tilt_logs(theta, shape, out, work):
     """Sum-product in the log domain. work: 3 V K + 2 K K. Writes expectations, returns log Z.
 
     Messages are kept relative to their maximum and every table of marginals is normalised by
@@ -111,3 +112,10 @@ def tilt(theta, shape, out, work, iwork):
             node[k] = inside[v * labels + k] + beyond[v * labels + k]
         softmax(node)
     return value
+
+
+@ability
+def tilt(theta, shape, out, work, iwork):
+    """Sum-product. work: 3 V K + 2 K K. Writes expectations, returns log Z."""
+    value = tilt_products(theta, shape, out, work)
+    return tilt_logs(theta, shape, out, work) if np.isnan(value) else value

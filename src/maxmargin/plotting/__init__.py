@@ -11,6 +11,7 @@ alone.
 
 from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
+from maxmargin.plotting.path import PathDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
 from maxmargin.plotting.study import StudyDisplay
 from maxmargin.plotting.style import BLUE, GREEN, GREY, HINT, ORANGE, PURPLE, has_matplotlib
@@ -25,6 +26,7 @@ __all__ = [
     "PURPLE",
     "AlignmentDisplay",
     "ConvergenceDisplay",
+    "PathDisplay",
     "SegmentationDisplay",
     "StudyDisplay",
     "WordsDisplay",

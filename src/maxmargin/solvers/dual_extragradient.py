@@ -8,15 +8,18 @@ import numpy as np
 
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.saddle import SaddleSolver, entropic_ball
+from maxmargin.solvers.output_geometry import EntropicOutputs, check_tilt
+from maxmargin.solvers.saddle import SaddleSolver, entropic_ball, tally
+from maxmargin.solvers.tilted_steps import TiltedSteps
 from maxmargin.solvers.weight_geometry import EntropicWeights, Weights
+from maxmargin.validation import is_number
 
 
 class DualExtragradient(SaddleSolver):
     """Find the saddle point of L(w, z) by Nesterov's dual extragradient method.
 
     With s the sum of all gradients so far and T(u, s) the step from u along s (projected, or
-    entropic for w), each epoch does
+    entropic, for w and for z each), each epoch does
 
         v = T(start, s),   u = T(v, gradient at v),   s += gradient at u
 
@@ -27,11 +30,18 @@ class DualExtragradient(SaddleSolver):
     Parameters
     ----------
     geometry : "euclidean", or "entropic" for w in an L1Ball (multiplicative steps; w starts at 0).
+    z_geometry : "euclidean", or "entropic" for structures that can `tilt`: a step is a pass of
+        sum-product in the place of a projection, and z stays inside its polytope. See
+        `output_geometry` for norms and for what is promised.
+    start : with entropic z, how much the potentials of the first z favour the parts of the truth
+        (or of the z of a state that is given); 0 means all outputs alike.
     memory : "plain", or "low": keep no number per part of the samples, only vectors as long as w
         and one sample at a time. The iterates are the same; the average z is not kept, so that
         other solvers cannot go on from it, and projections cannot start from the last one's duals.
     step : "norm" (1 / L, by power iteration), "adaptive" (shorter whenever it was too long; needs
-        no L), or a number.
+        no L), or a number. "auto" is "norm" for Euclidean z, "adaptive" for entropic z, whose L
+        is that of the worst case; there, a step that turns out too long is taken back, and the
+        average counts each u as much as its step was long, so that the promise holds.
     past : look ahead by the last gradient instead of a new one: one projection and one gradient an
         epoch instead of two. The step is half as long. Off, because on word alignments it closes
         less of the gap in the same time (`python -m benchmarks alignment`).
@@ -48,7 +58,7 @@ class DualExtragradient(SaddleSolver):
         self,
         geometry: Literal["euclidean", "entropic"] = "euclidean",
         memory: Literal["plain", "low"] = "plain",
-        step: float | Literal["norm", "adaptive"] = "norm",
+        step: float | Literal["auto", "norm", "adaptive"] = "auto",
         past: bool = False,
         restarts: bool = False,
         ratio: float | Literal["auto"] = "auto",
@@ -56,8 +66,12 @@ class DualExtragradient(SaddleSolver):
         tol: float | None = None,
         random_state: Any = None,
         check_every: int | None = None,
+        z_geometry: Literal["euclidean", "entropic"] = "euclidean",
+        start: float = 0.0,
     ):
         self.geometry = geometry
+        self.z_geometry = z_geometry
+        self.start = start
         self.memory = memory
         self.step = step
         self.past = past
@@ -68,16 +82,41 @@ class DualExtragradient(SaddleSolver):
         self.random_state = random_state
         self.check_every = check_every
 
+    @property
+    def requires(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+        """A way to step in z, and `maximize`, for certificates."""
+        return (("tilt" if self.entropic else "project",), ("maximize",))
+
+    @property
+    def entropic(self) -> bool:
+        """Whether steps in z are."""
+        return self.z_geometry == "entropic"
+
+    @property
+    def step_rule(self) -> Any:
+        if self.step != "auto":
+            return self.step
+        return "adaptive" if self.entropic and not self.past else "norm"
+
+    def kernels(self) -> tuple[str, ...]:
+        return (*super().kernels(), "saddle_tilt") if self.entropic else super().kernels()
+
     def check(self, problem: Problem) -> None:
+        if self.z_geometry not in ("euclidean", "entropic"):
+            raise ValueError(f'z_geometry={self.z_geometry!r} must be "euclidean" or "entropic".')
+        if self.entropic:
+            check_tilt(self, problem)
         super().check(problem)
+        if not is_number(self.start) or not 0 <= self.start < np.inf:
+            raise ValueError(f"start={self.start!r} must be a number, 0 or more.")
         if self.geometry not in ("euclidean", "entropic"):
             raise ValueError(f'geometry={self.geometry!r} must be "euclidean" or "entropic".')
         if self.memory not in ("plain", "low"):
             raise ValueError(f'memory={self.memory!r} must be "plain" or "low".')
         if self.restarts and self.memory == "low":
             raise ValueError('restarts need the average z, which memory="low" does not keep.')
-        if self.restarts and self.geometry == "entropic":
-            raise ValueError('restarts go with geometry="euclidean" only.')
+        if self.restarts and "entropic" in (self.geometry, self.z_geometry):
+            raise ValueError('restarts go with geometry="euclidean" and such z_geometry only.')
         if self.past and self.step == "adaptive":
             raise ValueError('past=True goes with step="norm" or a number.')
         if self.geometry == "entropic":
@@ -92,6 +131,16 @@ class DualExtragradient(SaddleSolver):
         if self.geometry == "euclidean" or self.ratio != "auto":
             return super().find_ratio(problem)
         return float(np.log(2 * problem.dim + 1)) / max(self.spread(problem), 1e-300)
+
+    def norm(self, problem: Problem, geometry: Weights) -> float:
+        if not self.entropic:
+            return super().norm(problem, geometry)
+        return EntropicOutputs(problem, self.start).operator_norm(geometry, 100)
+
+    def spread(self, problem: Problem) -> float:
+        if not self.entropic:
+            return super().spread(problem)
+        return EntropicOutputs(problem, 0.0).reach(problem.truth)
 
     # -- state -------------------------------------------------------------------------------------
     def init(self, problem: Problem) -> State:
@@ -111,18 +160,21 @@ class DualExtragradient(SaddleSolver):
         state.w = geometry.weights(point).copy()
         state.extra = extra
         extra["step"] = self._length(problem, geometry, extra)
-        extra["anchor_w"], extra["anchor_z"] = point, z
-        extra["s_w"] = np.zeros(problem.dim)
-        extra["s_z"] = np.empty(0) if low else np.zeros(len(z))
         extra["u_w"] = state.w.copy()
         extra["slope"] = np.zeros(problem.dim) if low else problem.slope(z)
         extra["loss"] = 0.0 if low else float(problem.blocks.weight @ problem.loss_at(z))
-        extra["gradient"] = problem.alpha * state.w + extra["slope"]
         extra["last"] = (extra["slope"].copy(), extra["loss"])
         extra["pointers"] = self.warm_pointers(problem)
+        state.z = np.empty(0) if low else state.z
+        if self.entropic:
+            TiltedSteps(self, problem, state).begin(z, point)
+            return
+        extra["anchor_w"], extra["anchor_z"] = point, z
+        extra["s_w"] = np.zeros(problem.dim)
+        extra["s_z"] = np.empty(0) if low else np.zeros(len(z))
+        extra["gradient"] = problem.alpha * state.w + extra["slope"]
         size = 0 if low else int(extra["pointers"][-1])
         extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
-        state.z = np.empty(0) if low else state.z
 
     def _restart(self, problem: Problem, state: State) -> None:
         """Begin anew from the average, with w and z balanced by how far each has come."""
@@ -131,7 +183,7 @@ class DualExtragradient(SaddleSolver):
         apart = self.square_distance(problem, state.z, extra["anchor_z"])
         if self.ratio == "auto" and apart > 0 and far.any():
             extra["ratio"] = float(np.sqrt(extra["ratio"] * (far @ far) / apart))
-            if self.step == "norm":
+            if self.step_rule == "norm":
                 geometry = self.weight_geometry(problem, extra["ratio"])
                 extra["step"] = self._length(problem, geometry, extra)
         extra["passed"], extra["restart_gap"] = 0.0, extra["gap"]
@@ -143,7 +195,7 @@ class DualExtragradient(SaddleSolver):
     def _length(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
         """The step; half as long for `past` (whose own steps the theory wants below 1 / (2 L))."""
         step = self.first_step(problem, geometry, extra)
-        return step / 2 if self.past and self.step == "norm" else step
+        return step / 2 if self.past and self.step_rule == "norm" else step
 
     # -- steps -------------------------------------------------------------------------------------
     def epoch(self, problem: Problem, state: State) -> None:
@@ -151,6 +203,9 @@ class DualExtragradient(SaddleSolver):
         if self.restarts and "gap" in extra and extra["gap"] <= extra["restart_gap"] / 2:
             self._restart(problem, state)
         geometry = self.weight_geometry(problem, extra["ratio"])
+        if self.entropic:
+            TiltedSteps(self, problem, state).epoch(geometry)
+            return
         step, t = extra["step"], extra["passed"]
         extra["whole"] = self.memory == "low"  # else s and the average change sample by sample
         if self.past:
@@ -164,7 +219,7 @@ class DualExtragradient(SaddleSolver):
             total_v, total_u, facts = self._pass(problem, state, look)
             slope = -(problem.alpha * look + total_v)
             w = geometry.weights(geometry.step(ahead, slope, step))
-            if self.step == "adaptive":
+            if self.step_rule == "adaptive":
                 self._adapt(problem, state, geometry, w - look, total_u - total_v, facts[0])
         extra["gradient"] = problem.alpha * w + total_u
         extra["s_w"] -= extra["gradient"]
@@ -229,8 +284,8 @@ class DualExtragradient(SaddleSolver):
             else:
                 v = v if t == 0 else problem.projected(base + step * s, i)
                 u = problem.projected(v + step * slope, i)
-                self.tally(problem, i, v, v, sums[0], np.zeros(4))
-            self.tally(problem, i, u, v, sums[1], facts)
+                tally(problem, i, v, v, sums[0], np.zeros(len(facts)))
+            tally(problem, i, u, v, sums[1], facts)
             if not low:
                 state.z[part] += (u - state.z[part]) / (t + 1.0)
 
@@ -276,7 +331,11 @@ class DualExtragradient(SaddleSolver):
         extra.setdefault("restart_gap", extra["gap"])
         geometry = self.weight_geometry(problem, extra["ratio"])
         distance = geometry.reach(self._radius(problem, state), extra["anchor_w"])
-        if self.step == "norm" and extra["passed"] > 0:
+        if self.entropic:
+            promised = TiltedSteps(self, problem, state).promise(distance)
+            known |= {"distance_w": distance, "distance_z": extra["reach_z"]}
+            known |= {} if np.isnan(promised) else {"bound": promised}
+        elif self.step_rule == "norm" and extra["passed"] > 0:
             promised = (distance + self.spread(problem)) / extra["step"]
             known["bound"] = promised / extra["passed"]
         return known

@@ -26,9 +26,21 @@ class EuclideanWeights:
     def weights(self, point: np.ndarray) -> np.ndarray:
         return point
 
-    def norm(self, problem: Problem, steps: int = 100) -> float:
-        """The norm of w -> F^T w at ratio 1, by so many power iterations."""
-        return operator_norm(problem, steps)
+    def conjugate(self, point: np.ndarray, slope: np.ndarray) -> float:
+        """The largest slope . w - d(point, w)."""
+        w = self.step(point, slope, 1.0)
+        return float(slope @ w - (w - point) @ (w - point) / (2 * self.ratio))
+
+    def norm(self, problem: Problem, steps: int = 100, weight: np.ndarray | None = None) -> float:
+        """The norm of w -> F^T w at ratio 1, by so many power iterations.
+
+        weight : of the samples, if not the problem's.
+        """
+        return operator_norm(problem, steps, weight=weight)
+
+    def column_norms(self, problem: Problem) -> np.ndarray:
+        """|F_p| in the dual norm, for each part p of all samples."""
+        return np.sqrt(_by_part(problem, np.add, problem.blocks.value**2))
 
     def scaled(self, norm: float, alpha: float) -> tuple[float, float]:
         """That norm, and the one of the penalty's gradient, as this geometry measures them."""
@@ -66,13 +78,21 @@ class EntropicWeights:
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self.domain.from_potentials(point)
 
-    def norm(self, problem: Problem, steps: int = 100) -> float:
+    def conjugate(self, point: np.ndarray, slope: np.ndarray) -> float:
+        ahead = self.step(point, slope, 1.0)
+        return (self.domain.log_total(ahead) - self.domain.log_total(point)) / self.ratio
+
+    def norm(self, problem: Problem, steps: int = 100, weight: np.ndarray | None = None) -> float:
         """|.|_1 on v, Euclidean on z: the longest row of F, so no power iteration."""
         from maxmargin.kernels.saddle import square_rows
 
         rows = np.zeros(problem.dim)
-        square_rows(problem.blocks, rows)
+        square_rows(_weighted(problem, weight), rows)
         return float(self.domain.radius * np.sqrt(rows.max(initial=0.0)))
+
+    def column_norms(self, problem: Problem) -> np.ndarray:
+        sizes = _by_part(problem, np.maximum, np.abs(problem.blocks.value))
+        return self.domain.radius * sizes
 
     def scaled(self, norm: float, alpha: float) -> tuple[float, float]:
         return float(np.sqrt(self.ratio) * norm), alpha * self.ratio * self.domain.radius**2
@@ -90,31 +110,35 @@ class EntropicWeights:
 Weights = Any  # EuclideanWeights | EntropicWeights
 
 
-def operator_norm(problem: Problem, max_steps: int = 100, tol: float = 1e-3) -> float:
+def operator_norm(
+    problem: Problem, max_steps: int = 100, tol: float = 1e-3, weight: np.ndarray | None = None
+) -> float:
     """|F Omega^(1/2)|_2, the largest singular value, by power iteration (from below).
 
     Begins at random and at the weight whose features are largest, and takes the larger result; a
     random start alone may miss one large feature among very many. Stops when a step changes it by
-    less than tol, relatively.
+    less than tol, relatively. weight: Omega, if not that of the problem.
     """
     from maxmargin.kernels.saddle import square_rows
 
-    rows = np.zeros(problem.dim)
-    square_rows(problem.blocks, rows)
+    rows, blocks = np.zeros(problem.dim), _weighted(problem, weight)
+    square_rows(blocks, rows)
     largest = np.zeros(problem.dim)
     largest[np.argmax(rows)] = 1.0
     any_way = np.random.default_rng(0).standard_normal(problem.dim)
     starts = (any_way / np.linalg.norm(any_way), largest)
-    return max(_power_iteration(problem, x, max_steps, tol) for x in starts)
+    return max(_power_iteration(problem, blocks, x, max_steps, tol) for x in starts)
 
 
-def _power_iteration(problem: Problem, x: np.ndarray, max_steps: int, tol: float) -> float:
+def _power_iteration(
+    problem: Problem, blocks: Any, x: np.ndarray, max_steps: int, tol: float
+) -> float:
     from maxmargin.kernels.saddle import gram_range
 
     space, value = problem.space(), 0.0
     for _ in range(max_steps):
         image = np.zeros(problem.dim)
-        gram_range(problem.blocks, space, 0, problem.n, x, image)
+        gram_range(blocks, space, 0, problem.n, x, image)
         found = float(np.linalg.norm(image))
         if found == 0.0:
             return 0.0
@@ -123,3 +147,15 @@ def _power_iteration(problem: Problem, x: np.ndarray, max_steps: int, tol: float
             return float(np.sqrt(found))
         value = found
     return float(np.sqrt(value))
+
+
+def _weighted(problem: Problem, weight: np.ndarray | None) -> Any:
+    return problem.blocks if weight is None else problem.blocks._replace(weight=weight)
+
+
+def _by_part(problem: Problem, join: np.ufunc, values: np.ndarray) -> np.ndarray:
+    """Values of all features joined for each part; parts of one row have the same features."""
+    blocks = problem.blocks
+    rows = np.zeros(len(blocks.width))
+    join.at(rows, np.repeat(np.arange(len(rows)), np.diff(blocks.indptr)), values)
+    return np.repeat(rows, blocks.width)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from maxmargin.kernels import active_sizes
 from maxmargin.structures.base import Constraints, Shape, Structure
 
 
@@ -29,6 +30,7 @@ class Chain(Structure):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "chain",
         "max_marginals": "chain",
+        "project": "chain_project",
         "tilt": "chain_sums",
     }
 
@@ -60,7 +62,14 @@ class Chain(Structure):
 
     def scratch(self, shape: Shape) -> tuple[int, int]:
         length, labels = shape
-        return 2 * length * labels + labels * labels, 1
+        parts = self.n_parts(shape)
+        own = 2 * length * labels + labels * labels + 5 * labels + length
+        floats = active_sizes.float_size(parts, length) + own
+        return floats, active_sizes.int_size(parts, length) + 2 * length
+
+    def warm_size(self, shape: Shape) -> int:
+        """The labels and shares of the vertices that the last projection is a mixture of."""
+        return active_sizes.warm_size(self.n_parts(shape), shape[0])
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1

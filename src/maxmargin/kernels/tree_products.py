@@ -20,7 +20,7 @@ DEEPEST = -345.0  # log(LEAST), rounded up
 
 @piece(types.float64(FLOATS, FLOATS))
 def exponentials(scores, out):
-    """out = exp(scores - high), zero where forbidden; returns high, NaN if some vanish."""
+    """Out = exp(scores - high), zero where forbidden; returns high, NaN if some vanish."""
     high = -np.inf
     for k in range(len(scores)):
         high = scores[k] if scores[k] > high else high
@@ -171,7 +171,7 @@ def product_of_others(shape, i, j, line, message, out):
 
 @piece(types.void(FLOATS, FLOATS, types.float64, types.boolean, FLOATS))
 def add_outer(rows, columns, scale, replace, table):
-    """table += scale * rows' columns; or, with `replace`, table *= that."""
+    """Table += scale * rows' columns; or, with `replace`, table *= that."""
     labels = len(rows)
     for j in range(labels):
         r = rows[j] * scale

@@ -71,7 +71,10 @@ def test_reads_the_penn_sample(tmp_path, packed):
         (DOGS + line(3, "loud", "ADV", 3, "advmod"), "line 3: 'loud' is its own head"),
         (DOGS + line(3, "loud", "ADV", 0, "root"), "line 3: a second root 'loud', besides 'bark'"),
         (
-            DOGS + line(3, "a", "X", 4, "x") + line(4, "b", "X", 5, "x") + line(5, "c", "X", 3, "x"),
+            DOGS
+            + line(3, "a", "X", 4, "x")
+            + line(4, "b", "X", 5, "x")
+            + line(5, "c", "X", 3, "x"),
             "line 3: a cycle of heads: (a -> b -> c -> a|b -> c -> a -> b|c -> a -> b -> c)",
         ),
     ],
@@ -120,11 +123,11 @@ def test_real_files(data_dir, subset, source, count, words):
         )
         dependencies.EWT[subset].check(raw, "the file")
         first = zip(bunch.sentences, bunch.heads, strict=True)
-        assert all(
-            [t.relation == "root" for t in s] == list(np.asarray(h) < 0) for s, h in first
-        )
+        assert all([t.relation == "root" for t in s] == list(np.asarray(h) < 0) for s, h in first)
     else:
         dependencies._check_penn(
-            gzip.decompress((data_dir / "nltk_treebank" / "dependency_treebank.dp.gz").read_bytes()),
+            gzip.decompress(
+                (data_dir / "nltk_treebank" / "dependency_treebank.dp.gz").read_bytes()
+            ),
             "the file",
         )

@@ -100,7 +100,7 @@ def _conllu(raw: bytes, name: str) -> tuple[list, list]:
 
 
 def _penn(raw: bytes, name: str) -> tuple[list, list]:
-    """Lines word, part of speech, head; or an archive of such files, in the order of their names."""
+    """Lines word, part of speech, head; or an archive of such files, in order of their names."""
 
     def row(line: int, fields: list[str], place: int) -> _Row:
         if len(fields) != 3:

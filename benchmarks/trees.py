@@ -19,7 +19,7 @@ from maxmargin import ChainSVM, Graph, TreeSVM
 from maxmargin.datasets import load_dependencies
 from maxmargin.datasets.dependencies import Token
 
-ALPHAS = (0.3, 0.1, 0.03, 0.01)
+ALPHAS = (0.1, 0.03, 0.01, 0.003)
 OPTIONS = {"loss": "hamming-sum", "tol": 0.02, "max_epochs": 40}
 KINDS = ("tree", "chain", "none")
 SPLITS = 3

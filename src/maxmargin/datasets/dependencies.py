@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -100,7 +100,7 @@ def _conllu(raw: bytes, name: str) -> tuple[list, list]:
 
 
 def _penn(raw: bytes, name: str) -> tuple[list, list]:
-    """Lines word, part of speech, head; or an archive of such files, in the order of their names."""
+    """Lines word, part of speech, head; or an archive of such files, in order of their names."""
 
     def row(line: int, fields: list[str], place: int) -> _Row:
         if len(fields) != 3:
@@ -124,7 +124,9 @@ def _unzipped(raw: bytes, name: str) -> bytes:
         raise ValueError(f"{name}: damaged zip file ({error}); fetch it again") from error
 
 
-def _collect(raw: bytes, name: str, row, comments: bool) -> tuple[list, list]:
+def _collect(
+    raw: bytes, name: str, row: Callable[[int, list[str], int], _Row | None], comments: bool
+) -> tuple[list, list]:
     sentences, heads = [], []
     for lines in _blocks(raw, name, comments):
         rows: list[_Row] = []
@@ -199,7 +201,7 @@ def _period(way: list[int]) -> int:
 
 
 # -- files -----------------------------------------------------------------------------------------
-def _check_ewt(subset: str):
+def _check_ewt(subset: str) -> Callable[[bytes, str], None]:
     def check(raw: bytes, name: str) -> None:
         found = hashlib.sha256(raw).hexdigest()
         if found != SHA256[subset]:

@@ -298,6 +298,16 @@ def test_chains_of_any_length(scale):
     np.testing.assert_allclose(z[:3].sum(), 1.0, atol=1e-12)
 
 
+def test_steps_do_not_grow_for_ever_where_none_is_too_long():
+    made = build("finite", "l2", alpha=0.0)
+    made.problem.blocks.value[:] = 0.0
+    solver = tilting(max_epochs=1200, tol=0.0, check_every=1000)
+    first = solver.init(made.problem).extra["step"]
+    result = solver.run(made.problem)
+    assert result.state.extra["step"] == 1e6 * first
+    assert result.primal == pytest.approx(result.dual, abs=1e-6)
+
+
 def test_forbidden_parts_stay_zero():
     made = build("chain-forbidden", alpha=0.1)
     banned = np.isneginf(made.problem.blocks.costs)

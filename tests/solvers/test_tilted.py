@@ -251,13 +251,8 @@ def test_the_norm_bounds_the_range_of_scores(name):
 def test_all_geometries_reach_the_optimum_of_frank_wolfe(name, z_geometry, geometry, memory):
     made = build(name, "l1", alpha=0.1)
     best = BCFW(tol=1e-6, max_epochs=3000).run(made.problem)
-    solver = DualExtragradient(
-        geometry,
-        memory,
-        z_geometry=z_geometry,
-        tol=0.02,
-        max_epochs=600 if name != "chain" else 300,
-    )
+    # with entropic w and Euclidean z, chains take long
+    solver = DualExtragradient(geometry, memory, z_geometry=z_geometry, tol=0.02, max_epochs=1500)
     result = solver.run(made.problem)
     assert result.primal == pytest.approx(made.training.primal(result.w), abs=1e-12)
     assert result.status is Status.CONVERGED
@@ -276,7 +271,7 @@ def test_no_scale_of_the_features_leads_outside(name, options, scale):
     result = solver.run(made.problem)
     assert np.isfinite(result.w).all()
     assert np.isfinite(result.primal)
-    assert result.dual <= result.primal
+    assert result.dual <= result.primal + 1e-12
     if len(result.state.z):
         assert (result.state.z >= 0).all()
         for i, shape in enumerate(made.problem.shapes):
@@ -298,14 +293,26 @@ def test_chains_of_any_length(scale):
     np.testing.assert_allclose(z[:3].sum(), 1.0, atol=1e-12)
 
 
+def test_steps_do_not_grow_for_ever_where_none_is_too_long():
+    made = build("finite", "l2", alpha=0.0)
+    made.problem.blocks.value[:] = 0.0
+    solver = tilting(max_epochs=40, tol=0.0)
+    first = solver.init(made.problem).extra["step"]
+    result = solver.run(made.problem)
+    assert result.state.extra["step"] == 1e6 * first
+    assert result.primal == pytest.approx(result.dual, abs=1e-6)
+
+
 def test_forbidden_parts_stay_zero():
     made = build("chain-forbidden", alpha=0.1)
     banned = np.isneginf(made.problem.blocks.costs)
     assert banned.any()
+    possible = np.concatenate([b.vertices.any(axis=0) for b in made.training.blocks])
+    assert not (possible & banned).any()
     for options in ({}, {"past": True}, {"start": 2.0}):
         for state in epochs(tilting(**options), made.problem, 6):
             assert not state.z[banned].any()
-            assert (state.z[~banned] > 0).all()
+            assert (state.z[possible] > 0).all()
 
 
 # -- runs that go on -------------------------------------------------------------------------------
@@ -349,7 +356,7 @@ def test_groups_of_weights_have_steps_of_their_own(rest, z_geometry):
     groups = [(some, domains.L1Ball(0.8))] + ([] if rest is None else [(others, rest)])
     made = PROBLEMS["multiclass"](alpha=0.1, domain=domains.Product(groups))
     best = BCFW(tol=1e-6, max_epochs=3000).run(made.problem)
-    solver = DualExtragradient("entropic", z_geometry=z_geometry, tol=5e-3, max_epochs=2000)
+    solver = DualExtragradient("entropic", z_geometry=z_geometry, tol=0.02, max_epochs=2000)
     result = solver.run(made.problem)
     assert result.status is Status.CONVERGED
     assert best.dual - 1e-10 <= result.primal <= best.primal + result.gap + 1e-10

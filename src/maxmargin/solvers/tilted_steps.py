@@ -14,6 +14,7 @@ from maxmargin.solvers.output_geometry import EntropicOutputs, Moved, Steps
 from maxmargin.solvers.weight_geometry import Weights
 
 _RUSH, _GROW, _SHRINK = 2.0, 1.1, 0.6  # of steps: before one was too long, after one was not, was
+_LONGEST = 1e6  # times the first; where nothing depends on w, no step is ever too long
 _TRIES = 100
 _ROUNDING = 1e-12
 
@@ -38,6 +39,7 @@ class TiltedSteps:
         extra, w = self.state.extra, self.state.w
         extra["reach_z"] = self.outputs.reach(z)
         extra["travelled"] = extra["gains"] = extra["excess"] = extra["last_step"] = 0.0
+        extra["longest"] = _LONGEST * extra["step"]
         extra["tight"], extra["renewed"] = False, 0.0
         extra["recent"] = np.zeros((2, 2 * self.problem.dim + 2))
         extra["anchor_w"], extra["anchor_z"], extra["point_w"] = point, z, point.copy()
@@ -64,7 +66,8 @@ class TiltedSteps:
             extra["step"] *= _SHRINK
             extra["tight"] = True
         if adaptive and short:
-            extra["step"] *= _GROW if extra["tight"] else _RUSH
+            grown = extra["step"] * (_GROW if extra["tight"] else _RUSH)
+            extra["step"] = min(grown, extra["longest"])
 
     def _look_ahead(self, geometry: Weights, step: float) -> bool:
         """Figure 4 of the paper. False if an adaptive step was too long, which changes nothing."""

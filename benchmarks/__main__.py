@@ -18,6 +18,7 @@ NAMES = (
     "letters",
     "multiclass",
     "chunking",
+    "likelihood",
     "tagging_speed",
     "alignment",
     "puppets",

@@ -17,6 +17,4 @@ def project(theta, shape, out, work, iwork):
     ends, rest = iwork[: 2 * length - 2], iwork[2 * length - 2 :]
     for t in range(length - 1):
         ends[2 * t], ends[2 * t + 1] = t, t + 1
-    return project_labels(
-        maximize, theta, shape, ends, length, labels, stride, out, work, rest
-    )
+    return project_labels(maximize, theta, shape, ends, length, labels, stride, out, work, rest)

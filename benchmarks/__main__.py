@@ -21,6 +21,7 @@ NAMES = (
     "letters",
     "multiclass",
     "chunking",
+    "likelihood",
     "tagging_speed",
     "calibration",
     "trees",

@@ -11,6 +11,7 @@ alone.
 
 from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
+from maxmargin.plotting.curves import CurvesDisplay
 from maxmargin.plotting.path import PathDisplay
 from maxmargin.plotting.reliability import ReliabilityDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
@@ -28,6 +29,7 @@ __all__ = [
     "AlignmentDisplay",
     "ConvergenceDisplay",
     "ReliabilityDisplay",
+    "CurvesDisplay",
     "PathDisplay",
     "SegmentationDisplay",
     "StudyDisplay",

@@ -76,6 +76,10 @@ def test_links_are_drawn_by_the_probability_of_a_link():
     some = [Bipartite((2, 3), [(0, 1), (1, 2), (1, 0)], np.ones((3, 2)))]
     found = ReliabilityDisplay.from_estimator(model, some, [[(1, 2)]], n_bins=1).tables[""]
     assert found.accuracy[0] == pytest.approx(1 / 3)
+    doubtful = [({(0, 0)}, {(0, 0), (1, 1), (1, 2)})]  # sure, and possible
+    found = ReliabilityDisplay.from_estimator(model, X[:1], doubtful, n_bins=1).tables[""]
+    assert found.count.tolist() == [4]
+    assert found.accuracy[0] == 0.25
     with pytest.raises(ValueError, match="sample 0: y is no set of links between"):
         ReliabilityDisplay.from_estimator(model, X[:1], [[(5, 5)]])
 

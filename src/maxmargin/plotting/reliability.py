@@ -82,7 +82,8 @@ class ReliabilityDisplay:
         """Draw the probabilities of a fitted estimator, or of several: {name: estimator}.
 
         X and y must be new to it, also to `calibrate`. Of an estimator that is calibrated, those
-        before are drawn, too. Of links, the probability of a link is drawn; else as for `label`.
+        before are drawn, too. Of links, the probability of a link is drawn, without those that are
+        possible but not sure; else as for `label`.
         """
         several = estimator if isinstance(estimator, Mapping) else {"": estimator}
         shown: dict[str, Any] = {}
@@ -95,8 +96,12 @@ class ReliabilityDisplay:
         any_estimator = next(iter(several.values()))
         labels = getattr(any_estimator, "classes_", None)
         if labels is None:
-            y, labels = _linked(X, y, next(iter(shown.values()))), [0, 1]
-            label = 1 if label is None else label
+            y, kept = _linked(X, y, next(iter(shown.values())))
+            shown = {
+                name: [own[mask] for own, mask in zip(p, kept, strict=True)]
+                for name, p in shown.items()
+            }
+            labels, label = [0, 1], 1 if label is None else label
         return cls.from_predictions(
             y, shown, n_bins=n_bins, strategy=strategy, labels=labels, label=label, ax=ax
         )
@@ -154,21 +159,26 @@ def _at_one(estimator: Any) -> Any:
     return found
 
 
-def _linked(X: Any, y: Any, probabilities: Any) -> list[np.ndarray]:
-    """Links as zeros and ones, in the shape of their probabilities."""
-    found = []
+def _linked(X: Any, y: Any, probabilities: Any) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Links as zeros and ones, and which of them count, in the shape of their probabilities."""
+    truth, kept = [], []
     for i, (x, own, p) in enumerate(zip(X, y, probabilities, strict=True)):
-        if isinstance(own, tuple) and len(own) == 2 and isinstance(own[0], set | frozenset):
-            own = own[0]  # sure links, of sure and possible ones
-        pairs = np.asarray(sorted(map(tuple, own)), dtype=np.int64).reshape(-1, 2)
-        if hasattr(x, "edges"):
-            chosen = set(map(tuple, pairs.tolist()))
-            found.append(np.array([int(tuple(edge) in chosen) for edge in x.edges.tolist()]))
-            continue
-        if p.ndim != 2 or (len(pairs) and (pairs.max(axis=0) >= p.shape).any()):
-            raise ValueError(
-                f"sample {i}: y is no set of links between {p.shape}; use from_predictions."
-            )
-        found.append(np.zeros(p.shape, dtype=np.int64))
-        found[-1][pairs[:, 0], pairs[:, 1]] = 1
+        pair = isinstance(own, tuple) and len(own) == 2 and isinstance(own[0], set | frozenset)
+        sure, possible = own if pair else (own, ())
+        on, open_ = (_switches(i, x, links, p.shape) for links in (sure, possible))
+        mask = (on == 1) | (open_ == 0)
+        truth.append(on[mask])
+        kept.append(mask)
+    return truth, kept
+
+
+def _switches(i: int, x: Any, links: Any, shape: tuple[int, ...]) -> np.ndarray:
+    pairs = np.asarray(sorted(map(tuple, links)), dtype=np.int64).reshape(-1, 2)
+    if hasattr(x, "edges"):
+        chosen = set(map(tuple, pairs.tolist()))
+        return np.array([int(tuple(edge) in chosen) for edge in x.edges.tolist()])
+    if len(shape) != 2 or (len(pairs) and (pairs.max(axis=0) >= shape).any()):
+        raise ValueError(f"sample {i}: y is no set of links between {shape}; use from_predictions.")
+    found = np.zeros(shape, dtype=np.int64)
+    found[pairs[:, 0], pairs[:, 1]] = 1
     return found

@@ -20,7 +20,7 @@ import csv
 import json
 import multiprocessing
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
@@ -41,14 +41,14 @@ from maxmargin.tasks.token_features import TokenFeatures
 
 OPTIONS = True
 #: passes after which objectives and errors are measured, and how many there are on each data set
-MOMENTS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100)
-FULL_PASSES = {"letters": 50, "chunks": 20}
+MOMENTS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 60, 100)
+FULL_PASSES = {"letters": 40, "chunks": 14}
 SHORT_PASSES = {"letters": 10, "chunks": 3}
 #: features seen fewer times are left out, so that there are about as many as in the paper
 MIN_COUNT = 3
 LEVELS = (1e-1, 1e-2, 1e-3)
 #: relative gap of the long run, and its passes at most
-CLOSE, LONGEST = 1e-4, {"letters": 300, "chunks": 60}
+CLOSE, LONGEST = 1e-4, {"letters": 200, "chunks": 40}
 
 
 @dataclass
@@ -184,28 +184,44 @@ def _measured(task: Task, problem: Problem, w: np.ndarray) -> dict[str, float]:
     }
 
 
-def optimum(task: Task, alpha: float, close: float = CLOSE, remember: bool = True) -> float:
-    """A lower bound on the objective within `close` of the best, from the cache if known."""
-    file = cache_folder() / "curves" / "optima.json"
+def best_known(task: Task, alpha: float, close: float = CLOSE) -> dict[str, float]:
+    """Bounds on the best objective, within `close` of each other if passes allow it."""
     problem = task.at(alpha)
-    key = f"{task.name} n={problem.n} d={problem.dim} alpha={alpha:.12g}"
-    known: dict[str, Any] = {}
-    if remember:
-        with suppress(OSError, ValueError):
-            known = json.loads(file.read_text(encoding="utf-8"))
-        if key in known and known[key]["relative_gap"] <= 1.01 * close:
-            return float(known[key]["dual"])
     solver = BCFW(sampling="gap", tol=close, max_epochs=LONGEST.get(task.name, 1000))
     result = solver.run(problem)
-    print(f"  {key}: best objective {result.dual:.6g} to {result.primal:.6g}", flush=True)
-    if remember:
-        known[key] = {"dual": result.dual, "relative_gap": max(result.relative_gap, close)}
+    return {"dual": result.dual, "primal": result.primal}
+
+
+def find_optima(tasks: Sequence[Task], alphas: Sequence[str], jobs: int) -> None:
+    """Set each task's optima: those in the cache folder, and the others by long runs."""
+    file = cache_folder() / "curves" / "optima.json"
+    known: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
+        known = json.loads(file.read_text(encoding="utf-8"))
+    wanted = {(task.name, _alpha(own, task)): task for task in tasks for own in alphas}
+    missing = [key for key, task in wanted.items() if _key(task, key[1]) not in known]
+    for key, found in zip(missing, _spread(_optimum_job, missing, jobs), strict=True):
+        known[_key(wanted[key], key[1])] = found
+    if missing:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    return result.dual
+    for (_, alpha), task in wanted.items():
+        found = known[_key(task, alpha)]
+        task.optimum[alpha] = float(found["dual"])
+        words = f"between {found['dual']:.6g} and {found['primal']:.6g}"
+        print(f"  {task.name}, alpha = {alpha:.3g}: best objective {words}", flush=True)
+
+
+def _key(task: Task, alpha: float) -> str:
+    return f"{task.name} n={task.problem.n} d={task.problem.dim} alpha={alpha:.12g}"
 
 
 _TASKS: dict[str, Task] = {}  # what processes inherit by fork instead of being sent
+
+
+def _optimum_job(job: tuple[str, float]) -> dict[str, float]:
+    with threadpool_limits(1):
+        return best_known(_TASKS[job[0]], job[1])
 
 
 def _job(job: tuple[str, float, str, int, int]) -> list[dict[str, Any]]:
@@ -224,17 +240,21 @@ def measure(
     """All runs, `jobs` at a time; data and optima are shared."""
     todo = []
     for task in tasks:
-        _TASKS[task.name] = task
         for alpha in dict.fromkeys(_alpha(own, task) for own in alphas):
             for name in chosen:
                 count = seeds if methods()[name].random else 1
                 todo += [(task.name, alpha, name, s, passes[task.name]) for s in range(count)]
-    if jobs == 1:
-        return [row for job in todo for row in _job(job)]
     # the dearest first, so that no core waits for one of them at the end
     todo.sort(key=lambda job: (job[0] != "chunks", job[2] not in ("online-EG", "BCFW-corrective")))
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        return [row for rows in pool.imap(_job, todo) for row in rows]
+    return [row for rows in _spread(_job, todo, jobs) for row in rows]
+
+
+def _spread(work: Callable[[Any], Any], todo: Sequence[Any], jobs: int) -> list[Any]:
+    """All answers in order, by `jobs` processes that share the memory of this one."""
+    if jobs == 1 or len(todo) < 2:
+        return [work(own) for own in todo]
+    with multiprocessing.get_context("fork").Pool(min(jobs, len(todo))) as pool:
+        return list(pool.imap(work, todo))
 
 
 def _alpha(given: str, task: Task) -> float:
@@ -315,7 +335,7 @@ def parse(options: Sequence[str]) -> argparse.Namespace:
     """The command's options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks curves")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write figures and curves.csv")
-    parser.add_argument("--full", action="store_true", help="ten seeds, 50 and 20 passes")
+    parser.add_argument("--full", action="store_true", help="ten seeds, 40 and 14 passes")
     parser.add_argument("--seeds", type=int, help="runs of each random method (2; full: 10)")
     parser.add_argument("--passes", type=int, help="passes over the data in each run")
     parser.add_argument("--data", nargs="+", choices=list(TASKS), default=list(TASKS))
@@ -343,11 +363,11 @@ def main(options: Sequence[str] = ()) -> None:
         task = make(folder)
         size = f"{task.problem.n} sequences, {task.problem.dim} weights"
         print(f"  {name}: {size}, {task.n_labels} held-out labels", flush=True)
-        for alpha in dict.fromkeys(_alpha(own, task) for own in chosen.alphas):
-            task.optimum[alpha] = optimum(task, alpha)
         tasks.append(task)
+        _TASKS[name] = task
     if not tasks:
         return
+    find_optima(tasks, chosen.alphas, chosen.jobs)
     begun = time.perf_counter()
     rows = measure(tasks, chosen.alphas, chosen.methods, chosen.seeds, chosen.passes, chosen.jobs)
     print(f"  {len(rows)} moments measured in {time.perf_counter() - begun:.0f} s")

@@ -344,10 +344,12 @@ TABLE = [
      r"sample 4: y: \(1, 3\) at place 0 is outside 2 rows and 3 columns"),
     ("score of no pairs", lambda: matching().score(PAIRED, linked(4, [1, 3])), V, r"sample 4: y: shape \(2,\), expected"),
     ("score without y", lambda: matching().score(PAIRED, None), TypeError, "y must be a list"),
-    ("marginals of links", lambda: matching().predict_marginals(PAIRED), MissingAbilityError,
-     "Matching has no marginals: .* Use decision_function for scores"),
-    ("marginals of links, caps of two", lambda: matching(column_cap=2).predict_marginals(PAIRED), MissingAbilityError,
-     "Matching has no marginals"),
+    ("exact marginals of links", lambda: matching().predict_marginals(PAIRED, "exact"), MissingAbilityError,
+     'Matching has no exact marginals: .* Use method="perturb", .* or decision_function for scores'),
+    ("exact marginals of links, caps of two", lambda: matching(column_cap=2).predict_marginals(PAIRED, "exact"),
+     MissingAbilityError, "Matching has no exact marginals"),
+    ("exact temperature of links", lambda: matching().calibrate(PAIRED, LINKS, method="exact"), MissingAbilityError,
+     "Matching has no exact marginals"),
     ("margins of links", lambda: matching().margins(PAIRED), MissingAbilityError,
      "Matching cannot `max_marginals`, which this needs. Use decision_function"),
     # -- graphs
@@ -458,7 +460,8 @@ TABLE = [
     ("trees before fit", lambda: TreeSVM().predict(TREES), NotFittedError, "not fitted yet"),
     ("tables before fit", lambda: TreeSVM().pair_coef_, NotFittedError, "not fitted yet"),
     ("score of other trees", lambda: tree().score(TREES, put(KINDS, 2, ["a"])), V, "sample 2: y has 1 labels but x has 4 nodes"),
-    ("marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS), MissingAbilityError, "GraphCut"),
+    ("exact marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS, "exact"), MissingAbilityError,
+     "GraphCut has no exact marginals"),
 ]  # fmt: skip
 
 

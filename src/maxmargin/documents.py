@@ -7,7 +7,7 @@ shows them escapes them.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 __all__ = [
     "AreaMap",
@@ -65,6 +65,7 @@ class Drawing(TypedDict, total=False):
     kind says how, and which of the other keys there are:
 
     - "tokens": tokens, truth, predicted (a string for each token);
+    - "outline": tokens, truth, predicted, depth (how far in each token stands);
     - "images": images (rows of numbers 0 to 1, flattened), height, width, truth, predicted;
     - "links": source, target (the words, or the names of rows and columns), sure, possible,
       predicted (pairs [i, j], from 0; possible includes sure);
@@ -80,6 +81,7 @@ class Drawing(TypedDict, total=False):
     errors: int
     truth_known: bool
     tokens: list[str]
+    depth: list[int]
     truth: list[str]
     predicted: Any
     images: list[list[float]]
@@ -99,7 +101,8 @@ class Evaluation(TypedDict):
 
     data : what the data are, e.g. {"files": "dev.txt", "sentences": 200, "tokens": 4711}.
     error : the one number to compare by, 0 is perfect; error_name says which. drawings : some
-    samples, worst mistakes first.
+    samples, worst mistakes first. reliability : [confidence, accuracy, count] of variables whose
+    label was given about the same probability, where the model has probabilities.
     """
 
     data: dict[str, Any]
@@ -109,6 +112,7 @@ class Evaluation(TypedDict):
     tables: list[Table]
     confusion: Confusion | None
     drawings: list[Drawing]
+    reliability: NotRequired[list[list[float]]]
 
 
 def finite(value: Any) -> Any:

@@ -134,6 +134,7 @@ def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_label
         truth=np.concatenate(truths),
         alpha=alpha,
         domain=options.get("domain"),
+        objective=options.get("objective", "margin"),
     )
     blocks = [
         Block(F, c, y, np.array(v), o)

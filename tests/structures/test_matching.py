@@ -256,12 +256,12 @@ def test_tilt_says_that_it_needs_caps_of_one():
     assert Matching().has("tilt")
 
 
-def test_there_are_no_marginals():
+def test_there_are_no_exact_marginals():
     X = [(np.eye(4), (2, 2)), (np.ones((4, 4)), (2, 2))]
     fitted = StructuredSVM(Matching(), tol=1.0, alpha=1.0).fit(X, [[(0, 0)], []])
     assert [len(y) for y in fitted.predict(X)] == [1, 0]
-    with pytest.raises(MissingAbilityError, match="Matching has no marginals: its `tilt` is"):
-        fitted.predict_marginals(X)
+    with pytest.raises(MissingAbilityError, match="Matching has no exact marginals: it cannot"):
+        fitted.predict_marginals(X, method="exact")
 
 
 # -- outputs and descriptions ----------------------------------------------------------------------

@@ -400,3 +400,40 @@ def test_labels_to_compare_with_must_be_known(pictures):
         model.score(images[:1], [255 * masks[0]])
     with pytest.raises(ValueError, match=r"image 1: labels have shape \(16, 13\)"):
         model.report(images[:2], [masks[0], masks[1].T])
+
+
+# -- probabilities ---------------------------------------------------------------------------------
+
+
+def test_probabilities_of_pixels_fit_other_masks_best_at_the_temperature_found():
+    images, masks = drawn(30, noise=1.5)
+    own = Segmenter(graphs=Blocks(), alpha=0.1).fit(images[:6], masks[:6])
+    assert own.temperature_ == 1.0
+    labels, test = own.predict(images), masks[18:]
+    assert own.calibrate(images[6:18], masks[6:18], n_draws=50) is own
+    found = own.temperature_
+    losses = []
+    for temperature in (found, found / 2.5, found * 2.5):
+        own.model_.temperature_ = temperature
+        p = own.predict_marginals(images[18:])
+        assert [a.shape for a in p] == [mask.shape for mask in test]
+        p = np.clip(np.concatenate(p), 0.005, 0.995)
+        losses.append(-np.log(np.where(np.concatenate(test) == 1, p, 1 - p)).mean())
+    assert losses[0] < 0.96 * min(losses[1:])
+    np.testing.assert_array_equal(own.predict(images), labels)
+    np.testing.assert_array_equal(
+        own.predict_marginals(images[:1], n_draws=20), own.predict_marginals(images[:1], n_draws=20)
+    )
+
+
+def test_bad_held_out_masks():
+    images, masks = drawn(4)
+    own = Segmenter(graphs=Blocks(), alpha=0.1).fit(images, masks)
+    with pytest.raises(ValueError, match="image 1: its labels have 7, but the labels learned"):
+        own.calibrate(images[:2], [masks[0], np.full_like(masks[1], 7)])
+    with pytest.raises(ValueError, match="image 0: labels have shape"):
+        own.calibrate(images[:1], [masks[0][:5]])
+    with pytest.raises(ValueError, match="inputs is empty: calibrate needs held-out images"):
+        own.calibrate([], [])
+    with pytest.raises(NotFittedError):
+        Segmenter().calibrate(images, masks)

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 SOLVERS = (
     "bcfw",
     "dual-extragradient",
+    "eg",
     "extragradient",
     "fw",
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "sdca",
+    "smoothed",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")

@@ -97,6 +97,16 @@ class L1Ball(_Ball):
         w = radius (v+ - v-) with (v0, v+, v-) on the simplex: v0 ~ 1, v+ ~ exp(potential),
         v- ~ exp(-potential), without those that `signs` rules out.
         """
+        plus, minus, total, _ = self._exponentials(potential)
+        return (plus - minus) * (self.radius / total)
+
+    def log_total(self, potential: np.ndarray) -> float:
+        """The log of the sum by which `from_potentials` divides, of 1 and all exponentials."""
+        _, _, total, high = self._exponentials(potential)
+        return float(np.log(total) + high)
+
+    def _exponentials(self, potential: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """exp(potential - high), exp(-potential - high), their sum and exp(-high), and high."""
         up = self._signed_mask(len(potential), 1.0)
         down = self._signed_mask(len(potential), -1.0)
         up_hill = np.where(up, potential, -np.inf)
@@ -104,8 +114,7 @@ class L1Ball(_Ball):
         # of those allowed only, so that never all of them vanish beside it
         high = max(np.max(up_hill, initial=0.0), np.max(down_hill, initial=0.0))
         plus, minus = np.exp(up_hill - high), np.exp(down_hill - high)
-        total = np.exp(-high) + plus.sum() + minus.sum()
-        return (plus - minus) * (self.radius / total)
+        return plus, minus, np.exp(-high) + plus.sum() + minus.sum(), float(high)
 
     def _signed_mask(self, dim: int, sign: float) -> np.ndarray:
         """Which weights may have the sign."""

@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
 from maxmargin.domains import Domain
+from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
@@ -22,8 +24,8 @@ from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Structure
-from maxmargin.structures.base import Shape
-from maxmargin.validation import check_sample_weight, check_targets, is_number
+from maxmargin.structures.base import Shape, check_k
+from maxmargin.validation import as_dense, check_sample_weight, check_targets, is_number
 
 
 def _as_shape(shape: Any) -> Shape:
@@ -33,7 +35,7 @@ def _as_shape(shape: Any) -> Shape:
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
-class StructuredSVM(Savable, BaseEstimator):
+class StructuredSVM(Probabilities, Savable, BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair
@@ -67,7 +69,8 @@ class StructuredSVM(Savable, BaseEstimator):
     Attributes
     ----------
     coef_ : weights. result_ : Result, with the certificate and history. n_features_in_ : columns of
-    X. structure_, feature_map_ : the fitted parts.
+    X. structure_, feature_map_ : the fitted parts. temperature_ : what `predict_marginals` divides
+    scores by; 1, or what `calibrate` found.
     """
 
     #: estimators whose structure has no expectations have no such option
@@ -184,7 +187,7 @@ class StructuredSVM(Savable, BaseEstimator):
         problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
         self.result_: Result = solver.run(problem, state, self._callbacks())
-        self.coef_ = self.result_.w
+        self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_shapes = problem.shapes
         self._warn(solver.limits()[1])
         return self
@@ -261,10 +264,10 @@ class StructuredSVM(Savable, BaseEstimator):
         if result is None or result.state is None:
             return None
         old = result.state
-        same = self._last_shapes == problem.shapes and len(result.w) == problem.dim
+        same = self._last_shapes == problem.shapes and result.w.shape[-1] == problem.dim
         same = same and old.outputs in (0, problem.outputs_key)
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
-            return State(result.w.copy(), problem.truth.copy(), deepcopy(old.rng))
+            return State(as_dense(result.w).copy(), problem.truth.copy(), deepcopy(old.rng))
         if not same or old.z[np.isneginf(problem.blocks.costs)].any():
             warnings.warn(
                 "warm_start: the samples' shapes, the structure or what it forbids changed;"
@@ -277,7 +280,7 @@ class StructuredSVM(Savable, BaseEstimator):
         extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
-            problem.weights(old.z) if certified else result.w.copy(),
+            problem.weights(old.z) if certified else as_dense(result.w).copy(),
             old.z.copy(),
             deepcopy(old.rng),
             extra=extra,
@@ -339,11 +342,48 @@ class StructuredSVM(Savable, BaseEstimator):
                 stacklevel=3,
             )
 
+    def sparsify(self) -> StructuredSVM:
+        """Make coef_ a sparse row (1, weights), for models with many zeros; predictions stay equal.
+
+        It pays where more than half of the weights are zero, as in `domains.L1Ball`. `node_coef_`
+        and its like stay dense.
+        """
+        check_is_fitted(self, "coef_")
+        return self._set_coef(sparse.csr_array(np.atleast_2d(as_dense(self.coef_))))
+
+    def densify(self) -> StructuredSVM:
+        """Make coef_ an array again."""
+        check_is_fitted(self, "coef_")
+        return self._set_coef(as_dense(self.coef_))
+
+    def _set_coef(self, w: Any) -> StructuredSVM:
+        self.coef_ = w
+        self.result_ = replace(self.result_, w=w)
+        return self
+
     # -- predicting --------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:
         """The best output of each sample."""
         check_is_fitted(self, "coef_")
         return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+
+    def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
+        """The k best outputs of each sample with their scores, best first; all if there are fewer.
+
+        Scores are not probabilities, but exp(a - b) is the ratio of two outputs' probabilities
+        under p(z) ~ exp(w . F z).
+        """
+        check_is_fitted(self, "coef_")
+        check_k(k)
+        found = []
+        for samples in self._in_chunks(X):
+            for i, shape in enumerate(samples.shapes):
+                try:
+                    best = samples.structure.k_best(samples.scores(self.coef_, i), shape, k)
+                except InfeasibleError as error:
+                    raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
+                found.append([(self._output(z, shape), score) for z, score in best])
+        return found
 
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities."""
@@ -361,20 +401,6 @@ class StructuredSVM(Savable, BaseEstimator):
             top = np.partition(scores, -2, axis=1)[:, -2:]
             margins.append(top[:, 1] - top[:, 0])
         return margins
-
-    def predict_marginals(self, X: Any) -> Any:
-        """P(label) of each variable under p(z) ~ exp(w . F z); (variables, labels) a sample.
-
-        Margin training does not fit these probabilities: use them to rank, not as frequencies.
-        """
-        check_is_fitted(self, "coef_")
-        if not self.structure_.tilt_is_expectation:
-            raise MissingAbilityError(
-                f"{type(self.structure_).__name__} has no marginals: its `tilt` is an entropic"
-                " projection, not an expectation over the outputs. Use decision_function for"
-                " scores."
-            )
-        return list(self._per_variable("tilt", X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of variables that are right."""

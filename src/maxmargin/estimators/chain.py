@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.features import FeatureMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Chain, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_labels, check_lengths, check_rows
+from maxmargin.validation import as_dense, check_labels, check_lengths, check_rows
 
 
 class ChainSVM(StructuredSVM):
@@ -109,6 +110,9 @@ class ChainSVM(StructuredSVM):
         self.structure_ = self._structure_over_labels()
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
+    def _known_targets(self, y: Any, rows: Any) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
+
     def _structure_over_labels(self) -> Chain:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
         size = len(number)
@@ -147,7 +151,7 @@ class ChainSVM(StructuredSVM):
         check_is_fitted(self, "coef_")
         labels = len(self.classes_)
         count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
-        return self.coef_[: count * labels].reshape(count, labels)
+        return as_dense(self.coef_)[: count * labels].reshape(count, labels)
 
     @property
     def node_coef_(self) -> np.ndarray:
@@ -170,4 +174,4 @@ class ChainSVM(StructuredSVM):
         if not self.transitions:
             return None
         labels = len(self.classes_)
-        return self.coef_[-labels * labels :].reshape(labels, labels)
+        return as_dense(self.coef_)[-labels * labels :].reshape(labels, labels)

@@ -14,6 +14,7 @@ from maxmargin.domains import Domain, NonNegative, SubmodularCone
 from maxmargin.domains.base import check_domain
 from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
@@ -21,7 +22,7 @@ from maxmargin.graphs import Graph
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
-from maxmargin.validation import check_labels, check_lengths, is_list
+from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
 
 #: numbers in the features of a graph that is scored as it is, and in a part of them
 LARGE, BAND = 2**22, 2**20
@@ -193,6 +194,12 @@ class GraphCutSVM(StructuredSVM):
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 
+    def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
+
+    def _as_marginals(self, p: np.ndarray, shape: Any) -> np.ndarray:
+        return p if self.multiclass else np.hstack([1.0 - p, p])
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of nodes that are right.
 
@@ -270,13 +277,13 @@ class GraphCutSVM(StructuredSVM):
     @property
     def node_coef_(self) -> np.ndarray:
         """(p,), and the bias if there is one; with multiclass (p, K), likewise."""
-        own = self.coef_[: self._n_node_weights()]
+        own = as_dense(self.coef_)[: self._n_node_weights()]
         return own.reshape(-1, self._n_labels()) if self.multiclass else own
 
     @property
     def edge_coef_(self) -> np.ndarray:
         """(q,), what a cut costs for each edge feature; with tables (q, 4)."""
-        own = self.coef_[self._n_node_weights() :]
+        own = as_dense(self.coef_)[self._n_node_weights() :]
         return own.reshape(-1, 4) if self.tables else own
 
 

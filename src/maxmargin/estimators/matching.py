@@ -143,6 +143,10 @@ class MatchingSVM(StructuredSVM):
                 scores.append(own.reshape(shape) if isinstance(shape, tuple) else own)
         return scores
 
+    def _as_marginals(self, p: np.ndarray, shape: Shape) -> np.ndarray:
+        """P(link): (J, K), or (E,) for a Bipartite."""
+        return p.reshape(shape) if isinstance(shape, tuple) else p[:, 0]
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """F1 of the links: twice those predicted rightly, by those predicted and those true."""
         return super().score(X, y, sample_weight)

@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import Method, label_numbers
 from maxmargin.features import FeatureMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, check_rows
+from maxmargin.validation import Rows, as_dense, check_rows
 
 
 class MulticlassSVM(ClassifierMixin, StructuredSVM):
@@ -126,9 +127,22 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         margins = super().margins(X)
         return np.concatenate(margins) if margins else np.empty(0)
 
-    def predict_marginals(self, X: Any) -> np.ndarray:
-        """(n_samples, n_classes) softmax of the scores: use it to rank, not as frequencies."""
-        return self._stacked("tilt", X)
+    def predict_marginals(
+        self,
+        X: Any,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> np.ndarray:
+        """(n_samples, n_classes) softmax of scores / temperature_; else as `StructuredSVM` says."""
+        found = super().predict_marginals(X, method, n_draws, random_state)
+        return np.concatenate([np.empty((0, len(self.classes_))), *found])
+
+    def _known_targets(self, y: Any, rows: Any) -> np.ndarray:
+        own = column_or_1d(y, warn=True)
+        if len(own) != len(rows.lengths):
+            raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(own)}.")
+        return np.concatenate(label_numbers(own[:, None], rows.lengths, self.classes_))
 
     def _stacked(self, ability: str, X: Any) -> np.ndarray:
         check_is_fitted(self, "coef_")
@@ -143,8 +157,9 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     @property
     def node_coef_(self) -> np.ndarray:
         labels = len(self.classes_)
-        return self.coef_[: self.n_features_in_ * labels].reshape(self.n_features_in_, labels)
+        own = as_dense(self.coef_)[: self.n_features_in_ * labels]
+        return own.reshape(self.n_features_in_, labels)
 
     @property
     def bias_(self) -> np.ndarray | None:
-        return self.coef_[-len(self.classes_) :] if self.bias else None
+        return as_dense(self.coef_)[-len(self.classes_) :] if self.bias else None

@@ -15,6 +15,7 @@ JOBS: dict[str, str] = {
     "chain": "maxmargin.jobs.chains:ChainJob",
     "matching": "maxmargin.jobs.matchings:MatchingJob",
     "graph": "maxmargin.jobs.graphs:GraphJob",
+    "tree": "maxmargin.jobs.trees:TreeJob",
     "segmentation": "maxmargin.jobs.segmentation:SegmentationJob",
     "scan": "maxmargin.jobs.scans:ScanJob",
 }

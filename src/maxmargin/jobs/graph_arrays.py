@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -9,11 +10,15 @@ import numpy as np
 
 from maxmargin.graphs import Graph
 from maxmargin.jobs.npz import Arrays
+from maxmargin.structures import TreeShape
 
 NODES_CURE = "give nodes (V, n_features), one row for each node, all samples one after another."
 EDGES_CURE = "give edges (E, 2), the two nodes of each edge, counted from 0 within their sample."
 FEATURES_CURE = "give edge_features (E, n_features), one row for each edge."
 LABELS_CURE = "give labels (V,), one number or text for each node."
+PARENTS_CURE = (
+    "give parents (V,), the parent of each node, counted from 0 within its sample, -1 for a root."
+)
 PARTS_CURE = (
     "give node_ptr and edge_ptr (n + 1,), where the nodes and edges of each sample begin and the"
     " last ones end, or n_nodes and n_edges (n,), how many each has; neither for a single sample."
@@ -42,6 +47,55 @@ def graphs_in(arrays: Arrays) -> tuple[list[Graph], np.ndarray]:
         except ValueError as error:
             raise arrays.wrong("edges", f"sample {i}: {error}") from error
     return found, np.array(node_ptr)
+
+
+def trees_in(arrays: Arrays, forest: bool) -> tuple[list[Graph], np.ndarray]:
+    """The same for graphs without cycles, which may be told by the parent of each node."""
+    if "parents" not in arrays:
+        graphs, starts = graphs_in(arrays)
+        return _each(arrays, "edges", graphs, _without_cycles), starts
+    if "edges" in arrays:
+        raise arrays.wrong("parents", "says what edges says, too; give one of the two.")
+    nodes = arrays.matrix("nodes", NODES_CURE)
+    if 0 in nodes.shape:
+        raise arrays.wrong("nodes", f"has {nodes.shape[0]} rows, {nodes.shape[1]} columns.")
+    parents = arrays.need("parents", 1, "iu", PARENTS_CURE)
+    if len(parents) != nodes.shape[0]:
+        raise arrays.wrong("parents", f"has {len(parents)} entries for {nodes.shape[0]} nodes.")
+    found = next((name for name in ("node_ptr", "n_nodes") if name in arrays), None)
+    ptr = [0, len(parents)] if found is None else _starts(arrays, found, len(parents), 1)
+    has_parent = np.concatenate([[0], np.cumsum(parents >= 0)])
+    features = None
+    if "edge_features" in arrays or "edge_features_data" in arrays:
+        features = arrays.matrix("edge_features", FEATURES_CURE)
+        if features.shape[0] != has_parent[-1]:
+            raise arrays.wrong(
+                "edge_features",
+                f"has {features.shape[0]} rows for {has_parent[-1]} nodes with a parent.",
+            )
+
+    def tree(part: tuple[int, int]) -> Graph:
+        a, b = part
+        own = None if features is None else features[has_parent[a] : has_parent[b]]
+        return Graph.from_parents(nodes[a:b], parents[a:b].astype(np.int64), own, forest=forest)
+
+    return _each(arrays, "parents", list(pairwise(ptr)), tree), np.array(ptr)
+
+
+def _each(arrays: Arrays, name: str, samples: list[Any], make: Callable) -> list[Graph]:
+    """What is made of each sample; faults say of which."""
+    found = []
+    for i, sample in enumerate(samples):
+        try:
+            found.append(make(sample))
+        except ValueError as error:
+            raise arrays.wrong(name, f"sample {i}: {error}") from error
+    return found
+
+
+def _without_cycles(graph: Graph) -> Graph:
+    TreeShape(graph.network, 1)
+    return graph
 
 
 def labels_in(arrays: Arrays, starts: np.ndarray) -> list[np.ndarray] | None:

@@ -23,8 +23,9 @@ from maxmargin.jobs.areas import Areas
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.cut_weights import weight_tables
 from maxmargin.jobs.graph_arrays import LABELS_CURE, graphs_in, labels_in
-from maxmargin.jobs.labels import kind_of, line_of, texts_of
-from maxmargin.jobs.npz import read_npz, write_npz
+from maxmargin.jobs.labels import kind_of, lines_of, texts_of
+from maxmargin.jobs.npz import Arrays, read_npz, write_npz
+from maxmargin.jobs.probabilities import of_chosen
 from maxmargin.jobs.sequences import titled, window
 from maxmargin.text_lines import name_of
 
@@ -91,7 +92,7 @@ class GraphJob(Job):
         outputs: list[np.ndarray] = []
         for path in paths:
             arrays = read_npz(path)
-            graphs, starts = graphs_in(arrays)
+            graphs, starts = self._samples(arrays, options)
             labels = labels_in(arrays, starts)
             if labels is None:
                 raise ValueError(f"{name_of(path)}: array 'labels' is missing; {LABELS_CURE}")
@@ -99,9 +100,15 @@ class GraphJob(Job):
                 _check_like(name_of(path), (inputs[0], outputs[0]), (graphs[0], labels[0]))
             inputs += graphs
             outputs += labels
-        return _with_facts(Data(inputs, outputs))
+        return self._with_facts(Data(inputs, outputs))
 
-    def estimator(self, options: Mapping[str, Any]) -> GraphCutSVM:
+    def _samples(
+        self, arrays: Arrays, options: Mapping[str, Any]
+    ) -> tuple[list[Graph], np.ndarray]:
+        """The graphs in a file, and where the nodes of each begin."""
+        return graphs_in(arrays)
+
+    def estimator(self, options: Mapping[str, Any]) -> Any:
         options = self.with_defaults(options)
         own = {name: options[name] for name in ("tables", "multiclass", "bias")}
         return GraphCutSVM(**own)
@@ -109,7 +116,19 @@ class GraphJob(Job):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
         outputs = [data.outputs[i] for i in indices]
-        return _with_facts(Data([data.inputs[i] for i in indices], outputs))
+        return self._with_facts(Data([data.inputs[i] for i in indices], outputs))
+
+    def _with_facts(self, data: Data) -> Data:
+        assert data.outputs is not None
+        data.facts = {
+            f"{self.name}s": len(data.inputs),
+            "nodes": sum(graph.network.n_nodes for graph in data.inputs),
+            "edges": sum(graph.network.n_edges for graph in data.inputs),
+        }
+        if data.inputs:
+            data.facts["features"] = int(data.inputs[0].nodes.shape[1])
+            data.facts["edge features"] = int(data.inputs[0].edge_features.shape[1])
+        return data
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -120,24 +139,30 @@ class GraphJob(Job):
             options["write"] == "auto" and ".npz" in Path(str(getattr(sink, "name", ""))).name
         )
         kept: list[np.ndarray] = []
+        known: list[np.ndarray] = []
         count = 0
         for source in sources:
-            for batch in _batches(graphs_in(read_npz(source))[0]):
+            for batch in batches(self._samples(read_npz(source), options)[0]):
                 labels = model.predict(batch)
                 count += len(labels)
+                shares = of_chosen(model, batch, labels) if options.get("probabilities") else []
                 if as_npz:
                     kept += labels
+                    known += shares
                 else:
-                    sink.write("".join(map(line_of, labels)).encode())
+                    sink.write("".join(lines_of(labels, shares)).encode())
         if as_npz:
             starts = np.cumsum([0, *map(len, kept)])
-            write_npz(sink, {"labels": np.concatenate(kept), "node_ptr": starts})
+            arrays = {"labels": np.concatenate(kept), "node_ptr": starts}
+            if known:
+                arrays["probabilities"] = np.concatenate(known)
+            write_npz(sink, arrays)
         sink.flush()
         return count
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         assert data.outputs is not None
-        guess = [own for batch in _batches(data.inputs) for own in model.predict(batch)]
+        guess = [own for batch in batches(data.inputs) for own in model.predict(batch)]
         names = [f"graph {i + 1}" for i in range(len(guess))]
         areas = Areas(model.classes_, data.outputs, guess, "node", names)
         drawings = [
@@ -151,7 +176,7 @@ class GraphJob(Job):
         return weight_tables(model, names, [f"e[{j}]" for j in range(model.n_edge_features_in_)])
 
 
-def _batches(graphs: Sequence[Graph]) -> list[list[Graph]]:
+def batches(graphs: Sequence[Graph]) -> list[list[Graph]]:
     """Of so many nodes, or one graph."""
     found: list[list[Graph]] = []
     size = BATCH
@@ -178,19 +203,6 @@ def _check_like(name: str, known: tuple[Graph, Any], new: tuple[Graph, Any]) -> 
             f"{name}: array 'labels' has {kind_of(new[1])}, the file before has"
             f" {kind_of(known[1])}; all files need labels of one kind."
         )
-
-
-def _with_facts(data: Data) -> Data:
-    assert data.outputs is not None
-    data.facts = {
-        "graphs": len(data.inputs),
-        "nodes": sum(graph.network.n_nodes for graph in data.inputs),
-        "edges": sum(graph.network.n_edges for graph in data.inputs),
-    }
-    if data.inputs:
-        data.facts["features"] = int(data.inputs[0].nodes.shape[1])
-        data.facts["edge features"] = int(data.inputs[0].edge_features.shape[1])
-    return data
 
 
 def _drawing(name: str, errors: int, truth: list[str], predicted: list[str]) -> Drawing:

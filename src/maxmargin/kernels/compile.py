@@ -39,12 +39,15 @@ def kernel(signature: Any) -> Callable[[Callable], Any]:
     return njit(signature, no_cfunc_wrapper=True, **_OPTIONS)
 
 
-def piece(signature: Any, reorder: bool = False) -> Callable[[Callable], Any]:
+def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callable:
     """A piece that only other kernels call: without its way in from Python, quicker to compile.
 
     reorder : sums may be taken in any order (the same one at every call), for speed.
+    no_nan : nothing in it is ever NaN, so that maxima may be taken in any order; -inf may be.
     """
-    options = {**_OPTIONS, "fastmath": {"contract", "reassoc"}} if reorder else _OPTIONS
+    freedoms = {"contract"} | ({"reassoc"} if reorder else set())
+    freedoms |= {"nnan", "nsz"} if no_nan else set()
+    options = {**_OPTIONS, "fastmath": freedoms}
     return njit(signature, no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)
 
 

@@ -9,6 +9,13 @@ from maxmargin.metrics.alignment import (
     alignment_precision,
     alignment_recall,
 )
+from maxmargin.metrics.calibration import (
+    ReliabilityTable,
+    brier_score,
+    calibration_error,
+    log_loss,
+    reliability,
+)
 from maxmargin.metrics.chunks import chunk_f1, chunk_scores, chunk_spans
 from maxmargin.metrics.labels import (
     LabelScore,
@@ -27,18 +34,23 @@ from maxmargin.metrics.segmentation import (
 
 __all__ = [
     "LabelScore",
+    "ReliabilityTable",
     "SampleScore",
     "SegmentationReport",
     "SequenceReport",
     "alignment_error_rate",
     "alignment_precision",
     "alignment_recall",
+    "brier_score",
+    "calibration_error",
     "chunk_f1",
     "chunk_scores",
     "chunk_spans",
     "hamming_loss",
     "intersection_over_union",
+    "log_loss",
     "per_label_scores",
+    "reliability",
     "segmentation_scores",
     "sequence_error",
     "token_error",

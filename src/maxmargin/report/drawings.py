@@ -18,12 +18,16 @@ MAX_TOKENS = 400
 MAX_IMAGES = 80
 MAX_PIXELS = 128 * 128
 MAX_WORDS = 120
+#: how far in a node of a tree may stand
+MAX_DEPTH = 40
 #: of all evaluations together, in characters
 MAX_MARKUP = 1_600_000
 #: drawings shown before "show more"
 FIRST = 6
 LEGEND = {
     "tokens": "Beneath each word its tag. A mistake is framed: ✗ what was predicted, ✓ the truth.",
+    "outline": "Beside each node its label; children stand below their parent and further in. A"
+    " mistake is framed: ✗ what was predicted, ✓ the truth.",
     "images": "Beneath each picture its label. A mistake is framed: ✗ what was predicted,"
     " ✓ the truth.",
     "links": "A disc is a link that was predicted and is in the truth, a cross one that is not. A"
@@ -98,6 +102,23 @@ def tokens_html(drawing: dict[str, Any]) -> Html:
         class_="tokens",
         dir="auto",
     )
+
+
+def outline_html(drawing: dict[str, Any]) -> Html:
+    """The nodes of a tree below one another, their labels beside them."""
+    tokens, depth = drawing["tokens"], drawing["depth"]
+    known = bool(drawing.get("truth_known"))
+    rows = []
+    for k, (token, level) in enumerate(zip(tokens[:MAX_TOKENS], depth, strict=False)):
+        predicted, truth = _labels(drawing, k)
+        own = el(
+            "span",
+            bdi(clipped(token), class_="w"),
+            _label(predicted, truth, known),
+            class_=_classes("tok", predicted, truth, known, False),
+        )
+        rows.append(el("li", own, style=f"--in:{min(max(int(level), 0), MAX_DEPTH)}"))
+    return join((el("ul", join(rows), class_="outline"), _rest(len(tokens), MAX_TOKENS, "nodes")))
 
 
 def images_html(drawing: dict[str, Any]) -> Html:
@@ -269,6 +290,7 @@ def _pair_list(label: str, pairs: set[tuple[int, int]], drawing: dict[str, Any])
 #: how a drawing of each kind becomes HTML; a new kind of sample is one more line
 DRAWINGS: dict[str, Callable[[dict[str, Any]], Html]] = {
     "tokens": tokens_html,
+    "outline": outline_html,
     "images": images_html,
     "links": links_html,
     "areas": areas_html,

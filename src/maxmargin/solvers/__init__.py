@@ -3,22 +3,28 @@
 from maxmargin.solvers.base import Solver, resolve_solver
 from maxmargin.solvers.bcfw import BCFW, OracleCache
 from maxmargin.solvers.dual_extragradient import DualExtragradient
+from maxmargin.solvers.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.extragradient import Extragradient
 from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.projected_gradient import ProjectedGradient
+from maxmargin.solvers.sdca import SDCA
+from maxmargin.solvers.smoothed_gradient import SmoothedGradient
 from maxmargin.solvers.subgradient import Subgradient
 
 __all__ = [
     "BCFW",
     "LBFGS",
+    "SDCA",
     "DualExtragradient",
+    "ExponentiatedGradient",
     "Extragradient",
     "FrankWolfe",
     "OracleCache",
     "Perceptron",
     "ProjectedGradient",
+    "SmoothedGradient",
     "Solver",
     "Subgradient",
     "resolve_solver",

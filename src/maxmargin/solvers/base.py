@@ -440,7 +440,7 @@ class Run:
 
 
 #: what solver="auto" means
-BEST = {"margin": "bcfw", "likelihood": "lbfgs"}
+BEST = {"margin": "bcfw", "likelihood": "sdca"}
 
 
 def resolve_solver(solver: str | Solver, objective: str = "margin", **options: Any) -> Solver:

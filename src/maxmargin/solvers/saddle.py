@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from maxmargin.domains import L1Ball
+from maxmargin.domains import Domain, L1Ball, Product
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -63,16 +63,21 @@ class SaddleSolver(Solver):
 
         super().load(problem)
         with loading():
-            problem.structure.kernel("project")
+            problem.structure.kernel(self.requires[0][0])
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if self.step not in ("norm", "adaptive") and not (
+        if self.step_rule not in ("norm", "adaptive") and not (
             is_number(self.step) and 0 < self.step < np.inf
         ):
             raise ValueError(f'step={self.step!r} must be "norm", "adaptive" or a positive number.')
         if self.ratio != "auto" and not (is_number(self.ratio) and 0 < self.ratio < np.inf):
             raise ValueError(f'ratio={self.ratio!r} must be "auto" or a positive number.')
+
+    @property
+    def step_rule(self) -> Any:
+        """What `step` means: "norm", "adaptive" or a number."""
+        return self.step
 
     # -- geometry ----------------------------------------------------------------------------------
     def weight_geometry(self, problem: Problem, ratio: float) -> Weights:
@@ -83,12 +88,16 @@ class SaddleSolver(Solver):
         """How far w moves for what z moves."""
         if self.ratio != "auto":
             return float(self.ratio)
-        reach, spread = problem.domain.reach(problem.dim), self.spread(problem) / 10
+        reach, spread = problem.domain.reach(problem.dim), self.likely_spread(problem)
         if problem.alpha > 0:
             reach = min(reach, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
         if 0 < reach < np.inf and spread > 0:
             return reach**2 / (2 * spread)
         return self.plain_ratio(problem)
+
+    def likely_spread(self, problem: Problem) -> float:
+        """How far z ends from where it begins: most training outputs end near the truth."""
+        return self.spread(problem) / 10
 
     def plain_ratio(self, problem: Problem) -> float:
         """That of the papers: n for weights 1 / n, 1 / omega for weights that are all omega."""
@@ -116,13 +125,17 @@ class SaddleSolver(Solver):
         if is_number(self.step):
             return float(self.step)
         if "norm" not in extra:  # that of F alone, whatever the ratio
-            extra["norm"] = geometry.norm(problem, 100 if self.step == "norm" else 2)
+            extra["norm"] = self.norm(problem, geometry)
         linear, penalty = geometry.scaled(extra["norm"], problem.alpha)
         norm = (penalty + np.sqrt(penalty**2 + 4 * linear**2)) / 2
         extra["operator_norm"] = float(norm)
         if norm == 0:
             return 1.0
-        return float(1.0 / (_SAFETY * norm) if self.step == "norm" else 2.0 / norm)
+        return float(1.0 / (_SAFETY * norm) if self.step_rule == "norm" else 2.0 / norm)
+
+    def norm(self, problem: Problem, geometry: Weights) -> float:
+        """The norm of w -> F^T w at ratio 1, by power iteration."""
+        return geometry.norm(problem, 100 if self.step_rule == "norm" else 2)
 
     # -- state -------------------------------------------------------------------------------------
     def begin(self, problem: Problem, state: State) -> None:
@@ -177,7 +190,7 @@ class SaddleSolver(Solver):
         count = max(1, min(_RANGES, problem.n // 32, 2**22 // problem.dim))
         bounds = np.linspace(0, problem.n, count + 1).astype(int)
         jobs = [
-            (a, b, [np.zeros(problem.dim) for _ in range(sums)], np.zeros(4))
+            (a, b, [np.zeros(problem.dim) for _ in range(sums)], np.zeros(5))
             for a, b in pairwise(bounds)
         ]
         threads = min(problem.n_jobs, count)
@@ -189,7 +202,7 @@ class SaddleSolver(Solver):
                 visit(*job)
         facts = np.array([job[3] for job in jobs])
         if np.isnan(facts).any():
-            raise FloatingPointError("a projection failed; scale the features down.")
+            raise FloatingPointError("a step in z failed; scale the features down.")
         total = facts.sum(axis=0)
         total[2] = facts[:, 2].max()
         return [np.sum([job[2][k] for job in jobs], axis=0) for k in range(sums)], total
@@ -227,26 +240,10 @@ class SaddleSolver(Solver):
                     facts[1] += problem.blocks.weight[i] * float(apart @ apart)
                 old = base[part].copy()
                 out[part] = problem.projected(old + step * theta, i)
-                self.tally(problem, i, out[part], old, sums[0], facts)
+                tally(problem, i, out[part], old, sums[0], facts)
 
         (slope,), facts = self.in_ranges(problem, 1, visit)
         return slope, facts
-
-    def tally(
-        self,
-        problem: Problem,
-        i: int,
-        z: np.ndarray,
-        base: np.ndarray,
-        total: np.ndarray,
-        facts: np.ndarray,
-    ) -> None:
-        """What the kernels do with the z_i of a structure that projects in Python."""
-        from maxmargin.kernels.saddle import add_block, measure
-
-        moved = z - problem.truth[problem.parts(i)]
-        measure(problem.blocks, i, z, base, problem.truth, facts)
-        add_block(problem.blocks, i, problem.space(), moved, total)
 
     # -- certificates ------------------------------------------------------------------------------
     def settle(self, problem: Problem, state: State) -> None:
@@ -304,11 +301,27 @@ def problem_key(problem: Problem) -> tuple[int, ...]:
     return (*(crc32(array.data) for array in arrays), crc32(rest))
 
 
-def entropic_ball(problem: Problem) -> L1Ball:
-    """The problem's domain, for entropic steps."""
-    if not isinstance(problem.domain, L1Ball):
+def check_entropic(domain: Domain) -> None:
+    """Fail unless there is an l1 ball for entropic steps in w."""
+    inner = [d for _, d in domain.groups] if isinstance(domain, Product) else [domain]
+    if not any(isinstance(d, L1Ball) for d in inner):
         raise ValueError(
-            'geometry="entropic" needs domain=L1Ball(radius); found'
-            f' {type(problem.domain).__name__}. Use geometry="euclidean".'
+            'geometry="entropic" needs domain=L1Ball(radius), or a Product with one; found'
+            f' {type(domain).__name__}. Use geometry="euclidean".'
         )
-    return problem.domain
+
+
+def tally(
+    problem: Problem,
+    i: int,
+    z: np.ndarray,
+    base: np.ndarray,
+    total: np.ndarray,
+    facts: np.ndarray,
+) -> None:
+    """What the kernels do with the z_i of a structure that moves it in Python."""
+    from maxmargin.kernels.saddle import add_block, measure
+
+    moved = z - problem.truth[problem.parts(i)]
+    measure(problem.blocks, i, z, base, problem.truth, facts)
+    add_block(problem.blocks, i, problem.space(), moved, total)

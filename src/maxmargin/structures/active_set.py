@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from maxmargin.kernels import active_sizes
+
 _NOTHING = 1e-14  # a vertex with this share or less is dropped
+_MANY = 4096  # active vertices: their factor takes 64 megabytes
+
+
+def project_compiled(
+    kernel: Any, point: np.ndarray, code: np.ndarray, nodes: int, scratch: tuple[int, int]
+) -> tuple[np.ndarray, float]:
+    """`kernels.active_set` with as many active vertices as it takes; its answer and value.
+
+    Solvers stop at `active_sizes.MOST`, because a step from a point nearly as good does as well.
+    """
+    parts, most = len(point), active_sizes.most_vertices(len(point))
+    while True:
+        work = np.zeros(scratch[0] + active_sizes.float_size(parts, nodes, most))
+        ints = np.empty(scratch[1] + active_sizes.int_size(parts, nodes, most), dtype=np.int64)
+        work[0] = -most
+        out = np.zeros(parts)
+        value = kernel(point, code, out, work, ints)
+        if not -np.inf < value < 0.0:
+            return out, value
+        if most == min(parts, _MANY):
+            raise RuntimeError(
+                f"the projection did not settle with {most} vertices; it may be {-value:.1e} off."
+            )
+        most = min(4 * most, parts, _MANY)
 
 
 def project_by_vertices(

@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.kernels import active_sizes
+from maxmargin.structures.active_set import project_compiled
+from maxmargin.structures.base import Constraints, Shape, Structure, check_k
 
 
 class Chain(Structure):
@@ -29,6 +32,7 @@ class Chain(Structure):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "chain",
         "max_marginals": "chain",
+        "project": "chain_project",
         "tilt": "chain_sums",
     }
 
@@ -60,7 +64,21 @@ class Chain(Structure):
 
     def scratch(self, shape: Shape) -> tuple[int, int]:
         length, labels = shape
-        return 2 * length * labels + labels * labels, 1
+        parts = self.n_parts(shape)
+        own = 3 * length * labels + labels * labels + 5 * labels + length
+        floats = active_sizes.float_size(parts, length) + own
+        return floats, active_sizes.int_size(parts, length) + 2 * length
+
+    def warm_size(self, shape: Shape) -> int:
+        """The labels and shares of the vertices that the last projection is a mixture of."""
+        return active_sizes.warm_size(self.n_parts(shape), shape[0])
+
+    def _call(
+        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
+    ) -> tuple[np.ndarray, float]:
+        if ability == "project":
+            return project_compiled(kernel, theta, code, shape[0], self.scratch(shape))
+        return super()._call(ability, kernel, theta, code, shape)
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1
@@ -107,6 +125,27 @@ class Chain(Structure):
     def decode(self, z: np.ndarray, shape: Shape) -> np.ndarray:
         length, labels = shape
         return z[: length * labels].reshape(length, labels).argmax(axis=1)
+
+    def k_best(self, theta: np.ndarray, shape: Shape, k: int) -> list[tuple[np.ndarray, float]]:
+        """Viterbi with k beginnings for each label, O(T K (K + k log K))."""
+        from maxmargin.kernels.compile import loading
+
+        with loading():
+            from maxmargin.kernels.chain_k_best import k_best
+        length, labels = shape
+        k = min(check_k(k), labels**length)
+        theta = self._allowed(theta, shape)
+        code = np.require(self.code(shape), np.int64, ["C", "W"])
+        scores = np.empty(k)
+        sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
+        work, iwork = np.empty(2 * labels * k + 2 * labels), np.empty(4 * labels, np.int64)
+        found = k_best(theta, code, k, scores, sequences.ravel(), origin, work, iwork)
+        if found == 0:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+        return [
+            (self.encode(y, shape), float(v))
+            for y, v in zip(sequences[:found], scores, strict=False)
+        ]
 
     def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
         banned = self.forbidden(shape)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import StructuredSVM
@@ -54,6 +55,18 @@ class Task(Savable, BaseEstimator):
     def coef_(self) -> np.ndarray:
         return self.model_.coef_
 
+    def sparsify(self) -> Task:
+        """Make coef_ a sparse row, see `StructuredSVM.sparsify`."""
+        check_is_fitted(self, "model_")
+        self.model_.sparsify()
+        return self
+
+    def densify(self) -> Task:
+        """Make coef_ an array again."""
+        check_is_fitted(self, "model_")
+        self.model_.densify()
+        return self
+
     @property
     def result_(self) -> Result:
         return self.model_.result_
@@ -61,3 +74,8 @@ class Task(Savable, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         return self.model_.n_features_in_
+
+    @property
+    def temperature_(self) -> float:
+        """What `predict_marginals` divides scores by: 1, or what `calibrate` found."""
+        return self.model_._temperature()

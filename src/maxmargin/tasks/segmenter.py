@@ -25,13 +25,14 @@ from maxmargin.tasks.segment_checks import (
     each_sample,
     two_classes,
 )
+from maxmargin.tasks.segment_probabilities import SegmentProbabilities
 from maxmargin.tasks.tag_reports import WeightTable, strongest
 from maxmargin.validation import check_sample_weight
 
 _KINDS: dict[str, type[GraphMaker]] = {"images": ImageGraphs, "points": PointGraphs}
 
 
-class Segmenter(Task):
+class Segmenter(SegmentProbabilities, Task):
     """Which of two labels each pixel of an image, or each point of a cloud, has.
 
     Each sample becomes a graph, whose nodes have features of their surroundings and whose edges
@@ -57,7 +58,8 @@ class Segmenter(Task):
     Attributes
     ----------
     classes_ : the two labels, sorted; scores and weights speak for the second. graphs_ : the fitted
-    maker of graphs. model_ : the fitted GraphCutSVM. coef_, result_ : those of the model.
+    maker of graphs. model_ : the fitted GraphCutSVM. coef_, result_, temperature_ : those of the
+    model.
 
     Examples
     --------
@@ -247,7 +249,7 @@ class Segmenter(Task):
             raise ValueError("Segmenter: graphs_ or model_ is of another kind")
         nodes, edges = maker.names()
         size = len(nodes) + 1 + len(edges) * (4 if model.tables else 1)
-        if model.coef_.shape != (size,) or np.shape(self.classes_) != (2,):
+        if model.coef_.shape not in ((size,), (1, size)) or np.shape(self.classes_) != (2,):
             raise ValueError("Segmenter: model_ and graphs_ differ in the number of features")
 
 

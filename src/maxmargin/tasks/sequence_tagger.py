@@ -51,7 +51,7 @@ class SequenceTagger(Task):
     ----------
     classes_ : tags, sorted. result_ : Result, with the certificate and history. coef_ : weights.
     n_features_in_ : number of features. features_ : the fitted TokenFeatures. model_ : the fitted
-    ChainSVM.
+    ChainSVM. temperature_ : set by `calibrate`, else 1.
 
     Examples
     --------
@@ -141,12 +141,23 @@ class SequenceTagger(Task):
         return [tags.tolist() for tags in self.model_.predict(rows)]
 
     def predict_marginals(self, sentences: Sentences) -> list[np.ndarray]:
-        """P(tag) of each token under p(y) ~ exp(score); (length, len(classes_)) a sentence.
+        """P(tag) of each token under p(y) ~ exp(score / temperature_), exact.
 
-        Margin training does not fit these probabilities: use them to rank, not as frequencies.
+        (length, len(classes_)) a sentence. Margin training does not fit these probabilities: until
+        `calibrate` was called, use them to rank, not as frequencies.
         """
         rows = self._rows(sentences)
         return self.model_.predict_marginals(rows)
+
+    def calibrate(self, sentences: Sentences, tags: Tags) -> SequenceTagger:
+        """Set temperature_ to what makes `predict_marginals` fit held-out sentences best.
+
+        They must not be those of `fit`, of which the model is too sure; predictions stay the same.
+        """
+        rows = self._rows(sentences)
+        _check_tags(tags, rows.lengths)
+        self.model_.calibrate(rows, tags)
+        return self
 
     def margins(self, sentences: Sentences) -> list[np.ndarray]:
         """How much the best tag of each token leads the second best: small where in doubt."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,13 +30,17 @@ from maxmargin.tasks.alignment_features import AlignmentFeatures
 from maxmargin.tasks.alignment_reports import AlignmentReport, alignment_report
 from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.base import Task
+from maxmargin.tasks.link_probabilities import (
+    LinkColumns,
+    LinkProbabilities,
+    matchings_of,
+    samples_of,
+)
 from maxmargin.tasks.tag_reports import WeightTable, strongest
-from maxmargin.validation import Rows, is_number
-
-LinkColumns = Mapping[str, Sequence[Iterable[Link]]] | None
+from maxmargin.validation import as_dense, is_number
 
 
-class WordAligner(Task):
+class WordAligner(LinkProbabilities, Task):
     """Link the words of sentence pairs by a bipartite matching with a large margin.
 
     Minimise  alpha/2 |w|^2 + 1/n sum_i max_z [w . F_i (z - y_i) + loss_i(z)]  over the weights w of
@@ -70,6 +74,7 @@ class WordAligner(Task):
     ----------
     statistics_ : the fitted WordStatistics. features_ : the fitted AlignmentFeatures. model_ : the
     fitted StructuredSVM. coef_, result_, n_features_in_ : its weights, certificate and size.
+    temperature_ : set by `calibrate`, else 1.
 
     Examples
     --------
@@ -147,11 +152,11 @@ class WordAligner(Task):
         options = AlignmentFeatures() if self.features is None else clone(self.features)
         features = options.fit(statistics, list(given))
         rows = features.transform(checked, given)
-        truth = _matchings(gold, checked, features.agreement(rows), self.max_links)
+        truth = matchings_of(gold, checked, features.agreement(rows), self.max_links)
         prices = self._prices(gold, truth, checked)
         with self._watched(partial(_on_rows, features)) as callbacks:
             model = self._model(len(checked), callbacks)
-            model.fit(_samples(rows, checked), truth, node_weight=prices)
+            model.fit(samples_of(rows, checked), truth, node_weight=prices)
         self.statistics_, self.features_, self.model_ = statistics, features, model
         return self
 
@@ -210,15 +215,19 @@ class WordAligner(Task):
 
     def _predict(self, pairs: list[Pair], columns: dict[str, Any]) -> list[list[Link]]:
         found: list[list[Link]] = [[] for _ in pairs]
-        full = [s for s, (source, target) in enumerate(pairs) if source and target]
-        if not full:
-            return found
-        own = [pairs[s] for s in full]
-        given = {name: [links[s] for s in full] for name, links in columns.items()}
-        rows = self.features_.transform(own, given)
-        for s, links in zip(full, self.model_.predict(_samples(rows, own)), strict=True):
+        full, X = self._full(pairs, columns)
+        for s, links in zip(full, self.model_.predict(X) if full else [], strict=True):
             found[s] = [(int(i), int(j)) for i, j in links]
         return found
+
+    def _full(self, pairs: list[Pair], columns: dict[str, Any]) -> tuple[list[int], list[Any]]:
+        """Which pairs have words on both sides, and those as the model takes them."""
+        full = [s for s, (source, target) in enumerate(pairs) if source and target]
+        if not full:
+            return [], []
+        own = [pairs[s] for s in full]
+        given = {name: [links[s] for s in full] for name, links in columns.items()}
+        return full, samples_of(self.features_.transform(own, given), own)
 
     def score(
         self, pairs: Iterable[Pair], links: Sequence[Any], columns: LinkColumns = None
@@ -240,7 +249,8 @@ class WordAligner(Task):
         """The n features that speak most for a link, and the n most against it."""
         check_is_fitted(self, "model_")
         names = [name.split(": ", 1) for name in self.features_.feature_names_out()]
-        rows = [(*names[k], float(self.coef_[k])) for k in strongest(self.coef_, n)]
+        weights = as_dense(self.coef_)
+        rows = [(*names[k], float(weights[k])) for k in strongest(weights, n)]
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
     def _check_loaded(self) -> None:
@@ -254,7 +264,7 @@ class WordAligner(Task):
         for words in features._frequent_words():
             size *= len(words)
         # more word pairs than features: not even to be listed, the names may fill the memory
-        if size > n or len(features.feature_names_out()) != n or model.coef_.shape != (n,):
+        if size > n or len(features.feature_names_out()) != n or model.coef_.shape[-1] != n:
             raise ValueError("WordAligner: model_ and features_ differ in the number of features")
 
 
@@ -264,40 +274,10 @@ def _on_rows(features: AlignmentFeatures, stopping: EarlyStopping) -> None:
         raise ValueError("EarlyStopping has no place for `columns`; use one or the other.")
     pairs = check_pairs(stopping.X)
     stopping.X, stopping.y = (
-        _samples(features.transform(pairs), pairs),
+        samples_of(features.transform(pairs), pairs),
         check_links(stopping.y, pairs),
     )
     stopping.metric = stopping.metric or _one_minus_aer
-
-
-def _samples(rows: Rows, pairs: Sequence[Pair]) -> list[tuple[Any, tuple[int, int]]]:
-    stops = np.cumsum(rows.lengths).tolist()
-    return [
-        (rows.matrix[stop - len(source) * len(target) : stop], (len(source), len(target)))
-        for stop, (source, target) in zip(stops, pairs, strict=True)
-    ]
-
-
-def _matchings(
-    links: list[Links], pairs: list[Pair], belief: np.ndarray, max_links: int
-) -> list[list[Link]]:
-    """As many sure links of each pair as words may have, the more credible ones if there is choice.
-
-    belief : between 0 and 1, for each edge of each pair.
-    """
-    matching = Matching(max_links, max_links)
-    chosen, start = [], 0
-    for (sure, _), (source, target) in zip(links, pairs, strict=True):
-        shape = (len(source), len(target))
-        credible = belief[start : start + shape[0] * shape[1]].reshape(shape)
-        start += shape[0] * shape[1]
-        theta = np.full(shape, -1.0)
-        for i, j in sorted(sure):
-            # all credibilities together weigh less than one link more
-            theta[i, j] = 1.0 + credible[i, j] / (1 + len(sure))
-        z = matching.maximize(theta.ravel(), shape)
-        chosen.append([(int(i), int(j)) for i, j in matching.decode(z, shape)])
-    return chosen
 
 
 def _check_caps(s: int, sure: set[Link], pair: Pair, max_links: int) -> None:

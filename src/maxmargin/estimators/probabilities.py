@@ -1,0 +1,213 @@
+"""Probabilities of an estimator's outputs, and the temperature that fits them to held-out data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators.perturb import Variables, frequencies
+from maxmargin.estimators.temperature import find_temperature
+from maxmargin.exceptions import MissingAbilityError
+from maxmargin.problem import Samples
+from maxmargin.structures import Structure
+from maxmargin.structures.base import Shape
+from maxmargin.validation import as_dense, check_lengths, is_list, is_number
+
+Method = Literal["auto", "exact", "perturb"]
+
+
+class Probabilities:
+    """What StructuredSVM knows of probabilities: p(z) ~ exp(w . F z / temperature_)."""
+
+    structure_: Structure
+    coef_: np.ndarray
+    temperature_: float
+    _check_X: Callable[[Any], tuple[Any, Any]]
+    _in_chunks: Callable[[Any], Iterator[Samples]]
+    _truth: Callable[[Any, list[Shape]], np.ndarray]
+
+    def predict_marginals(
+        self,
+        X: Any,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> Any:
+        """P(label) of each variable under p(z) ~ exp(w . F z / T); (variables, labels) a sample.
+
+        T is temperature_, which is 1 until `calibrate` is called. A likelihood fits these
+        probabilities; margins do not: until calibrated, use theirs to rank, not as frequencies.
+
+        method : "exact", for structures with expectations; "perturb", for all others: how often
+            each label is part of the best output when noise is added to the scores of variables
+            (perturb and maximise), with a standard error of 0.5 / sqrt(n_draws) at most; "auto",
+            exact if possible.
+        n_draws, random_state : of "perturb"; the same seed gives the same bits.
+        """
+        check_is_fitted(self, "coef_")
+        exact = self._is_exact(method, n_draws)
+        w, rng = as_dense(self.coef_) / self._temperature(), np.random.default_rng(random_state)
+        found = []
+        for samples in self._in_chunks(X):
+            p = _expectations(samples, w) if exact else frequencies(samples, w, n_draws, rng)
+            for i, shape in enumerate(samples.shapes):
+                count, labels = self.structure_.variables(shape)
+                own = p[samples.parts(i)][: count * labels].reshape(count, labels)
+                found.append(self._as_marginals(own, shape))
+        return found
+
+    def calibrate(
+        self,
+        X: Any,
+        y: Any,
+        node_weight: Any = None,
+        *,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> Any:
+        """Set temperature_ to the T under which `predict_marginals` fits held-out samples best.
+
+        Minimises the mean of -log P(true label) over all variables of X: what is fitted is what
+        `predict_marginals` gives. Predictions stay the same, and one number is learned, for which
+        some hundred variables are enough. X and y must not be those of `fit`: there, the model is
+        surer than it should be, which nothing here can notice. `fit` sets temperature_ back to 1.
+
+        node_weight : one array a sample, how much each variable counts.
+        method, n_draws, random_state : as for `predict_marginals`; the same noise is used at every
+            temperature that is tried. Predict by the method that was calibrated.
+        """
+        check_is_fitted(self, "coef_")
+        exact = self._is_exact(method, n_draws)
+        if not hasattr(X, "matrix") and is_list(X) and len(X) == 0:
+            raise ValueError("X is empty: calibrate needs held-out samples.")
+        return self._calibrate(self._held_out(X, y, node_weight), exact, n_draws, random_state)
+
+    # -- inside ----------------------------------------------------------------------------------
+    def _calibrate(
+        self, held_out: list[HeldOut], exact: bool, n_draws: int, random_state: Any
+    ) -> Any:
+        total = sum(float(own.weight.sum()) for own in held_out)
+        if total == 0:
+            raise ValueError("node_weight is zero everywhere; give one variable a weight at least.")
+        seed = np.random.default_rng(random_state).integers(2**63)
+
+        def loss(temperature: float) -> float:
+            w, rng = as_dense(self.coef_) / temperature, np.random.default_rng(seed)
+            if exact:
+                return sum(own.exact_loss(w) for own in held_out) / total
+            return sum(own.perturbed_loss(w, n_draws, rng) for own in held_out) / total
+
+        self.temperature_ = find_temperature(loss, total, 1e-3 if exact else 0.02)
+        return self
+
+    def _temperature(self) -> float:
+        return getattr(self, "temperature_", 1.0)  # models saved by older versions have none
+
+    def _as_marginals(self, p: np.ndarray, shape: Shape) -> np.ndarray:
+        """What a sample's user is given, from (variables, labels)."""
+        return p
+
+    def _known_targets(self, y: Any, rows: Any) -> Any:
+        """Targets as `structure.encode` takes them, of labels that were learned."""
+        return y
+
+    def _is_exact(self, method: str, n_draws: int) -> bool:
+        if method not in ("auto", "exact", "perturb"):
+            raise ValueError(f'method={method!r} must be "auto", "exact" or "perturb".')
+        if not is_number(n_draws, whole=True) or n_draws < 1:
+            raise ValueError(f"n_draws={n_draws!r} must be a whole number, 1 or more.")
+        able = self.structure_.has("tilt") and self.structure_.tilt_is_expectation
+        if method == "exact" and not able:
+            raise MissingAbilityError(
+                f"{type(self.structure_).__name__} has no exact marginals: it cannot sum over all"
+                ' outputs. Use method="perturb", which estimates them by noise, or'
+                " decision_function for scores."
+            )
+        return able and method != "perturb"
+
+    def _held_out(self, X: Any, y: Any, node_weight: Any) -> list[HeldOut]:
+        targets = self._known_targets(y, self._check_X(X)[0])
+        if node_weight is not None and len(node_weight) != len(targets):
+            raise ValueError(f"X has {len(targets)} samples, node_weight has {len(node_weight)}.")
+        found, start = [], 0
+        for samples in self._in_chunks(X):
+            part = slice(start, start + samples.n)
+            start += samples.n
+            weight = None if node_weight is None else node_weight[part]
+            found.append(HeldOut(samples, self._truth(targets[part], samples.shapes), weight))
+        return found
+
+
+class HeldOut:
+    """Held-out samples, and where the truth about them stands among their parts.
+
+    on : of each 0/1 variable, whether it is 1, or how often, where it stands for several.
+    """
+
+    def __init__(self, samples: Samples, truth: np.ndarray, node_weight: Any):
+        self.samples = samples
+        own = Variables(samples)
+        self.chosen = own.choices[truth[own.choices] == 1.0]
+        self.switches, self.on = own.switches, truth[own.switches]
+        weight = np.ones(len(own.binary))
+        if node_weight is not None:
+            weight = _joined(node_weight, own.counts, samples.first)
+        # as `_loss` has them: variables with several labels first
+        self.weight = np.concatenate([weight[~own.binary], weight[own.binary]])
+
+    def exact_loss(self, w: np.ndarray) -> float:
+        """The sum over variables of -log P(true label)."""
+        return self._loss(_expectations(self.samples, w))
+
+    def perturbed_loss(self, w: np.ndarray, n_draws: int, rng: np.random.Generator) -> float:
+        """The same of frequencies, with half a draw added to either side, since some are 0."""
+        p = frequencies(self.samples, w, n_draws, rng)
+        return self._loss((n_draws * p + 0.5) / (n_draws + 1))
+
+    def _loss(self, p: np.ndarray) -> float:
+        own = p[self.switches]
+        switched = self.on * _log(own) + (1.0 - self.on) * _log(1.0 - own)
+        return float(-self.weight @ np.concatenate([_log(p[self.chosen]), switched]))
+
+
+def _log(p: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(p, np.finfo(np.float64).tiny))
+
+
+def _expectations(samples: Samples, w: np.ndarray) -> np.ndarray:
+    p = np.empty(int(samples.part_ptr[-1]))
+    samples.apply("tilt", w, out=p)
+    return p
+
+
+def _joined(node_weight: Any, counts: list[int], first: int) -> np.ndarray:
+    found = []
+    for i, (own, count) in enumerate(zip(node_weight, counts, strict=True)):
+        weight = np.asarray(own, dtype=np.float64).ravel()
+        if len(weight) != count or not (np.isfinite(weight) & (weight >= 0)).all():
+            raise ValueError(
+                f"sample {first + i}: node_weight must be {count} finite numbers, 0 or more."
+            )
+        found.append(weight)
+    return np.concatenate(found)
+
+
+def label_numbers(y: Any, lengths: np.ndarray, classes: np.ndarray) -> list[np.ndarray]:
+    """The places of labels in `classes`; a label that was not learned is an error that names it."""
+    check_lengths(y, lengths)
+    number = {label: k for k, label in enumerate(classes.tolist())}
+    found = []
+    for i, labels in enumerate(y):
+        own = [number.get(label, -1) for label in np.asarray(labels).tolist()]
+        if -1 in own:
+            odd = np.asarray(labels).tolist()[own.index(-1)]
+            raise ValueError(
+                f"sample {i}: y has {odd!r}, which is not among the {len(classes)} labels learned."
+                " Leave such samples out, or fit with samples that have it."
+            )
+        found.append(np.array(own, dtype=np.int64))
+    return found

@@ -237,6 +237,9 @@ def test_edges_may_have_features_that_they_had_not_in_training():
     twice.coef_[-9:] *= 0.5
     for a, b in zip(model.predict(half), twice.predict(X), strict=True):
         assert np.array_equal(a, b)
+    for a, b in zip(model.predict_k_best(half, 3), twice.predict_k_best(X, 3), strict=True):
+        assert [value for _, value in a] == pytest.approx([value for _, value in b], abs=1e-12)
+        assert len({tuple(own) for own, _ in a}) == len(a) == min(3, 3 ** len(a[0][0]))
 
 
 def test_samples_of_all_kinds_go_together():
@@ -263,7 +266,7 @@ def test_labels_may_be_numbers():
 def test_saved_models_predict_alike(q, tmp_path):
     X, y = drawn(12, q=q)
     limited = [Graph(x.nodes, x.edges, x.edge_features, [NAMES] * len(x.nodes)) for x in X]
-    model = TreeSVM(warm_start=True, forbidden_pairs=[("x", "n")]).fit(limited, y)
+    model = TreeSVM(alpha=0.2, warm_start=True, forbidden_pairs=[("x", "n")]).fit(limited, y)
     model.save(tmp_path / "tree.model")
     again = maxmargin.load(tmp_path / "tree.model")
     assert isinstance(again.structure_, Tree)

@@ -122,7 +122,8 @@ def test_everything_equals_enumeration(shape, tied, seed, data):
         for call in (structure.maximize, structure.tilt, structure.max_marginals):
             with pytest.raises(InfeasibleError):
                 call(theta, shape)
-        assert structure.k_best(theta, shape, 3) == []
+        with pytest.raises(InfeasibleError):
+            structure.k_best(theta, shape, 3)
         return
     best = enumeration.best(theta, vertices)
     assert enumeration.score(theta, structure.maximize(theta, shape)) == pytest.approx(best)
@@ -284,6 +285,21 @@ def test_a_label_that_only_forbidden_ones_would_beat_is_found():
     vertices = listed(shape, False)
     found = Tree(False).tilt(theta, shape)
     assert np.abs(found - enumeration.expectation(theta, vertices)).max() <= 1e-12
+
+
+def test_a_sum_next_to_nothing_is_no_ban():
+    """Label 1 at both ends of each edge is all that is left, at a price just above the least."""
+    shape = TreeShape(Network(4, [(0, 1), (1, 2), (2, 3)]), 2, [[False, True], [True, True]] * 2)
+    for price in (-140.0, -155.0, -170.0, -300.0, -340.0, -350.0):
+        for tied in (True, False):
+            structure = Tree(tied, [[False, False], [True, False]])
+            theta = np.zeros(structure.n_parts(shape))
+            theta[8:].reshape(-1, 4)[:, 3] = price
+            theta[[3, 7]] = price
+            theta[structure.forbidden(shape)] = -np.inf
+            assert structure.log_partition(theta, shape) == pytest.approx(5 * price, rel=1e-14)
+            wanted = structure.encode([1, 1, 1, 1], shape)
+            assert np.abs(structure.tilt(theta, shape) - wanted).max() <= 1e-14
 
 
 def test_the_k_best_of_a_long_path_and_of_a_wide_star():

@@ -379,7 +379,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         for samples in self._in_chunks(X):
             for i, shape in enumerate(samples.shapes):
                 try:
-                    best = self.structure_.k_best(samples.scores(self.coef_, i), shape, k)
+                    best = samples.structure.k_best(samples.scores(self.coef_, i), shape, k)
                 except InfeasibleError as error:
                     raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
                 found.append([(self._output(z, shape), score) for z, score in best])

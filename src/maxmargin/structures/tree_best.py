@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from maxmargin.structures.tree_shapes import TreeShape
-from maxmargin.validation import is_number
 
 Best = tuple[np.ndarray, float]
 
@@ -20,8 +19,6 @@ def best_labels(theta: np.ndarray, shape: TreeShape, stride: int, k: int) -> lis
     they come. Lists of two children are joined at once: place r of a sum comes from places (a, b)
     with (a + 1) (b + 1) <= r + 1. theta : -inf on what is forbidden.
     """
-    if not is_number(k, whole=True) or k < 1:
-        raise ValueError(f"k={k!r} must be a whole number, 1 or more.")
     order, count, labels = shape.order.T.tolist(), shape.n_nodes, shape.n_labels
     # (K, up to k) of each node
     lists = [theta[v * labels : (v + 1) * labels, None] for v in range(count)]

@@ -27,7 +27,7 @@ MOST_LISTED = 100_000
 
 def check_k(k: Any) -> int:
     """How many outputs are asked for, as an integer."""
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k={k!r} must be a whole number, 1 or more.")
     return int(k)
 

@@ -154,8 +154,8 @@ def test_a_planted_tree_is_learned_by_its_edges(objective, solver):
         one_table.score([Graph(x.nodes, x.edges) for x in X_new], y_new),
         with_edges.score(X_new, y_new),
     ]
-    assert scores[0] + 0.03 < scores[1] < scores[2] - 0.05
-    assert scores[2] > 0.75
+    assert scores[0] < scores[1] < scores[2] - 0.1
+    assert scores[2] > 0.7
     # steps of 1 and of 2 are the pairs that the kinds of edges like best
     for kind, step in ((0, 1), (1, 2)):
         liked = with_edges.pair_coef_[kind]

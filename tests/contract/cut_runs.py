@@ -12,11 +12,13 @@ from maxmargin import Graph, GraphCutSVM, domains
 from maxmargin.solvers import (
     BCFW,
     DualExtragradient,
+    ExponentiatedGradient,
     Extragradient,
     FrankWolfe,
     OracleCache,
     Perceptron,
     ProjectedGradient,
+    SmoothedGradient,
     Subgradient,
 )
 from reference import cuts
@@ -68,6 +70,11 @@ CASES = {
     "perceptron": (Perceptron(), problems.chain),
     "perceptron-last": (Perceptron(averaged=False), problems.chain),
     "perceptron-batch": (Perceptron(batch=True), problems.chain),
+    "eg": (ExponentiatedGradient(), problems.chain),
+    "eg-uniform": (ExponentiatedGradient(sampling="uniform", averaging=False), problems.finite),
+    "eg-batch": (ExponentiatedGradient("batch"), problems.chain),
+    "eg-ball": (ExponentiatedGradient(), problems.INSIDE["finite-l2"]),
+    "eg-batch-ball": (ExponentiatedGradient("batch"), problems.INSIDE["finite-l2"]),
     "extragradient": (Extragradient(), MATCHING),
     "extragradient-norm": (Extragradient(step="norm"), MATCHING),
     "extragradient-python": (Extragradient(), problems.items),
@@ -90,6 +97,7 @@ CASES = {
         DualExtragradient("entropic", "low"), lambda: problems.matching(domain=BALL)
     ),
     "projected-gradient": (ProjectedGradient(), MATCHING),
+    "smoothed": (SmoothedGradient(), problems.chain),
     "projected-gradient-even": (ProjectedGradient(decay=False), MATCHING),
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "sdca",
     "smoothed",
     "ssg",
 )

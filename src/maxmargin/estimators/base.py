@@ -24,7 +24,7 @@ from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Structure
-from maxmargin.structures.base import Shape
+from maxmargin.structures.base import Shape, check_k
 from maxmargin.validation import as_dense, check_sample_weight, check_targets, is_number
 
 
@@ -366,6 +366,24 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         """The best output of each sample."""
         check_is_fitted(self, "coef_")
         return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+
+    def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
+        """The k best outputs of each sample with their scores, best first; all if there are fewer.
+
+        Scores are not probabilities, but exp(a - b) is the ratio of two outputs' probabilities
+        under p(z) ~ exp(w . F z).
+        """
+        check_is_fitted(self, "coef_")
+        check_k(k)
+        found = []
+        for samples in self._in_chunks(X):
+            for i, shape in enumerate(samples.shapes):
+                try:
+                    best = samples.structure.k_best(samples.scores(self.coef_, i), shape, k)
+                except InfeasibleError as error:
+                    raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
+                found.append([(self._output(z, shape), score) for z, score in best])
+        return found
 
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities."""

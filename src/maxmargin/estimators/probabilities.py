@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -133,12 +134,17 @@ class Probabilities:
         targets = self._known_targets(y, self._check_X(X)[0])
         if node_weight is not None and len(node_weight) != len(targets):
             raise ValueError(f"X has {len(targets)} samples, node_weight has {len(node_weight)}.")
+        chunks = list(self._in_chunks(X))
+        owner = copy(self)
+        owner.structure_ = chunks[0].structure  # may be wider than the one of training
+        z = owner._truth(targets, [shape for samples in chunks for shape in samples.shapes])
         found, start = [], 0
-        for samples in self._in_chunks(X):
+        for samples in chunks:
+            truth, z = np.split(z, [int(samples.part_ptr[-1])])
             part = slice(start, start + samples.n)
             start += samples.n
             weight = None if node_weight is None else node_weight[part]
-            found.append(HeldOut(samples, self._truth(targets[part], samples.shapes), weight))
+            found.append(HeldOut(samples, truth, weight))
         return found
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
@@ -188,6 +189,9 @@ class TreeSVM(StructuredSVM):
         tied = not self.transitions or _is_constant(rows.edges.matrix)
         self.structure_ = Tree(tied=tied, forbidden_pairs=self._pairs())
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
+
+    def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
 
     def _pairs(self) -> np.ndarray | None:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}

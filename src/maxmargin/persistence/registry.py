@@ -54,6 +54,7 @@ KNOWN: dict[str, str] = {
     "ExponentiatedGradient": "maxmargin.solvers.exponentiated_gradient:ExponentiatedGradient",
     "SmoothedGradient": "maxmargin.solvers.smoothed_gradient:SmoothedGradient",
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
+    "SDCA": "maxmargin.solvers.sdca:SDCA",
     "RealSpace": "maxmargin.domains.base:RealSpace",
     "L1Ball": "maxmargin.domains.balls:L1Ball",
     "L2Ball": "maxmargin.domains.balls:L2Ball",

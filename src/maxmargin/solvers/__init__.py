@@ -9,12 +9,14 @@ from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.projected_gradient import ProjectedGradient
+from maxmargin.solvers.sdca import SDCA
 from maxmargin.solvers.smoothed_gradient import SmoothedGradient
 from maxmargin.solvers.subgradient import Subgradient
 
 __all__ = [
     "BCFW",
     "LBFGS",
+    "SDCA",
     "DualExtragradient",
     "ExponentiatedGradient",
     "Extragradient",

@@ -124,17 +124,22 @@ class Solver(BaseEstimator):
                 )
         if problem.alpha < 0 or not np.isfinite(problem.alpha):
             raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")
+        likelihood = problem.objective == "likelihood"
         if self.needs_penalty and problem.alpha == 0:
+            cure = (
+                ": without it, likelihoods mostly have no maximum."
+                if likelihood
+                else ', or use solver="dual-extragradient", which works without, or'
+                ' solver="perceptron", which knows no penalty.'
+            )
             raise ValueError(
-                f"{type(self).__name__} needs alpha > 0; give a small one (1e-4), or use"
-                ' solver="dual-extragradient", which works without, or solver="perceptron", which'
-                " knows no penalty."
+                f"{type(self).__name__} needs alpha > 0; give a small one (1e-4){cure}"
             )
         if not self.any_domain and not isinstance(problem.domain, RealSpace):
             raise ValueError(
                 f"{type(self).__name__} does not say that it keeps w in a"
                 f" {type(problem.domain).__name__} (any_domain = True); use one that does, such as"
-                ' solver="bcfw", or domain=None.'
+                f' solver="{"eg" if likelihood else "bcfw"}", or domain=None.'
             )
         self._check_objective(problem.objective)
         self._check_limits()
@@ -215,7 +220,8 @@ class Solver(BaseEstimator):
                 "the state has outputs of another structure, of other caps say, which prove nothing"
                 " here; start without it."
             )
-        if np.any(np.isneginf(problem.blocks.costs) & (state.z != 0)):
+        costs = problem.blocks.costs  # empty if there are none
+        if len(costs) and np.any(np.isneginf(costs) & (state.z != 0)):
             raise ValueError("the state has outputs that the problem forbids; start without it.")
         state.extra.pop("train_error", None)
         if state.solver not in ("", self.name):
@@ -440,7 +446,7 @@ class Run:
 
 
 #: what solver="auto" means
-BEST = {"margin": "bcfw", "likelihood": "lbfgs"}
+BEST = {"margin": "bcfw", "likelihood": "sdca"}
 
 
 def resolve_solver(solver: str | Solver, objective: str = "margin", **options: Any) -> Solver:

@@ -151,7 +151,9 @@ class ExponentiatedGradient(Solver):
         super()._adopt(problem, state)
         known = state.extra.get("potentials")
         if known is not None and known.shape == problem.truth.shape:
+            clock, rates = state.clock, state.extra["rates"]
             self._begin(problem, state, known)
+            state.clock[1:], state.extra["rates"] = clock[1:], rates
         else:
             self._begin(problem, state, self._nearest(problem, w))
 
@@ -309,7 +311,16 @@ class ExponentiatedGradient(Solver):
         state.lag[:] = 0.0
         state.clock[0] = 0.0
 
+    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        for name in ("potentials", "entropy", "rates"):
+            if not np.isfinite(state.extra[name]).all():
+                raise ValueError(f"{name} is not finite")
+        if (state.extra["rates"] < 0).any() or state.clock[3] <= 0:
+            raise ValueError("a rate is negative")
+
     def settle(self, problem: Problem, state: State) -> None:
+        # the potentials tell all; a pass in Python may have been left between two of its writes
+        state.z, state.extra["entropy"] = expectations(problem, state.extra["potentials"])
         exact = problem.weights(state.z)
         if len(state.lag):  # keep the average where it is
             k = state.clock[0]

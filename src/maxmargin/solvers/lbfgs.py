@@ -9,10 +9,12 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.validation import is_number
 
 _ENOUGH = 1e-4  # share of the promised decrease that a step must bring
 _FLATTER = 0.9  # share of the slope along the step that may be left
-_TRIES = 30
+_TRIES = 40
+_ROUND = 1e-8  # relative gap below which a search that finds nothing has met the rounding
 
 
 class LBFGS(Solver):
@@ -44,7 +46,7 @@ class LBFGS(Solver):
         self.check_every = check_every
 
     def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = State(np.zeros(problem.dim), np.empty(0), self.generator())
         self._begin(problem, state)
         return state
 
@@ -55,6 +57,7 @@ class LBFGS(Solver):
             "turns": np.zeros((size, problem.dim)),
             "kept": 0,
             "bound": -np.inf,
+            "stuck": 0,
         }
         state.extra["value"], state.extra["gradient"] = self._look(problem, state, state.w)
 
@@ -62,38 +65,64 @@ class LBFGS(Solver):
         w = state.w.copy()
         super()._adopt(problem, state)
         state.w[:] = w  # all that counts here
+        state.z = np.empty(0)
         self._begin(problem, state)
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if not is_number(self.memory, whole=True) or self.memory < 1:
+            raise ValueError(f"memory={self.memory!r} must be a whole number, 1 or more.")
 
     def _look(self, problem: Problem, state: State, w: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and its gradient; one pass, whose dual value is kept."""
         value, dual, slope = problem.likelihood(w)
         state.n_oracle += problem.n
         state.extra["bound"] = max(state.extra["bound"], dual)
-        return value, slope + problem.alpha * w
+        slope += problem.alpha * w
+        return value, slope
 
     def epoch(self, problem: Problem, state: State) -> None:
         extra = state.extra
-        gradient = extra["gradient"]
-        if not gradient.any():
+        if extra["stuck"] or not extra["gradient"].any():
             return
+        if not self._step(problem, state):
+            # once more straight down, in case that what is remembered misleads
+            again = extra["kept"] > 0
+            extra["kept"] = 0
+            extra["stuck"] = int(not (again and self._step(problem, state)))
+
+    def _step(self, problem: Problem, state: State) -> bool:
+        """A line search; False if rounding hides every further decrease."""
+        extra = state.extra
+        old, gradient = extra["value"], extra["gradient"]
         direction = self._direction(extra)
         slope = float(gradient @ direction)
-        step = 1.0 if extra["kept"] else 1.0 / float(np.linalg.norm(gradient))
-        low, high = 0.0, np.inf
+        if not slope < 0:
+            return False
+        step, low, high = 1.0 if extra["kept"] else self._first(extra), 0.0, np.inf
         for _ in range(_TRIES):
             w = state.w + step * direction
             value, new = self._look(problem, state, w)
-            if not value <= extra["value"] + _ENOUGH * step * slope:
+            left = float(new @ direction)
+            if not _falls(old, value, step, slope, left):
                 high = step
-            elif float(new @ direction) < _FLATTER * slope:
+            elif left < _FLATTER * slope:
                 low = step
             else:
                 break
-            step = 2.0 * step if high == np.inf else (low + high) / 2
-        if value < extra["value"]:
-            self._keep(extra, w - state.w, new - gradient)
-            state.w[:] = w
-            extra["value"], extra["gradient"] = value, new
+            step = 2.0 * step if high == np.inf else _between(low, high, old, value, slope)
+        else:
+            if not value < old:
+                return False
+        self._keep(extra, w - state.w, new - gradient)
+        state.w[:] = w
+        extra["value"], extra["gradient"] = value, new
+        return True
+
+    def _first(self, extra: dict[str, Any]) -> float:
+        """Where the tangent meets what is known to lie below: right for features of any scale."""
+        room = extra["value"] - max(extra["bound"], 0.0)
+        return max(room, 1e-16) / float(extra["gradient"] @ extra["gradient"])
 
     def _direction(self, extra: dict[str, Any]) -> np.ndarray:
         """The two loops over the last moves and turns of the gradient, newest first."""
@@ -103,14 +132,14 @@ class LBFGS(Solver):
         for k in range(kept - 1, max(kept - size, 0) - 1, -1):
             move, turn = extra["moves"][k % size], extra["turns"][k % size]
             share = float(move @ q) / float(move @ turn)
-            q = q - share * turn
+            q -= share * turn
             shares.append((k, share))
         if kept:
             move, turn = extra["moves"][(kept - 1) % size], extra["turns"][(kept - 1) % size]
-            q = q * (float(move @ turn) / float(turn @ turn))
+            q *= float(move @ turn) / float(turn @ turn)
         for k, share in reversed(shares):
             move, turn = extra["moves"][k % size], extra["turns"][k % size]
-            q = q + (share - float(turn @ q) / float(move @ turn)) * move
+            q += (share - float(turn @ q) / float(move @ turn)) * move
         return q
 
     def _keep(self, extra: dict[str, Any], move: np.ndarray, turn: np.ndarray) -> None:
@@ -125,3 +154,27 @@ class LBFGS(Solver):
 
     def estimate(self, state: State) -> float:
         return float(state.extra["value"] - state.extra["bound"])
+
+    def done(self, state: State) -> bool:
+        """Whether no step brings more, so near the optimum that rounding is the reason."""
+        return bool(state.extra["stuck"]) and self.estimate(state) <= _ROUND * state.extra["value"]
+
+
+def _falls(old: float, value: float, step: float, slope: float, left: float) -> bool:
+    """Whether a step brings its share of the promised decrease.
+
+    Where values differ by rounding only, the slopes at both ends tell (Hager, Zhang, SIAM Journal
+    on Optimization 2005): of a parabola, the one says what the other does.
+    """
+    if value <= old + _ENOUGH * step * slope:
+        return True
+    return value <= old + 1e-13 * abs(old) and left <= (2 * _ENOUGH - 1) * slope
+
+
+def _between(low: float, high: float, old: float, value: float, slope: float) -> float:
+    """The next step: the lowest point of a parabola if nothing but too long ones is known."""
+    middle = (low + high) / 2
+    above = value - old - slope * high
+    if low > 0 or not above > 0:
+        return middle
+    return float(np.clip(-slope * high**2 / (2 * above), 0.1 * high, 0.5 * high))

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import InfeasibleError
 from maxmargin.kernels import active_sizes
 from maxmargin.structures.active_set import LabelHull
-from maxmargin.structures.base import Constraints
+from maxmargin.structures.base import Constraints, check_k
 from maxmargin.structures.chain import _whole
 from maxmargin.structures.tree_shapes import TreeShape
 
@@ -112,11 +113,13 @@ class Tree(LabelHull):
 
     # -- abilities ---------------------------------------------------------------------------------
     def k_best(self, theta: np.ndarray, shape: TreeShape, k: int) -> list[tuple[np.ndarray, float]]:
-        """The k best outputs and their scores, best first; fewer if there are fewer."""
+        """Max-product with lists of the k best, O(V K k (K + log k))."""
         from maxmargin.structures.tree_best import best_labels
 
-        stride = 0 if self.tied else shape.n_labels**2
+        k, stride = check_k(k), 0 if self.tied else _known(shape).n_labels ** 2
         found = best_labels(self._allowed(theta, shape), shape, stride, k)
+        if not found:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return [(self.encode(labels, shape), score) for labels, score in found]
 
     # -- descriptions ------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -37,15 +37,20 @@ class SequenceTagger(Task):
     Parameters
     ----------
     alpha : strength of the penalty; C = 1 / (alpha n) for n sentences. None means 10 / n, so that
-        corpora of all sizes take about as many epochs.
+        corpora of all sizes take about as many epochs, and 2 / n for the likelihood, which is what
+        crfsuite calls c2 = 1.
     loss : "hamming-sum" (the number of wrong tags), "hamming" (their share) or a Loss.
     solver : as for `ChainSVM`; None means BCFW(cache=OracleCache(size=10, passes=1)), because with
         as many features as text has, a pass with the oracle costs little more than one without.
+        For the likelihood it means "auto".
     tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see `ChainSVM`.
     callbacks : further callbacks, e.g. EarlyStopping(sentences, tags).
     templates, columns, min_count : which features words and columns make, see `TokenFeatures`.
     bio : never predict what the scheme of the tags rules out. For BIO that is I-X at the start,
         after O or after another type; if there are tags E-X or S-X, the rules of IOBES.
+    objective : "margin", or "likelihood" for a conditional random field, the objective of which is
+        alpha/2 |w|^2 - 1/n sum_i log p(y_i), with the probabilities that `predict_marginals` gives;
+        loss is not used then.
 
     Attributes
     ----------
@@ -79,6 +84,7 @@ class SequenceTagger(Task):
         warm_start: bool = False,
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
+        objective: Literal["margin", "likelihood"] = "margin",
     ):
         self.alpha = alpha
         self.loss = loss
@@ -95,6 +101,7 @@ class SequenceTagger(Task):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.callbacks = callbacks
+        self.objective = objective
 
     def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
         """Learn features_ and model_; sample_weight: one number a sentence."""
@@ -125,10 +132,14 @@ class SequenceTagger(Task):
         return self
 
     def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:
+        margin = self.objective == "margin"
+        alpha = (10.0 if margin else 2.0) / n
+        solver = BCFW(cache=OracleCache(10, 1)) if margin else "auto"
         return self._start(ChainSVM()).set_params(
-            alpha=10.0 / n if self.alpha is None else self.alpha,
+            objective=self.objective,
+            alpha=alpha if self.alpha is None else self.alpha,
             loss=self.loss,
-            solver=BCFW(cache=OracleCache(10, 1)) if self.solver is None else self.solver,
+            solver=solver if self.solver is None else self.solver,
             callbacks=callbacks,
             forbidden_transitions=forbidden.pairs,
             forbidden_first=forbidden.first,
@@ -143,8 +154,8 @@ class SequenceTagger(Task):
     def predict_marginals(self, sentences: Sentences) -> list[np.ndarray]:
         """P(tag) of each token under p(y) ~ exp(score / temperature_), exact.
 
-        (length, len(classes_)) a sentence. Margin training does not fit these probabilities: until
-        `calibrate` was called, use them to rank, not as frequencies.
+        (length, len(classes_)) a sentence. objective="likelihood" fits these probabilities, margin
+        training does not: until `calibrate` was called, use those to rank, not as frequencies.
         """
         rows = self._rows(sentences)
         return self.model_.predict_marginals(rows)

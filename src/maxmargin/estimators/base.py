@@ -267,7 +267,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         same = same and old.outputs in (0, problem.outputs_key)
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
             return State(result.w.copy(), problem.truth.copy(), deepcopy(old.rng))
-        if not same or old.z[np.isneginf(problem.blocks.costs)].any():
+        if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
                 "warm_start: the samples' shapes, the structure or what it forbids changed;"
                 " starting afresh.",

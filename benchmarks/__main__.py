@@ -8,18 +8,23 @@ from importlib import import_module
 NAMES = (
     "startup",
     "growth",
+    "sums",
     "passes",
     "projection",
     "cuts",
     "cut_projection",
     "large_graphs",
     "gaps",
+    "curves",
     "oracle_cache",
+    "optimum",
     "letters",
     "multiclass",
     "chunking",
     "likelihood",
     "tagging_speed",
+    "calibration",
+    "trees",
     "alignment",
     "puppets",
     "horses",
@@ -30,14 +35,19 @@ NAMES = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}")
-    chosen = parser.parse_args().names or NAMES
+    found, options = parser.parse_known_args()
+    chosen = found.names or NAMES
+    if options and len(chosen) != 1:
+        parser.error(f"options ({' '.join(options)}) go with one NAME")
     for name in chosen:
         if name not in NAMES:
             parser.error(f"no measurement is called {name!r}; there are {', '.join(NAMES)}")
     for name in chosen:
         module = import_module(f"benchmarks.{name}")
         print(f"\n## {name}: {module.__doc__.splitlines()[0]}", flush=True)
-        module.main()
+        if options and not hasattr(module, "OPTIONS"):
+            parser.error(f"{name} takes no options, found {' '.join(options)}")
+        module.main(options) if hasattr(module, "OPTIONS") else module.main()
 
 
 if __name__ == "__main__":

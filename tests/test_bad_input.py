@@ -20,6 +20,7 @@ from maxmargin import (
     MatchingSVM,
     MulticlassSVM,
     StructuredSVM,
+    TreeSVM,
     domains,
 )
 from maxmargin.callbacks import EarlyStopping
@@ -74,6 +75,21 @@ def matching(X=PAIRED, y=LINKS, fit=(), **options):
 
 def graph_cut(X=GRAPHS, y=SIDES, fit=(), **options):
     return GraphCutSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+PARENTS = [-1, 0, 1, 1]
+TREES = [Graph.from_parents(x.nodes, PARENTS) for x in GRAPHS]
+KINDS = [["a", "b", "c", "c"], ["b", "c", "a", "a"], *[["c", "a", "b", "b"]] * 3]
+
+
+def tree(X=TREES, y=KINDS, fit=(), **options):
+    return TreeSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def tree_allowing(i, v, labels, X=TREES):
+    """Sample i again, node v of which may have some labels only."""
+    own = [labels if u == v else None for u in range(4)]
+    return put(X, i, Graph.from_parents(X[i].nodes, PARENTS, labels=own))
 
 
 def spoiled_edge(value):
@@ -391,6 +407,62 @@ TABLE = [
     ("score of other nodes", lambda: graph_cut().score(GRAPHS, put(SIDES, 2, ["l"])), V, "sample 2: y has 1 labels but x has 4 rows"),
     ("exact marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS, "exact"), MissingAbilityError,
      "GraphCut has no exact marginals"),
+    # -- trees
+    ("a cycle", lambda: tree(put(TREES, 2, Graph(np.ones((4, 2)), [(0, 1), (1, 2), (2, 0)]))), V,
+     r"sample 2: edges: nodes .* are a cycle of 3, and a tree has none. Drop one .*GraphCutSVM"),
+    ("a cycle at predict", lambda: tree().predict([Graph(np.ones((4, 2)), [(0, 1), (1, 2), (0, 2)])]), V,
+     "sample 0: edges: nodes .* are a cycle of 3"),
+    ("a cycle of parents", lambda: Graph.from_parents(np.ones((5, 2)), [-1, 3, 0, 4, 1]), V,
+     r"parents: nodes 1, 3, 4 are a cycle of 3, .* must be a root \(-1\)"),
+    ("its own parent", lambda: Graph.from_parents(np.ones((3, 2)), [-1, 1, 0]), V, "parents: nodes 1 are a cycle of 1"),
+    ("no root", lambda: Graph.from_parents(np.ones((2, 2)), [1, 0]), V, "parents: nodes 0, 1 are a cycle of 2"),
+    ("several roots", lambda: Graph.from_parents(np.ones((4, 2)), [-1, 0, -1, 2]), V,
+     "parents: nodes 0, 2 are 2 roots, and a tree has one; forest=True allows several"),
+    ("a parent that is no node", lambda: Graph.from_parents(np.ones((3, 2)), [-1, 0, 3]), V,
+     r"parents\[2\] is 3, outside 3 nodes; -1 is a root"),
+    ("a parent below -1", lambda: Graph.from_parents(np.ones((3, 2)), [-2, 0, 1]), V, r"parents\[0\] is -2, outside 3"),
+    ("parents of other nodes", lambda: Graph.from_parents(np.ones((3, 2)), [-1, 0]), V, r"parents have shape \(2,\), expected \(3,\)"),
+    ("half a parent", lambda: Graph.from_parents(np.ones((3, 2)), [-1, 0, 0.5]), V, "parents: 0.5 is not a whole number"),
+    ("edge features of a root", lambda: Graph.from_parents(np.ones((3, 2)), [-1, 0, 0], np.ones((3, 1))), V,
+     r"edge_features have shape \(3, 1\), expected \(2, n_features\)"),
+    ("labels of other nodes", lambda: Graph(np.ones((3, 2)), [(0, 1)], labels=[["a"], None]), V,
+     "labels are given for 2 nodes, but there are 3"),
+    ("a label for its collection", lambda: Graph(np.ones((2, 2)), [(0, 1)], labels=[None, "ab"]), TypeError,
+     r"labels\[1\] is 'ab', expected a collection of labels, such as \['ab'\]"),
+    ("a number for a collection", lambda: Graph(np.ones((2, 2)), [(0, 1)], labels=[3, None]), TypeError, r"labels\[0\] is 3, expected"),
+    ("no label allowed", lambda: Graph(np.ones((2, 2)), [(0, 1)], labels=[[], None]), V, r"labels\[0\] is empty: .* None means all"),
+    ("labels in one word", lambda: Graph(np.ones((2, 2)), [(0, 1)], labels="ab"), TypeError, "labels='ab': expected a list"),
+    ("a true label that is not allowed", lambda: tree(tree_allowing(3, 2, ["a", "c"])), V,
+     r"sample 3: y\[2\] is 'b', but its graph allows node 2 \['a', 'c'\] only. Correct the label, or allow it"),
+    ("an unknown label allowed at predict", lambda: tree().predict(tree_allowing(3, 2, ["a", "z"])), V,
+     r"sample 3: labels\[2\] has 'z', but the labels learned are 'a', 'b', 'c'"),
+    ("labels allowed that y lacked", lambda: tree(tree_allowing(3, 2, ["b", "z"])).predict(tree_allowing(1, 0, ["z"])), V,
+     r"sample 1: labels\[0\]: y had none of \['z'\] in training.* Allow one of these"),
+    ("labels of single nodes in a cut", lambda: graph_cut(tree_allowing(2, 0, ["l"], GRAPHS)), V,
+     r"sample 2: labels of single nodes can be restricted on trees only; use TreeSVM"),
+    ("no labels reach each other", lambda: tree().set_params(forbidden_pairs=[(j, k) for j in "abc" for k in "abc"]).fit(TREES, KINDS),
+     InfeasibleError, "sample 0: its true output is forbidden"),
+    ("a dead end at predict", lambda: tree(forbidden_pairs=[("c", "c")]).predict(
+        put(TREES, 4, Graph(np.ones((2, 2)), [(0, 1)], labels=[["c"], ["c"]]))), InfeasibleError,
+     "sample 4: every output is forbidden. Allow one at least"),
+    ("a dead end of marginals", lambda: tree(forbidden_pairs=[("c", "c")]).predict_marginals(
+        put(TREES, 4, Graph(np.ones((2, 2)), [(0, 1)], labels=[["c"], ["c"]]))), InfeasibleError, "sample 4: every output"),
+    ("a pair that is none", lambda: tree(forbidden_pairs=["ab"]), V, "forbidden_pairs: 'ab' is no pair"),
+    ("NaN of a tree's edge", lambda: tree(spoiled_edge(np.nan), [["a", "b", "c", "a"]] * 5), V,
+     r"sample 2: edge_features\[1, 0\] is nan; features of edges must be finite. Impute"),
+    ("a matrix for a tree", lambda: tree(put(TREES, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
+    ("one tree alone", lambda: tree(TREES[0], KINDS[0]), TypeError, r"X must be a list of samples, found Graph. One sample alone: \[x\]"),
+    ("labels of other trees", lambda: tree(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
+    ("other node features of trees", lambda: tree().predict([Graph(np.ones((4, 3)), PATH)]), V,
+     "X has 3 node features, but TreeSVM is expecting 2"),
+    ("other edge features of trees", lambda: tree().predict([Graph(np.ones((4, 2)), PATH, np.ones((3, 2)))]), V,
+     "X has 2 edge features, but TreeSVM is expecting 1"),
+    ("edge features of two widths", lambda: tree(put(TREES, 2, Graph(np.ones((4, 2)), PATH, np.ones((3, 2))))), V,
+     "sample 2: 2 edge features, sample 0 has 1"),
+    ("trees before fit", lambda: TreeSVM().predict(TREES), NotFittedError, "not fitted yet"),
+    ("tables before fit", lambda: TreeSVM().pair_coef_, NotFittedError, "not fitted yet"),
+    ("score of other trees", lambda: tree().score(TREES, put(KINDS, 2, ["a"])), V, "sample 2: y has 1 labels but x has 4 nodes"),
+    ("marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS), MissingAbilityError, "GraphCut"),
 ]  # fmt: skip
 
 

@@ -84,6 +84,31 @@ def test_puppets(monkeypatch, capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def right_by_kind(output):
+    rows = re.findall(
+        r"^(\w[\w ]+?) +alpha [\d.]+ +held out +[\d.]+ % +test +([\d.]+) %", output, re.M
+    )
+    assert [name for name, _ in rows] == ["labels on their own", "along the text", "along the tree"]
+    return [float(value) for _, value in rows]
+
+
+def test_trees_made_by_a_grammar(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("trees.py", [], monkeypatch, capsys)
+    alone, text, tree = right_by_kind(output)
+    assert tree > max(alone, text) + 3
+    assert re.search(r"^ +\w+ below \w+$", output, re.MULTILINE)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.soak
+def test_trees_of_the_treebank(monkeypatch, capsys, data_dir):
+    output = run("trees.py", ["--data", str(data_dir)], monkeypatch, capsys)
+    assert output.startswith("1601 sentences to train on, 400 held out, 2077 to test")
+    alone, text, tree = right_by_kind(output)
+    assert tree > text > alone
+
+
 def test_own_structure(monkeypatch, capsys):
     output = run("own_structure.py", [], monkeypatch, capsys)
     overlap = dict(re.findall(r"^(.+?) +overlap ([\d.]+)$", output, re.MULTILINE))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from maxmargin import Graph, GraphCutSVM, StructuredSVM, solvers, structures
+from maxmargin.exceptions import MissingAbilityError
 from maxmargin.solvers import resolve_solver
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,19 +38,22 @@ class Mine(structures.Structure):
 
 
 def test_python_blocks_run_as_printed(capsys):
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 10
     names = {"__name__": "readme"}
     for number, block in enumerate(BLOCKS):
         exec(compile(block, f"README.md, block {number}", "exec"), names)
     plt.close("all")
     output = capsys.readouterr().out
-    assert output.count("of the best possible objective (converged") == 3
+    assert output.count("of the best possible objective (converged") == 4
     wrong = float(re.search(r"letters wrong: ([\d.]+)%", output)[1])
     assert 0 < wrong < 30
     assert "['B-NP', 'I-NP', 'I-NP', 'O']" in output
     assert "alignment error rate: 0.00\nTrue" in output
     assert int(re.search(r"links right: (\d+)%", output)[1]) > 90
     assert int(re.search(r"points right: (\d+)%", output)[1]) > 80
+    assert "array(['subject', 'root', 'manner']" in output
+    before, after = map(float, re.search(r"error ([\d.]+), calibrated ([\d.]+)", output).groups())
+    assert after < before
     assert int(re.search(r"right choices: (\d+)%", output)[1]) > 80
 
 
@@ -67,24 +71,45 @@ def test_solver_table_is_complete():
     assert {name for name, *_ in SOLVERS} == kinds - {"Solver"}
 
 
+PAIR = structures.Network(2, [(0, 1)])
+#: structures whose samples say their shape, an output, and that shape
+SHAPED = {
+    structures.Chain: ([0, 2], (2, 3)),
+    structures.Tree: ([0, 2], structures.TreeShape(PAIR, 3)),
+    structures.Matching: ([(0, 2)], (2, 3)),
+    structures.GraphCut: ([0, 1], PAIR),
+}
+
+
+def small_samples(kind):
+    """A structure, and eight samples of it."""
+    rng = np.random.default_rng(0)
+    structure, X, y = kind(), [], []
+    for _ in range(8):
+        target, shape = SHAPED.get(kind, (None, None))
+        x = rng.normal(size=(3 if target is None else structure.n_parts(shape), 4))
+        if kind is structures.GraphCut:
+            x[2:] = 0.0  # scores of edges must not be positive
+        X.append(x if target is None else (x, shape))
+        y.append(int(x[:, 0].argmax()) if target is None else target)
+    return structure, X, y
+
+
 @pytest.mark.parametrize("name, short, certificate, cells", SOLVERS)
 def test_solver_table_holds(name, short, certificate, cells):
-    assert type(resolve_solver(short)).__name__ == name
-    rng = np.random.default_rng(0)
-    ability = resolve_solver(short).requires[0][0]
-    targets = {structures.Chain: [0, 2], structures.Matching: [(0, 2)], structures.GraphCut: [0, 1]}
-    columns = [*targets, structures.Multiclass, structures.Finite, Mine]
+    solver = resolve_solver(short)
+    assert type(solver).__name__ == name
+    ability, objective = solver.requires[0][0], solver.objectives[0]
+    columns = [*SHAPED, structures.Multiclass, structures.Finite, Mine]
     for kind, cell in zip(columns, cells.split(" | "), strict=True):
-        structure, X, y = kind(), [], []
-        for _ in range(8):
-            shape = structures.Network(2, [(0, 1)]) if kind is structures.GraphCut else (2, 3)
-            parts = structure.n_parts(shape) if kind in targets else 3
-            x = rng.normal(size=(parts, 4))
-            if kind is structures.GraphCut:
-                x[2:] = 0.0  # scores of edges must not be positive
-            X.append((x, shape) if kind in targets else x)
-            y.append(targets.get(kind, int(x[:, 0].argmax())))
-        model = StructuredSVM(structure, solver=short, alpha=0.1, tol=0.5, max_epochs=2000)
+        structure, X, y = small_samples(kind)
+        model = StructuredSVM(
+            structure, solver=short, alpha=0.1, tol=0.5, max_epochs=2000, objective=objective
+        )
+        if cell == "-":
+            with pytest.raises(MissingAbilityError):
+                model.fit(X, y)
+            continue
         result = model.fit(X, y).result_
         assert (structure.kernel(ability) is not None) == (cell == "compiled")
         assert np.isfinite(result.gap) == (certificate == "yes")

@@ -10,7 +10,16 @@ import numpy as np
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from maxmargin.structures import Chain, Finite, GraphCut, Matching, Multiclass, Network
+from maxmargin.structures import (
+    Chain,
+    Finite,
+    GraphCut,
+    Matching,
+    Multiclass,
+    Network,
+    Tree,
+    TreeShape,
+)
 
 CELL = 26
 ON, TINT = "#0072B2", "#009E73"
@@ -181,6 +190,25 @@ def graph_cut():
     return drawing.svg("shapes of a graph cut"), note
 
 
+def tree():
+    words, labels = ["dogs", "bark", "at", "cats"], ["N", "P", "V"]
+    edges, y = [(1, 0), (1, 2), (2, 3)], [0, 2, 1, 0]
+    z = Tree().encode(y, TreeShape(Network(4, edges), 3))
+    drawing = Drawing(44 + 18 + 4 * CELL + 8)
+    drawing.grid("x: nodes", "(V, n_features)", features(4, 5), rows=words)
+    drawing.words("x: edges", "(E, 2)", [f"{a} {b}" for a, b in edges])
+    places = [(0, 1), (1, 0), (1, 1), (2, 1)]
+    drawing.network("the tree", "parents to children", places, edges, [0, 0, 0, 0])
+    drawing.words("y", "(V,)", [labels[own] for own in y])
+    drawing.grid("z: nodes", "V × K = 12", z[:12].reshape(4, 3), words, labels, "parts")
+    drawing.grid("z: pairs", "K × K = 9", z[12:].reshape(3, 3), labels, labels, "parts")
+    note = (
+        "A tree of four nodes with three labels. z has 12 + 9 = 21 entries: which label each node"
+        " has, then how many edges lead from each label (row) to each other (column)."
+    )
+    return drawing.svg("shapes of a tree"), note
+
+
 def multiclass():
     drawing = Drawing(44 + 18 + 1.3 * CELL)
     drawing.grid("x", "(n_features,), a row of X", features(1, 7))
@@ -207,7 +235,7 @@ def finite():
 
 
 DRAWINGS = {"chain": chain, "matching": matching, "graph_cut": graph_cut}
-DRAWINGS |= {"multiclass": multiclass, "finite": finite}
+DRAWINGS |= {"tree": tree, "multiclass": multiclass, "finite": finite}
 
 
 class Shapes(SphinxDirective):

@@ -7,7 +7,7 @@ shows them escapes them.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 __all__ = [
     "AreaMap",
@@ -101,7 +101,8 @@ class Evaluation(TypedDict):
 
     data : what the data are, e.g. {"files": "dev.txt", "sentences": 200, "tokens": 4711}.
     error : the one number to compare by, 0 is perfect; error_name says which. drawings : some
-    samples, worst mistakes first.
+    samples, worst mistakes first. reliability : [confidence, accuracy, count] of variables whose
+    label was given about the same probability, where the model has probabilities.
     """
 
     data: dict[str, Any]
@@ -111,6 +112,7 @@ class Evaluation(TypedDict):
     tables: list[Table]
     confusion: Confusion | None
     drawings: list[Drawing]
+    reliability: NotRequired[list[list[float]]]
 
 
 def finite(value: Any) -> Any:

@@ -12,11 +12,13 @@ from zlib import crc32
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy import sparse
 
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.structures.base import Shape, Structure
+from maxmargin.validation import as_dense
 
 
 class Samples:
@@ -459,6 +461,8 @@ def check_objective(objective: str, structure: Structure) -> None:
 
 
 def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:
+    if sparse.issparse(values) and values.shape == (1, size):
+        values = as_dense(values)
     values = np.require(values, np.float64, ["C", "W"])  # kernels take no read-only arrays
     if values.shape != (size,):
         raise ValueError(f"{name}: shape {values.shape}, expected ({size},).")

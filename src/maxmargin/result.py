@@ -104,6 +104,12 @@ def _epochs(count: int) -> str:
     return f"{count} epoch" if count == 1 else f"{count} epochs"
 
 
+def _weights(w: Any) -> str:
+    """How many there are; w may be a sparse row."""
+    size, used = int(np.prod(w.shape)), w.nnz if hasattr(w, "nnz") else np.count_nonzero(w)
+    return str(size) if used == size else f"{size}, {used} not zero"
+
+
 def _round_up(x: float) -> float:
     """Two digits, never less than x: a certificate must not claim more than is proven."""
     if not (np.isfinite(x) and x > 0):
@@ -187,7 +193,7 @@ class Result:
             "epochs": str(self.n_epochs),
             "seconds": short(self.state.seconds, 3),
             "oracle calls": str(self.state.n_oracle),
-            "weights": str(len(self.w)),
+            "weights": _weights(self.w),
         }
         if self.state.n_project:
             facts["projections"] = str(self.state.n_project)

@@ -215,6 +215,11 @@ def _type_of_label(label: Any) -> str:
     return "number" if isinstance(label, Real) else type(label).__name__
 
 
+def as_dense(w: Any) -> np.ndarray:
+    """Weights as a flat array, from one or from a sparse row."""
+    return w.toarray().ravel() if sparse.issparse(w) else w
+
+
 def is_number(value: Any, whole: bool = False) -> bool:
     """Whether an option is a (whole) number."""
     return isinstance(value, Integral if whole else Real)

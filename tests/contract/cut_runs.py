@@ -14,11 +14,13 @@ from maxmargin.solvers import (
     LBFGS,
     SDCA,
     DualExtragradient,
+    ExponentiatedGradient,
     Extragradient,
     FrankWolfe,
     OracleCache,
     Perceptron,
     ProjectedGradient,
+    SmoothedGradient,
     Subgradient,
 )
 from reference import cuts
@@ -71,6 +73,11 @@ CASES = {
     "perceptron": (Perceptron(), problems.chain),
     "perceptron-last": (Perceptron(averaged=False), problems.chain),
     "perceptron-batch": (Perceptron(batch=True), problems.chain),
+    "eg": (ExponentiatedGradient(), problems.chain),
+    "eg-uniform": (ExponentiatedGradient(sampling="uniform", averaging=False), problems.finite),
+    "eg-batch": (ExponentiatedGradient("batch"), problems.chain),
+    "eg-ball": (ExponentiatedGradient(), problems.INSIDE["finite-l2"]),
+    "eg-batch-ball": (ExponentiatedGradient("batch"), problems.INSIDE["finite-l2"]),
     "extragradient": (Extragradient(), MATCHING),
     "extragradient-norm": (Extragradient(step="norm"), MATCHING),
     "extragradient-python": (Extragradient(), problems.items),
@@ -93,6 +100,7 @@ CASES = {
         DualExtragradient("entropic", "low"), lambda: problems.matching(domain=BALL)
     ),
     "projected-gradient": (ProjectedGradient(), MATCHING),
+    "smoothed": (SmoothedGradient(), problems.chain),
     "projected-gradient-even": (ProjectedGradient(decay=False), MATCHING),
     "lbfgs": (LBFGS(memory=3), LIKELIHOOD),
     "sdca": (SDCA(), LIKELIHOOD),

@@ -9,12 +9,21 @@ from scipy import sparse
 
 from maxmargin import Graph
 from maxmargin.domains import L1Ball, L2Ball, NonNegative, SubmodularCone
-from maxmargin.features import GraphFeatures, LabelConjoined, PartFeatures
+from maxmargin.features import GraphFeatures, LabelConjoined, PartFeatures, TreeFeatures
 from maxmargin.problem import Problem
-from maxmargin.structures import Chain, Finite, GraphCut, Matching, Multiclass, Structure
+from maxmargin.structures import (
+    Chain,
+    Finite,
+    GraphCut,
+    Matching,
+    Multiclass,
+    Structure,
+    Tree,
+    TreeShape,
+)
 from maxmargin.structures.base import Constraints
 from maxmargin.validation import check_rows
-from reference import matchings
+from reference import matchings, trees
 from reference.training import Block, Training
 from reference.weight_sets import EdgeSet, WeightSet
 
@@ -324,6 +333,64 @@ def cut(cost=wrong_nodes, n=6, n_features=2, tables=False, seed=12, plain=False,
     )  # fmt: skip
 
 
+def tree_map(x, labels, tied, bias=True, ends=True, transitions=True):
+    """F of a tree: one column per node-label and pair part."""
+    n, (m, q) = len(x.nodes), x.edge_features.shape
+    first, second = (set(x.edges[:, side].tolist()) for side in range(2))
+    rows = []
+    for v in range(n):
+        own = [float(v not in second), float(v not in first)] if ends else []
+        rows.append(np.concatenate([x.nodes[v], [1.0] if bias else [], own]))
+    width, square, tables = len(rows[0]), labels * labels, 1 if tied else m
+    pairs = q * square if transitions else 0
+    full = np.zeros((width * labels + pairs, n * labels + tables * square))
+    for v, facts in enumerate(rows):
+        for k in range(labels):
+            full[np.arange(width) * labels + k, v * labels + k] = facts
+    for e in range(tables if transitions else 0):
+        features = np.ones(1) if tied else x.edge_features[e]
+        start = n * labels + e * square
+        full[width * labels :, start : start + square] = np.kron(features[:, None], np.eye(square))
+    return full
+
+
+def share_of_nodes(rng, truth, shape):
+    """Costs of the normalised Hamming loss of a tree."""
+    nodes = shape.n_nodes * shape.n_labels
+    return np.append(1.0 - truth[:nodes], np.zeros(len(truth) - nodes)) / shape.n_nodes
+
+
+def tree(
+    cost=share_of_nodes,
+    sizes=(1, 2, 3, 4, 4, 3),
+    n_features=2,
+    labels=3,
+    tied=True,
+    banned=None,
+    seed=13,
+    **options,
+):
+    """Small trees and forests; if not tied, with two edge features and nodes that lack labels."""
+    rng = np.random.default_rng(seed)
+    X, shapes, truths, vertices = [], [], [], []
+    for size in sizes:
+        edges = np.array(trees.random_edges(size, rng, 0.8)).reshape(-1, 2)
+        facts = None if tied else rng.normal(size=(len(edges), 2))
+        allowed = rng.random((size, labels)) < 0.8
+        allowed[np.arange(size), rng.integers(labels, size=size)] = True
+        shape = TreeShape(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
+        X.append(Graph(rng.normal(size=(size, n_features)), edges, facts))
+        shapes.append(shape)
+        found = trees.labelings(size, edges.tolist(), labels, shape.allowed, banned)
+        vertices.append([trees.vertex(y, edges.tolist(), labels, tied) for y in found])
+        truths.append(vertices[-1][rng.integers(len(vertices[-1]))])
+    features = TreeFeatures(n_edge_features=1 if tied else 2)
+    return make_case(
+        Tree(tied, banned), features, X, shapes, [tree_map(x, labels, tied) for x in X], truths,
+        vertices, n_labels=labels, cost=cost, seed=seed, rows=features.check, **options,
+    )  # fmt: skip
+
+
 #: with weights in a domain of their own
 INSIDE = {
     "finite-l2": lambda **options: finite(
@@ -347,6 +414,8 @@ CASES = {
     "chain": chain,
     "chain-csr": lambda **options: chain(seed=5, as_csr=True, **options),
     "chain-forbidden": lambda **options: chain(seed=6, banned=BANNED, **options),
+    "tree": lambda **options: tree(banned=BANNED, **options),
+    "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
     "items": items,
     "assignment": assignment,
 }

@@ -11,7 +11,15 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from contract.problems import AtMostTwo
-from maxmargin import ChainSVM, Graph, GraphCutSVM, MatchingSVM, MulticlassSVM, StructuredSVM
+from maxmargin import (
+    ChainSVM,
+    Graph,
+    GraphCutSVM,
+    MatchingSVM,
+    MulticlassSVM,
+    StructuredSVM,
+    TreeSVM,
+)
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.losses import Hamming
@@ -88,7 +96,30 @@ def tables():
     return Kind(GraphCutSVM(alpha=0.05, tables=True), kind.X, kind.y)
 
 
-KINDS = {f.__name__: f for f in (chains, classes, listed, subsets, matchings, graphs, tables)}
+def trees():
+    """Labels that alternate from a root to its children."""
+    rng = np.random.default_rng(6)
+    X, y = [], []
+    for size in rng.integers(1, 7, size=24):
+        parents = [-1, *(int(rng.integers(v)) for v in range(1, size))]
+        labels = [int(rng.integers(3))]
+        for v in range(1, size):
+            labels.append((labels[parents[v]] + 1) % 3)
+        nodes = rng.normal(size=(size, 3)) + 1.2 * np.eye(3)[labels]
+        X.append(Graph.from_parents(nodes, parents))
+        y.append(np.array(["x", "y", "z"])[labels])
+    return Kind(TreeSVM(alpha=0.05), X, y)
+
+
+def tree_edges():
+    kind = trees()
+    rng = np.random.default_rng(7)
+    X = [Graph(x.nodes, x.edges, rng.normal(size=(len(x.edges), 2))) for x in kind.X]
+    return Kind(TreeSVM(alpha=0.05), X, kind.y)
+
+
+MAKERS = (chains, classes, listed, subsets, matchings, graphs, tables, trees, tree_edges)
+KINDS = {f.__name__: f for f in MAKERS}
 
 
 def over(X, change):
@@ -171,7 +202,7 @@ def test_options_of_the_solver_go_before_those_of_the_estimator(kind):
     assert fitted.result_.n_epochs == 3
 
 
-@pytest.mark.parametrize("name", ["chains", "classes", "matchings", "graphs"])
+@pytest.mark.parametrize("name", ["chains", "classes", "matchings", "graphs", "trees"])
 def test_grid_search_over_nested_parameters(name):
     kind = KINDS[name]()
     estimator = kind.estimator.set_params(solver=BCFW(), max_epochs=1000)

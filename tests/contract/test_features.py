@@ -6,16 +6,22 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import sparse
 
-from contract.problems import graph_map
+from contract.problems import graph_map, tree_map
 from maxmargin import Graph
-from maxmargin.features import FeatureMap, GraphFeatures, LabelConjoined, PartFeatures
+from maxmargin.features import (
+    FeatureMap,
+    GraphFeatures,
+    LabelConjoined,
+    PartFeatures,
+    TreeFeatures,
+)
 from maxmargin.problem import Problem
-from maxmargin.structures import GraphCut, Structure
+from maxmargin.structures import GraphCut, Structure, Tree, TreeShape
 from maxmargin.validation import Rows
-from reference import features as reference
+from reference import features as reference, trees
 
 
 class Parts(Structure):
@@ -279,3 +285,53 @@ def check_graphs(case, X, problem, seed):
         assert np.abs(problem.scores(w, i) - matrix.T @ w).max() <= 1e-12
         total += matrix @ z[problem.parts(i)] / len(X)
     assert np.abs(problem.features(z) - total).max() <= 1e-12
+
+
+# -- trees -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(
+    "flags", FLAGS, ids=lambda flags: "".join(str(int(f)) for f in flags.values())
+)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=4),
+    widths=st.tuples(st.integers(1, 4), st.integers(1, 3)),
+    joined=st.sampled_from([0.0, 0.5, 1.0]),
+)
+@settings(max_examples=15)
+def test_maps_of_trees_equal_the_dense_matrix(tied, flags, seed, sizes, widths, joined):
+    rng = np.random.default_rng(seed)
+    q = 1 if tied else widths[1]
+    X = [drawn_tree(rng, size, widths[0], q, joined, tied) for size in sizes]
+    case = Case(
+        "tree", TreeFeatures(**flags, n_edge_features=q), lambda x: tree_map(x, 3, tied, **flags)
+    )
+    shapes, structure = [TreeShape(x, 3) for x in X], Tree(tied)
+    n_parts = np.array([structure.n_parts(shape) for shape in shapes])
+    packed = case.map.pack(case.map.check(X).with_edge_features(q), 3, n_parts)
+    truth = np.zeros(n_parts.sum())
+    problem = Problem(structure, shapes, packed, truth=truth, alpha=1.0)
+    check_graphs(case, X, problem, seed)
+    thin = [Graph(sparse.coo_array(x.nodes), x.edges, sparse.csc_array(x.edge_features)) for x in X]
+    again = case.map.pack(case.map.check(thin).with_edge_features(q), 3, n_parts)
+    for left, right in zip(packed, again, strict=True):
+        assert np.array_equal(left, right)
+
+
+def drawn_tree(rng, size, p, q, joined, tied):
+    edges = np.array(trees.random_edges(size, rng, joined)).reshape(-1, 2)
+    nodes = rng.standard_normal((size, p)) * (rng.random((size, p)) < 0.8)
+    facts = rng.standard_normal((len(edges), q)) * (rng.random((len(edges), q)) < 0.8)
+    return Graph(nodes, edges, np.ones((len(edges), 1)) if tied else facts)
+
+
+def test_trees_whose_parts_do_not_fit_are_refused():
+    X = [Graph(np.ones((4, 1)), [(0, 1), (1, 2), (1, 3)], f) for f in ([1.0] * 3, [1.0, 0.5, 1.0])]
+    rows = TreeFeatures().check(X)
+    with pytest.raises(ValueError, match="sample 1: 4 nodes and 3 edges .* do not make 16 parts"):
+        TreeFeatures().pack(rows, 2, np.array([12, 16]))
+    with pytest.raises(ValueError, match="sample 0: .* do not make 13 parts"):
+        TreeFeatures().pack(rows, 2, np.array([13, 12]))
+    with pytest.raises(ValueError, match=r"sample 1: .* tables of their own: Tree\(tied=False\)"):
+        TreeFeatures().pack(rows, 2, np.array([12, 12]))
+    assert TreeFeatures(transitions=False).pack(rows, 2, np.array([12, 12])).dim == 8

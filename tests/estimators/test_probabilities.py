@@ -4,14 +4,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import NotFittedError
 
 import maxmargin
-from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM
+from maxmargin import ChainSVM, Graph, MulticlassSVM, StructuredSVM, TreeSVM
 from maxmargin.datasets import make_sequences
 from maxmargin.estimators.temperature import find_temperature
 from maxmargin.exceptions import InfeasibleError
+from maxmargin.metrics import log_loss
 from maxmargin.structures import Finite
 
 DATA = make_sequences(60, (1, 4), 3, 4, separation=1.0, random_state=3)
@@ -134,6 +136,8 @@ def test_multiclass_equals_softmax_and_takes_any_labels():
     names = np.array(["a", "b", "c"])
     y = names[(X + rng.normal(size=X.shape)).argmax(axis=1)]
     model = MulticlassSVM(alpha=0.1).fit(X[:100], y[:100]).calibrate(X[100:], y[100:])
+    found = model.temperature_
+    assert model.calibrate(sparse.csr_array(X[100:]), y[100:]).temperature_ == found
     scores = model.decision_function(X) / model.temperature_
     soft = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_marginals(X), soft, atol=1e-12)
@@ -152,6 +156,42 @@ def test_outputs_of_a_list_and_samples_in_several_chunks(monkeypatch):
     whole = model.calibrate(X[25:], y[25:]).temperature_
     monkeypatch.setattr("maxmargin.estimators.base.CHUNK", 7)
     assert model.calibrate(X[25:], y[25:]).temperature_ == pytest.approx(whole, rel=1e-9)
+
+
+def test_trees_that_are_paths_have_the_temperature_of_chains(fitted):
+    graphs = [Graph.from_parents(x, np.arange(len(x)) - 1) for x in DATA.X]
+    names = np.array(["a", "b", "c"])
+    model = TreeSVM(tol=0.5).fit(graphs[TRAIN], [names[y] for y in DATA.y[TRAIN]])
+    model.coef_ = fitted.coef_
+    model.calibrate(graphs[HELD], [names[y] for y in DATA.y[HELD]])
+    fitted.calibrate(DATA.X[HELD], DATA.y[HELD])
+    assert model.temperature_ == pytest.approx(fitted.temperature_, rel=1e-6)
+    for a, b in zip(model.predict_marginals(graphs), fitted.predict_marginals(DATA.X), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+    with pytest.raises(ValueError, match="sample 0: y has 'z', which is not among the 3 labels"):
+        model.calibrate(graphs[:1], [["z"] * len(DATA.X[0])])
+
+
+def test_trees_whose_held_out_edges_have_features(fitted):
+    graphs = [Graph.from_parents(x, np.arange(len(x)) - 1) for x in DATA.X]
+    model = TreeSVM(tol=0.5).fit(graphs[TRAIN], DATA.y[TRAIN])
+    model.coef_ = fitted.coef_
+    heavy = [Graph(g.nodes, g.edges, np.full((len(g.edges), 1), 2.0)) for g in graphs[HELD]]
+    found = model.calibrate(heavy, DATA.y[HELD]).temperature_
+    losses = []
+    for model.temperature_ in (found, found * 0.97, found * 1.03):
+        losses.append(log_loss(DATA.y[HELD], model.predict_marginals(heavy)))
+    assert losses[0] == min(losses)
+
+
+def test_errors_name_samples_of_later_chunks(fitted, monkeypatch):
+    monkeypatch.setattr("maxmargin.estimators.base.CHUNK", 7)
+    model = ChainSVM(forbidden_first=[2], tol=0.5)
+    start = [np.where(np.arange(len(y)) == 0, 0, y) for y in DATA.y]
+    model.fit(DATA.X, start)
+    start[30] = np.full(len(start[30]), 2)
+    with pytest.raises(InfeasibleError, match="sample 30: its true output is forbidden"):
+        model.calibrate(DATA.X, start)
 
 
 def test_a_part_without_errors_gives_a_bound_and_a_warning():

@@ -47,3 +47,43 @@ def viterbi(theta, shape, tied):
         best = longer
     labels, value = max(best.items(), key=lambda item: item[1])
     return (value, labels) if value > -np.inf else (-np.inf, None)
+
+
+def _log_sum(x, axis):
+    high = x.max(axis=axis, keepdims=True)
+    high = np.where(np.isneginf(high), 0.0, high)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(x - high).sum(axis=axis)) + np.squeeze(high, axis=axis)
+
+
+def marginals(theta, shape, tied):
+    """(log Z, expectations) by forward-backward in the log domain; (-inf, None) if there is none.
+
+    Messages are relative to their maximum, as sums of 10,000 scores would lose digits.
+    """
+    length, n_labels = shape
+    node = theta[: length * n_labels].reshape(length, n_labels)
+    tables = theta[length * n_labels :].reshape(-1, n_labels, n_labels)
+    ahead, behind = np.empty(shape), np.zeros(shape)
+    total = 0.0
+    for t in range(length):
+        ahead[t] = node[t]
+        if t:
+            ahead[t] += _log_sum(ahead[t - 1][:, None] + tables[0 if tied else t - 1], axis=0)
+        high = ahead[t].max()
+        if high == -np.inf:
+            return -np.inf, None
+        ahead[t] -= high
+        total += high
+    pairs = np.zeros((1 if tied else length - 1, n_labels, n_labels))
+    for t in range(length - 2, -1, -1):
+        after = tables[0 if tied else t] + node[t + 1] + behind[t + 1]
+        behind[t] = _log_sum(after, axis=1)
+        behind[t] -= behind[t].max()
+        joint = ahead[t][:, None] + after
+        joint = np.exp(joint - joint.max())
+        pairs[0 if tied else t] += joint / joint.sum()
+    nodes = np.exp(ahead + behind - (ahead + behind).max(axis=1, keepdims=True))
+    nodes /= nodes.sum(axis=1, keepdims=True)
+    value = float(total + _log_sum(ahead[-1], axis=0))
+    return value, np.concatenate([nodes.ravel(), pairs.ravel()])

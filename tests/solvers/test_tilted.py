@@ -5,9 +5,16 @@ import pytest
 from sklearn.base import clone
 
 from contract import problems
-from maxmargin.solvers import DualExtragradient
+from maxmargin import ChainSVM, domains
+from maxmargin.checkpoints import Checkpoint
+from maxmargin.exceptions import MissingAbilityError
+from maxmargin.result import Status
+from maxmargin.solvers import BCFW, DualExtragradient
+from maxmargin.solvers.weight_geometry import BlockWeights, EntropicWeights, EuclideanWeights
 from reference import tilted as book
-from solvers.saddle_cases import SETS, build
+from reference.linear import violation
+from reference.saddle import Saddle
+from solvers.saddle_cases import PROBLEMS, SETS, build
 
 #: structures whose `tilt` is an expectation over all outputs
 TILTED = ("multiclass", "finite", "chain", "chain-forbidden")
@@ -134,3 +141,331 @@ def test_tilts_in_plain_python_change_nothing(memory, past, banned):
         np.testing.assert_allclose(a.w, b.w, atol=1e-10)
         np.testing.assert_allclose(a.z, b.z, atol=1e-10)
         assert a.extra["excess"] == pytest.approx(b.extra["excess"], abs=1e-10)
+
+
+# -- what is promised and proven -------------------------------------------------------------------
+def averages(solver, problem, count):
+    for state in epochs(solver, problem, count):
+        yield state.w.copy(), np.split(state.z, problem.part_ptr[1:-1]), dict(state.extra)
+
+
+RULES = {
+    "adaptive": {},
+    "norm": {"step": "norm"},
+    "past": {"past": True},
+    "raised": {"start": 1.5},
+    "low": {"memory": "low"},
+    "too long": {"step": 30.0},
+}
+
+
+@pytest.mark.parametrize("rule", [r for r in RULES if r != "low"])
+@pytest.mark.parametrize(
+    ("geometry", "domain", "alpha"),
+    [("euclidean", "l2", 0.0), ("euclidean", "l2", 0.3), ("entropic", "l1", 0.0)],
+)
+@any_tilted
+def test_the_gap_of_the_average_is_below_the_bound(name, geometry, domain, alpha, rule):
+    made = made_for(name, domain, alpha)
+    dense = Saddle(made.training, SETS[domain][1], 1.0)
+    solver = tilting(geometry=geometry, **RULES[rule])
+    gaps = [dense.gap(w, z) for w, z, _ in averages(solver, made.problem, 40)]
+    options = {"max_epochs": 40, "tol": 0.0, "check_every": 1}
+    records = clone(solver).set_params(**options).run(made.problem).history
+    bounds = np.array([r.extra["bound"] for r in records])
+    assert (np.array(gaps) <= bounds + 1e-12).all()
+    assert (np.array(gaps) >= -1e-12).all()
+    for record in records:
+        assert -1e-12 <= record.extra["restricted_gap"] <= record.extra["bound"] + 1e-12
+
+
+@any_tilted
+@pytest.mark.parametrize("geometry", ["euclidean", "entropic"])
+def test_steps_by_the_norm_never_exceed_what_is_promised(name, geometry):
+    made = made_for(name, "l1", 0.2)
+    for state in epochs(tilting(geometry=geometry, step="norm"), made.problem, 30):
+        assert state.extra["excess"] <= 1e-12
+    step = state.extra["step"]
+    for state in epochs(tilting(geometry=geometry), made.problem, 30):
+        assert state.extra["excess"] <= 1e-10
+    assert state.extra["travelled"] > 30 * step
+
+
+@pytest.mark.parametrize("height", [0.0, 1.5])
+@all_tilted
+def test_the_excess_is_that_of_its_definition(name, height):
+    """max over x of [s . x - d(x)] + sum_k eta_k (alpha |u|^2 - loss), by distributions."""
+    made = made_for(name, "l2", 0.2)
+    dense = by_definition(made, "l2", height=height)
+    solver = tilting(ratio=2.5, start=height)
+    s_w, s_z = np.zeros(made.problem.dim), [np.zeros(b.truth.shape) for b in made.training.blocks]
+    gains = 0.0
+    start = dense.start()[1]
+    for state in epochs(solver, made.problem, 6):
+        u, (slope, loss), eta = (state.extra[k] for k in ("u_w", "last", "last_step"))
+        s_w -= eta * (0.2 * u + slope)
+        s_z = [s + eta * r for s, r in zip(s_z, dense.slope_z(u), strict=True)]
+        gains += eta * (0.2 * u @ u - loss)
+        w = SETS["l2"][1].project(2.5 * s_w)
+        best = s_w @ w - w @ w / 5.0
+        for b, q, s in zip(made.training.blocks, start, s_z, strict=True):
+            best += b.weight * np.logaddexp.reduce(q + (b.vertices - b.truth) @ s)
+        assert state.extra["excess"] == pytest.approx(best + gains, abs=1e-12)
+
+
+@pytest.mark.parametrize("height", [0.0, 1.5])
+@all_tilted
+def test_distances_are_those_of_the_farthest_output(name, height):
+    made = made_for(name)
+    dense = by_definition(made, "all", height=height)
+    omega = [b.weight for b in made.training.blocks]
+    wanted = sum(o * -q.min() for o, q in zip(omega, dense.start()[1], strict=True))
+    state = tilting(start=height).init(made.problem)
+    assert state.extra["reach_z"] == pytest.approx(wanted, rel=1e-12)
+
+
+@any_tilted
+def test_the_norm_bounds_the_range_of_scores(name):
+    """sqrt(sum omega_i (range of F_i^T w . s / 2)^2) <= norm |w|; Euclidean for matchings."""
+    made = made_for(name, "l1")
+    rng = np.random.default_rng(0)
+    for geometry, size in (
+        ("euclidean", np.linalg.norm),
+        ("entropic", lambda w: np.abs(w).sum() / 1.2),
+    ):
+        state = tilting(geometry=geometry, ratio=1.0, step="norm").init(made.problem)
+        for w in [*rng.normal(size=(30, made.problem.dim)), *np.eye(made.problem.dim)]:
+            total = 0.0
+            for b in made.training.blocks:
+                scores = b.vertices @ (b.matrix.T @ w)
+                total += b.weight * np.ptp(scores) ** 2 / 4
+            if name == "matching":
+                total = sum(b.weight * np.sum((b.matrix.T @ w) ** 2) for b in made.training.blocks)
+            assert np.sqrt(total) <= 1.02 * state.extra["operator_norm"] * size(w)
+
+
+@pytest.mark.parametrize("memory", ["plain", "low"])
+@pytest.mark.parametrize("geometry", ["euclidean", "entropic"])
+@pytest.mark.parametrize("z_geometry", ["euclidean", "entropic"])
+@pytest.mark.parametrize("name", ["multiclass", "finite", "chain", "matching"])
+def test_all_geometries_reach_the_optimum_of_frank_wolfe(name, z_geometry, geometry, memory):
+    made = build(name, "l1", alpha=0.1)
+    best = BCFW(tol=1e-6, max_epochs=3000).run(made.problem)
+    # with entropic w and Euclidean z, chains take long
+    solver = DualExtragradient(geometry, memory, z_geometry=z_geometry, tol=0.02, max_epochs=1500)
+    result = solver.run(made.problem)
+    assert result.primal == pytest.approx(made.training.primal(result.w), abs=1e-12)
+    assert result.status is Status.CONVERGED
+    assert best.dual - 1e-10 <= result.primal <= best.primal + result.gap + 1e-10
+    assert result.dual <= best.primal + 1e-10
+
+
+# -- points stay inside ----------------------------------------------------------------------------
+@pytest.mark.parametrize("scale", [1e-9, 1e-3, 1.0, 1e3, 1e9])
+@pytest.mark.parametrize("options", [{}, {"past": True}, {"memory": "low"}, {"start": 5.0}])
+@pytest.mark.parametrize("name", ["multiclass", "chain", "chain-forbidden", "matching"])
+def test_no_scale_of_the_features_leads_outside(name, options, scale):
+    made = build(name, alpha=0.1)
+    made.problem.blocks.value[:] *= scale
+    solver = tilting(max_epochs=12, tol=0.0, **options)
+    result = solver.run(made.problem)
+    assert np.isfinite(result.w).all()
+    assert np.isfinite(result.primal)
+    assert result.dual <= result.primal + 1e-12
+    if len(result.state.z):
+        assert (result.state.z >= 0).all()
+        for i, shape in enumerate(made.problem.shapes):
+            point = result.state.z[made.problem.parts(i)]
+            assert violation(made.problem.structure.constraints(shape), point) < 1e-9
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_chains_of_any_length(scale):
+    rng = np.random.default_rng(0)
+    X = [scale * rng.normal(size=(length, 2)) for length in (1, 2, 10_000)]
+    y = [rng.integers(3, size=len(x)) for x in X]
+    est = ChainSVM(alpha=0.1 * min(scale, 1.0) ** 2, solver=tilting(max_epochs=4, tol=0.0))
+    with pytest.warns(UserWarning, match="max_epochs"):
+        est.fit(X, y)
+    assert np.isfinite(est.coef_).all()
+    z = est.result_.state.z
+    assert (z >= 0).all()
+    np.testing.assert_allclose(z[:3].sum(), 1.0, atol=1e-12)
+
+
+def test_steps_do_not_grow_for_ever_where_none_is_too_long():
+    made = build("finite", "l2", alpha=0.0)
+    made.problem.blocks.value[:] = 0.0
+    solver = tilting(max_epochs=40, tol=0.0)
+    first = solver.init(made.problem).extra["step"]
+    result = solver.run(made.problem)
+    assert result.state.extra["step"] == 1e6 * first
+    assert result.primal == pytest.approx(result.dual, abs=1e-6)
+
+
+def test_forbidden_parts_stay_zero():
+    made = build("chain-forbidden", alpha=0.1)
+    banned = np.isneginf(made.problem.blocks.costs)
+    assert banned.any()
+    possible = np.concatenate([b.vertices.any(axis=0) for b in made.training.blocks])
+    assert not (possible & banned).any()
+    for options in ({}, {"past": True}, {"start": 2.0}):
+        for state in epochs(tilting(**options), made.problem, 6):
+            assert not state.z[banned].any()
+            assert (state.z[possible] > 0).all()
+
+
+# -- runs that go on -------------------------------------------------------------------------------
+@pytest.mark.parametrize("options", [{}, {"past": True}, {"geometry": "entropic"}])
+@both_memories
+def test_runs_resume_bit_for_bit(memory, options, tmp_path):
+    made = build("chain", "l1", alpha=0.1)
+    solver = tilting(memory=memory, tol=0.0, max_epochs=9, check_every=2, **options)
+    whole = solver.run(made.problem)
+    path = tmp_path / "run"
+    clone(solver).set_params(max_epochs=4).run(made.problem, callbacks=[Checkpoint(path)])
+    rest = solver.run(made.problem, callbacks=[Checkpoint(path, resume=True)])
+    assert rest.n_epochs == 9
+    np.testing.assert_array_equal(rest.state.w, whole.state.w)
+    np.testing.assert_array_equal(rest.state.z, whole.state.z)
+    assert (rest.primal, rest.dual) == (whole.primal, whole.dual)
+    assert rest.history[-1].extra == whole.history[-1].extra
+
+
+@pytest.mark.parametrize("height", [0.0, 2.0])
+@pytest.mark.parametrize("before", [BCFW(), DualExtragradient(), DualExtragradient(memory="low")])
+def test_states_of_other_solvers_are_taken_up(before, height):
+    """Their z may be at a vertex, which has no potentials: it is favoured, not taken over."""
+    made = build("chain", alpha=0.1)
+    state = clone(before).set_params(max_epochs=3, tol=0.0).run(made.problem).state
+    first = made.training.primal(state.w)
+    solver = tilting(start=height, max_epochs=40, tol=0.0)
+    result = solver.run(made.problem, state=state)
+    assert result.n_epochs == 40
+    assert result.primal <= first + 1e-12
+    assert np.isfinite(result.state.extra["q"]).all()
+    back = BCFW(max_epochs=200, tol=1e-4).run(made.problem, state=result.state)
+    assert back.status is Status.CONVERGED
+
+
+# -- groups of weights -----------------------------------------------------------------------------
+@pytest.mark.parametrize("z_geometry", ["euclidean", "entropic"])
+@pytest.mark.parametrize("rest", [domains.L2Ball(0.7), domains.NonNegative(), None])
+def test_groups_of_weights_have_steps_of_their_own(rest, z_geometry):
+    some, others = np.array([0, 3, 5, 7]), np.array([1, 2, 4])
+    groups = [(some, domains.L1Ball(0.8))] + ([] if rest is None else [(others, rest)])
+    made = PROBLEMS["multiclass"](alpha=0.1, domain=domains.Product(groups))
+    best = BCFW(tol=1e-6, max_epochs=3000).run(made.problem)
+    solver = DualExtragradient("entropic", z_geometry=z_geometry, tol=0.02, max_epochs=2000)
+    result = solver.run(made.problem)
+    assert result.status is Status.CONVERGED
+    assert best.dual - 1e-10 <= result.primal <= best.primal + result.gap + 1e-10
+    assert np.abs(result.w[some]).sum() <= 0.8 + 1e-12
+    assert (result.w[some] != 0).all()
+    for record in result.history:
+        assert record.extra["restricted_gap"] >= -1e-12
+
+
+def test_groups_are_measured_each_by_itself():
+    """An l1 ball alone is as by its own geometry; free weights are as by Euclidean steps."""
+    made = made_for("multiclass")
+    dim, rng = made.problem.dim, np.random.default_rng(1)
+    own = np.arange(0, dim, 2)
+    free = np.setdiff1d(np.arange(dim), own)
+    ball = domains.L1Ball(1.3)
+    both = BlockWeights(domains.Product([(own, ball)]), dim, 2.0)
+    alone = EntropicWeights(ball, 4.0 * np.log(2 * len(own) + 1) / 1.3**2)
+    other = EuclideanWeights(domains.RealSpace(), 2.0)
+    # the farthest point of the ball is as far as by Euclidean steps
+    assert alone.reach(1.3, own) == pytest.approx(1.3**2 / (2 * 2.0))
+    point, slope = rng.normal(size=(2, dim))
+    moved = both.step(point, slope, 0.3)
+    np.testing.assert_array_equal(moved[own], alone.step(point[own], slope[own], 0.3))
+    np.testing.assert_array_equal(moved[free], other.step(point[free], slope[free], 0.3))
+    assert both.conjugate(point, slope) == pytest.approx(
+        alone.conjugate(point[own], slope[own]) + other.conjugate(point[free], slope[free])
+    )
+    matrix = np.hstack([np.sqrt(b.weight) * b.matrix for b in made.training.blocks])
+    found = both.scaled(both.norm(made.problem), 0.0)[0]
+    largest = np.linalg.norm(matrix[own], axis=1).max() * 1.3 * np.sqrt(alone.ratio)
+    wanted = np.hypot(largest, np.sqrt(2.0) * np.linalg.norm(matrix[free], 2))
+    assert wanted / 1.02 <= found <= wanted * (1 + 1e-12)
+
+
+# -- errors ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["items", "assignment"])
+def test_structures_that_cannot_tilt_are_named(name):
+    made = build(name)
+    with pytest.raises(MissingAbilityError, match=r"needs `tilt`.* use z_geometry='euclidean'"):
+        tilting().run(made.problem)
+
+
+def test_tilting_without_a_log_partition_is_not_enough():
+    class Half(problems.PlainChain):
+        def tilt(self, theta, shape):
+            return problems.Chain().tilt(theta, shape)
+
+    made = build("chain")
+    made.problem.structure = Half()
+    with pytest.raises(MissingAbilityError, match="`log_partition` beside `tilt`"):
+        tilting().run(made.problem)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"z_geometry": "simplex"}, "z_geometry='simplex' must be"),
+        ({"start": -1.0}, "start=-1.0 must be a number, 0 or more"),
+        ({"start": "truth"}, "start='truth' must be"),
+        ({"restarts": True}, "restarts go with"),
+        ({"past": True, "step": "adaptive"}, "past=True goes with"),
+        ({"step": "long"}, "step='long' must be"),
+    ],
+)
+def test_options_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        tilting().set_params(**options).run(build("finite").problem)
+
+
+# -- the gap within distances ----------------------------------------------------------------------
+@pytest.mark.parametrize(("geometry", "domain"), [("euclidean", "l2"), ("entropic", "l1")])
+@all_tilted
+def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, domain):
+    made = made_for(name, domain)
+    dense = by_definition(made, domain, geometry)
+    solver = tilting(geometry=geometry, ratio=2.5)
+    *_, state = epochs(solver, made.problem, 5)
+    whole = Saddle(made.training, SETS[domain][1], 1.0).gap(
+        state.w, np.split(state.z, made.problem.part_ptr[1:-1])
+    )
+    facts = solver.facts(made.problem, state, made.problem.primal(state.w))
+    far = facts["distance_w"], facts["distance_z"]
+    found = solver.restricted_gap(made.problem, state, *far)
+    assert found == pytest.approx(whole, rel=1e-4)
+    assert found <= facts["bound"] + 1e-12
+    # points on the way of a step of any length are the farthest of their distance
+    start_w, start_z = dense.start()
+    rise = [b.matrix.T @ state.w + b.costs for b in made.training.blocks]
+    slope = state.extra["slope"]
+    for scale in (0.05, 0.5, 3.0):
+        z, w = dense.step_z(start_z, rise, scale), dense.step_w(start_w, slope, scale)
+        pairs = zip(made.training.blocks, z, start_z, strict=True)
+        distance_z = sum(b.weight * np.exp(p) @ (p - q) for b, p, q in pairs)
+        distance_w = (w - start_w) @ (w - start_w) / 5.0
+        if geometry == "entropic":
+            distance_w = w @ np.log(w / start_w) / 2.5
+        seen = dense.visible(w) if geometry == "entropic" else w
+        rest = made.problem.loss_at(state.z) @ made.problem.blocks.weight
+        value = state.w @ dense.slope(z) - seen @ slope - rest
+        pairs = zip(made.training.blocks, dense.points(z), strict=True)
+        value += sum(b.weight * b.costs @ (p - b.truth) for b, p in pairs)
+        found = solver.restricted_gap(made.problem, state, distance_w, distance_z)
+        assert found == pytest.approx(value, rel=1e-5, abs=1e-9)
+        assert found <= whole + 1e-9
+
+
+def test_the_restricted_gap_needs_entropic_z():
+    made = build("finite", "l2")
+    solver = DualExtragradient()
+    with pytest.raises(ValueError, match="z_geometry='entropic' only"):
+        solver.restricted_gap(made.problem, solver.init(made.problem), 1.0, 1.0)

@@ -26,6 +26,7 @@ SOLVERS = (
     "perceptron",
     "projected-gradient",
     "sdca",
+    "smoothed",
     "ssg",
 )
 LOSSES = ("hamming", "hamming-sum")

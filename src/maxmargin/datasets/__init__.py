@@ -2,6 +2,7 @@
 
 from maxmargin.datasets.alignment import load_alignment
 from maxmargin.datasets.conll2000 import load_conll2000
+from maxmargin.datasets.dependencies import load_dependencies
 from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.horses import load_horses
 from maxmargin.datasets.isprs import load_isprs
@@ -13,6 +14,7 @@ from maxmargin.datasets.words import make_words
 __all__ = [
     "load_alignment",
     "load_conll2000",
+    "load_dependencies",
     "load_hansards",
     "load_horses",
     "load_isprs",

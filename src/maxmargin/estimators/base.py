@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,8 +24,8 @@ from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Structure
-from maxmargin.structures.base import Shape
-from maxmargin.validation import check_sample_weight, check_targets, is_number
+from maxmargin.structures.base import Shape, check_k
+from maxmargin.validation import as_dense, check_sample_weight, check_targets, is_number
 
 
 def _as_shape(shape: Any) -> Shape:
@@ -48,9 +49,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
     solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
-        "projected-gradient", for the likelihood "sdca" and "lbfgs", or a Solver; "auto" is "bcfw" for margins
-        and the fastest for likelihoods. Its options that are None are taken from tol, max_epochs
-        and random_state here.
+        "projected-gradient", for the likelihood "sdca" and "lbfgs", or a Solver; "auto" is "bcfw"
+        for margins and "sdca" for likelihoods. Its options that are None are taken from tol,
+        max_epochs and random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
     random_state : seed; the same seed gives the same bits.
@@ -263,10 +264,10 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         if result is None or result.state is None:
             return None
         old = result.state
-        same = self._last_shapes == problem.shapes and len(result.w) == problem.dim
+        same = self._last_shapes == problem.shapes and result.w.shape[-1] == problem.dim
         same = same and old.outputs in (0, problem.outputs_key)
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
-            return State(result.w.copy(), problem.truth.copy(), deepcopy(old.rng))
+            return State(as_dense(result.w).copy(), problem.truth.copy(), deepcopy(old.rng))
         if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
                 "warm_start: the samples' shapes, the structure or what it forbids changed;"
@@ -279,7 +280,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
-            problem.weights(old.z) if certified else result.w.copy(),
+            problem.weights(old.z) if certified else as_dense(result.w).copy(),
             old.z.copy(),
             deepcopy(old.rng),
             extra=extra,
@@ -341,11 +342,48 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
                 stacklevel=3,
             )
 
+    def sparsify(self) -> StructuredSVM:
+        """Make coef_ a sparse row (1, weights), for models with many zeros; predictions stay equal.
+
+        It pays where more than half of the weights are zero, as in `domains.L1Ball`. `node_coef_`
+        and its like stay dense.
+        """
+        check_is_fitted(self, "coef_")
+        return self._set_coef(sparse.csr_array(np.atleast_2d(as_dense(self.coef_))))
+
+    def densify(self) -> StructuredSVM:
+        """Make coef_ an array again."""
+        check_is_fitted(self, "coef_")
+        return self._set_coef(as_dense(self.coef_))
+
+    def _set_coef(self, w: Any) -> StructuredSVM:
+        self.coef_ = w
+        self.result_ = replace(self.result_, w=w)
+        return self
+
     # -- predicting --------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:
         """The best output of each sample."""
         check_is_fitted(self, "coef_")
         return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+
+    def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
+        """The k best outputs of each sample with their scores, best first; all if there are fewer.
+
+        Scores are not probabilities, but exp(a - b) is the ratio of two outputs' probabilities
+        under p(z) ~ exp(w . F z).
+        """
+        check_is_fitted(self, "coef_")
+        check_k(k)
+        found = []
+        for samples in self._in_chunks(X):
+            for i, shape in enumerate(samples.shapes):
+                try:
+                    best = samples.structure.k_best(samples.scores(self.coef_, i), shape, k)
+                except InfeasibleError as error:
+                    raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
+                found.append([(self._output(z, shape), score) for z, score in best])
+        return found
 
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities."""

@@ -17,7 +17,7 @@ from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Chain, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_labels, check_lengths, check_rows
+from maxmargin.validation import as_dense, check_labels, check_lengths, check_rows
 
 
 class ChainSVM(StructuredSVM):
@@ -151,7 +151,7 @@ class ChainSVM(StructuredSVM):
         check_is_fitted(self, "coef_")
         labels = len(self.classes_)
         count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
-        return self.coef_[: count * labels].reshape(count, labels)
+        return as_dense(self.coef_)[: count * labels].reshape(count, labels)
 
     @property
     def node_coef_(self) -> np.ndarray:
@@ -174,4 +174,4 @@ class ChainSVM(StructuredSVM):
         if not self.transitions:
             return None
         labels = len(self.classes_)
-        return self.coef_[-labels * labels :].reshape(labels, labels)
+        return as_dense(self.coef_)[-labels * labels :].reshape(labels, labels)

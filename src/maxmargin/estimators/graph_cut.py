@@ -22,7 +22,7 @@ from maxmargin.graphs import Graph
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
-from maxmargin.validation import check_labels, check_lengths, is_list
+from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
 
 #: numbers in the features of a graph that is scored as it is, and in a part of them
 LARGE, BAND = 2**22, 2**20
@@ -277,13 +277,13 @@ class GraphCutSVM(StructuredSVM):
     @property
     def node_coef_(self) -> np.ndarray:
         """(p,), and the bias if there is one; with multiclass (p, K), likewise."""
-        own = self.coef_[: self._n_node_weights()]
+        own = as_dense(self.coef_)[: self._n_node_weights()]
         return own.reshape(-1, self._n_labels()) if self.multiclass else own
 
     @property
     def edge_coef_(self) -> np.ndarray:
         """(q,), what a cut costs for each edge feature; with tables (q, 4)."""
-        own = self.coef_[self._n_node_weights() :]
+        own = as_dense(self.coef_)[self._n_node_weights() :]
         return own.reshape(-1, 4) if self.tables else own
 
 

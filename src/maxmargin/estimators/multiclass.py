@@ -20,7 +20,7 @@ from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, check_rows
+from maxmargin.validation import Rows, as_dense, check_rows
 
 
 class MulticlassSVM(ClassifierMixin, StructuredSVM):
@@ -157,8 +157,9 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     @property
     def node_coef_(self) -> np.ndarray:
         labels = len(self.classes_)
-        return self.coef_[: self.n_features_in_ * labels].reshape(self.n_features_in_, labels)
+        own = as_dense(self.coef_)[: self.n_features_in_ * labels]
+        return own.reshape(self.n_features_in_, labels)
 
     @property
     def bias_(self) -> np.ndarray | None:
-        return self.coef_[-len(self.classes_) :] if self.bias else None
+        return as_dense(self.coef_)[-len(self.classes_) :] if self.bias else None

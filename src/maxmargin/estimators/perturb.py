@@ -37,16 +37,27 @@ def frequencies(
     p(z) ~ exp(score) itself (Gumbel's maximum); where they do, it is the perturb-and-MAP model of
     Papandreou and Yuille (2011), which is near it. Scores of pairs and edges stay as they are.
     """
-    variables = Variables(samples)
-    fixed = samples.blocks.costs
-    costs = np.zeros(int(samples.part_ptr[-1]))
-    noisy = copy(samples)
-    noisy.blocks = samples.blocks._replace(costs=costs)
+    variables, noisy, scores = Variables(samples), copy(samples), _all_scores(samples, w)
+    costs = scores.copy()
+    # without features, scores are the costs alone and need not be found anew for each draw
+    nothing = {
+        name: np.zeros_like(getattr(samples.blocks, name)) for name in ("indptr", "block_ptr")
+    }
+    noisy.blocks = samples.blocks._replace(costs=costs, **nothing)
     z, total = np.empty_like(costs), np.zeros_like(costs)
     for _ in range(n_draws):
-        costs[:] = fixed if len(fixed) else 0.0
-        costs[variables.choices] += rng.gumbel(size=len(variables.choices))
+        costs[:] = scores
+        costs[variables.choices] -= _log(rng.standard_exponential(len(variables.choices)))
         costs[variables.switches] += rng.logistic(size=len(variables.switches))
         noisy.apply("maximize", w, out=z)
         total += z
     return total / n_draws
+
+
+def _all_scores(samples: Samples, w: np.ndarray) -> np.ndarray:
+    return np.concatenate([samples.scores(w, i) for i in range(samples.n)])
+
+
+def _log(waits: np.ndarray) -> np.ndarray:
+    """The log of exponential numbers, less which it is Gumbel's."""
+    return np.log(np.maximum(waits, np.finfo(np.float64).tiny))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import check_lengths, is_list, is_number
+from maxmargin.validation import as_dense, check_lengths, is_list, is_number
 
 Method = Literal["auto", "exact", "perturb"]
 
@@ -49,7 +50,7 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
-        w, rng = self.coef_ / self._temperature(), np.random.default_rng(random_state)
+        w, rng = as_dense(self.coef_) / self._temperature(), np.random.default_rng(random_state)
         found = []
         for samples in self._in_chunks(X):
             p = _expectations(samples, w) if exact else frequencies(samples, w, n_draws, rng)
@@ -82,7 +83,8 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
-        if not hasattr(X, "matrix") and is_list(X) and len(X) == 0:
+        samples = getattr(X, "lengths", X)
+        if is_list(samples) and len(samples) == 0:
             raise ValueError("X is empty: calibrate needs held-out samples.")
         return self._calibrate(self._held_out(X, y, node_weight), exact, n_draws, random_state)
 
@@ -96,7 +98,7 @@ class Probabilities:
         seed = np.random.default_rng(random_state).integers(2**63)
 
         def loss(temperature: float) -> float:
-            w, rng = self.coef_ / temperature, np.random.default_rng(seed)
+            w, rng = as_dense(self.coef_) / temperature, np.random.default_rng(seed)
             if exact:
                 return sum(own.exact_loss(w) for own in held_out) / total
             return sum(own.perturbed_loss(w, n_draws, rng) for own in held_out) / total
@@ -133,12 +135,17 @@ class Probabilities:
         targets = self._known_targets(y, self._check_X(X)[0])
         if node_weight is not None and len(node_weight) != len(targets):
             raise ValueError(f"X has {len(targets)} samples, node_weight has {len(node_weight)}.")
+        chunks = list(self._in_chunks(X))
+        owner = copy(self)
+        owner.structure_ = chunks[0].structure  # may be wider than the one of training
+        z = owner._truth(targets, [shape for samples in chunks for shape in samples.shapes])
         found, start = [], 0
-        for samples in self._in_chunks(X):
+        for samples in chunks:
+            truth, z = np.split(z, [int(samples.part_ptr[-1])])
             part = slice(start, start + samples.n)
             start += samples.n
             weight = None if node_weight is None else node_weight[part]
-            found.append(HeldOut(samples, self._truth(targets[part], samples.shapes), weight))
+            found.append(HeldOut(samples, truth, weight))
         return found
 
 

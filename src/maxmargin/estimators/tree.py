@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
@@ -20,7 +21,7 @@ from maxmargin.losses import Loss
 from maxmargin.problem import Samples
 from maxmargin.solvers import Solver
 from maxmargin.structures import Network, Structure, Tree, TreeShape
-from maxmargin.validation import check_labels, check_lengths, is_list
+from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
 
 
 class TreeSVM(StructuredSVM):
@@ -189,6 +190,9 @@ class TreeSVM(StructuredSVM):
         self.structure_ = Tree(tied=tied, forbidden_pairs=self._pairs())
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
+    def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
+
     def _pairs(self) -> np.ndarray | None:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
         pairs = np.zeros((len(number), len(number)), dtype=bool)
@@ -218,7 +222,7 @@ class TreeSVM(StructuredSVM):
         check_is_fitted(self, "coef_")
         labels = len(self.classes_)
         count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
-        return self.coef_[: count * labels].reshape(count, labels)
+        return as_dense(self.coef_)[: count * labels].reshape(count, labels)
 
     @property
     def node_coef_(self) -> np.ndarray:
@@ -241,7 +245,7 @@ class TreeSVM(StructuredSVM):
         if not self.transitions:
             return None
         labels = len(self.classes_)
-        tables = self.coef_[self._rows().size :].reshape(-1, labels, labels)
+        tables = as_dense(self.coef_)[self._rows().size :].reshape(-1, labels, labels)
         return tables[0] if self.structure_.tied else tables
 
 

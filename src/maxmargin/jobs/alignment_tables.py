@@ -14,6 +14,7 @@ from maxmargin.links import JudgedLinks, Link, Links, judge_links
 from maxmargin.tasks.alignment_checks import Pair
 from maxmargin.tasks.tag_reports import strongest
 from maxmargin.tasks.word_aligner import WordAligner
+from maxmargin.validation import as_dense
 
 SHOWN_ROWS = 20
 #: a source word is in so many pairs of the text at least
@@ -164,7 +165,7 @@ def _listed(pair: Pair, links: set[Link]) -> str:
 def strongest_tables(model: WordAligner, n: int = 6) -> list[Table]:
     """The features that speak most for a link and most against it, overall and by group."""
     names = [tuple(name.split(": ", 1)) for name in model.features_.feature_names_out()]
-    weights = model.coef_
+    weights = as_dense(model.coef_)
     rows: list[list[Any]] = [
         [*names[k], float(weights[k])] for k in strongest(weights, 2 * n).tolist()
     ]

@@ -132,6 +132,11 @@ class Job(ABC):
         """
         model.fit(data.inputs, data.outputs)
 
+    def held_out(self, options: Mapping[str, Any]) -> Data | None:
+        """Samples to calibrate the fitted model's probabilities on, if the options name files."""
+        paths = [Path(path) for path in options.get("calibrate") or ()]
+        return self.read(paths, options) if paths else None
+
     @abstractmethod
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         """Some of the samples, in that order."""

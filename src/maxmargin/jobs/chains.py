@@ -13,8 +13,14 @@ from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.estimators import ChainSVM
 from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.chain_files import Y_CURE, chosen, read_sequences
-from maxmargin.jobs.labels import kind_of, line_of, texts_of
+from maxmargin.jobs.labels import kind_of, lines_of, texts_of
 from maxmargin.jobs.npz import write_npz
+from maxmargin.jobs.probabilities import (
+    CALIBRATE,
+    PROBABILITIES,
+    of_chosen,
+    with_reliability,
+)
 from maxmargin.jobs.sequences import (
     check_kinds,
     label_evaluation,
@@ -47,7 +53,8 @@ class ChainJob(Job):
     predict_help = (
         "Reads the same files, y not needed. Writes text, one line a sequence with its labels"
         " separated by spaces; or, if the output file is called .npz or with --write npz, the"
-        " arrays y and lengths."
+        " arrays y and lengths. With --probabilities, each label of the text is followed by / and"
+        " how probable it is, and the arrays have probabilities, too."
     )
     examples = (
         "train chain --data train.npz --validation dev.npz --out runs/chain",
@@ -80,6 +87,8 @@ class ChainJob(Job):
             of_data=True,
         ),
         OBJECTIVE,
+        CALIBRATE,
+        PROBABILITIES,
     )
 
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
@@ -126,20 +135,27 @@ class ChainJob(Job):
             options["write"] == "auto" and ".npz" in Path(str(getattr(sink, "name", ""))).name
         )
         found: list[np.ndarray] = []
+        known: list[np.ndarray] = []
         count = 0
         for source in sources:
             X = read_sequences(source).X
             for start in range(0, len(X), BATCH):
-                labels = model.predict(X[start : start + BATCH])
+                batch = X[start : start + BATCH]
+                labels = model.predict(batch)
                 count += len(labels)
+                shares = of_chosen(model, batch, labels) if options["probabilities"] else []
                 if as_npz:
                     found += labels
+                    known += shares
                 else:
-                    sink.write("".join(map(line_of, labels)).encode())
+                    sink.write("".join(lines_of(labels, shares)).encode())
         if as_npz:
             lengths = np.array([len(own) for own in found], dtype=np.int64)
             y = np.concatenate(found) if found else model.classes_[:0]
-            write_npz(sink, {"y": y, "lengths": lengths})
+            arrays = {"y": y, "lengths": lengths}
+            if options["probabilities"]:
+                arrays["probabilities"] = np.concatenate([np.empty(0), *known])
+            write_npz(sink, arrays)
         sink.flush()
         return count
 
@@ -152,7 +168,8 @@ class ChainJob(Job):
         def drawn(i: int, errors: int) -> Drawing:
             return _drawing(i, errors, data, truth[i], predicted[i])
 
-        return label_evaluation(truth, predicted, data.facts, drawn, shown)
+        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown)
+        return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:
         labels = texts_of(model.classes_)

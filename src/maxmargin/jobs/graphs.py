@@ -23,8 +23,9 @@ from maxmargin.jobs.areas import Areas
 from maxmargin.jobs.base import Data, Job, Option
 from maxmargin.jobs.cut_weights import weight_tables
 from maxmargin.jobs.graph_arrays import LABELS_CURE, graphs_in, labels_in
-from maxmargin.jobs.labels import kind_of, line_of, texts_of
+from maxmargin.jobs.labels import kind_of, lines_of, texts_of
 from maxmargin.jobs.npz import Arrays, read_npz, write_npz
+from maxmargin.jobs.probabilities import of_chosen
 from maxmargin.jobs.sequences import titled, window
 from maxmargin.text_lines import name_of
 
@@ -138,18 +139,24 @@ class GraphJob(Job):
             options["write"] == "auto" and ".npz" in Path(str(getattr(sink, "name", ""))).name
         )
         kept: list[np.ndarray] = []
+        known: list[np.ndarray] = []
         count = 0
         for source in sources:
             for batch in batches(self._samples(read_npz(source), options)[0]):
                 labels = model.predict(batch)
                 count += len(labels)
+                shares = of_chosen(model, batch, labels) if options.get("probabilities") else []
                 if as_npz:
                     kept += labels
+                    known += shares
                 else:
-                    sink.write("".join(map(line_of, labels)).encode())
+                    sink.write("".join(lines_of(labels, shares)).encode())
         if as_npz:
             starts = np.cumsum([0, *map(len, kept)])
-            write_npz(sink, {"labels": np.concatenate(kept), "node_ptr": starts})
+            arrays = {"labels": np.concatenate(kept), "node_ptr": starts}
+            if known:
+                arrays["probabilities"] = np.concatenate(known)
+            write_npz(sink, arrays)
         sink.flush()
         return count
 

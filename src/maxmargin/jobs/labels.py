@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 
@@ -15,8 +17,24 @@ def texts_of(labels: np.ndarray) -> list[str]:
     return [str(label) for label in labels.tolist()]
 
 
-def line_of(labels: np.ndarray) -> str:
-    """A line of labels separated by spaces."""
+def lines_of(
+    labels: Sequence[np.ndarray], probabilities: Sequence[np.ndarray] = ()
+) -> Iterator[str]:
+    """A line of each sample; each label followed by / and its probability, where that is known."""
+    for i, own in enumerate(labels):
+        if not len(probabilities):
+            yield _line(_checked(own))
+            continue
+        shares = probabilities[i].tolist()
+        yield _line([f"{a}/{p:.4f}" for a, p in zip(_checked(own), shares, strict=True)])
+
+
+def _line(texts: list[str]) -> str:
+    return " ".join(texts) + "\n"
+
+
+def _checked(labels: np.ndarray) -> list[str]:
+    """Labels that lines separated by spaces can hold."""
     texts = texts_of(labels)
     for text in texts:
         if not text or text.split() != [text]:
@@ -24,4 +42,4 @@ def line_of(labels: np.ndarray) -> str:
                 f"the label {text!r} is empty or has white space, so lines of labels cannot hold"
                 " it; write npz."
             )
-    return " ".join(texts) + "\n"
+    return texts

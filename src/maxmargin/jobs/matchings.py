@@ -25,6 +25,7 @@ from maxmargin.jobs.link_documents import kinds_table, link_drawing, metric, rat
 from maxmargin.jobs.matching_arrays import links_in, samples_in
 from maxmargin.jobs.npz import read_npz
 from maxmargin.links import JudgedLinks, judge_links
+from maxmargin.validation import as_dense
 
 BATCH = 512
 SHOWN_ROWS = 20
@@ -159,7 +160,7 @@ class MatchingJob(Job):
 
     def describe(self, model: MatchingSVM) -> list[Table]:
         """The weights, strongest first."""
-        weights = model.coef_
+        weights = as_dense(model.coef_)
         names = [f"feature {k}" for k in range(model.n_features_in_)]
         names += ["bias"] * (len(weights) - len(names))
         order = np.argsort(-np.abs(weights), kind="stable")[:50]

@@ -16,6 +16,7 @@ from maxmargin.column_files import (
     read_columns,
     sentence_batches,
 )
+from maxmargin.jobs.probabilities import of_chosen
 from maxmargin.text_lines import Readable, name_of
 
 #: characters of a tag; a longer one is of another column
@@ -87,11 +88,14 @@ def tag_file(
     for batch in sentence_batches(source, _format(options)):
         full = [sentence for sentence in batch if sentence.rows]
         tags: list[list[str]] = []
+        shares: list[Any] = []
         if full:
             chosen = chosen or _places_in(source, full[0], options, n_columns)
             token = itemgetter(*chosen.features)  # a str of one column, else a tuple
-            tags = model.predict([list(map(token, sentence.fields)) for sentence in full])
-        _write(sink, batch, tags, chosen, options)
+            tokens = [list(map(token, sentence.fields)) for sentence in full]
+            tags = model.predict(tokens)
+            shares = of_chosen(model, tokens, tags) if options["probabilities"] else []
+        _write(sink, batch, tags, shares, chosen, options)
         sink.flush()
         count += len(full)
         is_open = bool(batch[-1].rows) and bool(batch[-1].lines[-1].strip())
@@ -104,16 +108,20 @@ def _write(
     sink: BinaryIO,
     batch: list[Sentence],
     tags: list[list[str]],
+    shares: list[Any],
     chosen: Places | None,
     options: Mapping[str, Any],
 ) -> None:
     how = options["write"]
     place = chosen.tag if chosen and how == "replace" else None
     encoded = {tag: _encoded(tag, options["encoding"]) for tag in set(chain.from_iterable(tags))}
-    found = iter(tags)
+    found, known = iter(tags), iter(shares)
     lines: list[bytes] = []
     for sentence in batch:
         own = [encoded[tag] for tag in next(found)] if sentence.rows else []
+        if own and shares:
+            between = b"\t" if sentence.tabs else b" "
+            own = [b"%b%b%.4f" % (a, between, p) for a, p in zip(own, next(known), strict=True)]
         if how == "only":
             lines += [*own, b""] if own else []
         else:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.probabilities import CALIBRATE, PROBABILITIES, with_reliability
 from maxmargin.jobs.sequences import (
     confused_table,
     confusion,
@@ -41,7 +42,8 @@ class TaggingJob(Job):
         "Reads files of the same columns, with or without the tag column, or pipes; writes every"
         " line as it is and the predicted tag as one column more, as crf_test does, so that"
         " conlleval can compare the last two columns. --write replace puts the tag in the place of"
-        " the tag column if the file has it; --write only writes the tags alone, as crfsuite does."
+        " the tag column if the file has it; --probabilities puts how probable the tag is in a"
+        " column after it; --write only writes the tags alone, as crfsuite does."
         " Comments and blank lines stay; -DOCSTART- lines get O. Sentences are written as soon as"
         " their blank line is read."
     )
@@ -104,6 +106,8 @@ class TaggingJob(Job):
             " number of columns.",
             many=True,
         ),
+        CALIBRATE,
+        PROBABILITIES,
     )
 
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
@@ -175,7 +179,7 @@ class TaggingJob(Job):
             score_table("Tags", labels, "tag", _unseen(model, truth)),
             confused_table(truth, predicted, note),
         ]
-        return Evaluation(
+        evaluation = Evaluation(
             data=dict(data.facts),
             error=labels.token_error,
             error_name="share of wrong tags",
@@ -187,6 +191,7 @@ class TaggingJob(Job):
                 for i, errors in worst(truth, predicted, shown)
             ],
         )
+        return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:
         features, pairs = model.top_features(10), model.top_transitions(20)

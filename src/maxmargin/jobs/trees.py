@@ -20,6 +20,11 @@ from maxmargin.jobs.graph_arrays import trees_in
 from maxmargin.jobs.graphs import GraphJob, batches
 from maxmargin.jobs.labels import texts_of
 from maxmargin.jobs.npz import Arrays
+from maxmargin.jobs.probabilities import (
+    CALIBRATE,
+    PROBABILITIES,
+    with_reliability,
+)
 from maxmargin.jobs.sequences import check_kinds, label_evaluation, weight_table
 from maxmargin.tasks.tag_reports import strongest
 
@@ -42,6 +47,12 @@ class TreeJob(GraphJob):
         " and, if there is more than one sample, node_ptr (n + 1,), where the nodes of each begin"
         " and the last ones end, or n_nodes (n,), how many each has, and with edges edge_ptr or"
         " n_edges alike."
+    )
+    predict_help: ClassVar[str] = (
+        "Reads the same files, labels not needed. Writes text, one line a sample with the labels of"
+        " its nodes separated by spaces; or, if the output file is called .npz or with --write npz,"
+        " the arrays labels and node_ptr. With --probabilities, each label of the text is followed"
+        " by / and how probable it is, and the arrays have probabilities, too."
     )
     examples: ClassVar[tuple[str, ...]] = (
         "train tree --data train.npz --validation dev.npz --out RUN",
@@ -68,6 +79,8 @@ class TreeJob(GraphJob):
             of_data=True,
         ),
         OBJECTIVE,
+        CALIBRATE,
+        PROBABILITIES,
     )
 
     def _samples(
@@ -88,7 +101,8 @@ class TreeJob(GraphJob):
         def drawn(i: int, errors: int) -> Drawing:
             return outline(f"Tree {i + 1}", data.inputs[i], truth[i], predicted[i], errors)
 
-        return label_evaluation(truth, predicted, data.facts, drawn, shown, "tree")
+        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown, "tree")
+        return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:
         labels = texts_of(model.classes_)

@@ -32,7 +32,7 @@ from maxmargin.kernels.compile import FLOATS, INTS, inlined, piece, tuple_type
 INT, FLOAT = types.int64, types.float64
 NOTHING = 1e-14  # a vertex with this share or less is dropped
 FLAT = 1e-10  # what a vertex must add to the hull, relative to its size
-PATIENCE = 20  # steps for each vertex that may be active
+PATIENCE = 4  # steps for each vertex that may be active
 EPS = 2.0**-52
 ROUNDING = 1e-12  # what rounding may add to `ahead`, relative to its terms
 
@@ -45,9 +45,9 @@ class Hull(NamedTuple):
     labels: np.ndarray  # (most * nodes,)
     ends: np.ndarray  # (2 * edges,)
     share: np.ndarray  # (most,) that sum to one
-    slope: np.ndarray  # (most,) scratch, as are the next two
-    wanted: np.ndarray
-    even: np.ndarray
+    slope: np.ndarray  # (most,) scratch
+    wanted: np.ndarray  # (most,) scratch
+    even: np.ndarray  # (most,) L^-1 1
     factor: np.ndarray  # L, its rows one after another
 
 
@@ -84,7 +84,7 @@ def add_vertex(values, labels, ends, size, stride, share):
 
 @piece(types.void(HULL, INT, INTS, INT, INT))
 def restore(hull, count, vertex, size, stride):
-    """rest = point - z; only the parts of active vertices differ from the point.
+    """Renew rest = point - z; only the parts of active vertices differ from the point.
 
     vertex: labels of one more, whose share was zero or is gone.
     """
@@ -104,6 +104,15 @@ def restore(hull, count, vertex, size, stride):
         add_vertex(hull.rest, labels, hull.ends, size, stride, -hull.share[i])
 
 
+@piece(FLOAT(FLOATS, FLOATS, INT), reorder=True)
+def inner(a, b, n):
+    """The product a . b over the first n."""
+    total = 0.0
+    for k in range(n):
+        total += a[k] * b[k]
+    return total
+
+
 @piece(types.boolean(HULL, INT, FLOATS, INT, INT, INT))
 def join(hull, count, vertex, nodes, size, stride):
     """A new row of L for hull.labels[count], of which `vertex` is the vector.
@@ -114,17 +123,14 @@ def join(hull, count, vertex, nodes, size, stride):
     row = hull.factor[start : start + count + 1]
     for i in range(count):
         labels = hull.labels[i * nodes : (i + 1) * nodes]
-        inner = 1.0 + at_vertex(vertex, labels, hull.ends, size, stride)
         other = hull.factor[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
-        for k in range(i):
-            inner -= row[k] * other[k]
-        row[i] = inner / other[i]
+        product = 1.0 + at_vertex(vertex, labels, hull.ends, size, stride)
+        row[i] = (product - inner(row, other, i)) / other[i]
     labels = hull.labels[count * nodes : (count + 1) * nodes]
     own = 1.0 + at_vertex(vertex, labels, hull.ends, size, stride)
-    left = own
-    for k in range(count):
-        left -= row[k] * row[k]
+    left = own - inner(row, row, count)
     row[count] = np.sqrt(max(left, 0.0))
+    hull.even[count] = (1.0 - inner(row, hull.even, count)) / row[count]
     return left > FLAT * own
 
 
@@ -141,27 +147,14 @@ def leave(hull, gone, count, nodes):
             at = i * (i + 1) // 2 + j
             a, b = factor[at], factor[at + 1]
             factor[at], factor[at + 1] = cosine * a + sine * b, cosine * b - sine * a
+        a, b = hull.even[j], hull.even[j + 1]
+        hull.even[j], hull.even[j + 1] = cosine * a + sine * b, cosine * b - sine * a
         new = j * (j + 1) // 2
         for k in range(j + 1):
             factor[new + k] = factor[old + k]
         hull.share[j] = hull.share[j + 1]
         for k in range(nodes):
             hull.labels[j * nodes + k] = hull.labels[(j + 1) * nodes + k]
-
-
-@piece(types.void(FLOATS, INT, FLOATS))
-def solve(factor, count, x):
-    """Solve L L^T x = x in place."""
-    for i in range(count):
-        start = i * (i + 1) // 2
-        for k in range(i):
-            x[i] -= factor[start + k] * x[k]
-        x[i] /= factor[start + i]
-    for i in range(count - 1, -1, -1):
-        start = i * (i + 1) // 2
-        x[i] /= factor[start + i]
-        for k in range(i):
-            x[k] -= factor[start + k] * x[i]
 
 
 @piece(FLOAT(HULL, INT, INT, INT, INT))
@@ -183,19 +176,22 @@ def way(hull, count):
 
     Returns how far they can be followed, 1 at the most.
     """
-    total, every = 0.0, 0.0
+    factor, x = hull.factor, hull.wanted
     for i in range(count):
-        hull.wanted[i], hull.even[i] = hull.slope[i], 1.0
-    solve(hull.factor, count, hull.wanted)
-    solve(hull.factor, count, hull.even)
+        row = factor[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
+        x[i] = (hull.slope[i] - inner(row, x, i)) / row[i]
+    # less what keeps the sum of the shares
+    level = inner(hull.even, x, count) / inner(hull.even, hull.even, count)
     for i in range(count):
-        total += hull.wanted[i]
-        every += hull.even[i]
+        x[i] -= level * hull.even[i]
     reach = 1.0
-    for i in range(count):
-        hull.wanted[i] -= total / every * hull.even[i]
-        if hull.share[i] + hull.wanted[i] <= NOTHING:
-            reach = min(reach, hull.share[i] / -hull.wanted[i])
+    for i in range(count - 1, -1, -1):
+        row = factor[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
+        x[i] /= row[i]
+        for k in range(i):
+            x[k] -= row[k] * x[i]
+        if hull.share[i] + x[i] <= NOTHING:
+            reach = min(reach, hull.share[i] / -x[i])
     return reach
 
 
@@ -247,7 +243,7 @@ def recall(hull, warm, vertex, nodes, size, stride):
     Whatever stands in `warm`, they are vertices. vertex: scratch, a part.
     """
     count, total = 0, 0.0
-    room = min(kept(len(vertex), nodes), most(len(vertex)))
+    room = min(kept(len(vertex), nodes), len(hull.share))
     if not (warm[0] >= 1.0 and warm[0] <= room):
         return 0
     for i in range(int(warm[0])):
@@ -276,7 +272,7 @@ def remember(hull, count, warm, nodes):
     """Leave the active vertices for the next call; if they are too many, those with most share."""
     room = kept(len(hull.point), nodes)
     number = min(room, count)
-    taken = hull.even
+    taken = hull.slope
     for i in range(count):
         taken[i] = hull.share[i]
     warm[0] = number
@@ -336,12 +332,13 @@ def widen(hull, count, labels, vertex, size, stride):
 def nearest(maximize, shape, hull, warm, out, labels, size, stride, work, iwork):
     """Out = the nearest point; warm: what the last call left, replaced by what this one leaves.
 
-    labels: scratch for those of a vertex. size: K. work, iwork: scratch of maximize. Returns what
-    can be said of the error, relative to the mean size of a residual or 1: `ahead` where that is
-    nothing but rounding, else its root, a bound on |out - answer|, after too many steps or active
-    vertices. -inf if everything is forbidden; NaN on failure.
+    labels: scratch for those of a vertex. size: K. work, iwork: scratch of maximize. Returns, all
+    relative to the mean size of a residual or 1: `ahead` where that is nothing but rounding; else,
+    after too many steps or active vertices, -sqrt(ahead). |out - answer| is less than that, and
+    out, though not the nearest point, is as much inside as ever, so that bounds built on it hold.
+    -inf if everything is forbidden; NaN on failure.
     """
-    nodes, parts = len(labels), len(out)
+    nodes = len(labels)
     hull.rest[:] = hull.point
     count = recall(hull, warm, out, nodes, size, stride)
     if count == 0:
@@ -356,13 +353,13 @@ def nearest(maximize, shape, hull, warm, out, labels, size, stride, work, iwork)
     restore(hull, count, labels, size, stride)
     count = descend(hull, count, labels, size, stride)
     ahead, total, moved = np.inf, 1.0, 1
-    for _ in range(PATIENCE * most(parts)):
+    for _ in range(PATIENCE * len(hull.share)):
         maximize(hull.rest, shape, out, work, iwork)
         read_labels(out, labels, size)
         mean = slopes(hull, count, nodes, size, stride)
         ahead = max(at_vertex(hull.rest, labels, hull.ends, size, stride) - mean, 0.0)
         total = sizes(hull, count, labels, size, stride)
-        if ahead <= 4.0 * EPS * total or count == most(parts) or moved == 0:
+        if ahead <= 4.0 * EPS * total or count == len(hull.share) or moved == 0:
             break
         count, moved = widen(hull, count, labels, out, size, stride)
     remember(hull, count, warm, nodes)
@@ -370,7 +367,7 @@ def nearest(maximize, shape, hull, warm, out, labels, size, stride, work, iwork)
     for i in range(count):
         own = hull.labels[i * nodes : (i + 1) * nodes]
         add_vertex(out, own, hull.ends, size, stride, hull.share[i])
-    return (ahead if ahead <= ROUNDING * total else np.sqrt(ahead)) / (total / nodes)
+    return (ahead if ahead <= ROUNDING * total else -np.sqrt(ahead)) / (total / nodes)
 
 
 @inlined
@@ -378,13 +375,15 @@ def project_labels(maximize, theta, shape, ends, nodes, size, stride, out, work,
     """`nearest`, with theta as the point and its scratch in work and iwork.
 
     Of work, `active_sizes.float_size`; of iwork, `active_sizes.int_size`; the rest of both is
-    given to maximize.
+    given to maximize. work[0] = -m asks for up to m active vertices, for which there must be room.
     """
     parts = len(theta)
     for p in range(parts):
         if np.isnan(theta[p]) or theta[p] == np.inf:
             return np.nan
     a, m = 1 + kept(parts, nodes) * (nodes + 1), most(parts)
+    if work[0] < 0.0:
+        m = int(-work[0])
     b = a + parts
     c = b + 4 * m + m * (m + 1) // 2
     hull = Hull(

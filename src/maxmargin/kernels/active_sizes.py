@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST = 512  # vertices at a time: their factor then takes one megabyte
+MOST = 128  # vertices at a time, in a solver: more are met in its first steps only
 
 
 def most_vertices(parts: int) -> int:
@@ -12,7 +12,7 @@ def most_vertices(parts: int) -> int:
 
 def kept_vertices(parts: int, nodes: int) -> int:
     """How many of them are kept for the next call: as much memory as z itself takes."""
-    return min(max(parts // (nodes + 1), 4), MOST)
+    return min(max(4 * parts // (nodes + 1), 4), MOST)
 
 
 def warm_size(parts: int, nodes: int) -> int:
@@ -20,12 +20,12 @@ def warm_size(parts: int, nodes: int) -> int:
     return 1 + kept_vertices(parts, nodes) * (nodes + 1)
 
 
-def float_size(parts: int, nodes: int) -> int:
+def float_size(parts: int, nodes: int, most: int | None = None) -> int:
     """Numbers of work space, besides those of `maximize`."""
-    most = most_vertices(parts)
+    most = most_vertices(parts) if most is None else most
     return warm_size(parts, nodes) + parts + 4 * most + most * (most + 1) // 2
 
 
-def int_size(parts: int, nodes: int) -> int:
+def int_size(parts: int, nodes: int, most: int | None = None) -> int:
     """Integers of work space, besides those of `maximize`."""
-    return (most_vertices(parts) + 1) * nodes
+    return ((most_vertices(parts) if most is None else most) + 1) * nodes

@@ -4,6 +4,9 @@ A message is kept as high[k] + log(mass[k]): the score of the best sequence, and
 sequences relative to that one. So no logarithms are needed on the way, exponents are never above 0,
 and what cannot change a sum in double precision is left out before its exponential is taken: the
 larger the scores, the less is left, and the closer the cost comes to that of Viterbi.
+
+On the way back P(label j at t | label k at t + 1) is read off the terms of the message to k. Pair
+marginals thus agree with node marginals whatever the rounding of the scores.
 """
 
 from __future__ import annotations
@@ -11,43 +14,81 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.chain import max_ahead, max_behind
+from maxmargin.kernels.chain import max_ahead
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
 from maxmargin.kernels.exponential import exp_low, highest
 
-FOLD = 1e8  # masses above this go into the scores
-# Terms so much below the best sequence into a label, and labels whose best sequence is so much
-# below the best of all, count for nothing: exp(-65) FOLD labels and exp(-100) (FOLD labels)^2
-# are below 1e-16.
-TERM, LABEL = -65.0, -100.0
+FOLD = 1e4  # masses above this go into the scores
+# Terms so much below the best into a label count for nothing: exp(TERM) FOLD K^2 < 1e-15 for 100
+# labels. So do labels of so little probability, for what comes before them.
+TERM, PROBABLE = -55.0, 1e-25
 
 
-@piece(types.void(FLOATS, FLOATS, types.float64, types.float64, FLOATS))
-def add_row(row, shift, score, mass, out):
-    """out[k] += mass exp(score + row[k] - shift[k]), without terms that count for nothing."""
-    labels = len(out)
+@piece(types.boolean(FLOATS, FLOATS, FLOATS, FLOATS))
+def terms(table, high, shift, out):
+    """out[j, k] = exp(high[j] + table[j, k] - shift[k]), or only the exponents if few count.
+
+    Returns whether exponentials were taken: in one go, at about the price of looking at a number
+    and taking one exponential in eight.
+    """
+    labels = len(high)
     count = 0
-    for k in range(labels):
-        count += score + row[k] - shift[k] > TERM
-    if count == 0:
-        return
-    if 8 * count > labels:
+    for j in range(labels):
+        score, row = high[j], slice(j * labels, (j + 1) * labels)
+        given, written = table[row], out[row]
         for k in range(labels):
-            out[k] += mass * exp_low(score + row[k] - shift[k])
-        return
+            written[k] = score + given[k] - shift[k]
+            count += written[k] > TERM
+    if 8 * count <= labels * labels:
+        return False
+    for p in range(labels * labels):
+        out[p] = exp_low(out[p])
+    return True
+
+
+@piece(types.void(FLOATS, FLOATS, FLOATS))
+def pass_on(table, old, new):
+    """new[k] = sum_j old[j] table[j, k], four rows at a time."""
+    labels = len(new)
     for k in range(labels):
-        x = score + row[k] - shift[k]
-        if x > TERM:
-            out[k] += mass * exp_low(x)
+        new[k] = 0.0
+    j = 0
+    while j + 3 < labels:
+        a, b, c, d = old[j], old[j + 1], old[j + 2], old[j + 3]
+        row_a = table[j * labels : (j + 1) * labels]
+        row_b = table[(j + 1) * labels : (j + 2) * labels]
+        row_c = table[(j + 2) * labels : (j + 3) * labels]
+        row_d = table[(j + 3) * labels : (j + 4) * labels]
+        for k in range(labels):
+            new[k] += (a * row_a[k] + b * row_b[k]) + (c * row_c[k] + d * row_d[k])
+        j += 4
+    while j < labels:
+        a = old[j]
+        row_a = table[j * labels : (j + 1) * labels]
+        for k in range(labels):
+            new[k] += a * row_a[k]
+        j += 1
 
 
-@piece(types.float64(FLOATS, FLOATS, FLOATS, types.float64, FLOATS), reorder=True)
-def fill_row(row, after, mass, high, out):
-    """out[k] = mass[k] exp(row[k] + after[k] - high); returns the sum."""
+@piece(types.void(FLOATS, FLOATS, FLOATS))
+def add_few(exponents, mass, out):
+    """out[k] += sum_j mass[j] exp(exponents[j, k]), where most count for nothing."""
+    labels = len(out)
+    for j in range(labels):
+        for k in range(labels):
+            x = exponents[j * labels + k]
+            if x > TERM:
+                out[k] += mass[j] * exp_low(x)
+
+
+@piece(types.float64(FLOATS, types.float64, FLOATS, FLOATS), reorder=True)
+def share_row(row, mass, times, out):
+    """out[k] += mass row[k] times[k]; returns the sum of what was added."""
     total = 0.0
     for k in range(len(out)):
-        out[k] = mass[k] * exp_low(row[k] + after[k] - high)
-        total += out[k]
+        v = mass * row[k] * times[k]
+        out[k] += v
+        total += v
     return total
 
 
@@ -71,27 +112,34 @@ def lower(x):
     return high
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
-def logs_ahead(theta, shape, high, mass, shift):
-    """Messages of all beginnings; returns the sum of what was subtracted, -inf if there is none."""
+@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+def logs_ahead(theta, shape, high, mass, shift, sums, square):
+    """Messages of all beginnings: high and mass with, shift and sums without the label's own score.
+
+    Returns the sum of what was subtracted from high, -inf if there is no sequence.
+    """
     length, labels, stride = shape[0], shape[1], shape[2]
     high[:labels] = theta[:labels]
     mass[:labels] = 1.0
     total = lower(high[:labels])
     for t in range(1, length):
-        old, new = high[(t - 1) * labels : t * labels], high[t * labels : (t + 1) * labels]
+        here = slice(t * labels, (t + 1) * labels)
+        old, new = high[(t - 1) * labels : t * labels], high[here]
         old_mass = mass[(t - 1) * labels : t * labels]
-        new_mass = mass[t * labels : (t + 1) * labels]
+        base, added = shift[here], sums[here]
         start = length * labels + (t - 1) * stride
         table = theta[start : start + labels * labels]
         max_ahead(table, old, new)
         for k in range(labels):
-            shift[k] = new[k] if new[k] > -np.inf else 0.0
-            new_mass[k] = 0.0
-        for j in range(labels):
-            if old[j] > -np.inf:
-                row = table[j * labels : (j + 1) * labels]
-                add_row(row, shift, old[j], old_mass[j], new_mass)
+            base[k] = new[k] if new[k] > -np.inf else 0.0
+            added[k] = 0.0
+        if terms(table, old, base, square):
+            pass_on(square, old_mass, added)
+        else:
+            add_few(square, old_mass, added)
+        new_mass = mass[here]
+        for k in range(labels):
+            new_mass[k] = added[k]
         fold(new, new_mass)
         for k in range(labels):
             new[k] += theta[t * labels + k]
@@ -99,65 +147,74 @@ def logs_ahead(theta, shape, high, mass, shift):
     return total
 
 
-@piece(types.float64(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
-def shares(high, mass, high_behind, mass_behind, out):
-    """Out = the two messages multiplied, and divided by their sum, whose log is returned."""
-    best = -np.inf
+@piece(types.float64(FLOATS, FLOATS, FLOATS))
+def last_shares(high, mass, out):
+    """Out = exp(high) mass / their sum, whose log is returned."""
+    best, total = highest(high), 0.0
     for k in range(len(out)):
-        v = high[k] + high_behind[k]
-        best = v if v > best else best
-    total = 0.0
-    for k in range(len(out)):
-        out[k] = mass[k] * mass_behind[k] * exp_low(high[k] + high_behind[k] - best)
+        out[k] = mass[k] * exp_low(high[k] - best)
         total += out[k]
     for k in range(len(out)):
         out[k] /= total
     return best + np.log(total)
 
 
+@piece(types.void(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+def share_back(table, high, mass, shift, times, pairs, node, square):
+    """pairs[j, k] += P(j, k), node[j] = P(j), where times[k] = P(k) / sum of the message to k."""
+    labels = len(node)
+    count = 0
+    for k in range(labels):
+        count += times[k] > 0.0
+    for j in range(labels):
+        node[j] = 0.0
+    if 8 * count > labels and terms(table, high, shift, square):
+        for j in range(labels):
+            row = slice(j * labels, (j + 1) * labels)
+            node[j] = share_row(square[row], mass[j], times, pairs[row])
+        return
+    for k in range(labels):
+        if times[k] > 0.0:
+            for j in range(labels):
+                x = high[j] + table[j * labels + k] - shift[k]
+                if x > TERM:
+                    v = times[k] * mass[j] * exp_low(x)
+                    pairs[j * labels + k] += v
+                    node[j] += v
+
+
 @ability
 def tilt_by_logs(theta, shape, out, work, iwork):
-    """Sum-product by logarithms. work: 2 T K + K K + 5 K. As `tilt` of `kernels.chain_sums`."""
+    """Sum-product for any scores. work: 3 T K + K K + 2 K. As `tilt` of `kernels.chain_sums`."""
     length, labels, stride = shape[0], shape[1], shape[2]
-    nodes, square = length * labels, labels * labels
+    nodes, size = length * labels, labels * labels
     high, mass = work[:nodes], work[nodes : 2 * nodes]
-    rest = work[2 * nodes :]
-    new, new_mass = rest[:labels], rest[labels : 2 * labels]
-    old_mass, after = rest[2 * labels : 3 * labels], rest[3 * labels : 4 * labels]
-    spare = rest[4 * labels : 4 * labels + square]
-    value = logs_ahead(theta, shape, high, mass, new)
-    out[:] = 0.0
+    shift, sums = work[2 * nodes : 3 * nodes], out[:nodes]
+    node = work[3 * nodes : 3 * nodes + labels]
+    times = work[3 * nodes + labels : 3 * nodes + 2 * labels]
+    square = work[3 * nodes + 2 * labels : 3 * nodes + 2 * labels + size]
+    value = logs_ahead(theta, shape, high, mass, shift, sums, square)
     if value == -np.inf:
+        out[:] = 0.0
         return value
-    new[:] = 0.0
-    new_mass[:] = 1.0
-    last = nodes - labels
-    value += shares(high[last:], mass[last:nodes], new, new_mass, out[last:nodes])
-    for t in range(length - 2, -1, -1):
-        place = nodes + t * stride
-        table = theta[place : place + square]
-        pairs = out[place : place + square]
-        here, here_mass = high[t * labels : (t + 1) * labels], mass[t * labels : (t + 1) * labels]
+    out[nodes:] = 0.0
+    value += last_shares(high[nodes - labels :], mass[nodes - labels :], node)
+    for t in range(length - 1, -1, -1):
+        place = nodes + (t - 1) * stride
         for k in range(labels):
-            after[k] = theta[(t + 1) * labels + k] + new[k]
-            old_mass[k] = new_mass[k]
-        max_behind(table, after, new)
-        best = -np.inf
-        for j in range(labels):
-            if here[j] + new[j] > best:
-                best = here[j] + new[j]
-        for j in range(labels):
-            new_mass[j] = 1.0
-            if here[j] + new[j] - best > LABEL:
-                row = slice(j * labels, (j + 1) * labels)
-                new_mass[j] = fill_row(table[row], after, old_mass, new[j], spare[row])
-        node = out[t * labels : (t + 1) * labels]
-        shares(here, here_mass, new, new_mass, node)
-        for j in range(labels):
-            if here[j] + new[j] - best > LABEL:
-                share = node[j] / new_mass[j]
-                for p in range(j * labels, (j + 1) * labels):
-                    pairs[p] += share * spare[p]
-        fold(new, new_mass)
-        lower(new)
+            p = t * labels + k
+            times[k] = node[k] / sums[p] if t > 0 and node[k] > PROBABLE else 0.0
+            out[p] = node[k]
+        if t > 0:
+            before = slice((t - 1) * labels, t * labels)
+            share_back(
+                theta[place : place + size],
+                high[before],
+                mass[before],
+                shift[t * labels : (t + 1) * labels],
+                times,
+                out[place : place + size],
+                node,
+                square,
+            )
     return value

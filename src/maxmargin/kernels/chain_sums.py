@@ -10,38 +10,15 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.chain_logs import tilt_by_logs
+from maxmargin.kernels.chain_logs import pass_on, tilt_by_logs
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
-from maxmargin.kernels.exponential import count_between, exp_above, highest
+from maxmargin.kernels.exponential import count_between, exp_within, highest
 
-# Positive exponentials of scores are >= LEAST_SHARE and those of messages >= LEAST_MESSAGE, else
-# logarithms it is. A step multiplies a message by two scores at most, and 1e-290 is still a normal
-# float: so what is 0 is forbidden, and the first message that is too small shows as such.
-LEAST_SHARE, LEAST_MESSAGE = 1e-75, 1e-140
-
-
-@piece(types.void(FLOATS, FLOATS, FLOATS))
-def pass_on(table, old, new):
-    """new[k] = sum_j old[j] table[j, k], four rows at a time."""
-    labels = len(new)
-    for k in range(labels):
-        new[k] = 0.0
-    j = 0
-    while j + 3 < labels:
-        a, b, c, d = old[j], old[j + 1], old[j + 2], old[j + 3]
-        row_a = table[j * labels : (j + 1) * labels]
-        row_b = table[(j + 1) * labels : (j + 2) * labels]
-        row_c = table[(j + 2) * labels : (j + 3) * labels]
-        row_d = table[(j + 3) * labels : (j + 4) * labels]
-        for k in range(labels):
-            new[k] += (a * row_a[k] + b * row_b[k]) + (c * row_c[k] + d * row_d[k])
-        j += 4
-    while j < labels:
-        a = old[j]
-        row_a = table[j * labels : (j + 1) * labels]
-        for k in range(labels):
-            new[k] += a * row_a[k]
-        j += 1
+# Finite scores are from LEAST to MOST, and messages, which sum to one, are >= LEAST_MESSAGE where
+# positive; else logarithms it is. A step multiplies a message by two exponentials (1e-70 or more)
+# and divides it by at most K exp(2 MOST), which leaves 1e-300, still a normal float: so what is 0
+# is forbidden, and the first message that is too small shows as such.
+LEAST, MOST, LEAST_MESSAGE = -160.0, 20.0, 1e-140
 
 
 @piece(types.void(FLOATS, FLOATS, FLOATS), reorder=True)
@@ -117,54 +94,61 @@ def add_products(left, right, out, count):
         t += 4
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def exponentials(theta, shape, nodes, tables):
-    """Exponentials of node scores and tables, relative to the largest of each position.
+@piece(types.float64(FLOATS, FLOATS))
+def exponentials(x, out):
+    """Out = exp(x - shift); returns the shift, NaN if the range is too wide.
 
-    Returns the sum of these largest, -inf if a position has none, NaN if a range is too wide.
+    The shift is 0 for scores of usual size, which saves looking for the largest.
     """
-    length, labels, stride = shape[0], shape[1], shape[2]
-    square = labels * labels
-    total, lost = 0.0, 0
+    if exp_within(x, 0.0, LEAST, MOST, out):
+        return 0.0
+    high = highest(x)
+    if exp_within(x, high, LEAST, MOST, out):
+        return high
+    return np.nan
+
+
+@piece(types.float64(FLOATS, INTS, FLOATS))
+def node_exponentials(theta, shape, nodes):
+    """The same for node scores, with a shift for each position if need be; returns their sum."""
+    length, labels = shape[0], shape[1]
+    if exp_within(theta, 0.0, LEAST, MOST, nodes):
+        return 0.0
+    total = 0.0
     for t in range(length):
-        row = theta[t * labels : (t + 1) * labels]
-        high = highest(row)
-        if high == -np.inf:
-            return high
-        total += high
-        lost += exp_above(row, high, LEAST_SHARE, nodes[t * labels : (t + 1) * labels])
-    if lost > 0:
-        return np.nan
-    places = min(length - 1, 1) if stride == 0 else length - 1
-    for t in range(places):
-        start = length * labels + t * square
-        table = theta[start : start + square]
-        high = highest(table)
-        if high == -np.inf:
-            return high
-        total += high * (length - 1) if stride == 0 else high
-        lost = exp_above(table, high, LEAST_SHARE, tables[t * square : (t + 1) * square])
-        if lost > 0:
-            return np.nan
+        row = slice(t * labels, (t + 1) * labels)
+        total += exponentials(theta[row], nodes[row])
+        if np.isnan(total):
+            break
     return total
 
 
-@piece(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def sums_ahead(shape, nodes, tables, ahead, scale):
+@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+def sums_ahead(theta, shape, nodes, tables, ahead, scale):
     """ahead[t] = shares of the labels at t, given all before; scale[t] what made them sum to 1.
 
-    Returns the log of the product of all 1 / scale; -inf if a sum is 0, by bans or underflow.
+    Writes the exponentials of scores to nodes and tables. Returns log Z, -inf if a sum is 0 (by
+    bans or by underflow), NaN if a range is too wide.
     """
     length, labels, stride = shape[0], shape[1], shape[2]
-    total, product = 0.0, 1.0
+    count, square = length * labels, labels * labels
+    total, product = node_exponentials(theta, shape, nodes), 1.0
+    if np.isnan(total):
+        return total
     for t in range(length):
         new = ahead[t * labels : (t + 1) * labels]
         if t == 0:
             new[:] = 1.0
         else:
-            start = (t - 1) * stride
-            old = ahead[(t - 1) * labels : t * labels]
-            pass_on(tables[start : start + labels * labels], old, new)
+            place = (t - 1) * stride
+            table = tables[place : place + square]
+            if stride > 0:
+                total += exponentials(theta[count + place : count + place + square], table)
+            elif t == 1:
+                total += (length - 1) * exponentials(theta[count:], table)
+            if np.isnan(total):
+                return total
+            pass_on(table, ahead[(t - 1) * labels : t * labels], new)
         mass = weigh(new, nodes[t * labels : (t + 1) * labels])
         if mass == 0.0:
             return -np.inf
@@ -183,7 +167,8 @@ def sums_behind(shape, nodes, tables, ahead, behind, scale):
     """Node marginals replace `nodes`. behind[t] = what the labels from t on give, node t's too.
 
     ahead[t] . (what comes after t) is 1 but for rounding, which a correction to first order takes
-    out of the marginals and of ahead[t], so that ahead[t] behind[t + 1] are the pair marginals.
+    out of the marginals and of ahead[t], so that ahead[t] table behind[t + 1] are the pair
+    marginals: tables that are not tied are replaced by these.
     """
     length, labels, stride = shape[0], shape[1], shape[2]
     for t in range(length - 1, -1, -1):
@@ -193,8 +178,7 @@ def sums_behind(shape, nodes, tables, ahead, behind, scale):
             new[:] = 1.0
         else:
             after = behind[(t + 1) * labels : (t + 2) * labels]
-            table = tables[t * stride : t * stride + labels * labels]
-            pass_back(table, after, new)
+            pass_back(tables[t * stride : t * stride + labels * labels], after, new)
         right = 2.0 - inner(here, new)
         node = nodes[t * labels : (t + 1) * labels]
         back = scale[t]
@@ -204,47 +188,42 @@ def sums_behind(shape, nodes, tables, ahead, behind, scale):
             v = new[k] * node[k] * back
             node[k] = here[k] * new[k]
             new[k] = v if reached else 0.0  # might else grow without bound
+        if stride > 0 and t < length - 1:
+            after = behind[(t + 1) * labels : (t + 2) * labels]
+            for j in range(labels):
+                row = tables[t * stride + j * labels : t * stride + (j + 1) * labels]
+                a = here[j]
+                for k in range(labels):
+                    row[k] *= a * after[k]
 
 
 @piece(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def pair_sums(shape, tables, ahead, behind, out):
-    """Out = pair marginals, where `tables` are out itself if they are not tied."""
-    length, labels, stride = shape[0], shape[1], shape[2]
-    square = labels * labels
-    count = (length - 1) * labels
-    if stride == 0:
-        out[:] = 0.0
-        if length == 1:
-            return
-        add_products(ahead[:count], behind[labels : labels + count], out, length - 1)
-        for p in range(square):
-            out[p] *= tables[p]
-        return
-    for t in range(length - 1):
-        after = behind[(t + 1) * labels : (t + 2) * labels]
-        for j in range(labels):
-            row = out[t * square + j * labels : t * square + (j + 1) * labels]
-            a = ahead[t * labels + j]
-            for k in range(labels):
-                row[k] *= a * after[k]
+def tied_pairs(shape, table, ahead, behind, out):
+    """Out = the sum of the pair marginals of all places."""
+    places, labels = shape[0] - 1, shape[1]
+    out[:] = 0.0
+    if places > 0:
+        left, right = ahead[: places * labels], behind[labels : (places + 1) * labels]
+        add_products(left, right, out, places)
+        for p in range(labels * labels):
+            out[p] *= table[p]
 
 
 @ability
 def tilt(theta, shape, out, work, iwork):
-    """Sum-product. work: 2 T K + K K + 5 K + T. Writes expectations, returns log Z."""
+    """Sum-product. work: 3 T K + K K + 2 K + T. Writes expectations, returns log Z."""
     length, labels, stride = shape[0], shape[1], shape[2]
     count, square = length * labels, labels * labels
     ahead, behind = work[:count], work[count : 2 * count]
     scale = work[2 * count : 2 * count + length]
     nodes, pairs = out[:count], out[count:]
     tables = work[2 * count + length : 2 * count + length + square] if stride == 0 else pairs
-    value = exponentials(theta, shape, nodes, tables)
-    if np.isfinite(value):
-        value += sums_ahead(shape, nodes, tables, ahead, scale)
+    value = sums_ahead(theta, shape, nodes, tables, ahead, scale)
     if not np.isfinite(value) or count_between(ahead, LEAST_MESSAGE) > 0:
         return tilt_by_logs(theta, shape, out, work, iwork)
     sums_behind(shape, nodes, tables, ahead, behind, scale)
     if count_between(behind, LEAST_MESSAGE) > 0:
         return tilt_by_logs(theta, shape, out, work, iwork)
-    pair_sums(shape, tables, ahead, behind, pairs)
+    if stride == 0:
+        tied_pairs(shape, tables, ahead, behind, pairs)
     return value

@@ -20,7 +20,8 @@ from maxmargin.kernels.steps import apply_change, block_change
 
 TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 of the first
 SHORTEST, LONGEST = 0.05, 0.5  # what may be left of a step that lowers the dual
-SMALL = 1e-14  # of a . z: below, the slope is rounding and says nothing about the rate
+SMALL = 1e-14  # of a . z: below, the slope is rounding
+STILL = 1e-4  # of a . z: below, z hardly moves, and longer steps would only carry potentials off
 
 
 @ability
@@ -92,7 +93,7 @@ def entropic_rate(found, rate, fade, growth):
     """The rate after a step: shorter if the dual fell, else nearer to the best, growth at most."""
     if found[0] < 0.0:
         return rate * min(max(found[1], SHORTEST), LONGEST)
-    if found[3] <= SMALL * found[4]:
+    if found[3] <= STILL * found[4]:
         return rate
     rate *= min(max(found[1], LONGEST), growth)
     return min(rate, 1.0) if fade > 0.0 else rate

@@ -39,7 +39,7 @@ def _power_of_two(context, shifted):
 
 @inlined
 def exp_low(x):
-    """exp(x) for x <= 0 (or little above), -inf allowed."""
+    """exp(x) for x <= 700, -inf allowed."""
     x = x if x > LOWEST else LOWEST
     shifted = x * PER_LOG_2 + MAGIC
     n = shifted - MAGIC
@@ -66,16 +66,15 @@ def highest(x):
     return high
 
 
-@piece(types.int64(FLOATS, types.float64, types.float64, FLOATS))
-def exp_above(x, shift, least, out):
-    """Write exp(x - shift), all x <= shift; returns how many finite x come out below `least`."""
-    lost = 0
-    n = len(out)
-    for k in range(n):
-        e = exp_low(x[k] - shift)
-        out[k] = e
-        lost += (e < least) & (x[k] > -np.inf)
-    return lost
+@piece(types.boolean(FLOATS, types.float64, types.float64, types.float64, FLOATS))
+def exp_within(x, shift, least, most, out):
+    """Write exp(x - shift); returns whether all x - shift are from `least` to `most`, or -inf."""
+    outside = 0
+    for k in range(len(out)):
+        v = x[k] - shift
+        out[k] = exp_low(v)
+        outside += ((v < least) & (v > -np.inf)) | (v > most)
+    return outside == 0
 
 
 @piece(types.int64(FLOATS, types.float64))

@@ -1,9 +1,9 @@
 """Trees and forests: sum-product on plain numbers, far quicker than on their logarithms.
 
-Shapes and parts as in `kernels.tree`. Every number that is kept is relative to the largest of its
-row, and is 0 because something is forbidden, or at least LEAST: then a product of two of them never
-vanishes, and nothing is lost. Where that cannot be had, because scores are too far apart, the
-result is NaN, and the work must be done on logarithms.
+Shapes and parts as in `kernels.tree`. Exponentials of scores are 0 (forbidden) or from 1e-70 to
+1e9. Messages are kept relative to their largest entry, and are 0 because something is forbidden, or
+at least LEAST: then a product of the two never vanishes, and nothing is lost. Where that cannot be
+had, because scores are too far apart, the result is NaN, and the work must be done on logarithms.
 """
 
 from __future__ import annotations
@@ -11,27 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from maxmargin.kernels.chain_logs import pass_on
+from maxmargin.kernels.chain_sums import exponentials, node_exponentials, pass_back
 from maxmargin.kernels.compile import FLOATS, INTS, piece
 from maxmargin.kernels.tree import siblings_end
 
 LEAST = 1e-150
-DEEPEST = -345.0  # log(LEAST), rounded up
-
-
-@piece(types.float64(FLOATS, FLOATS))
-def exponentials(scores, out):
-    """out = exp(scores - high), zero where forbidden; returns high, NaN if some vanish."""
-    high = -np.inf
-    for k in range(len(scores)):
-        high = scores[k] if scores[k] > high else high
-    if high == -np.inf:
-        return np.nan
-    wrong = False
-    for k in range(len(scores)):
-        x = scores[k] - high
-        wrong |= (x < DEEPEST) & (x > -np.inf)
-        out[k] = np.exp(x)
-    return np.nan if wrong else high
 
 
 @piece(types.float64(FLOATS))
@@ -50,42 +35,6 @@ def to_largest(x):
     return np.nan if wrong else high
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS), reorder=True)
-def times(table, x, out):
-    """out[j] = sum over k of table[j, k] x[k]."""
-    labels = len(x)
-    for j in range(labels):
-        row = table[j * labels : (j + 1) * labels]
-        total = 0.0
-        for k in range(labels):
-            total += row[k] * x[k]
-        out[j] = total
-
-
-@piece(types.void(FLOATS, FLOATS, FLOATS))
-def turned_times(table, x, out):
-    """out[k] = sum over j of table[j, k] x[j]; four rows at a time to save loads and stores."""
-    labels = len(x)
-    for k in range(labels):
-        out[k] = 0.0
-    j = 0
-    while j + 3 < labels:
-        a, b, c, d = x[j], x[j + 1], x[j + 2], x[j + 3]
-        row_a = table[j * labels : (j + 1) * labels]
-        row_b = table[(j + 1) * labels : (j + 2) * labels]
-        row_c = table[(j + 2) * labels : (j + 3) * labels]
-        row_d = table[(j + 3) * labels : (j + 4) * labels]
-        for k in range(labels):
-            out[k] += (a * row_a[k] + b * row_b[k]) + (c * row_c[k] + d * row_d[k])
-        j += 4
-    while j < labels:
-        a = x[j]
-        row_a = table[j * labels : (j + 1) * labels]
-        for k in range(labels):
-            out[k] += a * row_a[k]
-        j += 1
-
-
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
 def start_products(theta, shape, tied, out):
     """Node parts of out = exponentials of the nodes' scores, and so for tables that are not tied.
@@ -94,9 +43,7 @@ def start_products(theta, shape, tied, out):
     """
     count, labels, stride = shape[0], shape[1], shape[2]
     nodes, square = count * labels, labels * labels
-    total = 0.0
-    for v in range(0, nodes, labels):
-        total += exponentials(theta[v : v + labels], out[v : v + labels])
+    total = node_exponentials(theta[:nodes], shape, out[:nodes])
     if stride == 0 and shape[3] > 0:
         total += shape[3] * exponentials(theta[nodes : nodes + square], tied)
     for e in range(shape[3] if stride > 0 else 0):
@@ -114,32 +61,33 @@ def upward_product(shape, tied, inside, message, out):
     """
     count, labels, stride = shape[0], shape[1], shape[2]
     nodes, square = count * labels, labels * labels
-    total, scale = 0.0, 1.0
+    total = 0.0
     for i in range(count - 1, -1, -1):
         v, above = shape[4 + i] * labels, shape[4 + count + i] * labels
         own = inside[v : v + labels]
         if above < 0:
-            high = 0.0
+            mass = 0.0
             for k in range(labels):
-                high += own[k]
+                mass += own[k]
+            total += np.log(mass)
+            continue
+        first = nodes + shape[4 + 2 * count + i] * stride
+        table = out[first : first + square] if stride > 0 else tied
+        sent = message[v : v + labels]
+        if shape[4 + 3 * count + i]:
+            pass_back(table, own, sent)
         else:
-            first = nodes + shape[4 + 2 * count + i] * stride
-            table = out[first : first + square] if stride > 0 else tied
-            sent = message[v : v + labels]
-            if shape[4 + 3 * count + i]:
-                times(table, own, sent)
-            else:
-                turned_times(table, own, sent)
-            high = to_largest(sent)
-            target = inside[above : above + labels]
-            for k in range(labels):
-                target[k] *= sent[k]
-            high *= to_largest(target)
-        scale *= high
-        if not 1e-100 < scale < 1e100:
-            total += np.log(scale)
-            scale = 1.0
-    return total + np.log(scale)
+            pass_on(table, own, sent)
+        high = to_largest(sent)
+        target = inside[above : above + labels]
+        for k in range(labels):
+            target[k] *= sent[k]
+        next_high = to_largest(target)
+        if high > 1e-100 and next_high > 1e-100:
+            total += np.log(high * next_high)
+        else:  # or NaN, which it then remains
+            total += np.log(high) + np.log(next_high)
+    return total
 
 
 @piece(types.float64(INTS, types.int64, types.int64, FLOATS, FLOATS, FLOATS))
@@ -171,7 +119,7 @@ def product_of_others(shape, i, j, line, message, out):
 
 @piece(types.void(FLOATS, FLOATS, types.float64, types.boolean, FLOATS))
 def add_outer(rows, columns, scale, replace, table):
-    """table += scale * rows' columns; or, with `replace`, table *= that."""
+    """Table += scale * rows' columns; or, with `replace`, table *= that."""
     labels = len(rows)
     for j in range(labels):
         r = rows[j] * scale
@@ -214,9 +162,9 @@ def downward_product(shape, tied, inside, message, beyond, line, out):
                 line[k] = down[k]
             from_above = shape[4 + 3 * count + place] != 0
             if from_above:
-                turned_times(factors, line, down)
+                pass_on(factors, line, down)
             else:
-                times(factors, line, down)
+                pass_back(factors, line, down)
             norm = 0.0
             for k in range(labels):
                 norm += down[k] * own[k]
@@ -249,8 +197,8 @@ def tilt_products(theta, shape, out, work):
     value += upward_product(shape, tied, inside, message, out)
     if stride == 0:
         out[nodes:] = 0.0
-    if np.isnan(value):
-        return value
+    if not np.isfinite(value):
+        return np.nan
     value += 0.0 * downward_product(shape, tied, inside, message, beyond, line, out)
     if stride == 0 and shape[3] > 0:
         for p in range(square):

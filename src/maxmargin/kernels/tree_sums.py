@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin.kernels.chain_sums import log_sum, normalise, softmax
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
+from maxmargin.kernels.log_rows import log_sum, normalise, softmax
 from maxmargin.kernels.tree import siblings_end, sum_of_others, transpose
 from maxmargin.kernels.tree_products import tilt_products
 

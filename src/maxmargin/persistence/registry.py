@@ -52,6 +52,7 @@ KNOWN: dict[str, str] = {
     "DualExtragradient": "maxmargin.solvers.dual_extragradient:DualExtragradient",
     "ProjectedGradient": "maxmargin.solvers.projected_gradient:ProjectedGradient",
     "ExponentiatedGradient": "maxmargin.solvers.exponentiated_gradient:ExponentiatedGradient",
+    "SmoothedGradient": "maxmargin.solvers.smoothed_gradient:SmoothedGradient",
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
     "SDCA": "maxmargin.solvers.sdca:SDCA",
     "RealSpace": "maxmargin.domains.base:RealSpace",

@@ -11,6 +11,9 @@ alone.
 
 from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
+from maxmargin.plotting.curves import CurvesDisplay
+from maxmargin.plotting.path import PathDisplay
+from maxmargin.plotting.reliability import ReliabilityDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
 from maxmargin.plotting.study import StudyDisplay
 from maxmargin.plotting.style import BLUE, GREEN, GREY, HINT, ORANGE, PURPLE, has_matplotlib
@@ -25,6 +28,9 @@ __all__ = [
     "PURPLE",
     "AlignmentDisplay",
     "ConvergenceDisplay",
+    "ReliabilityDisplay",
+    "CurvesDisplay",
+    "PathDisplay",
     "SegmentationDisplay",
     "StudyDisplay",
     "WordsDisplay",

@@ -20,6 +20,7 @@ from maxmargin.report.provenance import (
     version_of,
 )
 from maxmargin.report.reading import mapping, read_json, read_lines, read_toml, rows
+from maxmargin.report.reliability import reliability_html
 from maxmargin.report.tables import confusion_html, facts_html, tables_html, tile, tiles
 from maxmargin.report.values import drawn_or_values
 from maxmargin.report.words import STATUS, bounds, count, moment, percent, seconds, sentence, value
@@ -229,6 +230,7 @@ def _evaluation(name: str, own: Mapping[str, Any], most: int) -> Html:
         drawings_html(own.get("drawings") or [], most),
         tables_html(rows(own.get("tables"))),  # type: ignore[arg-type]
         drawn_or_values(lambda c: confusion_html(c, listed), confusion) if confusion else None,
+        drawn_or_values(reliability_html, own["reliability"]) if own.get("reliability") else None,
         class_="panel",
         data_name=name,
         aria_label=name,

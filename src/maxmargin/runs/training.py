@@ -78,7 +78,10 @@ class _Training:
             with Interrupts() as interrupts:
                 self._note_environment()
                 data, validation = self._read()
+                held_out = self.job.held_out(self.options)
                 self._fit(data, validation, interrupts)
+                if held_out is not None:
+                    self.model.calibrate(held_out.inputs, held_out.outputs)
                 without_times(self.model).save(folder.path / MODEL)
                 stopped = self.model.result_.message.startswith("interrupted")
                 if interrupts.signal is not None and not stopped:

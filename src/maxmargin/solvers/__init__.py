@@ -10,6 +10,7 @@ from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.projected_gradient import ProjectedGradient
 from maxmargin.solvers.sdca import SDCA
+from maxmargin.solvers.smoothed_gradient import SmoothedGradient
 from maxmargin.solvers.subgradient import Subgradient
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "OracleCache",
     "Perceptron",
     "ProjectedGradient",
+    "SmoothedGradient",
     "Solver",
     "Subgradient",
     "resolve_solver",

@@ -6,12 +6,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from maxmargin.domains import Product
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.output_geometry import EntropicOutputs, check_tilt
-from maxmargin.solvers.saddle import SaddleSolver, entropic_ball, tally
+from maxmargin.solvers.projected_steps import ProjectedSteps
+from maxmargin.solvers.saddle import SaddleSolver, check_entropic
 from maxmargin.solvers.tilted_steps import TiltedSteps
-from maxmargin.solvers.weight_geometry import EntropicWeights, Weights
+from maxmargin.solvers.weight_geometry import BlockWeights, EntropicWeights, Weights
 from maxmargin.validation import is_number
 
 
@@ -30,6 +32,7 @@ class DualExtragradient(SaddleSolver):
     Parameters
     ----------
     geometry : "euclidean", or "entropic" for w in an L1Ball (multiplicative steps; w starts at 0).
+        In a Product, steps are entropic in its L1Balls and Euclidean elsewhere.
     z_geometry : "euclidean", or "entropic" for structures that can `tilt`: a step is a pass of
         sum-product in the place of a projection, and z stays inside its polytope. See
         `output_geometry` for norms and for what is promised.
@@ -120,15 +123,19 @@ class DualExtragradient(SaddleSolver):
         if self.past and self.step == "adaptive":
             raise ValueError('past=True goes with step="norm" or a number.')
         if self.geometry == "entropic":
-            entropic_ball(problem)
+            check_entropic(problem.domain)
 
     def weight_geometry(self, problem: Problem, ratio: float) -> Weights:
         if self.geometry == "euclidean":
             return super().weight_geometry(problem, ratio)
-        return EntropicWeights(entropic_ball(problem), ratio)
+        if isinstance(problem.domain, Product):
+            return BlockWeights(problem.domain, problem.dim, ratio)
+        return EntropicWeights(problem.domain, ratio)
 
     def find_ratio(self, problem: Problem) -> float:
-        if self.geometry == "euclidean" or self.ratio != "auto":
+        if self.ratio != "auto" or not isinstance(
+            self.weight_geometry(problem, 1.0), EntropicWeights
+        ):
             return super().find_ratio(problem)
         return float(np.log(2 * problem.dim + 1)) / max(self.spread(problem), 1e-300)
 
@@ -141,6 +148,10 @@ class DualExtragradient(SaddleSolver):
         if not self.entropic:
             return super().spread(problem)
         return EntropicOutputs(problem, 0.0).reach(problem.truth)
+
+    def likely_spread(self, problem: Problem) -> float:
+        """From where all outputs are alike, any output is about equally far."""
+        return self.spread(problem) if self.entropic else super().likely_spread(problem)
 
     # -- state -------------------------------------------------------------------------------------
     def init(self, problem: Problem) -> State:
@@ -159,170 +170,43 @@ class DualExtragradient(SaddleSolver):
         point = geometry.start(state.w)
         state.w = geometry.weights(point).copy()
         state.extra = extra
-        extra["step"] = self._length(problem, geometry, extra)
+        extra["step"] = self.length(problem, geometry, extra)
         extra["u_w"] = state.w.copy()
         extra["slope"] = np.zeros(problem.dim) if low else problem.slope(z)
         extra["loss"] = 0.0 if low else float(problem.blocks.weight @ problem.loss_at(z))
         extra["last"] = (extra["slope"].copy(), extra["loss"])
         extra["pointers"] = self.warm_pointers(problem)
         state.z = np.empty(0) if low else state.z
-        if self.entropic:
-            TiltedSteps(self, problem, state).begin(z, point)
-            return
-        extra["anchor_w"], extra["anchor_z"] = point, z
-        extra["s_w"] = np.zeros(problem.dim)
-        extra["s_z"] = np.empty(0) if low else np.zeros(len(z))
-        extra["gradient"] = problem.alpha * state.w + extra["slope"]
-        size = 0 if low else int(extra["pointers"][-1])
-        extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
+        self._steps(problem, state).begin(z, point)
 
-    def _restart(self, problem: Problem, state: State) -> None:
-        """Begin anew from the average, with w and z balanced by how far each has come."""
-        extra = state.extra
-        far = state.w - extra["anchor_w"]
-        apart = self.square_distance(problem, state.z, extra["anchor_z"])
-        if self.ratio == "auto" and apart > 0 and far.any():
-            extra["ratio"] = float(np.sqrt(extra["ratio"] * (far @ far) / apart))
-            if self.step_rule == "norm":
-                geometry = self.weight_geometry(problem, extra["ratio"])
-                extra["step"] = self._length(problem, geometry, extra)
-        extra["passed"], extra["restart_gap"] = 0.0, extra["gap"]
-        extra["anchor_w"], extra["anchor_z"] = state.w.copy(), state.z.copy()
-        extra["s_w"][:], extra["s_z"][:] = 0.0, 0.0
-        extra["u_w"] = state.w.copy()
-        extra["gradient"] = problem.alpha * state.w + extra["slope"]
-
-    def _length(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
+    def length(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
         """The step; half as long for `past` (whose own steps the theory wants below 1 / (2 L))."""
         step = self.first_step(problem, geometry, extra)
         return step / 2 if self.past and self.step_rule == "norm" else step
 
-    # -- steps -------------------------------------------------------------------------------------
+    def _steps(self, problem: Problem, state: State) -> ProjectedSteps | TiltedSteps:
+        return (TiltedSteps if self.entropic else ProjectedSteps)(self, problem, state)
+
     def epoch(self, problem: Problem, state: State) -> None:
-        extra = state.extra
-        if self.restarts and "gap" in extra and extra["gap"] <= extra["restart_gap"] / 2:
-            self._restart(problem, state)
-        geometry = self.weight_geometry(problem, extra["ratio"])
-        if self.entropic:
-            TiltedSteps(self, problem, state).epoch(geometry)
-            return
-        step, t = extra["step"], extra["passed"]
-        extra["whole"] = self.memory == "low"  # else s and the average change sample by sample
-        if self.past:
-            slope = extra["s_w"] - extra["gradient"]
-            point = geometry.step(extra["anchor_w"], slope, step)
-            w, look = geometry.weights(point), extra["u_w"]
-            _, total_u, facts = self._pass(problem, state, look)
-        else:
-            ahead = geometry.step(extra["anchor_w"], extra["s_w"], step)
-            look = geometry.weights(ahead)
-            total_v, total_u, facts = self._pass(problem, state, look)
-            slope = -(problem.alpha * look + total_v)
-            w = geometry.weights(geometry.step(ahead, slope, step))
-            if self.step_rule == "adaptive":
-                self._adapt(problem, state, geometry, w - look, total_u - total_v, facts[0])
-        extra["gradient"] = problem.alpha * w + total_u
-        extra["s_w"] -= extra["gradient"]
-        extra["u_w"] = w
-        share = 1.0 / (t + 1.0)
-        state.w += share * (w - state.w)
-        extra["slope"] += share * (total_u - extra["slope"])
-        extra["loss"] += share * (float(facts[3]) - extra["loss"])
-        extra["last"] = (total_u, float(facts[3]))
-        extra["residual"] = max(extra.get("residual", 0.0), float(facts[2]))
-        extra["passed"], extra["whole"] = t + 1.0, True
-        state.n_project += problem.n if self.past or t == 0 else 2 * problem.n
-
-    def _pass(
-        self, problem: Problem, state: State, look: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """g(v), g(u) and the facts of a pass that looks ahead by the weights `look`."""
-        from maxmargin.kernels.saddle import dual_range
-
-        extra, t = state.extra, state.extra["passed"]
-        w = state.w if self.memory == "low" else extra["u_w"]
-        kernel = problem.structure.kernel("project")
-        largest = int(np.diff(problem.part_ptr).max())
-
-        def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
-            if kernel is None:
-                self._visit_in_python(problem, state, look, range(first, last), sums, facts)
-                return
-            dual_range(
-                problem.blocks, problem.space(), kernel, first, last, w, look, t, extra["step"],
-                self.past, extra["anchor_z"], extra["s_z"], state.z, extra["warm_v"],
-                extra["warm_u"], extra["pointers"], problem.truth, np.empty(largest), *sums, facts,
-            )  # fmt: skip
-
-        (total_v, total_u), facts = self.in_ranges(problem, 2, visit)
-        return total_v, total_u, facts
-
-    def _visit_in_python(
-        self,
-        problem: Problem,
-        state: State,
-        look: np.ndarray,
-        samples: range,
-        sums: list[np.ndarray],
-        facts: np.ndarray,
-    ) -> None:
-        """`kernels.saddle.dual_range` for structures that project in Python."""
-        extra, t, step = state.extra, state.extra["passed"], state.extra["step"]
-        low = self.memory == "low"
-        for i in samples:
-            part = problem.parts(i)
-            s = np.zeros(part.stop - part.start)
-            if t > 0:
-                theta = problem.scores(state.w if low else extra["u_w"], i)
-                s = t * theta if low else extra["s_z"][part] + theta
-            if not low:
-                extra["s_z"][part] = s
-            base, slope = extra["anchor_z"][part], problem.scores(look, i)
-            v = base.copy()
-            if self.past:
-                u = problem.projected(base + step * (s + slope), i)
-            else:
-                v = v if t == 0 else problem.projected(base + step * s, i)
-                u = problem.projected(v + step * slope, i)
-                tally(problem, i, v, v, sums[0], np.zeros(len(facts)))
-            tally(problem, i, u, v, sums[1], facts)
-            if not low:
-                state.z[part] += (u - state.z[part]) / (t + 1.0)
-
-    def _adapt(
-        self,
-        problem: Problem,
-        state: State,
-        geometry: Weights,
-        moved: np.ndarray,
-        change: np.ndarray,
-        moved_z: float,
-    ) -> None:
-        """Shorten the next steps if this one was too long for the operator where it went."""
-        from maxmargin.kernels.saddle import score_norm
-
-        forward = score_norm(problem.blocks, problem.space(), moved)
-        back = geometry.squared_dual(problem.alpha * moved + change)
-        whole = geometry.squared(moved) + moved_z
-        if whole <= 0:
-            return
-        r = state.extra["step"] * np.sqrt((back + forward) / whole)
-        if r > 1.0:
-            state.extra["step"] *= float((2.0 / 3.0) / r)
+        self._steps(problem, state).epoch()
 
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         """The average, and the last u, which is better once the right vertices are found."""
-        return [state.w, state.extra["u_w"]]
+        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        return [state.w, state.extra["u_w"], *([] if recent is None else [recent[0]])]
 
     def bound(self, problem: Problem, state: State) -> float:
-        """The better one of the average z and of the last u."""
+        """The best one of the average z, of the last u, and of recent ones where z is entropic."""
         average = super().bound(problem, state)
         if not np.isfinite(average) and state.extra.get("residual", 0.0) > 0:
             return average
-        last, loss = state.extra["last"]
-        lowest = problem.domain.lowest(last, problem.alpha)[1]
-        return max(average, lowest + loss)
+        others = [state.extra["last"]]
+        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        if recent is not None:
+            others.append(recent[1:])
+        lowest = problem.domain.lowest
+        return max(average, *(lowest(slope, problem.alpha)[1] + loss for slope, loss in others))
 
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         known = super().facts(problem, state, primal)
@@ -339,6 +223,20 @@ class DualExtragradient(SaddleSolver):
             promised = (distance + self.spread(problem)) / extra["step"]
             known["bound"] = promised / extra["passed"]
         return known
+
+    def restricted_gap(
+        self, problem: Problem, state: State, distance_w: float, distance_z: float
+    ) -> float:
+        """Max L(w, .) - min L(., z) of the averages, both within these distances of the start.
+
+        Distances are Bregman divergences as the geometries measure them; records have them as
+        distance_w and distance_z, large enough for all w and z. Only for entropic z.
+        """
+        if not self.entropic:
+            raise ValueError("the gap within distances is known for z_geometry='entropic' only.")
+        geometry = self.weight_geometry(problem, state.extra["ratio"])
+        steps = TiltedSteps(self, problem, state)
+        return steps.restricted_gap(geometry, distance_w, distance_z)
 
     def settle(self, problem: Problem, state: State) -> None:
         if len(state.z):  # without z, its slope and loss cannot be computed anew

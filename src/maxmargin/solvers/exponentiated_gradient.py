@@ -36,6 +36,14 @@ class ExponentiatedGradient(Solver):
     not. Points never leave the interior of their polytopes but by rounding, and nothing but `tilt`
     is asked of the structure: an entropic projection that is no expectation will do for margins.
 
+    A dual point of another solver has no potentials, and may be a vertex, which these steps never
+    leave: of such a state the weights are taken up, not z, and the dual may be lower at first.
+
+    When to use it: for likelihoods, online, it needs fewer passes than "lbfgs" (on handwritten
+    letters, alpha = 0.01: 14 to a relative gap of 1e-6, where that needs 78). For margins it is
+    there for comparison: solutions lie on faces of the polytopes, to which it comes slowly, and
+    "bcfw" needs a small part of its passes.
+
     In a domain the same steps are taken from w(z), and w is projected after each: the dual still
     never falls, and certificates are as exact (`solvers.inside`).
 
@@ -151,7 +159,9 @@ class ExponentiatedGradient(Solver):
         super()._adopt(problem, state)
         known = state.extra.get("potentials")
         if known is not None and known.shape == problem.truth.shape:
+            clock, rates = state.clock, state.extra["rates"]
             self._begin(problem, state, known)
+            state.clock[1:], state.extra["rates"] = clock[1:], rates
         else:
             self._begin(problem, state, self._nearest(problem, w))
 
@@ -309,7 +319,16 @@ class ExponentiatedGradient(Solver):
         state.lag[:] = 0.0
         state.clock[0] = 0.0
 
+    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        for name in ("potentials", "entropy", "rates"):
+            if not np.isfinite(state.extra[name]).all():
+                raise ValueError(f"{name} is not finite")
+        if (state.extra["rates"] < 0).any() or state.clock[3] <= 0:
+            raise ValueError("a rate is negative")
+
     def settle(self, problem: Problem, state: State) -> None:
+        # the potentials tell all; a pass in Python may have been left between two of its writes
+        state.z, state.extra["entropy"] = expectations(problem, state.extra["potentials"])
         exact = problem.weights(state.z)
         if len(state.lag):  # keep the average where it is
             k = state.clock[0]

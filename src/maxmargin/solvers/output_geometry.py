@@ -125,14 +125,14 @@ class EntropicOutputs:
         radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
         squares = np.array([radius[shape] ** 2 for shape in problem.shapes]) / 4
         found = geometry.norm(problem, steps, problem.blocks.weight * squares)
-        if problem.structure.kernel("maximize") is None:
+        columns = geometry.column_norms(problem)
+        if columns is None or problem.structure.kernel("maximize") is None:
             return found
-        return min(found, self._norm_by_parts(geometry))
+        return min(found, self._norm_by_parts(columns))
 
-    def _norm_by_parts(self, geometry: Weights) -> float:
+    def _norm_by_parts(self, columns: np.ndarray) -> float:
         """sqrt(sum_i omega_i M_i^2), M_i the largest sum of norms of F's columns for an output."""
         problem = self.problem
-        columns = geometry.column_norms(problem)
         most = np.empty(problem.n)
         for i, shape in enumerate(problem.shapes):
             own = columns[problem.parts(i)]

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
-from maxmargin.domains import L1Ball
+from maxmargin.domains import Domain, L1Ball, Product
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -88,12 +88,16 @@ class SaddleSolver(Solver):
         """How far w moves for what z moves."""
         if self.ratio != "auto":
             return float(self.ratio)
-        reach, spread = problem.domain.reach(problem.dim), self.spread(problem) / 10
+        reach, spread = problem.domain.reach(problem.dim), self.likely_spread(problem)
         if problem.alpha > 0:
             reach = min(reach, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
         if 0 < reach < np.inf and spread > 0:
             return reach**2 / (2 * spread)
         return self.plain_ratio(problem)
+
+    def likely_spread(self, problem: Problem) -> float:
+        """How far z ends from where it begins: most training outputs end near the truth."""
+        return self.spread(problem) / 10
 
     def plain_ratio(self, problem: Problem) -> float:
         """That of the papers: n for weights 1 / n, 1 / omega for weights that are all omega."""
@@ -297,14 +301,14 @@ def problem_key(problem: Problem) -> tuple[int, ...]:
     return (*(crc32(array.data) for array in arrays), crc32(rest))
 
 
-def entropic_ball(problem: Problem) -> L1Ball:
-    """The problem's domain, for entropic steps."""
-    if not isinstance(problem.domain, L1Ball):
+def check_entropic(domain: Domain) -> None:
+    """Fail unless there is an l1 ball for entropic steps in w."""
+    inner = [d for _, d in domain.groups] if isinstance(domain, Product) else [domain]
+    if not any(isinstance(d, L1Ball) for d in inner):
         raise ValueError(
-            'geometry="entropic" needs domain=L1Ball(radius); found'
-            f' {type(problem.domain).__name__}. Use geometry="euclidean".'
+            'geometry="entropic" needs domain=L1Ball(radius), or a Product with one; found'
+            f' {type(domain).__name__}. Use geometry="euclidean".'
         )
-    return problem.domain
 
 
 def tally(

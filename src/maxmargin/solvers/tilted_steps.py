@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from maxmargin.problem import Problem
 from maxmargin.result import State
@@ -12,6 +14,7 @@ from maxmargin.solvers.output_geometry import EntropicOutputs, Moved, Steps
 from maxmargin.solvers.weight_geometry import Weights
 
 _RUSH, _GROW, _SHRINK = 2.0, 1.1, 0.6  # of steps: before one was too long, after one was not, was
+_LONGEST = 1e6  # times the first; where nothing depends on w, no step is ever too long
 _TRIES = 100
 _ROUNDING = 1e-12
 
@@ -22,8 +25,8 @@ class TiltedSteps:
     travelled: the sum of all steps; s_w: that of steps times gradients; point_w, q, slope_v: v, as
     points of the geometries (q is not kept if memory is low), and g(v); log_start: sum of
     omega (log Z - q . y) at the start; gains: the last sum of the excess, see `output_geometry`;
-    reach_z: the farthest z from the start; gradient: at the last u, for `past`; tight: whether a
-    step was too long yet.
+    recent: see `_remember`; reach_z: the farthest z from the start; gradient: at the last u, for
+    `past`; tight: whether a step was too long yet.
     """
 
     def __init__(self, solver: Any, problem: Problem, state: State):
@@ -36,8 +39,10 @@ class TiltedSteps:
         extra, w = self.state.extra, self.state.w
         extra["reach_z"] = self.outputs.reach(z)
         extra["travelled"] = extra["gains"] = extra["excess"] = extra["last_step"] = 0.0
-        extra["tight"] = False
-        extra["anchor_w"], extra["point_w"] = point, point.copy()
+        extra["longest"] = _LONGEST * extra["step"]
+        extra["tight"], extra["renewed"] = False, 0.0
+        extra["recent"] = np.zeros((2, 2 * self.problem.dim + 2))
+        extra["anchor_w"], extra["anchor_z"], extra["point_w"] = point, z, point.copy()
         extra["s_w"] = np.zeros(self.problem.dim)
         extra["q"] = np.empty(0) if self.low else self.outputs.potentials(z)
         _, slope, moved = self._move(Steps(w, 0.0, w, 0.0, w, 0.0, False))
@@ -48,7 +53,8 @@ class TiltedSteps:
         q = self.state.extra["q"]
         return self.outputs.move(steps, q, self.solver.in_ranges, not self.low)
 
-    def epoch(self, geometry: Weights) -> None:
+    def epoch(self) -> None:
+        geometry = self.solver.weight_geometry(self.problem, self.state.extra["ratio"])
         if self.solver.past:
             self._look_back(geometry)
             return
@@ -60,7 +66,8 @@ class TiltedSteps:
             extra["step"] *= _SHRINK
             extra["tight"] = True
         if adaptive and short:
-            extra["step"] *= _GROW if extra["tight"] else _RUSH
+            grown = extra["step"] * (_GROW if extra["tight"] else _RUSH)
+            extra["step"] = min(grown, extra["longest"])
 
     def _look_ahead(self, geometry: Weights, step: float) -> bool:
         """Figure 4 of the paper. False if an adaptive step was too long, which changes nothing."""
@@ -118,6 +125,48 @@ class TiltedSteps:
         extra["loss"] += share * (moved.loss - extra["loss"])
         extra["last"] = (total_u, moved.loss)
         extra["passed"] += 1.0
+        self._remember(step)
+
+    def _remember(self, step: float) -> None:
+        """Sums of u over the last half of the way, at least, and three quarters, at most.
+
+        The first points are far from all others, and weigh on the average of all for long.
+        """
+        extra = self.state.extra
+        if extra["travelled"] > 2 * extra["renewed"]:
+            extra["renewed"] = extra["travelled"] - step
+            extra["recent"] = np.stack([extra["recent"][1], np.zeros(len(extra["recent"][1]))])
+        slope, loss = extra["last"]
+        extra["recent"][1] += step * np.concatenate([extra["u_w"], slope, [loss, 1.0]])
+
+    def recent(self) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """w, g and loss of the average of these; None before the first epoch."""
+        total, dim = self.state.extra["recent"].sum(axis=0), self.problem.dim
+        if total[-1] == 0.0:
+            return None
+        mean = total / total[-1]
+        return mean[:dim], mean[dim:-2], float(mean[-2])
+
+    def restricted_gap(self, geometry: Weights, distance_w: float, distance_z: float) -> float:
+        """The gap of the averages against all points within these distances of the start.
+
+        By the duals of both maxima, for each a minimum over one multiplier, so that it is never
+        too low; the penalty counts by its tangent at the average, as in the theory.
+        """
+        problem, state, extra = self.problem, self.state, self.state.extra
+        q, w = self.outputs.potentials(extra["anchor_z"]), state.w
+        none = np.zeros(problem.dim)
+
+        def rise(scale: float) -> float:
+            steps = Steps(none, 0.0, w, 0.0, w, scale, False)
+            moved = self.outputs.move(steps, q, self.solver.in_ranges, True)[2]
+            return moved.log_total - extra["log_start"]
+
+        slope = extra["slope"] + problem.alpha * w
+        fall = least_dual(
+            lambda scale: geometry.conjugate(extra["anchor_w"], -scale * slope), distance_w
+        )
+        return least_dual(rise, distance_z) + fall + problem.alpha * float(w @ w) - extra["loss"]
 
     def promise(self, reach_w: float) -> float:
         """What the gap of the averages is at most; nan if nothing is known."""
@@ -125,3 +174,20 @@ class TiltedSteps:
         if extra["passed"] == 0 or (self.solver.past and self.solver.step_rule != "norm"):
             return float("nan")
         return (reach_w + extra["reach_z"] + max(extra["excess"], 0.0)) / extra["travelled"]
+
+
+def least_dual(conjugate: Callable[[float], float], distance: float) -> float:
+    """The least (distance + conjugate(scale)) / scale over scale > 0.
+
+    It is the largest slope . x within the distance, conjugate(scale) being the largest
+    scale slope . x - d(x). The logarithm of scale is sought: wherever it ends, the value holds.
+    """
+
+    def value(log_scale: float) -> float:
+        scale = float(np.exp(log_scale))
+        return (distance + conjugate(scale)) / scale
+
+    coarse = np.linspace(-18.0, 18.0, 13)
+    k = int(np.argmin([value(x) for x in coarse]))
+    ends = (coarse[max(k - 1, 0)], coarse[min(k + 1, len(coarse) - 1)])
+    return float(minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-4}).fun)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from itertools import islice
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +19,17 @@ from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 #: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
 #: `Candidates` or a `Network`
 Shape = Any
+
+
+#: outputs that `k_best` lists at most
+MOST_LISTED = 100_000
+
+
+def check_k(k: Any) -> int:
+    """How many outputs are asked for, as an integer."""
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k={k!r} must be a whole number, 1 or more.")
+    return int(k)
 
 
 class Constraints(NamedTuple):
@@ -41,6 +54,7 @@ class Structure(BaseEstimator):
     ``project``          the point of Z nearest to a given one; else by active sets, from maximize
     ``tilt``             expectation of z under p(z) ~ exp(theta . z) on the vertices
     ``max_marginals``    score of the best vertex with each part switched on
+    ``k_best``           the k vertices of highest theta . z; else by `vertices`, if they are few
     ``constraints``      linear inequalities that describe Z; gives `maximize` by linear programming
     ``vertices``         all of them, for tiny shapes
     ===================  ======================================================================
@@ -143,6 +157,8 @@ class Structure(BaseEstimator):
             return True
         if ability == "maximize":
             return self._overridden("constraints")
+        if ability == "k_best":
+            return self._overridden("vertices")
         return ability == "project" and self.has("maximize")
 
     def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
@@ -184,6 +200,23 @@ class Structure(BaseEstimator):
             raise self._missing("max_marginals")
         return self._run("max_marginals", theta, shape)[0]
 
+    def k_best(self, theta: np.ndarray, shape: Shape, k: int) -> list[tuple[np.ndarray, float]]:
+        """The k vertices of the highest theta . z and these scores, best first; all if fewer."""
+        if not self.has("k_best"):
+            raise self._missing("k_best")
+        k, theta = check_k(k), self._allowed(theta, shape)
+        listed = list(islice(self.vertices(shape), MOST_LISTED + 1))
+        if len(listed) > MOST_LISTED:
+            raise MissingAbilityError(
+                f"{type(self).__name__} finds the k best by listing all outputs, and shape {shape}"
+                f" has more than {MOST_LISTED}. Define {type(self).__name__}.k_best."
+            )
+        scored = [(z, float(theta[z != 0] @ z[z != 0])) for z in listed]
+        best = sorted((pair for pair in scored if pair[1] > -np.inf), key=lambda pair: -pair[1])
+        if not best:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+        return best[:k]
+
     def constraints(self, shape: Shape) -> Constraints:
         """Linear inequalities whose solutions are Z(shape)."""
         raise self._missing("constraints")
@@ -201,7 +234,8 @@ class Structure(BaseEstimator):
         return getattr(type(self), ability) is not getattr(Structure, ability)
 
     def _missing(self, ability: str) -> MissingAbilityError:
-        known = ["maximize", "project", "tilt", "max_marginals", "constraints", "vertices"]
+        known = ["maximize", "project", "tilt", "max_marginals", "k_best"]
+        known += ["constraints", "vertices"]
         have = ", ".join(f"`{a}`" for a in known if self.has(a)) or "none"
         name = type(self).__name__
         return MissingAbilityError(
@@ -225,13 +259,19 @@ class Structure(BaseEstimator):
 
     def _run(self, ability: str, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
         kernel = self._compiled(ability)
-        floats, ints = self.scratch(shape)
-        out = np.zeros(self.n_parts(shape))
         code = np.require(self.code(shape), np.int64, ["C", "W"])
-        theta = self._allowed(theta, shape)
-        value = kernel(theta, code, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
+        out, value = self._call(ability, kernel, self._allowed(theta, shape), code, shape)
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         if np.isnan(value):
             raise FloatingPointError(f"`{ability}` failed; scale the scores down.")
+        return out, value
+
+    def _call(
+        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
+    ) -> tuple[np.ndarray, float]:
+        """What a kernel writes and returns, with scratch of its own."""
+        floats, ints = self.scratch(shape)
+        out = np.zeros(self.n_parts(shape))
+        value = kernel(theta, code, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
         return out, value

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import InfeasibleError
 from maxmargin.kernels import active_sizes
-from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.structures.active_set import LabelHull
+from maxmargin.structures.base import Constraints, Shape, check_k
 
 
-class Chain(Structure):
+class Chain(LabelHull):
     """A label at each of T positions, with scores for neighbouring pairs. shape = (T, K).
 
     Parts: T * K node-label parts, then pair parts in tables (K, K), row = left label. If `tied`,
@@ -63,13 +65,9 @@ class Chain(Structure):
     def scratch(self, shape: Shape) -> tuple[int, int]:
         length, labels = shape
         parts = self.n_parts(shape)
-        own = 2 * length * labels + labels * labels + 5 * labels + length
+        own = 3 * length * labels + labels * labels + 5 * labels + length
         floats = active_sizes.float_size(parts, length) + own
         return floats, active_sizes.int_size(parts, length) + 2 * length
-
-    def warm_size(self, shape: Shape) -> int:
-        """The labels and shares of the vertices that the last projection is a mixture of."""
-        return active_sizes.warm_size(self.n_parts(shape), shape[0])
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1
@@ -116,6 +114,27 @@ class Chain(Structure):
     def decode(self, z: np.ndarray, shape: Shape) -> np.ndarray:
         length, labels = shape
         return z[: length * labels].reshape(length, labels).argmax(axis=1)
+
+    def k_best(self, theta: np.ndarray, shape: Shape, k: int) -> list[tuple[np.ndarray, float]]:
+        """Viterbi with k beginnings for each label, O(T K (K + k log K))."""
+        from maxmargin.kernels.compile import loading
+
+        with loading():
+            from maxmargin.kernels.chain_k_best import k_best
+        length, labels = shape
+        k = min(check_k(k), labels**length)
+        theta = self._allowed(theta, shape)
+        code = np.require(self.code(shape), np.int64, ["C", "W"])
+        scores = np.empty(k)
+        sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
+        work, iwork = np.empty(2 * labels * k + 2 * labels), np.empty(4 * labels, np.int64)
+        found = k_best(theta, code, k, scores, sequences.ravel(), origin, work, iwork)
+        if found == 0:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+        return [
+            (self.encode(y, shape), float(v))
+            for y, v in zip(sequences[:found], scores, strict=False)
+        ]
 
     def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
         banned = self.forbidden(shape)

@@ -9,12 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.base import Constraints, Structure
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.kernels import active_sizes
+from maxmargin.structures.active_set import LabelHull
+from maxmargin.structures.base import Constraints, check_k
 from maxmargin.structures.chain import _whole
 from maxmargin.structures.tree_shapes import TreeShape
 
 
-class Tree(Structure):
+class Tree(LabelHull):
     """A label at each node of a tree or a forest, with scores for the pairs at the ends of edges.
 
     shape = TreeShape(network, K). Parts: V * K node-label parts, then pair parts in tables (K, K),
@@ -32,6 +35,7 @@ class Tree(Structure):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "tree",
         "max_marginals": "tree",
+        "project": "tree_project",
         "tilt": "tree_sums",
     }
 
@@ -55,8 +59,10 @@ class Tree(Structure):
         return np.concatenate([head, shape.order.ravel()])
 
     def scratch(self, shape: TreeShape) -> tuple[int, int]:
-        labels = _known(shape).n_labels
-        return 3 * shape.n_nodes * labels + 2 * labels * labels, shape.n_nodes
+        labels, nodes = _known(shape).n_labels, shape.n_nodes
+        parts = self.n_parts(shape)
+        floats = active_sizes.float_size(parts, nodes) + 3 * nodes * labels + 2 * labels * labels
+        return floats, active_sizes.int_size(parts, nodes) + 3 * nodes
 
     def vertex_size(self, shape: TreeShape) -> int:
         return _known(shape).n_nodes + shape.n_edges
@@ -107,11 +113,13 @@ class Tree(Structure):
 
     # -- abilities ---------------------------------------------------------------------------------
     def k_best(self, theta: np.ndarray, shape: TreeShape, k: int) -> list[tuple[np.ndarray, float]]:
-        """The k best outputs and their scores, best first; fewer if there are fewer."""
+        """Max-product with lists of the k best, O(V K k (K + log k))."""
         from maxmargin.structures.tree_best import best_labels
 
-        stride = 0 if self.tied else shape.n_labels**2
+        k, stride = check_k(k), 0 if self.tied else _known(shape).n_labels ** 2
         found = best_labels(self._allowed(theta, shape), shape, stride, k)
+        if not found:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return [(self.encode(labels, shape), score) for labels, score in found]
 
     # -- descriptions ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import StructuredSVM
@@ -53,6 +54,18 @@ class Task(Savable, BaseEstimator):
     @property
     def coef_(self) -> np.ndarray:
         return self.model_.coef_
+
+    def sparsify(self) -> Task:
+        """Make coef_ a sparse row, see `StructuredSVM.sparsify`."""
+        check_is_fitted(self, "model_")
+        self.model_.sparsify()
+        return self
+
+    def densify(self) -> Task:
+        """Make coef_ an array again."""
+        check_is_fitted(self, "model_")
+        self.model_.densify()
+        return self
 
     @property
     def result_(self) -> Result:

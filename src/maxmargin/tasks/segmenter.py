@@ -249,7 +249,7 @@ class Segmenter(SegmentProbabilities, Task):
             raise ValueError("Segmenter: graphs_ or model_ is of another kind")
         nodes, edges = maker.names()
         size = len(nodes) + 1 + len(edges) * (4 if model.tables else 1)
-        if model.coef_.shape != (size,) or np.shape(self.classes_) != (2,):
+        if model.coef_.shape not in ((size,), (1, size)) or np.shape(self.classes_) != (2,):
             raise ValueError("Segmenter: model_ and graphs_ differ in the number of features")
 
 

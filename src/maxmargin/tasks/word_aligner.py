@@ -37,7 +37,7 @@ from maxmargin.tasks.link_probabilities import (
     samples_of,
 )
 from maxmargin.tasks.tag_reports import WeightTable, strongest
-from maxmargin.validation import is_number
+from maxmargin.validation import as_dense, is_number
 
 
 class WordAligner(LinkProbabilities, Task):
@@ -249,7 +249,8 @@ class WordAligner(LinkProbabilities, Task):
         """The n features that speak most for a link, and the n most against it."""
         check_is_fitted(self, "model_")
         names = [name.split(": ", 1) for name in self.features_.feature_names_out()]
-        rows = [(*names[k], float(self.coef_[k])) for k in strongest(self.coef_, n)]
+        weights = as_dense(self.coef_)
+        rows = [(*names[k], float(weights[k])) for k in strongest(weights, n)]
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
     def _check_loaded(self) -> None:
@@ -263,7 +264,7 @@ class WordAligner(LinkProbabilities, Task):
         for words in features._frequent_words():
             size *= len(words)
         # more word pairs than features: not even to be listed, the names may fill the memory
-        if size > n or len(features.feature_names_out()) != n or model.coef_.shape != (n,):
+        if size > n or len(features.feature_names_out()) != n or model.coef_.shape[-1] != n:
             raise ValueError("WordAligner: model_ and features_ differ in the number of features")
 
 

@@ -1,0 +1,198 @@
+"""Projections on chains: against a quadratic program, plain Python and themselves."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy import sparse
+
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.kernels import active_sizes
+from maxmargin.structures import Chain
+from maxmargin.structures.active_set import project_by_vertices
+
+shapes = st.tuples(st.integers(1, 6), st.integers(1, 5))
+seeds = st.integers(0, 2**32 - 1)
+scales = st.sampled_from([1e-9, 0.1, 1.0, 10.0, 1e9])
+
+
+def draw_point(structure, shape, seed, scale=1.0, banned=0.0):
+    rng = np.random.default_rng(seed)
+    point = scale * rng.standard_normal(structure.n_parts(shape))
+    point[rng.random(len(point)) < banned] = -np.inf
+    return point
+
+
+def by_interior_point(structure, point, shape):
+    """min 1/2 |z - point|^2 over the constraints, auxiliary variables and all."""
+    import piqp
+
+    matrix, lower, _ = structure.constraints(shape)
+    n, every = len(point), matrix.shape[1]
+    weight = np.concatenate([np.ones(n), np.zeros(every - n)])
+    target = np.concatenate([point, np.zeros(every - n)])
+    solver = piqp.SparseSolver()
+    for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
+        setattr(solver.settings, name, 1e-13)
+    solver.setup(
+        sparse.csc_matrix(sparse.diags_array(weight)), -target, sparse.csc_matrix(matrix), lower,
+        None, None, None, np.zeros(every), np.full(every, np.inf),
+    )  # fmt: skip
+    solver.solve()
+    return solver.result.x[:n]
+
+
+def run(structure, point, shape, warm=None):
+    """The kernel as solvers call it: (out, value, what it left)."""
+    floats, ints = structure.scratch(shape)
+    work, iwork = np.full(floats, np.nan), np.full(ints, -1, dtype=np.int64)
+    size = structure.warm_size(shape)
+    work[:size] = 0.0 if warm is None else warm
+    out = np.empty(len(point))
+    code = np.array(structure.code(shape), dtype=np.int64)
+    value = structure.kernel("project")(point, code, out, work, iwork)
+    return out, value, work[:size].copy()
+
+
+@given(shapes, st.booleans(), seeds, st.sampled_from([0.1, 1.0, 10.0]))
+@settings(max_examples=60)
+def test_equals_a_quadratic_program(shape, tied, seed, scale):
+    chain = Chain(tied=tied)
+    point = draw_point(chain, shape, seed, scale)
+    apart = chain.project(point, shape) - by_interior_point(chain, point, shape)
+    assert np.abs(apart).max() <= 1e-6
+
+
+@pytest.mark.parametrize(("shape", "tied"), [((8, 26), True), ((9, 8), False)])
+def test_equals_a_quadratic_program_on_larger_ones(shape, tied):
+    chain = Chain(tied=tied)
+    point = draw_point(chain, shape, 0, 0.5)
+    apart = chain.project(point, shape) - by_interior_point(chain, point, shape)
+    assert np.abs(apart).max() <= 1e-6
+
+
+@given(shapes, st.booleans(), seeds, scales, st.sampled_from([0.0, 0.1, 0.3]))
+def test_no_output_lies_ahead(shape, tied, seed, scale, banned):
+    """The variational inequality, which only the nearest point of Z satisfies."""
+    chain = Chain(tied=tied)
+    point = draw_point(chain, shape, seed, scale, banned)
+    try:
+        chain.maximize(point, shape)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            chain.project(point, shape)
+        return
+    z = chain.project(point, shape)
+    assert z[np.isinf(point)].max(initial=0.0) == 0.0
+    assert z.min() >= 0.0
+    rest = np.where(np.isinf(point), point, point - z)
+    ahead = chain.maximize(rest, shape) - z
+    assert rest[ahead != 0] @ ahead[ahead != 0] <= 1e-13 * max(scale, 1.0)
+
+
+@given(shapes, st.booleans(), seeds, st.sampled_from([0.1, 1.0, 3.0]))
+def test_equals_plain_python_and_projects_once(shape, tied, seed, scale):
+    chain = Chain(tied=tied)
+    point = draw_point(chain, shape, seed, scale)
+    z = chain.project(point, shape)
+    plain = project_by_vertices(lambda theta: chain.maximize(theta, shape), point)
+    assert np.abs(z - plain).max() <= 1e-10
+    assert np.abs(chain.project(z, shape) - z).max() <= 1e-10
+
+
+@given(shapes, st.booleans(), seeds, st.floats(0.0, 1.0))
+def test_starts_from_the_last_answer(shape, tied, seed, apart):
+    chain = Chain(tied=tied)
+    point = draw_point(chain, shape, seed)
+    near = point + apart * draw_point(chain, shape, seed + 1)
+    _, _, warm = run(chain, near, shape)
+    found, value, left = run(chain, point, shape, warm)
+    assert 0.0 <= value <= 1e-12
+    assert np.abs(found - chain.project(point, shape)).max() <= 1e-10
+    assert 1 <= left[0] <= active_sizes.most_vertices(len(point))
+
+
+@given(st.booleans(), seeds, st.sampled_from(["noise", "large", "nan", "count"]))
+def test_whatever_was_left_does_no_harm(tied, seed, kind):
+    chain, shape = Chain(tied=tied), (4, 3)
+    point = draw_point(chain, shape, seed, banned=0.05)
+    try:
+        expected = chain.project(point, shape)
+    except InfeasibleError:
+        return
+    rng = np.random.default_rng(seed)
+    warm = rng.uniform(-1, 4, chain.warm_size(shape))
+    if kind == "large":
+        warm *= 1e300
+    if kind == "nan":
+        warm[rng.random(len(warm)) < 0.5] = np.nan
+    if kind == "count":
+        warm[0] = 3
+    warm[0] = abs(warm[0])
+    found, value, _ = run(chain, point, shape, warm)
+    assert 0.0 <= value <= 1e-12
+    assert np.abs(found - expected).max() <= 1e-10
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_many_ties(tied):
+    """The first step of a solver: all wrong labels cost the same, so all of them are in the mix."""
+    chain, shape = Chain(tied=tied), (6, 8)
+    truth = chain.encode([0, 1, 2, 3, 4, 5], shape)
+    costs = np.zeros(len(truth))
+    costs[:48] = 1 - truth[:48]
+    point = truth + 0.3 * costs
+    z = chain.project(point, shape)
+    ahead = chain.maximize(point - z, shape)
+    assert (point - z) @ (ahead - z) <= 1e-13
+    assert np.abs(z - by_interior_point(chain, point, shape)).max() <= 1e-6
+
+
+def test_too_many_vertices_leave_a_point_inside_and_a_bound():
+    chain, shape = Chain(), (8, 26)
+    point = chain.encode([3, 1, 4, 1, 5, 9, 2, 6], shape)
+    point[: 8 * 26] += 1.0 - point[: 8 * 26]
+    found, value, left = run(chain, point, shape)
+    assert left[0] == active_sizes.MOST
+    assert -0.5 < value < 0.0
+    exact = chain.project(point, shape)
+    rest = np.abs(point - found).sum()
+    assert 0 < np.linalg.norm(found - exact) <= -value * max(rest, 1.0)
+    tables = found[:208].reshape(8, 26)
+    assert np.abs(tables.sum(axis=1) - 1).max() <= 1e-14
+    square = found[208:].reshape(26, 26)
+    assert np.abs(square.sum(axis=1) - tables[:-1].sum(axis=0)).max() <= 1e-14
+    assert np.abs(square.sum(axis=0) - tables[1:].sum(axis=0)).max() <= 1e-14
+
+
+def test_long_chains():
+    chain, shape = Chain(), (1000, 3)
+    point = draw_point(chain, shape, 0, 2000.0)
+    z = chain.project(point, shape)
+    ahead = chain.maximize(point - z, shape) - z
+    assert (point - z) @ ahead <= 1e-8
+    assert z[:3000].sum() == pytest.approx(1000, rel=1e-12)
+
+
+def test_numbers_that_are_none():
+    with pytest.raises(ValueError, match="finite or -inf"):
+        Chain().project(np.full(8, np.nan), (2, 2))
+    _, value, _ = run(Chain(), np.full(8, np.nan), (2, 2))
+    assert np.isnan(value)
+
+
+class NoRepeats(Chain):
+    """An oracle of its own, with fewer outputs than the chain has."""
+
+    def maximize(self, theta, shape):
+        scores = self._allowed(theta, shape)
+        listed = [z for z in self.vertices(shape) if not np.diagonal(z[-4:].reshape(2, 2)).any()]
+        return max(listed, key=lambda z: scores @ z)
+
+
+def test_an_oracle_of_its_own_is_asked():
+    own, shape = NoRepeats(), (3, 2)
+    assert own.kernel("project") is None
+    point = own.encode([0, 0, 1], shape)
+    z = own.project(point, shape)
+    assert z[6] == z[9] == 0.0
+    assert np.abs(z - project_by_vertices(lambda t: own.maximize(t, shape), point)).max() <= 1e-12

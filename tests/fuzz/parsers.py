@@ -258,6 +258,26 @@ def graph_read(path, rng):
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
 
 
+def tree_arrays(rng):
+    if rng.random() < 0.3:  # told by edges
+        arrays = graph_arrays(rng)
+        return arrays | {"edges": np.array([[1, 0], [0, 2], [2, 1]])}
+    arrays = {
+        "nodes": rng.random((5, 2)),
+        "parents": np.array([-1, 0, 1, -1, 1]),
+        "labels": np.array(["a", "b", "c", "a", "b"]),
+    }
+    if rng.random() < 0.5:
+        arrays["edge_features"] = rng.random((3, 2))
+    return arrays | one_of(rng, {"node_ptr": np.array([0, 2, 5])}, {"n_nodes": np.array([2, 3])})
+
+
+def tree_read(path, rng):
+    data = job_named("tree").read([path], {"forest": bool(rng.integers(2))})
+    assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
+    assert all(x.network.n_edges < x.network.n_nodes for x in data.inputs)
+
+
 # -- points ----------------------------------------------------------------------------------------
 def scan_read(path, rng):
     options = {"label-column": one_of(rng, "", "", "-1", "4", "class")}
@@ -376,6 +396,7 @@ PARSERS = {
         lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
     ),
     "graph": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), graph_read, named=False),
+    "tree": Parser(lambda rng: forged_npz(tree_arrays(rng), rng), tree_read, named=False),
     "scan text": Parser(text(SCAN_TEXT), scan_read),
     "scan PLY": Parser(text(SCAN_PLY), scan_read),
     "scan again": Parser(text(SCAN_TEXT + SCAN_PLY), scan_again),

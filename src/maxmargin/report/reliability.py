@@ -37,6 +37,6 @@ def reliability_html(rows: Sequence[Sequence[Any]]) -> Html:
             " is too careful, below it too sure. A point that stands for few labels says little.",
             class_="note",
         ),
-        el("figure", Html(chart), class_="chart"),
+        el("figure", Html(chart), class_="still"),
         el("details", el("summary", "In figures"), table),
     )

@@ -333,6 +333,11 @@ class Problem(Samples):
         return np.where(banned, 0.0, costs) if banned.any() else costs
 
     @cached_property
+    def forbidden_parts(self) -> np.ndarray:
+        """Where, among all samples' parts, those stand that no output may have."""
+        return np.flatnonzero(np.isneginf(self.blocks.costs))
+
+    @cached_property
     def outputs_key(self) -> int:
         """A checksum of the polytopes of all samples, but for what is forbidden."""
         options = self.structure.get_params(deep=False).items()

@@ -11,6 +11,8 @@ from contract import problems
 from maxmargin import Graph, GraphCutSVM, domains
 from maxmargin.solvers import (
     BCFW,
+    LBFGS,
+    SDCA,
     DualExtragradient,
     ExponentiatedGradient,
     Extragradient,
@@ -25,6 +27,7 @@ from reference import cuts
 
 EPOCHS = 7
 MATCHING = lambda: problems.matching(n=40)  # noqa: E731  # enough samples for several ranges
+LIKELIHOOD = lambda: problems.chain(objective="likelihood")  # noqa: E731
 BALL = domains.L1Ball(1.2)
 
 
@@ -99,6 +102,10 @@ CASES = {
     "projected-gradient": (ProjectedGradient(), MATCHING),
     "smoothed": (SmoothedGradient(), problems.chain),
     "projected-gradient-even": (ProjectedGradient(decay=False), MATCHING),
+    "lbfgs": (LBFGS(memory=3), LIKELIHOOD),
+    "sdca": (SDCA(), LIKELIHOOD),
+    "sdca-permutation": (SDCA("permutation", check_every=1), LIKELIHOOD),
+    "sdca-uniform": (SDCA("uniform"), LIKELIHOOD),
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize_scalar
 from sklearn.exceptions import NotFittedError
 
@@ -135,6 +136,8 @@ def test_multiclass_equals_softmax_and_takes_any_labels():
     names = np.array(["a", "b", "c"])
     y = names[(X + rng.normal(size=X.shape)).argmax(axis=1)]
     model = MulticlassSVM(alpha=0.1).fit(X[:100], y[:100]).calibrate(X[100:], y[100:])
+    found = model.temperature_
+    assert model.calibrate(sparse.csr_array(X[100:]), y[100:]).temperature_ == found
     scores = model.decision_function(X) / model.temperature_
     soft = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_marginals(X), soft, atol=1e-12)

@@ -79,6 +79,13 @@ def chain_likelihood():
     return ChainSVM(alpha=0.1, objective="likelihood")._problem(X, y, None, None)
 
 
+def test_where_there_is_nothing_to_lose_smoothing_still_has_a_scale():
+    made = problems.multiclass(cost=lambda rng, truth, shape: np.zeros_like(truth))
+    result = solve(made.problem, max_epochs=5)
+    assert np.isfinite(result.w).all()
+    assert result.dual == 0.0 <= result.primal
+
+
 def test_structures_without_expectations_are_refused():
     with pytest.raises((ValueError, MissingAbilityError), match="SmoothedGradient needs"):
         solve(problems.matching().problem)

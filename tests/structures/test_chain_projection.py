@@ -178,3 +178,21 @@ def test_numbers_that_are_none():
         Chain().project(np.full(8, np.nan), (2, 2))
     _, value, _ = run(Chain(), np.full(8, np.nan), (2, 2))
     assert np.isnan(value)
+
+
+class NoRepeats(Chain):
+    """An oracle of its own, with fewer outputs than the chain has."""
+
+    def maximize(self, theta, shape):
+        scores = self._allowed(theta, shape)
+        listed = [z for z in self.vertices(shape) if not np.diagonal(z[-4:].reshape(2, 2)).any()]
+        return max(listed, key=lambda z: scores @ z)
+
+
+def test_an_oracle_of_its_own_is_asked():
+    own, shape = NoRepeats(), (3, 2)
+    assert own.kernel("project") is None
+    point = own.encode([0, 0, 1], shape)
+    z = own.project(point, shape)
+    assert z[6] == z[9] == 0.0
+    assert np.abs(z - project_by_vertices(lambda t: own.maximize(t, shape), point)).max() <= 1e-12

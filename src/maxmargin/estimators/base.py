@@ -49,9 +49,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
     solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
-        "projected-gradient", for the likelihood "lbfgs", or a Solver; "auto" is "bcfw" for margins
-        and the fastest for likelihoods. Its options that are None are taken from tol, max_epochs
-        and random_state here.
+        "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a Solver;
+        "auto" is "bcfw" for margins and "sdca" for likelihoods. Its options that are None are taken
+        from tol, max_epochs and random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
     random_state : seed; the same seed gives the same bits.
@@ -268,7 +268,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         same = same and old.outputs in (0, problem.outputs_key)
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
             return State(as_dense(result.w).copy(), problem.truth.copy(), deepcopy(old.rng))
-        if not same or old.z[np.isneginf(problem.blocks.costs)].any():
+        if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
                 "warm_start: the samples' shapes, the structure or what it forbids changed;"
                 " starting afresh.",

@@ -83,7 +83,8 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
-        if not hasattr(X, "matrix") and is_list(X) and len(X) == 0:
+        samples = getattr(X, "lengths", X)
+        if is_list(samples) and len(samples) == 0:
             raise ValueError("X is empty: calibrate needs held-out samples.")
         return self._calibrate(self._held_out(X, y, node_weight), exact, n_draws, random_state)
 

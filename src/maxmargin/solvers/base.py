@@ -220,8 +220,7 @@ class Solver(BaseEstimator):
                 "the state has outputs of another structure, of other caps say, which prove nothing"
                 " here; start without it."
             )
-        costs = problem.blocks.costs  # empty if there are none
-        if len(costs) and np.any(np.isneginf(costs) & (state.z != 0)):
+        if state.z[problem.forbidden_parts].any():
             raise ValueError("the state has outputs that the problem forbids; start without it.")
         state.extra.pop("train_error", None)
         if state.solver not in ("", self.name):

@@ -36,6 +36,14 @@ class ExponentiatedGradient(Solver):
     not. Points never leave the interior of their polytopes but by rounding, and nothing but `tilt`
     is asked of the structure: an entropic projection that is no expectation will do for margins.
 
+    A dual point of another solver has no potentials, and may be a vertex, which these steps never
+    leave: of such a state the weights are taken up, not z, and the dual may be lower at first.
+
+    When to use it: for likelihoods, online, it needs fewer passes than "lbfgs" (on handwritten
+    letters, alpha = 0.01: 14 to a relative gap of 1e-6, where that needs 78). For margins it is
+    there for comparison: solutions lie on faces of the polytopes, to which it comes slowly, and
+    "bcfw" needs a small part of its passes.
+
     In a domain the same steps are taken from w(z), and w is projected after each: the dual still
     never falls, and certificates are as exact (`solvers.inside`).
 

@@ -97,7 +97,8 @@ class SmoothedGradient(Solver):
         nothing = np.zeros(problem.dim)
         counts = problem.without_loss().apply("tilt", nothing)
         doubt = float(problem.blocks.weight @ counts)
-        return problem.primal(nothing) / doubt if doubt > 0 else 1.0
+        at_zero = problem.primal(nothing)
+        return at_zero / doubt if min(at_zero, doubt) > 0 else 1.0
 
     def _restart(self, state: State, look: Look) -> None:
         """Without momentum, averages from here on."""

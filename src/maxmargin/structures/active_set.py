@@ -8,9 +8,36 @@ from typing import Any
 import numpy as np
 
 from maxmargin.kernels import active_sizes
+from maxmargin.structures.base import Shape, Structure
 
 _NOTHING = 1e-14  # a vertex with this share or less is dropped
 _MANY = 4096  # active vertices: their factor takes 64 megabytes
+
+
+class LabelHull(Structure):
+    """Labels of nodes, whose compiled `project` is an active set over the compiled `maximize`.
+
+    Where a subclass has a `maximize` of its own, the outputs may be others: it is asked instead.
+    """
+
+    def kernel(self, ability: str) -> Any | None:
+        if ability == "project" and self._overridden("maximize"):
+            return None
+        return super().kernel(ability)
+
+    def warm_size(self, shape: Shape) -> int:
+        """The labels and shares of the vertices that the last projection is a mixture of."""
+        return active_sizes.warm_size(self.n_parts(shape), self.variables(shape)[0])
+
+    def _call(
+        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
+    ) -> tuple[np.ndarray, float]:
+        if ability != "project":
+            return super()._call(ability, kernel, theta, code, shape)
+        if self._overridden("maximize"):
+            return project_by_vertices(lambda scores: self.maximize(scores, shape), theta), 0.0
+        nodes = self.variables(shape)[0]
+        return project_compiled(kernel, theta, code, nodes, self.scratch(shape))
 
 
 def project_compiled(

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.kernels import active_sizes
-from maxmargin.structures.active_set import project_compiled
-from maxmargin.structures.base import Constraints, Shape, Structure, check_k
+from maxmargin.structures.active_set import LabelHull
+from maxmargin.structures.base import Constraints, Shape, check_k
 
 
-class Chain(Structure):
+class Chain(LabelHull):
     """A label at each of T positions, with scores for neighbouring pairs. shape = (T, K).
 
     Parts: T * K node-label parts, then pair parts in tables (K, K), row = left label. If `tied`,
@@ -68,17 +68,6 @@ class Chain(Structure):
         own = 3 * length * labels + labels * labels + 5 * labels + length
         floats = active_sizes.float_size(parts, length) + own
         return floats, active_sizes.int_size(parts, length) + 2 * length
-
-    def warm_size(self, shape: Shape) -> int:
-        """The labels and shares of the vertices that the last projection is a mixture of."""
-        return active_sizes.warm_size(self.n_parts(shape), shape[0])
-
-    def _call(
-        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
-    ) -> tuple[np.ndarray, float]:
-        if ability == "project":
-            return project_compiled(kernel, theta, code, shape[0], self.scratch(shape))
-        return super()._call(ability, kernel, theta, code, shape)
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * shape[0] - 1

@@ -11,13 +11,13 @@ from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.kernels import active_sizes
-from maxmargin.structures.active_set import project_compiled
-from maxmargin.structures.base import Constraints, Structure, check_k
+from maxmargin.structures.active_set import LabelHull
+from maxmargin.structures.base import Constraints, check_k
 from maxmargin.structures.chain import _whole
 from maxmargin.structures.tree_shapes import TreeShape
 
 
-class Tree(Structure):
+class Tree(LabelHull):
     """A label at each node of a tree or a forest, with scores for the pairs at the ends of edges.
 
     shape = TreeShape(network, K). Parts: V * K node-label parts, then pair parts in tables (K, K),
@@ -63,17 +63,6 @@ class Tree(Structure):
         parts = self.n_parts(shape)
         floats = active_sizes.float_size(parts, nodes) + 3 * nodes * labels + 2 * labels * labels
         return floats, active_sizes.int_size(parts, nodes) + 3 * nodes
-
-    def warm_size(self, shape: TreeShape) -> int:
-        """The labels and shares of the vertices that the last projection is a mixture of."""
-        return active_sizes.warm_size(self.n_parts(shape), shape.n_nodes)
-
-    def _call(
-        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: TreeShape
-    ) -> tuple[np.ndarray, float]:
-        if ability == "project":
-            return project_compiled(kernel, theta, code, shape.n_nodes, self.scratch(shape))
-        return super()._call(ability, kernel, theta, code, shape)
 
     def vertex_size(self, shape: TreeShape) -> int:
         return _known(shape).n_nodes + shape.n_edges

@@ -132,6 +132,7 @@ def tagger():
 def tagging_predict(path, rng):
     """Whatever is tagged comes back line by line."""
     options = column_options(rng) | {"write": one_of(rng, "append", "append", "replace", "only")}
+    options["probabilities"] = bool(rng.integers(2))
     raw, sink = path.read_bytes().removeprefix(b"\xef\xbb\xbf"), io.BytesIO()
     with path.open("rb") as source:
         job_named("tagging").predict(tagger(), [source], sink, options)
@@ -211,10 +212,9 @@ def chain_model():
 
 
 def chain_predict(path, rng):
+    options = {"write": one_of(rng, "text", "npz"), "probabilities": bool(rng.integers(2))}
     with path.open("rb") as source:
-        job_named("chain").predict(
-            chain_model(), [source], io.BytesIO(), {"write": one_of(rng, "text", "npz")}
-        )
+        job_named("chain").predict(chain_model(), [source], io.BytesIO(), options)
 
 
 def letters(path, rng):

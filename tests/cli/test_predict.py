@@ -127,6 +127,9 @@ def test_options_of_the_run_hold_unless_they_choose_samples(tmp_path):
     }
     RunFolder(tmp_path / "run").create(config)
     source = Source(tmp_path / "run")
-    assert source.options({}) == {"folds": (), "image": "16x8", "write": "auto"}
-    given = {"task_folds": ("1", "2"), "task_write": "npz"}
-    assert source.options(given) == {"folds": ("1", "2"), "image": "16x8", "write": "npz"}
+    files = {"folds": (), "image": "16x8", "write": "auto", "probabilities": False}
+    others = {"objective": "margin", "calibrate": ()}
+    assert source.options({}) == files | others
+    given = {"task_folds": ("1", "2"), "task_write": "npz", "task_probabilities": True}
+    chosen = {"folds": ("1", "2"), "write": "npz", "probabilities": True}
+    assert source.options(given) == files | others | chosen

@@ -10,6 +10,7 @@ from scipy import sparse
 import maxmargin
 from maxmargin import Graph, GraphCutSVM, domains
 from maxmargin.callbacks import EarlyStopping
+from maxmargin.exceptions import MissingAbilityError
 from maxmargin.losses import Hamming
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient
@@ -123,7 +124,16 @@ USERS = {
 }
 
 
-@pytest.mark.parametrize("solver", sorted(solvers_for("margin")))
+NO_TILT = ("eg", "smoothed")
+
+
+@pytest.mark.parametrize("solver", NO_TILT)
+def test_solvers_that_need_expectations_are_refused(solver):
+    with pytest.raises(MissingAbilityError, match="needs `tilt`, which GraphCut cannot do"):
+        GraphCutSVM(**options_of(solver)).fit(*unlike())
+
+
+@pytest.mark.parametrize("solver", sorted(set(solvers_for("margin")) - set(NO_TILT)))
 @pytest.mark.parametrize("tables", [False, True])
 def test_no_edge_is_ever_rewarded(solver, tables):
     X, y = unlike()

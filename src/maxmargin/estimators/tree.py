@@ -125,6 +125,7 @@ class TreeSVM(NodeLabels):
                 raise ValueError(
                     f"X has {own} {kind} features, but TreeSVM is expecting {known}: those it was"
                     " fitted on."
+                    + (" A Graph without edge_features has one." if kind == "edge" else "")
                 )
 
     def _shapes(self, rows: GraphRows, given: Any) -> list[TreeShape]:

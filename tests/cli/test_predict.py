@@ -48,6 +48,17 @@ def test_options_of_the_task_say_how_files_are_read(model_file, texts, capsys):
     assert "see `maxmargin predict RUN --help`" in text
 
 
+def test_margins_that_are_not_calibrated_are_said_to_be_no_frequencies(model_file, texts, capsys):
+    assert main(["predict", str(model_file), str(texts / "words.txt"), "--probabilities"]) == 0
+    said = capsys.readouterr()
+    rows = [row for row in columns(said.out) if row]
+    assert {len(row) for row in rows} == {3}
+    assert all(0 < float(row[2]) <= 1 for row in rows)
+    assert said.err.count("\n") == 1
+    assert "is not calibrated" in said.err
+    assert "--objective likelihood" in said.err
+
+
 def test_a_file_of_predictions_appears_whole(model_file, texts, tmp_path, capsysbinary):
     out = tmp_path / "tagged.txt"
     assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0

@@ -134,10 +134,17 @@ def test_options_of_the_run_hold_unless_they_choose_samples(tmp_path):
     config = {
         "task": "chain",
         "data": [str(tmp_path / "x.npz")],
-        "task-options": {"folds": ["0"], "image": "16x8"},
+        "task-options": {
+            "folds": ["0"],
+            "image": "16x8",
+            "objective": "likelihood",
+            "probabilities": True,  # is asked for each time
+        },
     }
     RunFolder(tmp_path / "run").create(config)
     source = Source(tmp_path / "run")
-    assert source.options({}) == {"folds": (), "image": "16x8", "write": "auto"}
-    given = {"task_folds": ("1", "2"), "task_write": "npz"}
-    assert source.options(given) == {"folds": ("1", "2"), "image": "16x8", "write": "npz"}
+    told = {"objective": "likelihood", "calibrate": (), "probabilities": False}
+    assert source.options({}) == {"folds": (), "image": "16x8", "write": "auto", **told}
+    given = {"task_folds": ("1", "2"), "task_write": "npz", "task_probabilities": True}
+    told["probabilities"] = True
+    assert source.options(given) == {"folds": ("1", "2"), "image": "16x8", "write": "npz", **told}

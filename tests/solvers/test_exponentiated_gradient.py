@@ -268,6 +268,15 @@ def test_the_same_seed_gives_the_same_bits_by_any_number_of_threads(mode, object
     assert (mode == "batch") == np.array_equal(results[0].w, other.w)
 
 
+def test_samples_without_weight_leave_the_estimate_of_the_gap_a_number():
+    """Drawn at random, some are not seen for long; those that count for nothing must not matter."""
+    weight = np.array([1.0, 0.0, 2.0, 0.0, 1.0, 1.0])
+    problem = problems.chain(weight=weight, objective="likelihood").problem
+    result = run(problem, sampling="uniform", max_epochs=60, tol=1e-6)
+    assert result.status is Status.CONVERGED
+    assert 0 <= result.state.extra["estimate"] < 1e-4
+
+
 class PlainTilt(Chain):
     """The chain whose expectations are asked of Python."""
 

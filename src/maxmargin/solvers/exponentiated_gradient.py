@@ -190,8 +190,9 @@ class ExponentiatedGradient(Solver):
             self._visits(problem, state)
         state.n_oracle += int(state.clock[2] - tried)
         if problem.objective == "likelihood":
-            slopes = state.extra["slopes"]
-            state.extra["estimate"] = float(problem.blocks.weight @ np.maximum(slopes, 0.0)) / 2
+            on = problem.blocks.weight > 0  # the slopes of others may be infinite for ever
+            slopes = np.maximum(state.extra["slopes"][on], 0.0)
+            state.extra["estimate"] = float(problem.blocks.weight[on] @ slopes) / 2
 
     def _visits(self, problem: Problem, state: State) -> None:
         """A pass over single samples."""

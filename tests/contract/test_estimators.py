@@ -115,7 +115,7 @@ def tree_edges():
     kind = trees()
     rng = np.random.default_rng(7)
     X = [Graph(x.nodes, x.edges, rng.normal(size=(len(x.edges), 2))) for x in kind.X]
-    return Kind(TreeSVM(alpha=0.05), X, kind.y)
+    return Kind(TreeSVM(alpha=0.1), X, kind.y)
 
 
 MAKERS = (chains, classes, listed, subsets, matchings, graphs, tables, trees, tree_edges)

@@ -92,9 +92,10 @@ def test_the_parts_of_the_weights():
 SEQUENCES = make_sequences(30, (1, 6), 4, 5, separation=1.0, random_state=0)
 
 
-@pytest.mark.parametrize("objective", ["margin", "likelihood"])
-def test_a_path_is_a_chain(objective):
+@pytest.mark.parametrize("objective, solver", [("margin", "bcfw"), ("likelihood", "lbfgs")])
+def test_a_path_is_a_chain(objective, solver):
     options = {"alpha": 0.05, "objective": objective, "tol": 1e-6, "max_epochs": 500}
+    options["solver"] = solver
     chain = ChainSVM(forbidden_transitions=[(0, 3)], **options)
     kept = [i for i, own in enumerate(SEQUENCES.y) if (0, 3) not in pairwise(own.tolist())]
     X, y = [SEQUENCES.X[i] for i in kept], [SEQUENCES.y[i] for i in kept]

@@ -11,7 +11,7 @@ from maxmargin.checkpoints.sparse import LONG, Sparse, packed, unpacked
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load, save
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, Extragradient, FrankWolfe, OracleCache
+from maxmargin.solvers import BCFW, SDCA, Extragradient, FrankWolfe, OracleCache
 from persistence.model_files import contents, forge
 
 
@@ -70,6 +70,11 @@ def written(tmp_path):
         (BCFW("pairwise"), problems.chain(), "options of the solver differ.*pairwise"),
         (BCFW(cache=OracleCache(5)), problems.chain(), "options of the solver differ"),
         (FrankWolfe(), problems.chain(), "solver is another one .now FrankWolfe, then BCFW"),
+        (
+            SDCA(),
+            problems.chain(objective="likelihood"),
+            "objective differs .now likelihood, then margin",
+        ),
     ],
 )
 def test_another_run_is_refused(written, solver, problem, words):

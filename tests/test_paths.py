@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxmargin import ChainSVM, MulticlassSVM, load
+from contract.problems import AtMostTwo
+from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM, load
 from maxmargin.datasets import make_sequences
 from maxmargin.domains import L1Ball, L2Ball, NonNegative
 from maxmargin.exceptions import ConvergenceWarning
@@ -111,6 +112,15 @@ def test_other_solvers_and_signs(data):
     assert path.radii.tolist() == [0.5, 2.0]
     assert path.weights.min() >= 0
     assert path.model(-1).domain.signs is model.domain
+
+
+def test_structures_without_expectations_get_another_solver():
+    rng = np.random.default_rng(0)
+    X, y = [rng.normal(size=(4, 3)) for _ in range(6)], [(k % 4,) for k in range(6)]
+    path = l1_path(StructuredSVM(AtMostTwo(), alpha=0.1), X, y, [0.2, 0.4])
+    for point in path.points:
+        assert point.status == "converged"
+        assert point.norm <= point.radius + 1e-12
 
 
 @pytest.mark.parametrize("radii", [[0.0, 1.0], [-1.0], [np.nan], [np.inf], ["one"], []])

@@ -236,7 +236,8 @@ def _solver(estimator: Any, solver: str | Solver) -> Any:
         return own
     make = getattr(estimator, "_make_structure", None)
     structure = None if make is None else make()
-    if own == "auto" and structure is not None and structure.tilt_is_expectation:
+    able = structure is not None and structure.has("tilt") and structure.tilt_is_expectation
+    if own == "auto" and able:
         return "smoothed"
     return "extragradient" if estimator.alpha == 0 else BCFW(averaging=False)
 
@@ -272,7 +273,8 @@ def _count_features(estimator: Any, w: np.ndarray) -> int:
 def _warn(missed: list[float], points: list[PathPoint]) -> None:
     if not missed:
         return
-    worst = max(p.gap / abs(p.primal) for p in points if p.radius in missed and p.primal)
+    gaps = [p.gap / abs(p.primal) for p in points if p.radius in missed and p.primal]
+    worst = max(gaps, default=float("inf"))
     warnings.warn(
         f"{len(missed)} of {len(points)} fits ended above tol, the worst at a gap of"
         f" {100 * worst:.3g} %; see `status`. Raise max_epochs or tol.",

@@ -23,7 +23,7 @@ def test_commands_and_options():
 def test_tasks_solvers_and_options_of_tasks():
     assert completed("train", "tag") == ["tagging"]
     assert completed("train", "tagging", "--solver", "b") == ["bcfw"]
-    assert set(completed("train", "tagging", "--solver", "")) == set(SOLVERS)
+    assert set(completed("train", "tagging", "--solver", "")) == {"auto", *SOLVERS}
     assert completed("train", "tagging", "--min-c") == ["--min-count"]
     assert completed("train", "tagging", "--data", "a", "--loss", "hamming-") == ["hamming-sum"]
     assert completed("predict", "--ou") == ["--out"]

@@ -205,6 +205,43 @@ def test_tags_that_a_scheme_forbids_are_told_in_words_of_the_command_line(tmp_pa
     assert "--no-bio" in capsys.readouterr().err
 
 
+def test_a_likelihood_is_told_without_a_loss(texts, tmp_path, capsys):
+    run, held_out = tmp_path / "run", tmp_path / "held_out.txt"
+    odd = "the D\ncat D\n\nxyz UNSEEN\n\n"  # an error, and a tag that is not in the data
+    held_out.write_text((texts / "dev.txt").read_text(encoding="utf-8") + odd, encoding="utf-8")
+    assert train(texts, run, "--objective", "likelihood", "--calibrate", str(held_out)) == 0
+    said = capsys.readouterr().out
+    lines = dict(line.split("  ", 1) for line in said.splitlines() if "  " in line.strip())
+    assert lines["Method"].strip().startswith("sdca, likelihood, alpha 0.0166667; ")
+    assert "% of the best possible objective" in lines["Certificate"]
+    assert ", from 31 samples; 1 with labels that are not in the data left" in lines["Calibrated"]
+    assert "log loss" in lines["On the data"]
+    assert "loss hamming" not in said
+    assert main(["predict", str(run), str(texts / "words.txt"), "--probabilities"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line]
+    assert {len(row) for row in rows} == {3}
+    assert all(0.3 < float(row[2]) <= 1 for row in rows)  # the best of three
+    assert main(["report", str(run)]) == 0
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "mean of -log P(true output)" in page
+    assert "hamming" not in page.split('id="repeat"')[0]
+
+
+def test_a_solver_that_cannot_is_refused(texts, tmp_path, capsys):
+    more = ("--objective", "likelihood", "--solver", "bcfw", "--out", str(tmp_path / "run"))
+    assert main(["train", "tagging", "--data", str(texts / "train.txt"), *more]) == 2
+    said = capsys.readouterr().err
+    assert "likelihood" in said
+    assert "sdca" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_file_to_calibrate_on_is_told_at_once(texts, tmp_path, capsys):
+    assert train(texts, tmp_path / "run", "--calibrate", str(tmp_path / "none.txt")) == 2
+    assert "none.txt' does not exist" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_resume_without_a_run_begins_one(texts, tmp_path):
     assert train(texts, tmp_path / "run", "-q", "--max-epochs", "1", "--resume") == 0
     assert (tmp_path / "run" / "model.maxmargin").exists()

@@ -414,7 +414,7 @@ CASES = {
     "chain": chain,
     "chain-csr": lambda **options: chain(seed=5, as_csr=True, **options),
     "chain-forbidden": lambda **options: chain(seed=6, banned=BANNED, **options),
-    "tree": lambda **options: tree(banned=BANNED, **options),
+    "tree": lambda **options: tree(banned=BANNED, sizes=(1, 2, 3, 4, 3, 2), seed=16, **options),
     "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
     "items": items,
     "assignment": assignment,

@@ -92,10 +92,11 @@ def test_the_parts_of_the_weights():
 SEQUENCES = make_sequences(30, (1, 6), 4, 5, separation=1.0, random_state=0)
 
 
-@pytest.mark.parametrize("objective, solver", [("margin", "bcfw"), ("likelihood", "lbfgs")])
-def test_a_path_is_a_chain(objective, solver):
-    options = {"alpha": 0.05, "objective": objective, "tol": 1e-6, "max_epochs": 500}
-    options["solver"] = solver
+@pytest.mark.parametrize("objective", ["margin", "likelihood"])
+def test_a_path_is_a_chain(objective):
+    solver = "bcfw" if objective == "margin" else "lbfgs"
+    options = {"alpha": 0.05, "objective": objective, "solver": solver, "tol": 1e-6}
+    options["max_epochs"] = 500
     chain = ChainSVM(forbidden_transitions=[(0, 3)], **options)
     kept = [i for i, own in enumerate(SEQUENCES.y) if (0, 3) not in pairwise(own.tolist())]
     X, y = [SEQUENCES.X[i] for i in kept], [SEQUENCES.y[i] for i in kept]
@@ -147,12 +148,12 @@ def test_a_planted_tree_is_learned_by_its_edges(objective, solver):
     options = {"alpha": 1e-2, "objective": objective, "solver": solver, "tol": 1e-2}
     (X, y), (X_new, y_new) = planted(60, 0), planted(60, 1)
     with_edges = TreeSVM(**options).fit(X, y)
-    plain = [Graph(x.nodes, x.edges) for x in X]
+    plain, plain_new = ([Graph(x.nodes, x.edges) for x in some] for some in (X, X_new))
     one_table = TreeSVM(**options).fit(plain, y)
     without = TreeSVM(transitions=False, **options).fit(plain, y)
     scores = [
-        without.score(X_new, y_new),
-        one_table.score([Graph(x.nodes, x.edges) for x in X_new], y_new),
+        without.score(plain_new, y_new),
+        one_table.score(plain_new, y_new),
         with_edges.score(X_new, y_new),
     ]
     assert scores[0] < scores[1] < scores[2] - 0.1

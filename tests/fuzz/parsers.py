@@ -132,6 +132,7 @@ def tagger():
 def tagging_predict(path, rng):
     """Whatever is tagged comes back line by line."""
     options = column_options(rng) | {"write": one_of(rng, "append", "append", "replace", "only")}
+    options["probabilities"] = bool(rng.integers(2))
     raw, sink = path.read_bytes().removeprefix(b"\xef\xbb\xbf"), io.BytesIO()
     with path.open("rb") as source:
         job_named("tagging").predict(tagger(), [source], sink, options)
@@ -211,10 +212,9 @@ def chain_model():
 
 
 def chain_predict(path, rng):
+    options = {"write": one_of(rng, "text", "npz"), "probabilities": bool(rng.integers(2))}
     with path.open("rb") as source:
-        job_named("chain").predict(
-            chain_model(), [source], io.BytesIO(), {"write": one_of(rng, "text", "npz")}
-        )
+        job_named("chain").predict(chain_model(), [source], io.BytesIO(), options)
 
 
 def letters(path, rng):
@@ -256,6 +256,26 @@ def graph_arrays(rng):
 def graph_read(path, rng):
     data = job_named("graph").read([path], {})
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
+
+
+def tree_arrays(rng):
+    if rng.random() < 0.3:  # told by edges
+        arrays = graph_arrays(rng)
+        return arrays | {"edges": np.array([[1, 0], [0, 2], [2, 1]])}
+    arrays = {
+        "nodes": rng.random((5, 2)),
+        "parents": np.array([-1, 0, 1, -1, 1]),
+        "labels": np.array(["a", "b", "c", "a", "b"]),
+    }
+    if rng.random() < 0.5:
+        arrays["edge_features"] = rng.random((3, 2))
+    return arrays | one_of(rng, {"node_ptr": np.array([0, 2, 5])}, {"n_nodes": np.array([2, 3])})
+
+
+def tree_read(path, rng):
+    data = job_named("tree").read([path], {"forest": bool(rng.integers(2))})
+    assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
+    assert all(x.network.n_edges < x.network.n_nodes for x in data.inputs)
 
 
 # -- points ----------------------------------------------------------------------------------------
@@ -376,6 +396,7 @@ PARSERS = {
         lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
     ),
     "graph": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), graph_read, named=False),
+    "tree": Parser(lambda rng: forged_npz(tree_arrays(rng), rng), tree_read, named=False),
     "scan text": Parser(text(SCAN_TEXT), scan_read),
     "scan PLY": Parser(text(SCAN_PLY), scan_read),
     "scan again": Parser(text(SCAN_TEXT + SCAN_PLY), scan_again),

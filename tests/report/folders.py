@@ -60,6 +60,21 @@ def tokens_drawing(title="sentence 7", tokens=("the", "old", "house"), wrong=1):
     }
 
 
+def outline_drawing(title="tree 1", names=("root", "child", "grandchild"), wrong=1):
+    truth = ["noun", "verb", *["O"] * len(names)][: len(names)]
+    predicted = [("other" if k < wrong else label) for k, label in enumerate(truth)]
+    return {
+        "kind": "outline",
+        "title": title,
+        "errors": wrong,
+        "truth_known": True,
+        "tokens": list(names),
+        "depth": list(range(len(names))),
+        "truth": truth,
+        "predicted": predicted,
+    }
+
+
 def images_drawing(rng, word="order", wrong=1):
     images = [(rng.random(16 * 8) < 0.3).astype(float).tolist() for _ in word]
     predicted = [("q" if k < wrong else letter) for k, letter in enumerate(word)]
@@ -141,6 +156,7 @@ def evaluation(rng, drawings, error=0.0731):
         ],
         "confusion": {"labels": labels, "counts": counts.tolist()},
         "drawings": drawings,
+        "reliability": [[0.41, 0.3, 12], [0.7, 0.75, 40], [0.97, 0.99, 4659]],
     }
 
 
@@ -162,6 +178,7 @@ def make_run(folder: Path, records=None) -> Path:
         tokens_drawing("hostile " + SCRIPT, NASTY, wrong=3),
         images_drawing(rng),
         areas_drawing(rng, SCRIPT),
+        outline_drawing(SCRIPT, NASTY),
         links_drawing(NASTY, [*NASTY[::-1], "last"]),
         links_drawing([f"w{k}" for k in range(60)], [f"v{k}" for k in range(70)], "a long pair"),
         *(tokens_drawing(f"sentence {k}") for k in range(8)),

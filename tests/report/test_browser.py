@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import shutil
+from itertools import pairwise
 
 import pytest
 from selenium import webdriver
@@ -127,6 +128,21 @@ def test_a_run_is_drawn(show):
     pictures = page.find_elements(By.CSS_SELECTOR, ".panel:not(.off) .glyph img")
     assert len(pictures) == 5
     assert {p.get_property("naturalHeight") for p in pictures} == {16}
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_children_stand_further_in_and_reliability_is_drawn(show, width):
+    page = show("run", width)
+    script = "return [...document.querySelectorAll('.outline li .tok')].map((n) => "
+    script += "[n.getBoundingClientRect().left, n.getBoundingClientRect().top])"
+    left, top = zip(*page.execute_script(script), strict=True)
+    assert all(b > a for a, b in pairwise(top))
+    assert all(b > a + 5 for a, b in pairwise(left))
+    script = "return [...document.querySelectorAll('.panel:not(.off) .still svg')]"
+    script += ".map((n) => [n.getAttribute('aria-label'), n.getBoundingClientRect().width])"
+    (found,) = page.execute_script(script)
+    assert found[0] == "Reliability of the probabilities"
+    assert 200 < found[1] <= 420
 
 
 @pytest.mark.parametrize("width", [360, 1280])

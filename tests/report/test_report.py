@@ -32,6 +32,7 @@ from report.folders import (
     links_drawing,
     make_run,
     make_study,
+    outline_drawing,
     packed,
     tokens_drawing,
     write,
@@ -284,6 +285,48 @@ def test_a_mistake_shows_prediction_and_truth():
     assert "predicted B-VP" in text
     assert "true B-NP" in text
     assert "✗ 1 wrong" in text
+
+
+def test_nodes_of_trees_stand_as_far_in_as_they_are_deep():
+    page = Reader(drawing_html(outline_drawing()))
+    depths = [v for tag, key, v in page.attributes if tag == "li" and key == "style"]
+    assert depths == ["--in:0", "--in:1", "--in:2"]
+    text = " ".join(page.texts)
+    assert text.index("root") < text.index("child") < text.index("grandchild")
+    assert "predicted other" in text
+    assert "true noun" in text
+    assert ("ul", "class", "outline") in page.attributes
+
+
+def test_long_trees_are_set_in_columns_and_deep_ones_stay_on_the_page():
+    drawing = outline_drawing(names=[str(k) for k in range(500)])
+    page = Reader(drawing_html(drawing))
+    assert ("ul", "class", "outline long") in page.attributes
+    assert page.names.count("li") == 400
+    assert ("li", "style", "--in:40") in page.attributes
+    assert "100 more nodes" in "".join(page.texts)
+
+
+def test_reliability_is_drawn_and_told(run):
+    page = Reader(write_report(run).read_text(encoding="utf-8"))
+    assert page.texts.count("Reliability") == 2  # one a set of data
+    assert page.texts.count("Reliability of the probabilities") == 2
+    assert "4659" in page.texts
+
+
+def test_a_likelihood_is_called_by_its_name(tmp_path):
+    folder = make_run(tmp_path / "run")
+    summary = json.loads((folder / "summary.json").read_text())
+    calibration = {"temperature": 0.25, "n_samples": 40, "left_out": 0}
+    changed = {"objective": "likelihood", "loss": None, "calibration": calibration}
+    write(folder / "summary.json", summary | changed)
+    with (folder / "config.toml").open("a") as config:
+        config.write('loss = "hamming"\n')
+    page = " ".join(Reader(write_report(folder).read_text(encoding="utf-8")).texts)
+    assert "mean of -log P(true output)" in page
+    assert "mean loss" not in page
+    assert "0.25, from 40 samples" in page
+    assert page.count("hamming") == 1  # in the settings to repeat it
 
 
 def test_without_a_truth_nothing_is_wrong():

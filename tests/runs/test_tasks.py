@@ -50,6 +50,24 @@ def matching(folder):
     return {"data": [str(folder / "x.npz")]}
 
 
+def tree(folder):
+    rng = np.random.default_rng(2)
+    arrays = {"nodes": rng.normal(size=(24, 3)), "labels": rng.integers(3, size=24)}
+    parents = np.tile([1, -1, 1, 2], 6)
+    np.savez(folder / "x.npz", parents=parents, n_nodes=np.full(6, 4), **arrays)
+    return {"data": [str(folder / "x.npz")]}
+
+
+def likely(task):
+    """The same data, and the likelihood in the place of margins."""
+
+    def made(folder):
+        return task(folder) | {"task-options": {"objective": "likelihood"}}
+
+    made.__name__ = task.__name__
+    return made
+
+
 @pytest.mark.parametrize(
     "task, solver",
     [
@@ -62,6 +80,14 @@ def matching(folder):
         (chain, "perceptron"),
         (matching, "extragradient"),
         (matching, "dual-extragradient"),
+        (chain, "eg"),
+        (chain, "smoothed"),
+        (tree, None),
+        (tree, "dual-extragradient"),
+        (likely(tagging), None),
+        (likely(chain), "lbfgs"),
+        (likely(chain), "eg"),
+        (likely(tree), "sdca"),
     ],
 )
 def test_crash_and_resume(task, solver, tmp_path):

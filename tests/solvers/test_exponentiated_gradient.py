@@ -268,6 +268,39 @@ def test_the_same_seed_gives_the_same_bits_by_any_number_of_threads(mode, object
     assert (mode == "batch") == np.array_equal(results[0].w, other.w)
 
 
+@both_modes
+@pytest.mark.parametrize("start", ["truth", "uniform"])
+def test_potentials_grow_no_faster_than_epochs(start, mode):
+    """Rates that grow for ever carry them so far that z is a vertex, which no step leaves."""
+    problem = problems.chain(alpha=1e-4).problem
+    begun = ExponentiatedGradient(mode, start=start).init(problem)
+    result = run(problem, mode=mode, start=start, max_epochs=200, tol=0.0)
+    moved = result.state.extra["potentials"] - begun.extra["potentials"]
+    assert np.abs(moved).max() <= 3.0 * 200
+    assert result.primal < 3 * problem.primal(np.zeros(problem.dim))
+
+
+def test_potentials_of_margins_are_not_those_of_likelihoods():
+    """Entropies are differences of potentials: of very large ones nothing but rounding is left."""
+    margin = problems.chain().problem
+    state = run(margin, max_epochs=3).state
+    state.extra["potentials"] *= 1e18
+    problem = with_objective(margin, "likelihood")
+    best = LBFGS(tol=1e-8, max_epochs=500).run(problem)
+    result = ExponentiatedGradient(max_epochs=8, tol=0.0).run(problem, state=state)
+    assert max(record.dual for record in result.history) <= best.primal
+    assert result.status is Status.MAX_EPOCHS
+
+
+def test_samples_without_weight_leave_the_estimate_of_the_gap_a_number():
+    """Drawn at random, some are not seen for long; those that count for nothing must not matter."""
+    weight = np.array([1.0, 0.0, 2.0, 0.0, 1.0, 1.0])
+    problem = problems.chain(weight=weight, objective="likelihood").problem
+    result = run(problem, sampling="uniform", max_epochs=60, tol=1e-6)
+    assert result.status is Status.CONVERGED
+    assert 0 <= result.state.extra["estimate"] < 1e-4
+
+
 class PlainTilt(Chain):
     """The chain whose expectations are asked of Python."""
 

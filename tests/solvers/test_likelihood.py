@@ -12,9 +12,17 @@ from sklearn.linear_model import LogisticRegression
 from contract import problems
 from contract.problems import BANNED
 from maxmargin import ChainSVM, MulticlassSVM, domains
+from maxmargin.domains import L2Ball, RealSpace
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, LBFGS, SDCA, resolve_solver
+from maxmargin.solvers import (
+    BCFW,
+    LBFGS,
+    SDCA,
+    ExponentiatedGradient,
+    SmoothedGradient,
+    resolve_solver,
+)
 from maxmargin.structures import Chain
 from reference.likelihood import entropy, likelihood, most_likely
 
@@ -75,9 +83,29 @@ def test_the_gradient_is_that_of_the_definition(name):
     assert value - dual == pytest.approx(gradient @ gradient / (2 * problems.ALPHA), rel=1e-9)
 
 
-def test_auto_is_sdca():
+def test_auto_is_a_solver_that_can():
     assert type(resolve_solver("auto", "likelihood")) is SDCA
-    assert type(resolve_solver("auto", "margin")) is BCFW
+    assert type(resolve_solver("auto", "likelihood", RealSpace())) is SDCA
+    assert type(resolve_solver("auto", "likelihood", L2Ball(1.0))) is SmoothedGradient
+    assert type(resolve_solver("auto", "margin", L2Ball(1.0))) is BCFW
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_auto_minimises_likelihoods_in_a_ball(alpha):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3)), np.arange(12) % 3
+    est = MulticlassSVM(alpha=alpha, objective="likelihood", domain=L2Ball(0.5), max_epochs=500)
+    result = est.fit(X, y).result_
+    assert result.status is Status.CONVERGED
+    assert np.linalg.norm(est.coef_) <= 0.5 + 1e-12
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_the_wrong_solver_is_named_before_anything_else(alpha):
+    with pytest.raises(ValueError, match=r'BCFW cannot minimise objective="likelihood".*"sdca"'):
+        BCFW().run(make("chain", alpha=alpha).problem)
+    with pytest.raises(ValueError, match=r'SDCA cannot minimise objective="margin".*"bcfw"'):
+        SDCA().run(problems.chain(alpha=alpha).problem)
 
 
 # -- SDCA ------------------------------------------------------------------------------------------
@@ -170,11 +198,25 @@ def test_sums_in_plain_python_give_the_same(kind):
     assert results[0].dual == pytest.approx(results[1].dual, abs=1e-11)
 
 
-def test_a_structure_that_cannot_count_is_refused_at_once():
+@pytest.mark.parametrize(
+    "solver", [SDCA(), LBFGS(), ExponentiatedGradient(), SmoothedGradient()], ids=str
+)
+def test_a_structure_that_cannot_count_is_refused_at_once(solver):
+    """Without a log-partition the likelihood is not known, though its slope is."""
     made = make("chain")
     made.problem.structure = Uncounted()
-    with pytest.raises(MissingAbilityError, match="SDCA needs `log_partition`"):
-        SDCA().run(made.problem)
+    with pytest.raises(MissingAbilityError, match=r"needs `log_partition`.*Uncounted"):
+        solver.run(made.problem)
+    made.problem.structure = PlainSums()
+    assert solver.set_params(max_epochs=1, tol=0.0).run(made.problem).n_epochs == 1
+
+
+def test_smoothing_margins_needs_the_log_partition_too():
+    made = problems.chain(lengths=(2, 1))
+    made.problem.structure = Uncounted()
+    with pytest.raises(MissingAbilityError, match="SmoothedGradient needs `log_partition`"):
+        SmoothedGradient().run(made.problem)
+    assert ExponentiatedGradient(max_epochs=2, tol=0.0).run(made.problem).n_epochs == 2
 
 
 # -- runs that go on, repeat, or run side by side --------------------------------------------------
@@ -242,8 +284,8 @@ def test_a_search_that_rounding_ends_is_quiet(name):
 WRONG = [
     (SDCA(), {"alpha": 0.0}, "SDCA needs alpha > 0; give a small one .*no maximum"),
     (LBFGS(), {"alpha": 0.0}, "LBFGS needs alpha > 0; give a small one .*no maximum"),
-    (SDCA(), {"domain": domains.L2Ball(1.0)}, 'such as solver="eg", or domain=None'),
-    (LBFGS(), {"domain": domains.L2Ball(1.0)}, 'such as solver="eg", or domain=None'),
+    (SDCA(), {"domain": domains.L2Ball(1.0)}, 'such as solver="smoothed", or domain=None'),
+    (LBFGS(), {"domain": domains.L2Ball(1.0)}, 'such as solver="smoothed", or domain=None'),
     (SDCA("none"), {}, "sampling='none' must be gap, permutation or uniform"),
     (LBFGS(memory=0), {}, "memory=0 must be a whole number, 1 or more"),
     (BCFW(), {}, 'cannot minimise objective="likelihood"; solvers that can: .*"sdca"'),

@@ -131,6 +131,7 @@ def _fill_in(state: dict[str, Any], fresh: State, problem: Problem) -> None:
 
 def _check_identity(run: Run, snapshot: Snapshot, path: Path) -> None:
     words = {
+        "objective": "the objective differs",
         "structure": "it is of another structure, or of samples of other shapes",
         "samples": "its samples are others: features, labels, losses or sample weights differ",
         "alpha": "alpha differs",
@@ -151,7 +152,7 @@ def _check_identity(run: Run, snapshot: Snapshot, path: Path) -> None:
             )
 
 
-_SHOWN = ("alpha", "domain", "solver", "options", "seed")
+_SHOWN = ("objective", "alpha", "domain", "solver", "options", "seed")
 
 
 # -- records, as columns: a run may have very many -------------------------------------------------

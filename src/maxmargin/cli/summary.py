@@ -25,6 +25,7 @@ def words(folder: RunFolder, summary: Mapping[str, Any]) -> str:
         "Trained": _what(folder, summary),
         "Method": _method(summary),
         "Certificate": summary["certificate"],
+        **_calibration(summary),
         **_errors(folder, summary["metrics"]),
         "Time": f"{summary['seconds']:.1f} s of training, {_passes(summary)}",
         "Files": f"{path}: {', '.join(_files(path))}",
@@ -50,9 +51,22 @@ def _what(folder: RunFolder, summary: Mapping[str, Any]) -> str:
 
 def _method(summary: Mapping[str, Any]) -> str:
     chosen = [summary["solver"]]
+    chosen += ["likelihood"] if summary.get("objective") == "likelihood" else []
     chosen += [] if summary["alpha"] is None else [f"alpha {summary['alpha']:g}"]
     chosen += [] if summary["loss"] is None else [f"loss {summary['loss']}"]
     return f"{', '.join(chosen)}; {text.counted(summary['n_weights'], 'weight')}"
+
+
+def _calibration(summary: Mapping[str, Any]) -> dict[str, str]:
+    found = summary.get("calibration")
+    if not found:
+        return {}
+    words = (
+        f"temperature {found['temperature']:.3g}, from {text.counted(found['n_samples'], 'sample')}"
+    )
+    if found["left_out"]:
+        words += f"; {found['left_out']:,} with labels that are not in the data left out"
+    return {"Calibrated": words}
 
 
 def _errors(folder: RunFolder, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:

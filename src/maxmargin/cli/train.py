@@ -91,7 +91,8 @@ def _check_files(config: Mapping[str, Any]) -> None:
     """Fail before there is a run folder."""
     if not config.get("data"):
         raise UsageError(f"--data is missing: see maxmargin train {config['task']} --help")
-    for path in [*config["data"], *config.get("validation", ())]:
+    held_out = config.get("task-options", {}).get("calibrate", ())
+    for path in [*config["data"], *config.get("validation", ()), *held_out]:
         if not Path(path).exists():
             raise UsageError(f"the file {path!r} does not exist")
 
@@ -103,6 +104,9 @@ def _check_readable(job: Job, config: Mapping[str, Any]) -> None:
     for key in ("data", "validation"):
         if key in config:
             job.read([Path(path) for path in config[key]], options_of(config, job))
+    held_out = options_of(config, job).get("calibrate", ())
+    if held_out:
+        job.read(list(held_out), options_of(config, job))
 
 
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:

@@ -50,8 +50,8 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
     solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
         "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a Solver;
-        "auto" is "bcfw" for margins and "sdca" for likelihoods. Its options that are None are taken
-        from tol, max_epochs and random_state here.
+        "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for these in a domain. Its
+        options that are None are taken from tol, max_epochs and random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
     random_state : seed; the same seed gives the same bits.
@@ -180,6 +180,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         solver = resolve_solver(
             self.solver,
             self.objective,
+            self.domain,
             tol=self.tol,
             max_epochs=self.max_epochs,
             random_state=self.random_state,

@@ -76,7 +76,7 @@ class Job(ABC):
     #: solvers that `compare` takes unless told otherwise: those that are not slow on the structure
     compared: ClassVar[tuple[str, ...]] = ("bcfw", "ssg", "perceptron")
     #: the same for the likelihood
-    compared_by_likelihood: ClassVar[tuple[str, ...]] = ("lbfgs",)
+    compared_by_likelihood: ClassVar[tuple[str, ...]] = ("sdca", "lbfgs", "eg")
     #: whether `predict` makes a file of each file; it takes one then, see `jobs.folders`
     one_each: ClassVar[bool] = False
 
@@ -132,10 +132,39 @@ class Job(ABC):
         """
         model.fit(data.inputs, data.outputs)
 
-    def held_out(self, options: Mapping[str, Any]) -> Data | None:
-        """Samples to calibrate the fitted model's probabilities on, if the options name files."""
+    def widths(self, sample: Any) -> dict[str, int]:
+        """How many numbers an input has of what all inputs must have as many of."""
+        return {}
+
+    def held_out(self, options: Mapping[str, Any], data: Data) -> Data | None:
+        """Samples to calibrate a model of `data` on, if the options name files.
+
+        Those with labels that no model of these data knows are left out; facts count them.
+        """
         paths = [Path(path) for path in options.get("calibrate") or ()]
-        return self.read(paths, options) if paths else None
+        if not paths:
+            return None
+        found, name = self.read(paths, options), paths[0]
+        assert found.outputs is not None
+        assert data.outputs is not None
+        wanted, own = (self.widths(some.inputs[0]) for some in (data, found))
+        for what, number in wanted.items():
+            if own[what] != number:
+                raise ValueError(
+                    f"{name}: has {own[what]} {what}, the data have {number}; files to calibrate on"
+                    " need the same."
+                )
+        known = {label for y in data.outputs for label in _listed(y)}
+        kept = [i for i, y in enumerate(found.outputs) if known.issuperset(_listed(y))]
+        if not kept:
+            raise ValueError(
+                f"{name}: every sample has a label that is not in the data; calibrate on samples"
+                " with the labels of the data."
+            )
+        left_out = len(found) - len(kept)
+        found = self.take(found, kept) if left_out else found
+        found.facts["left out"] = left_out
+        return found
 
     @abstractmethod
     def take(self, data: Data, indices: Sequence[int]) -> Data:
@@ -154,3 +183,7 @@ class Job(ABC):
     @abstractmethod
     def describe(self, model: Any) -> list[Table]:
         """What the model has learned: its strongest features and the like."""
+
+
+def _listed(labels: Any) -> list[Any]:
+    return labels.tolist() if hasattr(labels, "tolist") else list(labels)

@@ -121,6 +121,9 @@ class ChainJob(Job):
     def estimator(self, options: Mapping[str, Any]) -> ChainSVM:
         return ChainSVM(objective=self.with_defaults(options)["objective"])
 
+    def widths(self, sample: Any) -> dict[str, int]:
+        return {"features": int(sample.shape[1])}
+
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
         inputs = [data.inputs[i] for i in indices]

@@ -113,6 +113,12 @@ class GraphJob(Job):
         own = {name: options[name] for name in ("tables", "multiclass", "bias")}
         return GraphCutSVM(**own)
 
+    def widths(self, sample: Any) -> dict[str, int]:
+        return {
+            "features of nodes": int(sample.nodes.shape[1]),
+            "features of edges": int(sample.edge_features.shape[1]),
+        }
+
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None
         outputs = [data.outputs[i] for i in indices]

@@ -119,18 +119,24 @@ def _write(
     lines: list[bytes] = []
     for sentence in batch:
         own = [encoded[tag] for tag in next(found)] if sentence.rows else []
+        between = b"\t" if sentence.tabs else b" "
         if own and shares:
-            between = b"\t" if sentence.tabs else b" "
             own = [b"%b%b%.4f" % (a, between, p) for a, p in zip(own, next(known), strict=True)]
         if how == "only":
             lines += [*own, b""] if own else []
         else:
-            lines += _with_tags(sentence, own, place)
+            sure = between + b"1.0000" if options["probabilities"] else b""
+            lines += _with_tags(sentence, own, place, sure)
     sink.write(b"\n".join([*lines, b""]) if lines else b"")
 
 
-def _with_tags(sentence: Sentence, tags: list[bytes], place: int | None) -> list[bytes]:
-    """The lines of a sentence, its tags as last column or in the place of a column."""
+def _with_tags(
+    sentence: Sentence, tags: list[bytes], place: int | None, sure: bytes
+) -> list[bytes]:
+    """The lines of a sentence, its tags as last column or in the place of a column.
+
+    sure : what follows the tag of a -DOCSTART- line.
+    """
     lines, n, tabs = sentence.lines, len(sentence.rows), sentence.tabs
     if place is None and len(lines) == n + 1 and not lines[n]:  # as nearly all sentences are
         return [*[_appended(line, tag, tabs) for line, tag in zip(lines, tags)], b""]  # noqa: B905
@@ -141,8 +147,11 @@ def _with_tags(sentence: Sentence, tags: list[bytes], place: int | None) -> list
         else:
             lines[row] = _replaced(lines[row], tag, tabs, place)
     for row, line in enumerate(lines):
-        if place is None and line.startswith(b"-DOCSTART-") and len(line.split()) > 1:
-            lines[row] = _appended(line, b"O", tabs)
+        fields = line.split() if line.startswith(b"-DOCSTART-") else []
+        if place is None and len(fields) > 1:
+            lines[row] = _appended(line, b"O" + sure, tabs)
+        elif place is not None and sure and len(fields) > place:
+            lines[row] = _replaced(line, fields[place] + sure, tabs, place)
     return lines
 
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.probabilities import CALIBRATE, PROBABILITIES, with_reliability
 from maxmargin.jobs.sequences import (
     confused_table,
@@ -50,6 +50,7 @@ class TaggingJob(Job):
     examples = (
         "train tagging --data train.txt --validation dev.txt --out runs/chunks",
         "train tagging --data en_ewt-ud-train.conllu --columns form --tag-column upos --out run",
+        "train tagging --data train.txt --objective likelihood --calibrate dev.txt --out runs/crf",
         "predict runs/chunks new.txt > tagged.txt",
         "evaluate runs/chunks test.txt",
     )
@@ -106,6 +107,7 @@ class TaggingJob(Job):
             " number of columns.",
             many=True,
         ),
+        OBJECTIVE,
         CALIBRATE,
         PROBABILITIES,
     )
@@ -139,6 +141,7 @@ class TaggingJob(Job):
             templates=list(options["templates"]) or None,
             min_count=options["min-count"],
             bio=options["bio"],
+            objective=options["objective"],
         )
 
     def fit(self, model: SequenceTagger, data: Data, folder: Path | None = None) -> None:
@@ -149,6 +152,9 @@ class TaggingJob(Job):
             raise InfeasibleError(
                 f"{error} Sentences count from 0, over all files of --data; bio=False is --no-bio."
             ) from error
+
+    def widths(self, sample: Any) -> dict[str, int]:
+        return {"feature columns": 1 if isinstance(sample[0], str) else len(sample[0])}
 
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         assert data.outputs is not None

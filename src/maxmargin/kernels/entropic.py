@@ -22,6 +22,7 @@ TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 
 SHORTEST, LONGEST = 0.05, 0.5  # what may be left of a step that lowers the dual
 SMALL = 1e-14  # of a . z: below, the slope is rounding
 STILL = 1e-4  # of a . z: below, z hardly moves, and longer steps would only carry potentials off
+FARTHEST = 3.0  # that a step for margins moves a potential; longer ones lead to vertices, and stay
 
 
 @ability
@@ -39,6 +40,19 @@ def entropic_scores(blocks, i, space, w):
     for p in range(parts):
         space.spare[p] = space.theta[p]
     return parts
+
+
+@kernel(types.float64(SPACE, types.int64, types.float64, types.float64))
+def entropic_limit(space, parts, rate, fade):
+    """The rate, or less for margins, so that no potential moves by more than FARTHEST."""
+    if fade > 0.0:
+        return rate
+    largest = 0.0
+    for p in range(parts):
+        a = abs(space.spare[p])
+        if a > largest and a != np.inf:
+            largest = a
+    return FARTHEST / largest if rate * largest > FARTHEST else rate
 
 
 @kernel(types.void(SPACE, FLOATS, types.float64, types.float64))
@@ -139,7 +153,7 @@ def entropic_pass(
         start, stop = blocks.part_ptr[i], blocks.part_ptr[i + 1]
         own, point = potentials[start:stop], z[start:stop]
         parts = entropic_scores(blocks, i, space, w)
-        rate = rates[i] if rates[i] > 0.0 else clock[3]
+        rate = entropic_limit(space, parts, rates[i] if rates[i] > 0.0 else clock[3], fade)
         for _ in range(TRIES):
             entropic_trial(space, own, rate, fade)
             clock[2] += 1.0

@@ -20,6 +20,8 @@ MAX_PIXELS = 128 * 128
 MAX_WORDS = 120
 #: how far in a node of a tree may stand
 MAX_DEPTH = 40
+#: nodes of a tree below one another; more are set in columns
+MAX_COLUMN = 24
 #: of all evaluations together, in characters
 MAX_MARKUP = 1_600_000
 #: drawings shown before "show more"
@@ -118,7 +120,8 @@ def outline_html(drawing: dict[str, Any]) -> Html:
             class_=_classes("tok", predicted, truth, known, False),
         )
         rows.append(el("li", own, style=f"--in:{min(max(int(level), 0), MAX_DEPTH)}"))
-    return join((el("ul", join(rows), class_="outline"), _rest(len(tokens), MAX_TOKENS, "nodes")))
+    kind = "outline long" if len(rows) > MAX_COLUMN else "outline"
+    return join((el("ul", join(rows), class_=kind), _rest(len(tokens), MAX_TOKENS, "nodes")))
 
 
 def images_html(drawing: dict[str, Any]) -> Html:

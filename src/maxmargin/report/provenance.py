@@ -66,7 +66,7 @@ def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
         listed = [
             [
                 str(f.get("name") or f.get("path") or ""),
-                str(f.get("role") or f.get("use") or name),
+                str(f.get("role") or f.get("use") or name).removeprefix("task-options."),
                 "".join(f"{count(f[key])} bytes" for key in ("bytes", "size") if key in f),
                 str(f.get("sha256") or "")[:16],
             ]

@@ -34,9 +34,9 @@ def reliability_html(rows: Sequence[Sequence[Any]]) -> Html:
         el(
             "p",
             "Labels with about the same probability, taken together: above the diagonal the model"
-            " is too careful, below it too sure.",
+            " is too careful, below it too sure. A point that stands for few labels says little.",
             class_="note",
         ),
-        el("figure", Html(chart), class_="chart"),
+        el("figure", Html(chart), class_="still"),
         el("details", el("summary", "In figures"), table),
     )

@@ -109,11 +109,35 @@ def _facts(
         "training data": ", ".join(counted[:4]),
         "solver": summary.get("solver") or config.get("solver"),
         "alpha": summary.get("alpha", config.get("alpha")),
-        "loss": summary.get("loss") or config.get("loss"),
+        "objective": "likelihood" if summary.get("objective") == "likelihood" else None,
+        "loss": _loss(summary, config),
+        "temperature": _temperature(mapping(summary.get("calibration"))),
         "date": moment(environment["started"]) if environment.get("started") else None,
         "version": version_of(environment),
     }
     return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
+
+
+def _loss(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Any:
+    """None where the objective has none."""
+    if summary.get("objective", "margin") != "margin":
+        return None
+    return summary.get("loss") or config.get("loss")
+
+
+def _costs(summary: Mapping[str, Any]) -> str:
+    """What the objective has beside the penalty."""
+    if summary.get("objective") == "likelihood":
+        return "mean of -log P(true output)"
+    return "mean loss"
+
+
+def _temperature(calibration: Mapping[str, Any]) -> str | None:
+    if number(calibration.get("temperature")) is None:
+        return None
+    return (
+        f"{value(calibration['temperature'])}, from {count(calibration.get('n_samples'))} samples"
+    )
 
 
 def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]]) -> Html:
@@ -162,8 +186,9 @@ def _certificate(summary: Mapping[str, Any]) -> Html:
     low, high = bounds(dual, primal)
     estimated = "estimated" in str(words)
     meaning = (
-        "The number on the right is the objective of these weights (penalty and mean loss on the"
-        " training data), recomputed from all samples. The one on the left is a lower bound that"
+        f"The number on the right is the objective of these weights (penalty and {_costs(summary)}"
+        " on the training data), recomputed from all samples. The one on the left is a lower bound"
+        " that"
         + (
             " was estimated with an oracle that may miss maxima."
             if estimated

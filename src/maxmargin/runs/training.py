@@ -77,11 +77,11 @@ class _Training:
         try:
             with Interrupts() as interrupts:
                 self._note_environment()
-                data, validation = self._read()
-                held_out = self.job.held_out(self.options)
+                data, validation, held_out = self._read()
                 self._fit(data, validation, interrupts)
                 if held_out is not None:
                     self.model.calibrate(held_out.inputs, held_out.outputs)
+                self.calibration = self._calibration(held_out)
                 without_times(self.model).save(folder.path / MODEL)
                 stopped = self.model.result_.message.startswith("interrupted")
                 if interrupts.signal is not None and not stopped:
@@ -149,7 +149,7 @@ class _Training:
             )
         return model
 
-    def _read(self) -> tuple[Data, Data | None]:
+    def _read(self) -> tuple[Data, Data | None, Data | None]:
         files = self.folder.check_files(self.config)
         data = self.job.read([Path(path) for path in self.config["data"]], self.options)
         validation, facts = None, None
@@ -161,9 +161,19 @@ class _Training:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
+        held_out = self._held_out(data)
         found = {"files": files, "facts": data.facts, "validation": facts}
         self.folder.write_json(DATA, found)
-        return data, validation
+        return data, validation, held_out
+
+    def _held_out(self, data: Data) -> Data | None:
+        for path in self.options.get("calibrate") or ():
+            if any(os.path.samefile(path, own) for own in self.config["data"]):
+                raise ValueError(
+                    f"{path}: is among the data, of which the model is surer than it should be;"
+                    " calibrate on other files."
+                )
+        return self.job.held_out(self.options, data)
 
     # -- training ----------------------------------------------------------------------------------
     def _fit(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
@@ -192,6 +202,16 @@ class _Training:
             prepared.rmdir()
 
     # -- after -------------------------------------------------------------------------------------
+    def _calibration(self, held_out: Data | None) -> dict[str, Any] | None:
+        if held_out is None:
+            return None
+        fitted = getattr(self.model, "model_", self.model)
+        return {
+            "temperature": fitted.temperature_,
+            "n_samples": len(held_out),
+            "left_out": held_out.facts["left out"],
+        }
+
     def _judge(self, data: Data, validation: Data | None) -> dict[str, Any]:
         found = {}
         for name, own in (("train", data), ("validation", validation)):
@@ -213,7 +233,9 @@ class _Training:
         model, result = self.model, self.model.result_
         fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
         loss = getattr(model, "loss", None) or fitted.loss
+        objective = getattr(model, "objective", "margin")
         matters = solver_classes()[result.state.solver].has_objective
+        has_loss = matters and objective == "margin"
         return finite(
             {
                 "task": self.job.name,
@@ -233,7 +255,9 @@ class _Training:
                 "n_samples": n_samples,
                 "solver": result.state.solver,
                 "alpha": fitted.alpha if matters else None,
-                "loss": " ".join(str(loss).split()) if matters else None,
+                "objective": objective if matters else None,
+                "loss": " ".join(str(loss).split()) if has_loss else None,
+                "calibration": self.calibration,
                 "limits": self.limits,
                 "tables": self.job.describe(model),
                 "metrics": metrics,

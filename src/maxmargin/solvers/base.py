@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from maxmargin.callbacks import Callback
-from maxmargin.domains import RealSpace
+from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
@@ -124,7 +124,10 @@ class Solver(BaseEstimator):
                 )
         if problem.alpha < 0 or not np.isfinite(problem.alpha):
             raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")
+        self._check_objective(problem.objective)
         likelihood = problem.objective == "likelihood"
+        if likelihood:
+            check_counts(problem, f'{type(self).__name__} with objective="likelihood"')
         if self.needs_penalty and problem.alpha == 0:
             cure = (
                 ": without it, likelihoods mostly have no maximum."
@@ -139,9 +142,8 @@ class Solver(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} does not say that it keeps w in a"
                 f" {type(problem.domain).__name__} (any_domain = True); use one that does, such as"
-                f' solver="{"eg" if likelihood else "bcfw"}", or domain=None.'
+                f' solver="{"smoothed" if likelihood else "bcfw"}", or domain=None.'
             )
-        self._check_objective(problem.objective)
         self._check_limits()
 
     def _check_objective(self, objective: str) -> None:
@@ -444,14 +446,35 @@ class Run:
         )
 
 
-#: what solver="auto" means
-BEST = {"margin": "bcfw", "likelihood": "sdca"}
+def check_counts(problem: Problem, who: str, cure: str = "") -> None:
+    """Fail unless the structure has a log-partition beside `tilt`, without which P is not known."""
+    structure, shape = problem.structure, problem.shapes[0]
+    if structure.kernel("tilt") is not None:
+        return
+    try:
+        structure.log_partition(np.zeros(structure.n_parts(shape)), shape)
+    except MissingAbilityError as error:
+        raise MissingAbilityError(
+            f"{who} needs `log_partition` beside `tilt`: {error}{cure}"
+        ) from error
 
 
-def resolve_solver(solver: str | Solver, objective: str = "margin", **options: Any) -> Solver:
-    """A solver object from its short name; options fill in what it leaves open (None)."""
+def _best(objective: str, domain: Domain | None) -> str:
+    """What solver="auto" means."""
+    if objective != "likelihood":
+        return "bcfw"
+    return "sdca" if domain is None or isinstance(domain, RealSpace) else "smoothed"
+
+
+def resolve_solver(
+    solver: str | Solver, objective: str = "margin", domain: Domain | None = None, **options: Any
+) -> Solver:
+    """A solver object from its short name; options fill in what it leaves open (None).
+
+    "auto" is "bcfw" for margins, "sdca" for likelihoods, and "smoothed" for these in a domain.
+    """
     if isinstance(solver, str) and solver == "auto":
-        solver = BEST.get(objective, "bcfw")
+        solver = _best(objective, domain)
     if not isinstance(solver, (str, Solver)):
         raise TypeError(f"solver must be a name or a Solver, found {type(solver).__name__}.")
     found: Solver = _by_name(solver)() if isinstance(solver, str) else clone(solver)

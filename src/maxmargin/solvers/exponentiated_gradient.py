@@ -146,6 +146,7 @@ class ExponentiatedGradient(Solver):
         state.lag, state.clock = np.zeros(problem.dim if self.averaging else 0), np.zeros(4)
         state.clock[3] = 1.0
         state.extra = {
+            "fade": fade_of(problem),
             "potentials": potentials,
             "entropy": entropy,
             "rates": np.zeros(problem.n),
@@ -158,7 +159,9 @@ class ExponentiatedGradient(Solver):
         w = state.w.copy()
         super()._adopt(problem, state)
         known = state.extra.get("potentials")
-        if known is not None and known.shape == problem.truth.shape:
+        # those of margins may be so large that their entropy, a small difference, is rounding
+        same = state.extra.get("fade") == fade_of(problem)
+        if same and known is not None and known.shape == problem.truth.shape:
             clock, rates = state.clock, state.extra["rates"]
             self._begin(problem, state, known)
             state.clock[1:], state.extra["rates"] = clock[1:], rates
@@ -190,8 +193,9 @@ class ExponentiatedGradient(Solver):
             self._visits(problem, state)
         state.n_oracle += int(state.clock[2] - tried)
         if problem.objective == "likelihood":
-            slopes = state.extra["slopes"]
-            state.extra["estimate"] = float(problem.blocks.weight @ np.maximum(slopes, 0.0)) / 2
+            on = problem.blocks.weight > 0  # the slopes of others may be infinite for ever
+            slopes = np.maximum(state.extra["slopes"][on], 0.0)
+            state.extra["estimate"] = float(problem.blocks.weight[on] @ slopes) / 2
 
     def _visits(self, problem: Problem, state: State) -> None:
         """A pass over single samples."""
@@ -232,7 +236,8 @@ class ExponentiatedGradient(Solver):
         here = problem.parts(i)
         own, point, entropy = extra["potentials"][here], state.z[here], extra["entropy"]
         parts = entropic.entropic_scores(blocks, i, space, state.w)
-        rate, found = extra["rates"][i] or state.clock[3], np.zeros(5)
+        rate = entropic.entropic_limit(space, parts, extra["rates"][i] or state.clock[3], fade)
+        found = np.zeros(5)
         for _ in range(entropic.TRIES):
             entropic.entropic_trial(space, own, rate, fade)
             state.clock[2] += 1.0
@@ -259,12 +264,14 @@ class ExponentiatedGradient(Solver):
 
     def _step(self, problem: Problem, state: State) -> None:
         """A step of all samples at once; its rate is state.clock[3]."""
-        from maxmargin.kernels.entropic import SMALL, TRIES, entropic_rate
+        from maxmargin.kernels.entropic import FARTHEST, SMALL, TRIES, entropic_rate
 
         extra, fade, rate = state.extra, fade_of(problem), state.clock[3]
         omega, potentials = problem.blocks.weight, extra["potentials"]
         scores = scores_of(problem, state.w)
         ahead = scores - fade * potentials
+        if fade == 0.0:
+            rate = min(rate, FARTHEST / max(np.abs(ahead).max(), 1e-300))
         state.clock[:2] += 1.0
         for _ in range(TRIES):
             state.clock[2] += problem.n

@@ -19,11 +19,11 @@ def identity(solver: Any, problem: Problem) -> dict[str, Any]:
     options = solver.get_params(deep=False).items()
     seed = solver.random_state
     return {
+        "objective": problem.objective,  # first, for samples have other costs with another one
         "structure": problem.outputs_key,
         "samples": samples_key(problem),
         "alpha": problem.alpha,
         "domain": described(problem.domain),
-        "objective": problem.objective,
         "solver": type(solver).__name__,
         "options": ", ".join(f"{k}={described(v)}" for k, v in options if k not in _NOT_OPTIONS),
         "seed": "0" if seed is None else str(seed) if isinstance(seed, int) else "given",

@@ -35,6 +35,7 @@ import numpy as np
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
+from maxmargin.solvers.base import check_counts
 from maxmargin.solvers.saddle import tally
 from maxmargin.solvers.weight_geometry import Weights
 from maxmargin.structures.base import Shape
@@ -74,14 +75,8 @@ def check_tilt(solver: Any, problem: Problem) -> None:
             f"{type(solver).__name__}(z_geometry='entropic') needs `tilt`, which {kind} cannot do."
             f" Define {kind}.tilt and {kind}.log_partition, or {cure}."
         )
-    try:
-        shape = problem.shapes[0]
-        structure.log_partition(np.zeros(structure.n_parts(shape)), shape)
-    except MissingAbilityError as error:
-        raise MissingAbilityError(
-            f"{type(solver).__name__}(z_geometry='entropic') needs `log_partition` beside `tilt`:"
-            f" {error} Or {cure}."
-        ) from error
+    who = f"{type(solver).__name__}(z_geometry='entropic')"
+    check_counts(problem, who, f" Or {cure}.")
 
 
 class EntropicOutputs:

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -54,16 +53,6 @@ class SDCA(Solver):
         super().check(problem)
         if self.sampling not in ("gap", "permutation", "uniform"):
             raise ValueError(f"sampling={self.sampling!r} must be gap, permutation or uniform.")
-        if problem.structure.kernel("tilt") is None:
-            self._check_log_partition(problem)
-
-    def _check_log_partition(self, problem: Problem) -> None:
-        shape = problem.shapes[0]
-        scores = np.zeros(problem.structure.n_parts(shape))
-        try:
-            problem.structure.log_partition(scores, shape)
-        except MissingAbilityError as error:
-            raise MissingAbilityError(f"SDCA needs `log_partition`: {error}") from error
 
     def kernels(self) -> tuple[str, ...]:
         return ("batch", "sdca")

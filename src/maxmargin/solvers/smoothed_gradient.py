@@ -7,9 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Solver, check_counts
 
 _TRIES = 60
 _LEAST = 1e-9  # of the first smoothing: less says nothing in double precision
@@ -65,11 +66,12 @@ class SmoothedGradient(Solver):
     def check(self, problem: Problem) -> None:
         super().check(problem)
         if not problem.structure.tilt_is_expectation:
-            raise ValueError(
+            raise MissingAbilityError(
                 f"SmoothedGradient needs expectations over all outputs, which"
                 f' {type(problem.structure).__name__} cannot compute; use solver="bcfw", or'
                 ' solver="extragradient" in a small ball.'
             )
+        check_counts(problem, "SmoothedGradient")
 
     def init(self, problem: Problem) -> State:
         state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())

@@ -19,7 +19,7 @@ from maxmargin.kernels.chain import max_marginals, maximize
 from maxmargin.kernels.chain_logs import tilt_by_logs
 from maxmargin.kernels.chain_sums import tilt
 from maxmargin.kernels.compile import ABILITY, FLOATS, INTS, POINTER
-from maxmargin.kernels.log_rows import log_sum, normalise, softmax
+from maxmargin.kernels.log_rows import log_sum, lower, softmax
 from maxmargin.structures import Chain
 
 ROUNDS, SECONDS = 9, 0.004  # a round of Viterbi takes about so long
@@ -41,7 +41,7 @@ def plain_logs(theta, shape, out, work, iwork):
                     table = nodes + (t - 1) * stride + j * labels
                     line[j] = ahead[(t - 1) * labels + j] + theta[table + k]
                 ahead[t * labels + k] += log_sum(line)
-        total += normalise(ahead[t * labels : (t + 1) * labels])
+        total += lower(ahead[t * labels : (t + 1) * labels])
     out[:] = 0.0
     behind[nodes - labels :] = 0.0
     for t in range(length - 1, -1, -1):
@@ -52,7 +52,7 @@ def plain_logs(theta, shape, out, work, iwork):
                 for k in range(labels):
                     line[k] = theta[table + j * labels + k] + theta[after + k] + behind[after + k]
                 behind[here + j] = log_sum(line)
-            normalise(behind[here:after])
+            lower(behind[here:after])
             for j in range(labels):
                 for k in range(labels):
                     v = theta[table + j * labels + k] + theta[after + k] + behind[after + k]

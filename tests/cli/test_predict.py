@@ -48,6 +48,17 @@ def test_options_of_the_task_say_how_files_are_read(model_file, texts, capsys):
     assert "see `maxmargin predict RUN --help`" in text
 
 
+def test_margins_that_are_not_calibrated_are_said_to_be_no_frequencies(model_file, texts, capsys):
+    assert main(["predict", str(model_file), str(texts / "words.txt"), "--probabilities"]) == 0
+    said = capsys.readouterr()
+    rows = [row for row in columns(said.out) if row]
+    assert {len(row) for row in rows} == {3}
+    assert all(0 < float(row[2]) <= 1 for row in rows)
+    assert said.err.count("\n") == 1
+    assert "is not calibrated" in said.err
+    assert "--objective likelihood" in said.err
+
+
 def test_a_file_of_predictions_appears_whole(model_file, texts, tmp_path, capsysbinary):
     out = tmp_path / "tagged.txt"
     assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0
@@ -123,13 +134,17 @@ def test_options_of_the_run_hold_unless_they_choose_samples(tmp_path):
     config = {
         "task": "chain",
         "data": [str(tmp_path / "x.npz")],
-        "task-options": {"folds": ["0"], "image": "16x8"},
+        "task-options": {
+            "folds": ["0"],
+            "image": "16x8",
+            "objective": "likelihood",
+            "probabilities": True,  # is asked for each time
+        },
     }
     RunFolder(tmp_path / "run").create(config)
     source = Source(tmp_path / "run")
-    files = {"folds": (), "image": "16x8", "write": "auto", "probabilities": False}
-    others = {"objective": "margin", "calibrate": ()}
-    assert source.options({}) == files | others
+    told = {"objective": "likelihood", "calibrate": (), "probabilities": False}
+    assert source.options({}) == {"folds": (), "image": "16x8", "write": "auto", **told}
     given = {"task_folds": ("1", "2"), "task_write": "npz", "task_probabilities": True}
-    chosen = {"folds": ("1", "2"), "write": "npz", "probabilities": True}
-    assert source.options(given) == files | others | chosen
+    told["probabilities"] = True
+    assert source.options(given) == {"folds": ("1", "2"), "image": "16x8", "write": "npz", **told}

@@ -9,6 +9,7 @@ import pytest
 from maxmargin.jobs import job_named
 from maxmargin.jobs.npz import read_npz
 from maxmargin.metrics import calibration_error, log_loss
+from maxmargin.solvers.base import solvers_for
 
 NAMES = np.array(["a", "b", "c"])
 SENTENCES = ["the/D cat/N sees/V Bob/N", "a/D dog/N barks/V", "Bob/N sleeps/V", "the/D dog/N"]
@@ -129,6 +130,14 @@ def test_labels_never_seen_in_training_get_no_probability(task, tmp_path):
     labels = [*model.classes_, "zzz"]
     assert named["log loss"] == pytest.approx(log_loss(data.outputs, p, labels=labels))
     assert named["calibration error"] > 0
+
+
+def test_likelihoods_are_compared_by_solvers_that_can(task):
+    job = task[0]
+    chosen = job.solvers({"objective": "likelihood"})
+    assert len(chosen) == 3
+    assert set(chosen) <= set(solvers_for("likelihood"))
+    assert set(job.solvers({})) <= set(solvers_for("margin"))
 
 
 def test_files_to_calibrate_on_are_checked_against_the_data(task, tmp_path):

@@ -180,6 +180,28 @@ def test_numbers_that_are_none():
     assert np.isnan(value)
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_numbers_whose_sums_are_none(tied):
+    """Where slopes are infinite there is no way to tell when to stop."""
+    chain, shape = Chain(tied=tied), (3, 3)
+    with pytest.raises(FloatingPointError, match="`project` failed; scale the scores down"):
+        chain.project(draw_point(chain, shape, 0, 5e307), shape)
+    z = chain.project(draw_point(chain, shape, 0, 1e289), shape)
+    assert z[:9].reshape(3, 3).sum(axis=1) == pytest.approx(np.ones(3), abs=1e-14)
+
+
+@pytest.mark.parametrize("asked", [-0.5, -2.0, -1e3, -1e300, -np.inf])
+def test_more_vertices_than_there_is_room_for_are_refused(asked):
+    chain, shape = Chain(), (4, 3)
+    warm = np.zeros(chain.warm_size(shape))
+    warm[0] = asked
+    found, value, _ = run(chain, draw_point(chain, shape, 0), shape, warm)
+    if asked < -2.0:
+        assert np.isnan(value)
+    else:  # fewer are fine: a point inside
+        assert found[:12].reshape(4, 3).sum(axis=1) == pytest.approx(np.ones(4), abs=1e-14)
+
+
 class NoRepeats(Chain):
     """An oracle of its own, with fewer outputs than the chain has."""
 

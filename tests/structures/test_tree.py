@@ -109,6 +109,19 @@ def test_a_long_cycle_is_cut_short():
         TreeShape(Network(500, ring), 2)
 
 
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_score_that_is_no_number_is_a_failure(tied, number):
+    shape, structure = star(3, 3), Tree(tied)
+    code = np.array(structure.code(shape), dtype=np.int64)
+    floats, ints = structure.scratch(shape)
+    for place in range(structure.n_parts(shape)):
+        theta = scores(structure, shape, 0)
+        theta[place] = number
+        out, iwork = np.zeros(len(theta)), np.zeros(ints, dtype=np.int64)
+        assert np.isnan(structure.kernel("tilt")(theta, code, out, np.zeros(floats), iwork))
+
+
 # -- against brute force ---------------------------------------------------------------------------
 @given(shape=shapes(), tied=st.booleans(), seed=st.integers(0, 1000), data=st.data())
 @settings(max_examples=40)

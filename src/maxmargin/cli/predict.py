@@ -59,10 +59,22 @@ def _into_file(
     with ExitStack() as stack:
         streams = [stack.enter_context(_opened(path)) for path in inputs or [Path("-")]]
         options, model = chosen.options(values), chosen.model
+        if options.get("probabilities"):
+            _check_claim(model)
         sink = stack.enter_context(_sink(out))
         count = chosen.job.predict(model, streams, sink, options)
         sink.flush()
     return count
+
+
+def _check_claim(model: Any) -> None:
+    from maxmargin.jobs.probabilities import claims
+
+    if not claims(model):
+        console().warn(
+            "the model was trained by margins and is not calibrated: its probabilities rank labels,"
+            " but are no frequencies; train with --calibrate, or --objective likelihood"
+        )
 
 
 def _makes_folder(inputs: Sequence[Path], out: Path | None) -> bool:

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
-from maxmargin.estimators.base import StructuredSVM
-from maxmargin.estimators.probabilities import label_numbers
+from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.features import FeatureMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -20,7 +18,7 @@ from maxmargin.structures.base import Shape
 from maxmargin.validation import as_dense, check_labels, check_lengths, check_rows
 
 
-class ChainSVM(StructuredSVM):
+class ChainSVM(NodeLabels):
     """Label sequences by a linear chain with a large margin.
 
     Minimise  alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)],
@@ -44,6 +42,8 @@ class ChainSVM(StructuredSVM):
     node_coef_ (n_features, n_labels), bias_ (n_labels,), first_, last_ (n_labels,),
     transition_coef_ (n_labels, n_labels; row = left label) : the parts of coef_; None if absent.
     """
+
+    _noun = "rows"
 
     def __init__(
         self,
@@ -97,9 +97,6 @@ class ChainSVM(StructuredSVM):
     def _check_X(self, X: Any) -> tuple[Any, None]:
         return check_rows(X), None
 
-    def _n_labels(self) -> int:
-        return len(self.classes_)
-
     def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
         return [(int(length), len(self.classes_)) for length in rows.lengths]
 
@@ -110,56 +107,18 @@ class ChainSVM(StructuredSVM):
         self.structure_ = self._structure_over_labels()
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
-    def _known_targets(self, y: Any, rows: Any) -> list[np.ndarray]:
-        return label_numbers(y, rows.lengths, self.classes_)
-
     def _structure_over_labels(self) -> Chain:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
-        size = len(number)
-        pairs = np.zeros((size, size), dtype=bool)
-        for pair in self.forbidden_transitions:
-            if isinstance(pair, str) or len(pair) != 2:
-                raise ValueError(f"forbidden_transitions: {pair!r} is no pair (left, right).")
-            left, right = pair
-            if left in number and right in number:
-                pairs[number[left], number[right]] = True
-        ends = np.zeros((2, size), dtype=bool)
+        ends = np.zeros((2, len(number)), dtype=bool)
         for row, labels in enumerate((self.forbidden_first, self.forbidden_last)):
             for label in labels:
                 if label in number:
                     ends[row, number[label]] = True
         return Chain(
-            forbidden_transitions=pairs if pairs.any() else None,
+            forbidden_transitions=self._pairs("forbidden_transitions", self.forbidden_transitions),
             forbidden_first=ends[0] if ends[0].any() else None,
             forbidden_last=ends[1] if ends[1].any() else None,
         )
-
-    def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
-        return self.classes_[self.structure_.decode(z, shape)]
-
-    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
-        truth = np.asarray(truth)
-        if truth.shape != output.shape:
-            raise ValueError(f"y has {truth.size} labels but x has {len(output)} rows.")
-        return truth == output
-
-    def decision_function(self, X: Any) -> list[np.ndarray]:
-        """(length, n_labels) a sample: the score of the best sequence with that label there."""
-        return list(self._per_variable("max_marginals", X))
-
-    def _rows(self) -> np.ndarray:
-        check_is_fitted(self, "coef_")
-        labels = len(self.classes_)
-        count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
-        return as_dense(self.coef_)[: count * labels].reshape(count, labels)
-
-    @property
-    def node_coef_(self) -> np.ndarray:
-        return self._rows()[: self.n_features_in_]
-
-    @property
-    def bias_(self) -> np.ndarray | None:
-        return self._rows()[self.n_features_in_] if self.bias else None
 
     @property
     def first_(self) -> np.ndarray | None:

@@ -7,12 +7,11 @@ from copy import copy
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
-from maxmargin.estimators.probabilities import label_numbers
+from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
@@ -24,7 +23,7 @@ from maxmargin.structures import Network, Structure, Tree, TreeShape
 from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
 
 
-class TreeSVM(StructuredSVM):
+class TreeSVM(NodeLabels):
     """Labels for the nodes of trees and forests, with a large margin.
 
     Minimise  alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)],
@@ -108,9 +107,6 @@ class TreeSVM(StructuredSVM):
     def _make_features(self) -> FeatureMap:
         return TreeFeatures(self.bias, self.ends, self.transitions)
 
-    def _n_labels(self) -> int:
-        return len(self.classes_)
-
     # -- samples -----------------------------------------------------------------------------------
     def _check_X(self, X: Any) -> tuple[GraphRows, None]:
         return self.feature_map_.check(X), None
@@ -129,6 +125,7 @@ class TreeSVM(StructuredSVM):
                 raise ValueError(
                     f"X has {own} {kind} features, but TreeSVM is expecting {known}: those it was"
                     " fitted on."
+                    + (" A Graph without edge_features has one." if kind == "edge" else "")
                 )
 
     def _shapes(self, rows: GraphRows, given: Any) -> list[TreeShape]:
@@ -187,51 +184,11 @@ class TreeSVM(StructuredSVM):
         self.unlearned_ = sorted(named - set(self.classes_.tolist()), key=str)
         _check_allowed(labels, rows.labels)
         tied = not self.transitions or _is_constant(rows.edges.matrix)
-        self.structure_ = Tree(tied=tied, forbidden_pairs=self._pairs())
+        pairs = self._pairs("forbidden_pairs", self.forbidden_pairs)
+        self.structure_ = Tree(tied=tied, forbidden_pairs=pairs)
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
-    def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
-        return label_numbers(y, rows.lengths, self.classes_)
-
-    def _pairs(self) -> np.ndarray | None:
-        number = {label: k for k, label in enumerate(self.classes_.tolist())}
-        pairs = np.zeros((len(number), len(number)), dtype=bool)
-        for pair in self.forbidden_pairs:
-            if isinstance(pair, str) or len(pair) != 2:
-                raise ValueError(f"forbidden_pairs: {pair!r} is no pair (first end's, second's).")
-            first, second = pair
-            if first in number and second in number:
-                pairs[number[first], number[second]] = True
-        return pairs if pairs.any() else None
-
-    def _output(self, z: np.ndarray, shape: TreeShape) -> np.ndarray:
-        return self.classes_[self.structure_.decode(z, shape)]
-
-    def _right(self, truth: Any, output: Any, shape: TreeShape) -> np.ndarray:
-        truth = np.asarray(truth)
-        if truth.shape != output.shape:
-            raise ValueError(f"y has {truth.size} labels but x has {len(output)} nodes.")
-        return truth == output
-
-    def decision_function(self, X: Any) -> list[np.ndarray]:
-        """(nodes, n_labels) a sample: the score of the best labels with that label there."""
-        return list(self._per_variable("max_marginals", X))
-
     # -- weights -----------------------------------------------------------------------------------
-    def _rows(self) -> np.ndarray:
-        check_is_fitted(self, "coef_")
-        labels = len(self.classes_)
-        count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
-        return as_dense(self.coef_)[: count * labels].reshape(count, labels)
-
-    @property
-    def node_coef_(self) -> np.ndarray:
-        return self._rows()[: self.n_features_in_]
-
-    @property
-    def bias_(self) -> np.ndarray | None:
-        return self._rows()[self.n_features_in_] if self.bias else None
-
     @property
     def root_(self) -> np.ndarray | None:
         return self._rows()[-2] if self.ends else None

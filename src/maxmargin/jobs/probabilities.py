@@ -42,10 +42,15 @@ def of_chosen(model: Any, X: Any, labels: Sequence[Any]) -> list[np.ndarray]:
     return found
 
 
+def claims(model: Any) -> bool:
+    """Whether the model's probabilities were fitted to be such: by likelihood, or afterwards."""
+    likely = getattr(model, "objective", "margin") == "likelihood"
+    return likely or getattr(model, "temperature_", 1.0) != 1.0
+
+
 def with_reliability(evaluation: Evaluation, model: Any, data: Data) -> Evaluation:
     """The evaluation and, where the model's probabilities claim to be such, how true they are."""
-    claims = getattr(model, "objective", "margin") == "likelihood"
-    if not claims and getattr(model, "temperature_", 1.0) == 1.0:
+    if not claims(model):
         return evaluation
     truth = [np.asarray(own) for own in data.outputs or ()]
     labels, widen = _columns(model.classes_, truth)

@@ -34,6 +34,7 @@ NOTHING = 1e-14  # a vertex with this share or less is dropped
 FLAT = 1e-10  # what a vertex must add to the hull, relative to its size
 PATIENCE = 4  # steps for each vertex that may be active
 EPS = 2.0**-52
+LARGEST = 1e290  # scores above might add up to infinity
 ROUNDING = 1e-12  # what rounding may add to `ahead`, relative to its terms
 
 
@@ -379,13 +380,15 @@ def project_labels(maximize, theta, shape, ends, nodes, size, stride, out, work,
     """
     parts = len(theta)
     for p in range(parts):
-        if np.isnan(theta[p]) or theta[p] == np.inf:
+        if not (abs(theta[p]) <= LARGEST or theta[p] == -np.inf):
             return np.nan
     a, m = 1 + kept(parts, nodes) * (nodes + 1), most(parts)
     if work[0] < 0.0:
-        m = int(-work[0])
+        m = max(int(min(-work[0], float(len(iwork)))), 1)
     b = a + parts
     c = b + 4 * m + m * (m + 1) // 2
+    if c > len(work) or (m + 1) * nodes > len(iwork):
+        return np.nan
     hull = Hull(
         theta,
         work[a:b],

@@ -11,7 +11,7 @@ def most_vertices(parts: int) -> int:
 
 
 def kept_vertices(parts: int, nodes: int) -> int:
-    """How many of them are kept for the next call: as much memory as z itself takes."""
+    """How many of them are kept for the next call: up to four times the memory of z itself."""
     return min(max(4 * parts // (nodes + 1), 4), MOST)
 
 

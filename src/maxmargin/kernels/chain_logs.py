@@ -17,6 +17,7 @@ from numba import types
 from maxmargin.kernels.chain import max_ahead
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
 from maxmargin.kernels.exponential import exp_low, highest
+from maxmargin.kernels.log_rows import lower
 
 FOLD = 1e4  # masses above this go into the scores
 # Terms so much below the best into a label count for nothing: exp(TERM) FOLD K^2 < 1e-15 for 100
@@ -100,16 +101,6 @@ def fold(high, mass):
             if high[k] > -np.inf:
                 high[k] += np.log(mass[k])
             mass[k] = 1.0
-
-
-@piece(types.float64(FLOATS))
-def lower(x):
-    """Subtract the largest in place; returns it."""
-    high = highest(x)
-    if high > -np.inf:
-        for k in range(len(x)):
-            x[k] -= high
-    return high
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))

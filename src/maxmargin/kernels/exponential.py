@@ -39,8 +39,8 @@ def _power_of_two(context, shifted):
 
 @inlined
 def exp_low(x):
-    """exp(x) for x <= 700, -inf allowed."""
-    x = x if x > LOWEST else LOWEST
+    """exp(x) for x <= 700, -inf allowed; NaN stays NaN."""
+    x = LOWEST if x < LOWEST else x
     shifted = x * PER_LOG_2 + MAGIC
     n = shifted - MAGIC
     r = (x - n * LOG_2_HIGH) - n * LOG_2_LOW

@@ -1,4 +1,4 @@
-"""Rows of scores as logarithms: their sum, their largest, their shares."""
+"""Rows of scores as logarithms: their sum and their shares."""
 
 from __future__ import annotations
 
@@ -6,29 +6,23 @@ import numpy as np
 from numba import types
 
 from maxmargin.kernels.compile import FLOATS, piece
+from maxmargin.kernels.exponential import highest
 
 
 @piece(types.float64(FLOATS))
-def normalise(x):
-    """Subtract max(x) in place; returns the maximum (0 where all are -inf)."""
-    high = -np.inf
-    for k in range(len(x)):
-        if x[k] > high:
-            high = x[k]
-    if high == -np.inf:
-        return 0.0
-    for k in range(len(x)):
-        x[k] -= high
+def lower(x):
+    """Subtract the largest in place; returns it, -inf if there is nothing to subtract."""
+    high = highest(x)
+    if high > -np.inf:
+        for k in range(len(x)):
+            x[k] -= high
     return high
 
 
 @piece(types.float64(FLOATS))
 def log_sum(x):
     """Log sum exp of x; -inf where all are -inf."""
-    high = -np.inf
-    for k in range(len(x)):
-        if x[k] > high:
-            high = x[k]
+    high = highest(x)
     if high == -np.inf:
         return high
     total = 0.0
@@ -40,7 +34,7 @@ def log_sum(x):
 @piece(types.void(FLOATS))
 def softmax(x):
     """exp(x) / sum exp(x), in place."""
-    normalise(x)
+    lower(x)
     total = 0.0
     for k in range(len(x)):
         x[k] = np.exp(x[k])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from maxmargin.kernels.chain import max_ahead
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
 
 
@@ -24,35 +25,6 @@ def transpose(table, labels, out):
         row = table[j * labels : (j + 1) * labels]
         for k in range(labels):
             out[k * labels + j] = row[k]
-
-
-@piece(types.void(FLOATS, FLOATS, FLOATS))
-def best_sums(old, table, new):
-    """new[k] = max over j of old[j] + table[j, k]; four rows at a time to save loads and stores."""
-    labels = len(old)
-    for k in range(labels):
-        new[k] = -np.inf
-    j = 0
-    while j + 3 < labels:
-        a, b, c, d = old[j], old[j + 1], old[j + 2], old[j + 3]
-        row_a = table[j * labels : (j + 1) * labels]
-        row_b = table[(j + 1) * labels : (j + 2) * labels]
-        row_c = table[(j + 2) * labels : (j + 3) * labels]
-        row_d = table[(j + 3) * labels : (j + 4) * labels]
-        for k in range(labels):
-            va, vb, vc, vd = a + row_a[k], b + row_b[k], c + row_c[k], d + row_d[k]
-            vab = va if va > vb else vb
-            vcd = vc if vc > vd else vd
-            high = vab if vab > vcd else vcd
-            new[k] = high if high > new[k] else new[k]
-        j += 4
-    while j < labels:
-        a = old[j]
-        row_a = table[j * labels : (j + 1) * labels]
-        for k in range(labels):
-            va = a + row_a[k]
-            new[k] = va if va > new[k] else new[k]
-        j += 1
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
@@ -78,7 +50,7 @@ def upward_max(theta, shape, best, message, turned):
                 known = True
             table = turned
         own = message[v * labels : (v + 1) * labels]
-        best_sums(best[v * labels : (v + 1) * labels], table, own)
+        max_ahead(table, best[v * labels : (v + 1) * labels], own)
         target = best[above * labels : (above + 1) * labels]
         for k in range(labels):
             target[k] += own[k]
@@ -193,7 +165,7 @@ def max_marginals(theta, shape, out, work, iwork):
                     known = True
                 table = turned
             line[:] = beyond[v : v + labels]
-            best_sums(line, table, beyond[v : v + labels])
+            max_ahead(table, line, beyond[v : v + labels])
         i = j
     value = -np.inf
     for p in range(nodes):

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from maxmargin.kernels.compile import FLOATS, INTS, ability, piece
-from maxmargin.kernels.log_rows import log_sum, normalise, softmax
+from maxmargin.kernels.log_rows import log_sum, lower, softmax
 from maxmargin.kernels.tree import siblings_end, sum_of_others, transpose
 from maxmargin.kernels.tree_products import tilt_products
 
@@ -35,7 +35,7 @@ def upward_sum(theta, shape, inside, message, turned, line):
     for i in range(count - 1, -1, -1):
         v, above = shape[4 + i], shape[4 + count + i]
         own = inside[v * labels : (v + 1) * labels]
-        total += normalise(own)
+        total += lower(own)
         if above < 0:
             total += log_sum(own)
             continue
@@ -48,7 +48,7 @@ def upward_sum(theta, shape, inside, message, turned, line):
             table = turned
         sent = message[v * labels : (v + 1) * labels]
         log_sums(own, table, line, sent)
-        total += normalise(sent)
+        total += lower(sent)
         target = inside[above * labels : (above + 1) * labels]
         for k in range(labels):
             target[k] += sent[k]
@@ -88,7 +88,7 @@ def tilt_logs(theta, shape, out, work):
             v = shape[4 + place] * labels
             first = nodes + shape[4 + 2 * count + place] * stride
             down = beyond[v : v + labels]
-            normalise(down)
+            lower(down)
             turned = shape[4 + 3 * count + place] == 0
             for a in range(labels):
                 for b in range(labels):
@@ -101,7 +101,7 @@ def tilt_logs(theta, shape, out, work):
                 out[v + b] = log_sum(line)
             for b in range(labels):
                 down[b] = out[v + b]
-            normalise(down)
+            lower(down)
             softmax(pair)
             for p in range(square):
                 out[first + p] += pair[p]
@@ -118,4 +118,9 @@ def tilt_logs(theta, shape, out, work):
 def tilt(theta, shape, out, work, iwork):
     """Sum-product. work: 3 V K + 2 K K. Writes expectations, returns log Z."""
     value = tilt_products(theta, shape, out, work)
-    return tilt_logs(theta, shape, out, work) if np.isnan(value) else value
+    if not np.isnan(value):
+        return value
+    for p in range(len(theta)):
+        if not theta[p] < np.inf:
+            return np.nan
+    return tilt_logs(theta, shape, out, work)

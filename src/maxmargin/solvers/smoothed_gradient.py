@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver, check_counts
@@ -65,7 +66,7 @@ class SmoothedGradient(Solver):
     def check(self, problem: Problem) -> None:
         super().check(problem)
         if not problem.structure.tilt_is_expectation:
-            raise ValueError(
+            raise MissingAbilityError(
                 f"SmoothedGradient needs expectations over all outputs, which"
                 f' {type(problem.structure).__name__} cannot compute; use solver="bcfw", or'
                 ' solver="extragradient" in a small ball.'

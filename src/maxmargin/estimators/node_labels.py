@@ -1,0 +1,70 @@
+"""What estimators share that give each node of a sample a label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.probabilities import label_numbers
+from maxmargin.structures.base import Shape
+from maxmargin.validation import as_dense
+
+
+class NodeLabels(StructuredSVM):
+    """Labels of nodes, with weights for their features, biases and ends, then for pairs."""
+
+    bias: bool
+    ends: bool
+    classes_: np.ndarray
+    #: what nodes are called in errors
+    _noun = "nodes"
+
+    def _n_labels(self) -> int:
+        return len(self.classes_)
+
+    def _known_targets(self, y: Any, rows: Any) -> list[np.ndarray]:
+        return label_numbers(y, rows.lengths, self.classes_)
+
+    def _pairs(self, name: str, pairs: Sequence[tuple[Any, Any]]) -> np.ndarray | None:
+        """(K, K), True for the pairs of labels listed; None if none of them was learned."""
+        number = {label: k for k, label in enumerate(self.classes_.tolist())}
+        found = np.zeros((len(number), len(number)), dtype=bool)
+        for pair in pairs:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise ValueError(f"{name}: {pair!r} is no pair of labels, such as ('a', 'b').")
+            first, second = pair
+            if first in number and second in number:
+                found[number[first], number[second]] = True
+        return found if found.any() else None
+
+    def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.classes_[self.structure_.decode(z, shape)]
+
+    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
+        truth = np.asarray(truth)
+        if truth.shape != output.shape:
+            raise ValueError(f"y has {truth.size} labels but x has {len(output)} {self._noun}.")
+        return truth == output
+
+    def decision_function(self, X: Any) -> list[np.ndarray]:
+        """(nodes, n_labels) a sample: the score of the best output with that label there."""
+        return list(self._per_variable("max_marginals", X))
+
+    # -- weights -----------------------------------------------------------------------------------
+    def _rows(self) -> np.ndarray:
+        check_is_fitted(self, "coef_")
+        labels = len(self.classes_)
+        count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
+        return as_dense(self.coef_)[: count * labels].reshape(count, labels)
+
+    @property
+    def node_coef_(self) -> np.ndarray:
+        return self._rows()[: self.n_features_in_]
+
+    @property
+    def bias_(self) -> np.ndarray | None:
+        return self._rows()[self.n_features_in_] if self.bias else None

@@ -101,7 +101,8 @@ class Graph:
     ) -> Graph:
         """The tree in which each node hangs below its parent: edges lead from parents to children.
 
-        parents : (V,), a node each, -1 for the root. edge_features : as for `Graph`, a row for each
+        parents : (V,), a node each from 0, -1 for the root: one less than the heads of CoNLL-U,
+        which count from 1 and have 0 for the root. edge_features : as for `Graph`, a row for each
         node that has a parent, in the order of the nodes. forest : allow several roots.
         """
         found = whole("parents", parents)
@@ -148,7 +149,10 @@ def _check_parents(parents: np.ndarray, forest: bool) -> None:
     wrong = (parents < -1) | (parents >= count)
     if wrong.any():
         v = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"parents[{v}] is {parents[v]}, outside {count} nodes; -1 is a root.")
+        raise ValueError(
+            f"parents[{v}] is {parents[v]}, outside {count} nodes; -1 is a root."
+            f"{_from_one(parents)}"
+        )
     seen, ways = [-1] * count, parents.tolist()
     for v in range(count):
         u, way = v, []
@@ -158,10 +162,14 @@ def _check_parents(parents: np.ndarray, forest: bool) -> None:
             u = ways[u]
         if u >= 0 and seen[u] == v:
             cycle = way[way.index(u) :]
+            if len(cycle) == 1:
+                raise ValueError(
+                    f"parents: node {u} is its own parent; a root has -1.{_from_one(parents)}"
+                )
             names = ", ".join(map(str, cycle[:12])) + (", ..." if len(cycle) > 12 else "")
             raise ValueError(
                 f"parents: nodes {names} are a cycle of {len(cycle)}, and a tree has none; one of"
-                " them must be a root (-1), or have a parent outside."
+                f" them must be a root (-1), or have a parent outside.{_from_one(parents)}"
             )
     roots = np.flatnonzero(parents < 0)
     if len(roots) > 1 and not forest:
@@ -170,6 +178,20 @@ def _check_parents(parents: np.ndarray, forest: bool) -> None:
             f"parents: nodes {names} are {len(roots)} roots, and a tree has one; forest=True"
             " allows several."
         )
+
+
+def _from_one(parents: np.ndarray) -> str:
+    """What to say of parents that would be a tree if they were counted from 1, 0 for a root."""
+    if not (parents == 0).any() or (parents < 0).any():
+        return ""
+    try:
+        _check_parents(parents - 1, forest=False)
+    except ValueError:
+        return ""
+    return (
+        " They look like heads counted from 1, with 0 for the root, as in CoNLL-U: count from 0,"
+        " with -1 for the root, that is, subtract 1."
+    )
 
 
 def _as_array(features: Any, name: str = "features") -> np.ndarray:

@@ -82,7 +82,10 @@ class L1Path:
 
     def model(self, index: int) -> Any:
         """The fitted estimator of one radius; it shares nothing with the others."""
-        index = range(len(self.points))[index]
+        count = len(self.points)
+        if not is_number(index, whole=True) or not -count <= index < count:
+            raise IndexError(f"model({index!r}): the path has {count} radii, 0 to {count - 1}.")
+        index = range(count)[index]
         w = self.weights[[index]].toarray().ravel()
         found = copy(self._estimator)
         inner = found
@@ -173,6 +176,9 @@ def l1_path(
 
 
 def _check_options(estimator: Any, n_radii: int, ratio: float, validation: Any) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        name = estimator.__name__ if isinstance(estimator, type) else repr(estimator)
+        raise TypeError(f"estimator: {name} is no estimator object, such as ChainSVM(alpha=0.01).")
     if "domain" not in estimator.get_params(deep=False):
         raise TypeError(
             f"{type(estimator).__name__} has no option `domain`, in which the l1 ball is given; use"

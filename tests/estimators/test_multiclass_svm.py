@@ -57,6 +57,7 @@ def test_scores_margins_and_marginals():
     np.testing.assert_allclose(model.margins(X), ordered[:, 2] - ordered[:, 1], atol=1e-12)
     soft = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_marginals(X), soft, atol=1e-12)
+    np.testing.assert_array_equal(model.predict_proba(X), model.predict_marginals(X))
     assert model.score(X, names[y]) == pytest.approx(np.mean(model.predict(X) == names[y]))
 
 

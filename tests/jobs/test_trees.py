@@ -141,7 +141,17 @@ def test_what_was_learned_is_described(job, case):
     "changes, message",
     [
         ({"parents": np.array([1, 2, 0])}, r"array 'parents': sample 0: .*cycle"),
-        ({"parents": np.array([-1, -1, 1])}, r"array 'parents': sample 0: .*roots"),
+        ({"parents": np.array([-1, -1, 1])}, r"sample 0: nodes 0, 1 are 2 roots, .*--forest allows.*n_nodes"),
+        (
+            {"parents": np.array([-1, -1, 0]), "n_nodes": np.array([1, 2])},
+            r"array 'parents': sample 1: parents\[0\]|sample 1: ",
+        ),
+        ({"parents": None}, r"array 'parents' is missing, and so is 'edges'"),
+        (
+            {"n_nodes": np.array([3]), "node_ptr": np.array([0, 3])},
+            r"array 'n_nodes': says what node_ptr says, too",
+        ),
+        ({"edge_feature": np.ones((2, 1))}, r"array 'edge_feature': .*mean 'edge_features'\?"),
         ({"parents": np.array([1, -1])}, r"array 'parents': has 2 entries for 3 nodes"),
         ({"parents": np.array([1.5, -1, 1])}, r"array 'parents': .*give parents \(V,\)"),
         ({"parents": np.array([7, -1, 1])}, r"array 'parents': sample 0"),

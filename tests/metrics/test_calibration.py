@@ -92,9 +92,14 @@ def test_labels_that_do_not_occur():
         log_loss([["z"]], p, labels=["a", "b", "c"])
 
 
-def test_nothing_has_no_error():
-    assert calibration_error([], []) == log_loss([], []) == brier_score([], []) == 0.0
-    assert reliability([], []).count.sum() == 0
+@pytest.mark.parametrize("measure", [calibration_error, log_loss, brier_score, reliability])
+def test_arguments_that_cannot_be_measured(measure):
+    with pytest.raises(ValueError, match="y_true has no labels"):
+        measure([], [])
+    with pytest.raises(ValueError, match="sample 0: .*numbers.*are the arguments swapped"):
+        measure(P, Y)
+    with pytest.raises(ValueError, match="sample 0: .*links, give matrices of 0 and 1"):
+        measure([np.array([[0, 1]])], [np.full((3, 3), 0.3)])
 
 
 def test_a_table_for_pandas():

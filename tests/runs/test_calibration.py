@@ -109,6 +109,29 @@ def test_training_data_are_not_held_out(tmp_path):
         train(run)
 
 
+def test_a_copy_of_the_training_data_is_not_held_out(tmp_path):
+    copy = tmp_path / "copy.npz"
+    copy.write_bytes(write_sequences(tmp_path / "train.npz").read_bytes())
+    run = RunFolder(tmp_path / "run").create(calibrated(tmp_path, copy))
+    with pytest.raises(ValueError, match=r"copy\.npz: has the contents of .*train\.npz, among"):
+        train(run)
+
+
+def test_other_files_may_be_held_out_until_the_run_has_ended(whole, tmp_path, monkeypatch):
+    folder, run, _ = whole
+    other = write_sequences(tmp_path / "other.npz", seed=5)
+    cut = RunFolder(folder / "again").create(calibrated(folder, other))
+    with monkeypatch.context() as patch:
+        patch.setattr(ChainSVM, "calibrate", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train(cut)
+    cut.hold_out(run.config["task-options"]["calibrate"])
+    train(cut, resume=True)
+    assert outcome(cut.path) == outcome(run.path)
+    with pytest.raises(RunError, match="has ended"):
+        cut.hold_out([str(other)])
+
+
 def test_a_likelihood_has_no_loss(tmp_path):
     options, limits = {"objective": "likelihood"}, {"tol": 0.05, "max_epochs": 500}
     summary = train(

@@ -103,6 +103,25 @@ def test_attributes(tagger):
         _ = SequenceTagger().classes_
 
 
+def test_the_best_taggings(tagger):
+    sentences = [["the", "cat"], ["a", "dog", "runs"]]
+    found = tagger.predict_k_best(sentences, 3)
+    assert [own[0][0] for own in found] == tagger.predict(sentences)
+    assert all(isinstance(tags, list) for own in found for tags, _ in own)
+    for own in found:
+        assert len({tuple(tags) for tags, _ in own}) == 3
+        assert [score for _, score in own] == sorted((score for _, score in own), reverse=True)
+
+
+def test_marginals_by_noise(tagger):
+    sentences = [["the", "cat"]]
+    exact = tagger.predict_marginals(sentences)[0]
+    drawn = tagger.predict_marginals(sentences, method="perturb", n_draws=2000, random_state=1)[0]
+    assert drawn.shape == exact.shape
+    np.testing.assert_allclose(drawn.sum(axis=1), 1.0)
+    assert not np.array_equal(drawn, exact)
+
+
 def test_marginals_and_margins(tagger):
     sentences, _ = made_up(5, seed=2)
     labels = tagger.classes_

@@ -48,6 +48,7 @@ def _into_file(
     chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
 ) -> int:
     from maxmargin.jobs.folders import check_apart
+    from maxmargin.runs.evaluating import telling
 
     named = [path for path in inputs if str(path) != "-"]
     if out is not None and out.is_file():
@@ -62,7 +63,8 @@ def _into_file(
         if options.get("probabilities"):
             _check_claim(model)
         sink = stack.enter_context(_sink(out))
-        count = chosen.job.predict(model, streams, sink, options)
+        with telling(named):
+            count = chosen.job.predict(model, streams, sink, options)
         sink.flush()
     return count
 

@@ -111,16 +111,19 @@ def _check_readable(job: Job, config: Mapping[str, Any]) -> None:
 
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """A run goes on as it began, or its result would be of neither configuration; but further."""
-    from maxmargin.runs.config import FILES, LIMITS
+    from maxmargin.runs.config import FILES, HELD_OUT, LIMITS
 
     recorded = folder.open().config
+    held_out = config.get("task-options", {}).get("calibrate")
+    other = held_out is not None and held_out != recorded.get("task-options", {}).get("calibrate")
+    free = (HELD_OUT,) if other and not folder.has("summary.json") else ()
     for key, value in config.items():
         pairs = {key: (value, recorded.get(key))}
         if isinstance(value, dict):
             known = recorded.get(key, {})
             pairs = {f"{key}.{name}": (own, known.get(name)) for name, own in value.items()}
         for name, (new, old) in pairs.items():
-            if new != old and key not in (*LIMITS, *FILES):
+            if new != old and key not in (*LIMITS, *FILES) and name not in free:
                 raise UsageError(
                     f"the run has {name} = {old!r}, not {new!r}; leave it out to resume,"
                     " or train into a new folder"
@@ -131,6 +134,8 @@ def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
         changes["checkpoints"] = {**recorded.get("checkpoints", {}), **changes["checkpoints"]}
     if any(recorded.get(key) != value for key, value in changes.items()):
         folder.update(changes)
+    if free:
+        folder.hold_out(held_out)
 
 
 def _check_further(folder: RunFolder, recorded: Mapping[str, Any], limit: int | None) -> None:

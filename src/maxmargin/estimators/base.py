@@ -165,6 +165,10 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         check_targets(y, len(rows.lengths))
         return y
 
+    def _where_forbidden(self, y: Any, shape: Shape) -> str:
+        """What of a target is forbidden, if that is known: ", such as ..."."""
+        return ""
+
     def _output(self, z: np.ndarray, shape: Shape) -> Any:
         return self.structure_.decode(z, shape)
 
@@ -238,7 +242,8 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
                 raise ValueError(f"sample {i}: y does not fit its structure ({why}).") from error
             if z[self.structure_.forbidden(shape)].any():
                 raise InfeasibleError(
-                    f"sample {i}: its true output is forbidden by the structure."
+                    f"sample {i}: its true output is forbidden by the structure"
+                    f"{self._where_forbidden(y, shape)}."
                     " Correct the labels, or allow what they contain."
                 )
             vertices.append(z)
@@ -338,7 +343,8 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
             warnings.warn(
                 f"max_epochs={result.n_epochs} reached at a gap of"
                 f" {100 * result.relative_gap:.3g} % (tol asks for {100 * tol:g} %)."
-                f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}.",
+                f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}; large features"
+                " slow training: scale them.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -121,6 +121,19 @@ class ChainSVM(NodeLabels):
             forbidden_last=ends[1] if ends[1].any() else None,
         )
 
+    def _where_forbidden(self, y: Any, shape: Shape) -> str:
+        own = self.structure_
+        for t, mask, verb in (
+            (0, own.forbidden_first, "begin"),
+            (len(y) - 1, own.forbidden_last, "end"),
+        ):
+            if mask is not None and mask[y[t]]:
+                label = self.classes_[[y[t]]].tolist()[0]
+                return f": y[{t}] is {label!r}, which must not {verb} a sequence"
+        steps = np.arange(len(y) - 1)
+        edges = np.column_stack([steps, steps + 1])
+        return self._forbidden_pair(y, edges, own.forbidden_transitions)
+
     @property
     def first_(self) -> np.ndarray | None:
         return self._rows()[-2] if self.ends else None

@@ -138,6 +138,13 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         found = super().predict_marginals(X, method, n_draws, random_state)
         return np.concatenate([np.empty((0, len(self.classes_))), *found])
 
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """What `predict_marginals` gives, under the name that scikit-learn knows.
+
+        Trained by margins, they rank until `calibrate` was called, and are no frequencies.
+        """
+        return self.predict_marginals(X)
+
     def _known_targets(self, y: Any, rows: Any) -> np.ndarray:
         own = column_or_1d(y, warn=True)
         if len(own) != len(rows.lengths):

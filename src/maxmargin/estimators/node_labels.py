@@ -41,6 +41,17 @@ class NodeLabels(StructuredSVM):
                 found[number[first], number[second]] = True
         return found if found.any() else None
 
+    def _forbidden_pair(self, y: Any, edges: np.ndarray, mask: Any) -> str:
+        """The first edge whose labels must not go together, in words; mask : (K, K) or None."""
+        if mask is None:
+            return ""
+        ends = np.asarray(y)[edges]
+        wrong = np.flatnonzero(np.asarray(mask)[ends[:, 0], ends[:, 1]])
+        if len(wrong) == 0:
+            return ""
+        (u, v), (a, b) = edges[wrong[0]].tolist(), self.classes_[ends[wrong[0]]].tolist()
+        return f": y[{u}] and y[{v}] are {a!r} and {b!r}, a pair that is forbidden"
+
     def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
         return self.classes_[self.structure_.decode(z, shape)]
 

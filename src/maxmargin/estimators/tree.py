@@ -195,6 +195,9 @@ class TreeSVM(NodeLabels):
         self.structure_ = Tree(tied=tied, forbidden_pairs=pairs)
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
+    def _where_forbidden(self, y: Any, shape: TreeShape) -> str:
+        return self._forbidden_pair(y, shape.network.edges, self.structure_.forbidden_pairs)
+
     # -- weights -----------------------------------------------------------------------------------
     @property
     def root_(self) -> np.ndarray | None:

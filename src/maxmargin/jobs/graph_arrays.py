@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin.graphs import Graph
-from maxmargin.jobs.npz import Arrays
+from maxmargin.jobs.npz import Arrays, NpzError
 from maxmargin.structures import TreeShape
 
+KNOWN = (
+    "nodes", "edges", "edge_features", "parents", "labels",
+    "node_ptr", "edge_ptr", "n_nodes", "n_edges",
+)  # fmt: skip
 NODES_CURE = "give nodes (V, n_features), one row for each node, all samples one after another."
 EDGES_CURE = "give edges (E, 2), the two nodes of each edge, counted from 0 within their sample."
 FEATURES_CURE = "give edge_features (E, n_features), one row for each edge."
@@ -27,6 +32,7 @@ PARTS_CURE = (
 
 def graphs_in(arrays: Arrays) -> tuple[list[Graph], np.ndarray]:
     """The samples, and where the nodes of each begin."""
+    _check_spelling(arrays)
     nodes = arrays.matrix("nodes", NODES_CURE)
     if 0 in nodes.shape:
         raise arrays.wrong("nodes", f"has {nodes.shape[0]} rows, {nodes.shape[1]} columns.")
@@ -51,6 +57,13 @@ def graphs_in(arrays: Arrays) -> tuple[list[Graph], np.ndarray]:
 
 def trees_in(arrays: Arrays, forest: bool) -> tuple[list[Graph], np.ndarray]:
     """The same for graphs without cycles, which may be told by the parent of each node."""
+    _check_spelling(arrays)
+    if "parents" not in arrays and "edges" not in arrays:
+        found = ", ".join(sorted(arrays)) or "none"
+        raise NpzError(
+            f"{arrays.name}: array 'parents' is missing, and so is 'edges' (there are: {found});"
+            f" {PARENTS_CURE} Or {EDGES_CURE}"
+        )
     if "parents" not in arrays:
         graphs, starts = graphs_in(arrays)
         return _each(arrays, "edges", graphs, _without_cycles), starts
@@ -62,8 +75,10 @@ def trees_in(arrays: Arrays, forest: bool) -> tuple[list[Graph], np.ndarray]:
     parents = arrays.need("parents", 1, "iu", PARENTS_CURE)
     if len(parents) != nodes.shape[0]:
         raise arrays.wrong("parents", f"has {len(parents)} entries for {nodes.shape[0]} nodes.")
-    found = next((name for name in ("node_ptr", "n_nodes") if name in arrays), None)
-    ptr = [0, len(parents)] if found is None else _starts(arrays, found, len(parents), 1)
+    given = [name for name in ("node_ptr", "n_nodes") if name in arrays]
+    if len(given) == 2:
+        raise arrays.wrong("n_nodes", "says what node_ptr says, too; give one of the two.")
+    ptr = _starts(arrays, given[0], len(parents), 1) if given else [0, len(parents)]
     has_parent = np.concatenate([[0], np.cumsum(parents >= 0)])
     features = None
     if "edge_features" in arrays or "edge_features_data" in arrays:
@@ -76,10 +91,40 @@ def trees_in(arrays: Arrays, forest: bool) -> tuple[list[Graph], np.ndarray]:
 
     def tree(part: tuple[int, int]) -> Graph:
         a, b = part
+        if not forest:
+            _check_root(parents[a:b], not given)
         own = None if features is None else features[has_parent[a] : has_parent[b]]
         return Graph.from_parents(nodes[a:b], parents[a:b].astype(np.int64), own, forest=forest)
 
     return _each(arrays, "parents", list(pairwise(ptr)), tree), np.array(ptr)
+
+
+def _check_root(parents: np.ndarray, alone: bool) -> None:
+    """That a sample has not several roots; alone : that the file does not say where samples end."""
+    roots = np.flatnonzero(parents == -1)
+    if len(roots) < 2:
+        return
+    names = ", ".join(map(str, roots[:12].tolist())) + (", ..." if len(roots) > 12 else "")
+    several = (
+        " If these are several trees, give n_nodes (n,), how many nodes each has, or node_ptr."
+        if alone
+        else ""
+    )
+    raise ValueError(
+        f"nodes {names} are {len(roots)} roots, and a tree has one; --forest allows several."
+        f"{several}"
+    )
+
+
+def _check_spelling(arrays: Arrays) -> None:
+    """Fail if an array that is left aside looks like one that is missing, but for its spelling."""
+    missing = [name for name in KNOWN if name not in arrays and f"{name}_data" not in arrays]
+    for name in arrays:
+        near = difflib.get_close_matches(name, missing, 1, 0.8)
+        if near and name not in KNOWN and not name.startswith(("nodes_", "edge_features_")):
+            raise arrays.wrong(
+                name, f"is not known; did you mean {near[0]!r}? Rename it, or leave it out."
+            )
 
 
 def _each(arrays: Arrays, name: str, samples: list[Any], make: Callable) -> list[Graph]:

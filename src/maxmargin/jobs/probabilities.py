@@ -50,9 +50,9 @@ def claims(model: Any) -> bool:
 
 def with_reliability(evaluation: Evaluation, model: Any, data: Data) -> Evaluation:
     """The evaluation and, where the model's probabilities claim to be such, how true they are."""
-    if not claims(model):
-        return evaluation
     truth = [np.asarray(own) for own in data.outputs or ()]
+    if not claims(model) or not any(own.size for own in truth):
+        return evaluation
     labels, widen = _columns(model.classes_, truth)
     p = [widen(own) for own in model.predict_marginals(data.inputs)]
     table = reliability(truth, p, BINS, labels=labels)

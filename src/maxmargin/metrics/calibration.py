@@ -2,7 +2,8 @@
 
 y_true is a list of samples, each an array of labels; probabilities has an array for each, with one
 column a label, as `predict_marginals` returns them, or in the shape of the labels for the
-probability of the second of two labels. One sample alone may be given without the list.
+probability of the second of two labels. One sample alone may be given without the list. Of
+matchings, y_true are matrices of 0 and 1 in the shape of the probabilities, not lists of links.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def log_loss(
 ) -> float:
     """The mean over all variables of -log P(true label), at least eps being taken for P."""
     table = _columns(y_true, probabilities, labels)
-    return float(-np.mean(np.log(np.maximum(table.true, eps)))) if len(table.true) else 0.0
+    return float(-np.mean(np.log(np.maximum(table.true, eps))))
 
 
 def brier_score(
@@ -158,7 +159,7 @@ def brier_score(
     table = _columns(y_true, probabilities, labels)
     # of the true label, (1 - P)^2 = P^2 + 1 - 2 P
     each = (table.p**2).sum(axis=1) + 1.0 - 2.0 * table.true
-    return float(each.mean()) if len(each) else 0.0
+    return float(each.mean())
 
 
 class _Columns(NamedTuple):
@@ -175,8 +176,10 @@ class _Columns(NamedTuple):
 
 def _columns(y_true: Any, probabilities: Any, labels: Any) -> _Columns:
     y, p = _as_lists(y_true, probabilities)
+    if not any(own.size for own in y):
+        raise ValueError("y_true has no labels, of which there is nothing to measure.")
     tables = [_table(i, a, b) for i, (a, b) in enumerate(zip(y, p, strict=True))]
-    width = tables[0].shape[1] if tables else 0
+    width = tables[0].shape[1]
     for i, own in enumerate(tables):
         if own.shape[1] != width:
             raise ValueError(f"sample {i}: {own.shape[1]} columns, sample 0 has {width}.")
@@ -189,8 +192,6 @@ def _columns(y_true: Any, probabilities: Any, labels: Any) -> _Columns:
             odd = own.ravel().tolist()[found.index(-1)]
             raise ValueError(f"sample {i}: y_true has {odd!r}, which is not among the labels.")
         truth.append(np.array(found, dtype=np.int64))
-    if not tables:
-        return _Columns(np.empty((0, len(names) or 1)), np.empty(0, dtype=np.int64), names)
     return _Columns(np.concatenate(tables), np.concatenate(truth), names)
 
 
@@ -202,7 +203,8 @@ def _as_lists(y_true: Any, probabilities: Any) -> tuple[list[np.ndarray], list[n
         )
     if y_true and np.ndim(y_true[0]) == 0:  # one sample alone
         y_true, probabilities = [y_true], [probabilities]
-    return [np.asarray(own) for own in y_true], [np.asarray(own, float) for own in probabilities]
+    numbers = [_numbers(i, own) for i, own in enumerate(probabilities)]
+    return [np.asarray(own) for own in y_true], numbers
 
 
 def _table(i: int, y: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -212,13 +214,28 @@ def _table(i: int, y: np.ndarray, p: np.ndarray) -> np.ndarray:
     if p.ndim == 0 or p.shape[:-1] != y.shape:
         raise ValueError(
             f"sample {i}: probabilities have shape {p.shape}, expected {(*y.shape, 'labels')}, or"
-            f" {y.shape} for those of the second label."
+            f" {y.shape} for those of the second label.{_of_links(y, p)}"
         )
     if not ((p >= -1e-9) & (p <= 1 + 1e-9)).all():
         raise ValueError(f"sample {i}: probabilities must be from 0 to 1. Scores are none.")
     if not (np.abs(p.sum(axis=-1) - 1.0) <= 1e-6).all():
         raise ValueError(f"sample {i}: the probabilities of a variable must sum to 1.")
     return p.reshape(y.size, p.shape[-1])
+
+
+def _of_links(y: np.ndarray, p: np.ndarray) -> str:
+    links = y.ndim == 2 and y.shape[1] == 2 and y.dtype.kind in "iu" and p.ndim == 2
+    return " If y_true are links, give matrices of 0 and 1 in their place." if links else ""
+
+
+def _numbers(i: int, p: Any) -> np.ndarray:
+    try:
+        return np.asarray(p, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample {i}: probabilities are no array of numbers ({error}); are the arguments"
+            " swapped? y_true comes first."
+        ) from None
 
 
 def _names(y: list[np.ndarray], labels: Any, width: int) -> list[Hashable]:
@@ -228,7 +245,7 @@ def _names(y: list[np.ndarray], labels: Any, width: int) -> list[Hashable]:
         names = in_order({name for own in y for name in np.unique(own).tolist()})
         if width == 2 and set(names) <= {0, 1}:
             names = [0, 1]
-    if y and len(names) != width:
+    if len(names) != width:
         told = "labels are given" if labels is not None else "labels are in y_true"
         raise ValueError(
             f"{len(names)} {told}, but the probabilities have {width} columns. Give"

@@ -16,6 +16,8 @@ TABLES = ("solver-options", "task-options", "checkpoints")
 LIMITS = ("max-epochs", "tol", "time-limit", "threads", "checkpoints")
 #: what may change if the contents of the files are the same
 FILES = ("data", "validation")
+#: role of the files to calibrate on, which may be others until a run has ended
+HELD_OUT = "task-options.calibrate"
 
 
 def read_config(path: str | os.PathLike) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from maxmargin.documents import Evaluation
     from maxmargin.jobs import Data, Job
 
-__all__ = ["OF_THE_RUN", "evaluate", "evaluation_name", "judged", "options_of_files"]
+__all__ = ["OF_THE_RUN", "evaluate", "evaluation_name", "judged", "options_of_files", "telling"]
 
 #: names of the evaluations that training makes
 OF_THE_RUN = ("train", "validation")
@@ -56,8 +57,21 @@ def options_of_files(
     return task_options({"task-options": recorded | dict(given)}, job)
 
 
+@contextmanager
+def telling(files: Sequence[Path]) -> Iterator[None]:
+    """Within, a ValueError that names none of the files gets a note that does."""
+    try:
+        yield
+    except ValueError as error:
+        names = [path.name for path in files]
+        if names and not any(name in str(error) for name in names):
+            error.add_note(f"(in {' '.join(names)})")
+        raise
+
+
 def judged(job: Job, model: Any, data: Data, files: Sequence[Path]) -> Evaluation:
     """What the job finds, with the names of the files."""
-    evaluation = job.evaluate(model, data)
+    with telling(files):
+        evaluation = job.evaluate(model, data)
     evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
     return evaluation

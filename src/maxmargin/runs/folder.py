@@ -6,13 +6,21 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.documents import finite
 from maxmargin.persistence.files import remove_partial, write_whole
-from maxmargin.runs.config import FILES, LIMITS, absolute, check_config, read_config, write_config
+from maxmargin.runs.config import (
+    FILES,
+    HELD_OUT,
+    LIMITS,
+    absolute,
+    check_config,
+    read_config,
+    write_config,
+)
 from maxmargin.runs.environment import files_of
 from maxmargin.runs.errors import RunError
 from maxmargin.runs.lock import Lock
@@ -149,12 +157,30 @@ class RunFolder:
             write_config(config, self.path / CONFIG)
         self._config = None
 
-    def check_files(self, config: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Facts of the files; an error unless they are those that the run began with, if it has."""
-        now = files_of(config, self.job())
+    def hold_out(self, paths: Sequence[str]) -> None:
+        """Calibrate on other files: training does not depend on them, but its result does."""
+        if self.has(SUMMARY):
+            raise RunError("the run has ended and is calibrated; make a new run.")
+        options = self.config.get("task-options", {}) | {"calibrate": list(paths)}
+        config = absolute(check_config(self.config | {"task-options": options}), Path.cwd())
+        files = self.check_files(config, but=HELD_OUT)
+        with self.locked():
+            write_config(config, self.path / CONFIG)
+            if self.has(DATA):
+                self.write_json(DATA, self.read_json(DATA) | {"files": files})
+        self._config = None
+
+    def check_files(self, config: Mapping[str, Any], but: str = "") -> list[dict[str, Any]]:
+        """Facts of the files; an error unless they are those that the run began with, if it has.
+
+        but : a role whose files may be others.
+        """
+        found = files_of(config, self.job())
         if not self.has(DATA):
-            return now
-        then = self.read_json(DATA).get("files")
+            return found
+        then, now = self.read_json(DATA).get("files"), [x for x in found if x["role"] != but]
+        if isinstance(then, list):
+            then = [own for own in then if own.get("role") != but]
         if not isinstance(then, list) or len(then) != len(now):
             raise RunError(f"the run began with other files: see its {DATA}. Make a new run.")
         for new, old in zip(now, then, strict=True):
@@ -163,7 +189,7 @@ class RunFolder:
                     f"{new['path']!r} has changed since the run began. Put the old file back, or"
                     " make a new run."
                 )
-        return now
+        return found
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[RunFolder]:

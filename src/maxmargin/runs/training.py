@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.runs.config import task_options
+from maxmargin.runs.config import HELD_OUT, task_options
 from maxmargin.runs.environment import environment
 from maxmargin.runs.errors import RunError
 from maxmargin.runs.evaluating import judged
@@ -161,16 +161,19 @@ class _Training:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
-        held_out = self._held_out(data)
+        held_out = self._held_out(data, files)
         found = {"files": files, "facts": data.facts, "validation": facts}
         self.folder.write_json(DATA, found)
         return data, validation, held_out
 
-    def _held_out(self, data: Data) -> Data | None:
-        for path in self.options.get("calibrate") or ():
-            if any(os.path.samefile(path, own) for own in self.config["data"]):
+    def _held_out(self, data: Data, files: Sequence[Mapping[str, Any]]) -> Data | None:
+        known = {own["sha256"]: own["path"] for own in files if own["role"] == "data"}
+        for own in files:
+            if own["role"] == HELD_OUT and own["sha256"] in known:
+                path, same = own["path"], known[own["sha256"]]
+                what = "is" if os.path.samefile(path, same) else f"has the contents of {same},"
                 raise ValueError(
-                    f"{path}: is among the data, of which the model is surer than it should be;"
+                    f"{path}: {what} among the data, of which the model is surer than it should be;"
                     " calibrate on other files."
                 )
         return self.job.held_out(self.options, data)

@@ -20,6 +20,7 @@ from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
 from maxmargin.solvers.identity import identity
+from maxmargin.structures import Structure
 from maxmargin.validation import is_number
 
 
@@ -36,6 +37,8 @@ class Solver(BaseEstimator):
 
     #: each inner tuple names abilities of which the structure must have one
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("maximize",),)
+    #: whether `tilt` must give expectations, and not an approximation of them
+    needs_expectations: ClassVar[bool] = False
     #: whether alpha must be positive
     needs_penalty: ClassVar[bool] = True
     #: whether w may be kept in a domain other than all of R^d
@@ -124,7 +127,7 @@ class Solver(BaseEstimator):
                 )
         if problem.alpha < 0 or not np.isfinite(problem.alpha):
             raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")
-        self._check_objective(problem.objective)
+        self._check_objective(problem.objective, structure)
         likelihood = problem.objective == "likelihood"
         if likelihood:
             check_counts(problem, f'{type(self).__name__} with objective="likelihood"')
@@ -146,10 +149,10 @@ class Solver(BaseEstimator):
             )
         self._check_limits()
 
-    def _check_objective(self, objective: str) -> None:
+    def _check_objective(self, objective: str, structure: Structure) -> None:
         if objective in self.objectives:
             return
-        able = [f'"{name}"' for name in solvers_for(objective)]
+        able = [f'"{name}"' for name in solvers_for(objective, structure)]
         raise ValueError(
             f'{type(self).__name__} cannot minimise objective="{objective}"; solvers that can:'
             f' {", ".join(able)}, or solver="auto".'
@@ -492,9 +495,20 @@ def solver_classes() -> dict[str, type[Solver]]:
     return {k.name: k for k in kinds if isinstance(k, type) and issubclass(k, Solver) and k.name}
 
 
-def solvers_for(objective: str) -> list[str]:
-    """Short names of the solvers that can minimise it."""
-    return [name for name, kind in solver_classes().items() if objective in kind.objectives]
+def solvers_for(objective: str, structure: Structure | None = None) -> list[str]:
+    """Short names of the solvers that can minimise it, with that structure if one is given."""
+    return [
+        name
+        for name, kind in solver_classes().items()
+        if objective in kind.objectives and (structure is None or _serves(structure, kind))
+    ]
+
+
+def _serves(structure: Structure, kind: type[Solver]) -> bool:
+    """Whether the structure has all abilities that the solver needs."""
+    if kind.needs_expectations and not structure.tilt_is_expectation:
+        return False
+    return all(any(structure.has(name) for name in names) for names in kind.requires)
 
 
 def _by_name(name: str) -> Callable[[], Solver]:

@@ -29,6 +29,7 @@ class LBFGS(Solver):
 
     name: ClassVar[str] = "lbfgs"
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("tilt",),)
+    needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
 
     def __init__(
@@ -75,7 +76,11 @@ class LBFGS(Solver):
 
     def _look(self, problem: Problem, state: State, w: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and its gradient; one pass, whose dual value is kept."""
-        value, dual, slope = problem.likelihood(w)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, dual, slope = problem.likelihood(w)
+            finite = np.isfinite(value) and np.isfinite(slope @ slope)
+        if not finite:
+            _refuse(problem, slope)
         state.n_oracle += problem.n
         state.extra["bound"] = max(state.extra["bound"], dual)
         slope += problem.alpha * w
@@ -158,6 +163,14 @@ class LBFGS(Solver):
     def done(self, state: State) -> bool:
         """Whether no step brings more, so near the optimum that rounding is the reason."""
         return bool(state.extra["stuck"]) and self.estimate(state) <= _ROUND * state.extra["value"]
+
+
+def _refuse(problem: Problem, slope: np.ndarray) -> None:
+    """Raise what is wrong with features so large that the gradient has no length."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        # names the sample, if its scores are at fault
+        problem.apply("tilt", -slope / problem.alpha)
+    raise FloatingPointError("the gradient is not finite; scale the features down.")
 
 
 def _falls(old: float, value: float, step: float, slope: float, left: float) -> bool:

@@ -33,6 +33,7 @@ class SDCA(Solver):
 
     name: ClassVar[str] = "sdca"
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("tilt",),)
+    needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
 
     def __init__(

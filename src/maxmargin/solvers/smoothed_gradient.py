@@ -47,6 +47,7 @@ class SmoothedGradient(Solver):
 
     name: ClassVar[str] = "smoothed"
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("tilt",),)
+    needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
     needs_penalty: ClassVar[bool] = False
     any_domain: ClassVar[bool] = True

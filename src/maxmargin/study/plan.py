@@ -14,7 +14,7 @@ from typing import Any
 
 from maxmargin.runs.config import check_config
 from maxmargin.runs.solvers import check_solver
-from maxmargin.solvers.base import solver_classes
+from maxmargin.solvers.base import solver_classes, solvers_for
 
 #: a solver's label is part of a file name
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -75,7 +75,19 @@ def check_plan(given: Mapping[str, Any]) -> dict[str, Any]:
     plan["solvers"] = _solvers(plan["solvers"])
     config = {key: plan.get(key) for key in ("task", "task-options")}
     plan["task-options"] = check_config(config).get("task-options", {})
+    _check_objective(plan)
     return plan
+
+
+def _check_objective(plan: Mapping[str, Any]) -> None:
+    """Fail before the first cell if a solver cannot minimise what the task's options ask for."""
+    objective = plan["task-options"].get("objective", "margin")
+    for label, settings in plan["solvers"].items():
+        if settings.get("solver", label) not in (able := solvers_for(objective)):
+            raise ValueError(
+                f"solver {label}: cannot minimise the objective {objective!r}; solvers that can:"
+                f" {', '.join(able)}."
+            )
 
 
 def _meant(key: str, known: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators import StructuredSVM
+from maxmargin.estimators.probabilities import Method
 from maxmargin.structures import Matching
 from maxmargin.tasks.alignment_checks import (
     Link,
@@ -38,6 +39,7 @@ class LinkProbabilities:
         pairs: Iterable[Pair],
         columns: LinkColumns = None,
         *,
+        method: Method = "auto",
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> list[np.ndarray]:
@@ -46,7 +48,8 @@ class LinkProbabilities:
         How often noise on the scores, divided by temperature_, leaves the link in the best
         matching, over n_draws; the standard error is 0.5 / sqrt(n_draws) at most. What a row lacks
         to 1 is the probability that the word stays alone, if max_links is 1. Until `calibrate` was
-        called, use them to rank, not as frequencies.
+        called, use them to rank, not as frequencies. method : "auto" or "perturb", which is the
+        same here; matchings have no exact ones.
         """
         check_is_fitted(self, "model_")
         checked = check_pairs(pairs, empty_ok=True)
@@ -54,7 +57,7 @@ class LinkProbabilities:
         found = [np.zeros((len(source), len(target))) for source, target in checked]
         full, X = self._full(checked, given)
         if full:
-            p = self.model_.predict_marginals(X, "perturb", n_draws, random_state)
+            p = self.model_.predict_marginals(X, method, n_draws, random_state)
             for s, own in zip(full, p, strict=True):
                 found[s] = own.reshape(found[s].shape)
         return found
@@ -65,6 +68,7 @@ class LinkProbabilities:
         links: Sequence[Any],
         columns: LinkColumns = None,
         *,
+        method: Method = "auto",
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> Any:
@@ -83,7 +87,12 @@ class LinkProbabilities:
         truth = matchings_of(gold, checked, self.features_.agreement(rows), self.max_links)
         counted = [np.sign(own) for own in self._prices(gold, truth, checked)]
         self.model_.calibrate(
-            samples_of(rows, checked), truth, counted, n_draws=n_draws, random_state=random_state
+            samples_of(rows, checked),
+            truth,
+            counted,
+            method=method,
+            n_draws=n_draws,
+            random_state=random_state,
         )
         return self
 

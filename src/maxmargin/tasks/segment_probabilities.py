@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators import GraphCutSVM
+from maxmargin.estimators.probabilities import Method
 from maxmargin.tasks.graph_makers import GraphMaker
 from maxmargin.tasks.segment_checks import check_known, check_masks, check_shape, each_sample
 
@@ -21,13 +22,19 @@ class SegmentProbabilities:
     model_: GraphCutSVM
 
     def predict_marginals(
-        self, inputs: Iterable[Any], *, n_draws: int = 100, random_state: Any = 0
+        self,
+        inputs: Iterable[Any],
+        *,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
     ) -> list[np.ndarray]:
         """P(second label) of each pixel or point, (H, W) or (N,).
 
         How often noise on the scores of nodes, divided by temperature_, leaves it that label in the
         minimum cut, over n_draws; the standard error is 0.5 / sqrt(n_draws) at most. Until
         `calibrate` was called, use them to rank, not as frequencies. One graph is held at a time.
+        method : "auto" or "perturb", which is the same here; cuts have no exact ones.
         """
         check_is_fitted(self, "model_")
         rng, maker = np.random.default_rng(random_state), self.graphs_
@@ -35,7 +42,7 @@ class SegmentProbabilities:
             maker.make(maker.check(i, x)) for i, x in enumerate(each_sample(inputs, maker.noun))
         )
         return [
-            own.spread(self.model_.predict_marginals([own.graph], "perturb", n_draws, rng)[0][:, 1])
+            own.spread(self.model_.predict_marginals([own.graph], method, n_draws, rng)[0][:, 1])
             for own in made
         ]
 
@@ -44,6 +51,7 @@ class SegmentProbabilities:
         inputs: Iterable[Any],
         labels: Sequence[Any],
         *,
+        method: Method = "auto",
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> Any:
@@ -63,7 +71,7 @@ class SegmentProbabilities:
             check_shape(i, mask, own.shape, noun)
             check_known(i, mask, self.classes_, noun)
             shares.append(own.gather(mask == self.classes_[1]))
-        exact = self.model_._is_exact("perturb", n_draws)
+        exact = self.model_._is_exact(method, n_draws)
         held_out = self.model_._held_out(
             [own.graph for own in made],
             [self.classes_[(share > 0.5).astype(int)] for share in shares],

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import ChainSVM
+from maxmargin.estimators.probabilities import Method
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
@@ -151,23 +152,43 @@ class SequenceTagger(Task):
         rows = self._rows(sentences)
         return [tags.tolist() for tags in self.model_.predict(rows)]
 
-    def predict_marginals(self, sentences: Sentences) -> list[np.ndarray]:
-        """P(tag) of each token under p(y) ~ exp(score / temperature_), exact.
+    def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[str], float]]]:
+        """The k best taggings of each sentence with their scores, best first."""
+        found = self.model_.predict_k_best(self._rows(sentences), k)
+        return [[(tags.tolist(), score) for tags, score in own] for own in found]
+
+    def predict_marginals(
+        self,
+        sentences: Sentences,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> list[np.ndarray]:
+        """P(tag) of each token under p(y) ~ exp(score / temperature_), exact by default.
 
         (length, len(classes_)) a sentence. objective="likelihood" fits these probabilities, margin
         training does not: until `calibrate` was called, use those to rank, not as frequencies.
+        method, n_draws, random_state : see `ChainSVM.predict_marginals`.
         """
         rows = self._rows(sentences)
-        return self.model_.predict_marginals(rows)
+        return self.model_.predict_marginals(rows, method, n_draws, random_state)
 
-    def calibrate(self, sentences: Sentences, tags: Tags) -> SequenceTagger:
+    def calibrate(
+        self,
+        sentences: Sentences,
+        tags: Tags,
+        *,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> SequenceTagger:
         """Set temperature_ to what makes `predict_marginals` fit held-out sentences best.
 
         They must not be those of `fit`, of which the model is too sure; predictions stay the same.
         """
         rows = self._rows(sentences)
         _check_tags(tags, rows.lengths)
-        self.model_.calibrate(rows, tags)
+        self.model_.calibrate(rows, tags, method=method, n_draws=n_draws, random_state=random_state)
         return self
 
     def margins(self, sentences: Sentences) -> list[np.ndarray]:

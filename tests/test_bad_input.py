@@ -474,8 +474,8 @@ TABLE = [
      "sample 2: 2 edge features, sample 0 has 1"),
     ("trees before fit", lambda: TreeSVM().predict(TREES), NotFittedError, "not fitted yet"),
     ("tables before fit", lambda: TreeSVM().pair_coef_, NotFittedError, "not fitted yet"),
+    ("transitions before fit", lambda: ChainSVM().transition_coef_, NotFittedError, "not fitted yet"),
     ("score of other trees", lambda: tree().score(TREES, put(KINDS, 2, ["a"])), V, "sample 2: y has 1 labels but x has 4 nodes"),
-    ("marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS), MissingAbilityError, "GraphCut"),
 ]  # fmt: skip
 
 

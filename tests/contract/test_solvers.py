@@ -13,11 +13,13 @@ from maxmargin.result import Status
 from maxmargin.solvers import (
     BCFW,
     DualExtragradient,
+    ExponentiatedGradient,
     Extragradient,
     FrankWolfe,
     OracleCache,
     Perceptron,
     ProjectedGradient,
+    SmoothedGradient,
     Subgradient,
 )
 from reference.linear import violation
@@ -81,7 +83,13 @@ SADDLE = {
     "dual-extragradient-entropic-low": DualExtragradient(z_geometry="entropic", memory="low"),
     "dual-extragradient-entropic-past": DualExtragradient(z_geometry="entropic", past=True),
 }
-CERTIFIED = DUAL | SADDLE
+#: they move by expectations
+TILTING = {
+    "eg": ExponentiatedGradient(),
+    "eg-batch": ExponentiatedGradient("batch"),
+    "smoothed": SmoothedGradient(),
+}
+CERTIFIED = DUAL | SADDLE | TILTING
 PERCEPTRONS = {
     f"{'batch' if batch else 'online'}-{'averaged' if averaged else 'plain'}": Perceptron(
         averaged=averaged, batch=batch
@@ -99,7 +107,7 @@ def able(variants, names):
     found = [
         (v, n)
         for v, n in product(variants, names)
-        if not ("entropic" in v and n in ("items", "assignment"))  # they cannot tilt
+        if not (("entropic" in v or v in TILTING) and n in ("items", "assignment"))  # no tilt
     ]
     return pytest.mark.parametrize(("variant", "name"), found)
 
@@ -144,7 +152,7 @@ def test_the_dual_never_falls(variant, name):
 
 
 @able(
-    [*CHOSEN, *(v for v in SADDLE if not v.endswith("low"))],
+    [*CHOSEN, *(v for v in SADDLE if not v.endswith("low")), *TILTING],
     ["chain", "chain-forbidden", "multiclass", "finite", "assignment"],
 )
 def test_dual_points_satisfy_the_constraints(variant, name):
@@ -476,7 +484,7 @@ def test_the_same_seed_gives_the_same_bits(name, variant):
     assert draws_nothing == np.array_equal(first.state.w, other.state.w)
 
 
-@able([*CHOSEN, *SADDLE], ["multiclass", "chain", "items"])
+@able([*CHOSEN, *SADDLE, *TILTING], ["multiclass", "chain", "items"])
 def test_threads_change_no_bit(name, variant):
     options = {"max_epochs": 5, "tol": 0.0}
     one = set_up(CERTIFIED[variant], **options).run(case(name).problem)
@@ -576,7 +584,7 @@ def test_a_state_that_another_solver_has_moved_is_taken_up_rightly(variant, midd
         assert result.dual >= value - 1e-12  # certified where it began
 
 
-@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
+@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE, *TILTING])
 def test_a_state_of_other_data_gives_a_true_certificate(variant):
     """z is kept; inner products and sums of the other features are not."""
     state = set_up(CERTIFIED[variant], max_epochs=4, tol=0.0).run(case("chain").problem).state

@@ -16,7 +16,7 @@ from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures import Matching, Structure
 
-DRAWS = 1500
+DRAWS = 2500
 
 
 def close(found, wanted, draws=DRAWS):

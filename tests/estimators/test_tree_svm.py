@@ -156,6 +156,7 @@ def test_a_planted_tree_is_learned_by_its_edges(objective, solver):
         one_table.score(plain_new, y_new),
         with_edges.score(X_new, y_new),
     ]
+    assert without.score(X_new, y_new) == scores[0]  # features of edges do not count
     assert scores[0] < scores[1] < scores[2] - 0.1
     assert scores[2] > 0.7
     # steps of 1 and of 2 are the pairs that the kinds of edges like best

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
@@ -143,6 +144,7 @@ class ChainSVM(NodeLabels):
 
     @property
     def transition_coef_(self) -> np.ndarray | None:
+        check_is_fitted(self, "coef_")
         if not self.transitions:
             return None
         labels = len(self.classes_)

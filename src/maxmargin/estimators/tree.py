@@ -7,6 +7,8 @@ from copy import copy
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
@@ -118,7 +120,7 @@ class TreeSVM(NodeLabels):
 
     def _check_width(self, rows: GraphRows) -> None:
         found = [("node", rows.nodes.matrix.shape[1], self.n_features_in_)]
-        if rows.edges.matrix.shape[0]:
+        if rows.edges.matrix.shape[0] and self.transitions:
             found.append(("edge", rows.edges.matrix.shape[1], self.n_edge_features_in_))
         for kind, own, known in found:
             if own != known:
@@ -164,7 +166,12 @@ class TreeSVM(NodeLabels):
         return np.array([rows[own] for own in labels])
 
     def _pack(self, rows: GraphRows, shapes: list[Any]) -> Any:
-        return super()._pack(rows.with_edge_features(self.n_edge_features_in_), shapes)
+        """Without transitions, features of edges do not count, however many there are."""
+        q = self.n_edge_features_in_
+        if not self.transitions:
+            nothing = sparse.csr_array((rows.edges.matrix.shape[0], q))
+            rows = rows._replace(edges=rows.edges._replace(matrix=nothing))
+        return super()._pack(rows.with_edge_features(q), shapes)
 
     def _in_chunks(self, X: Any) -> Iterator[Samples]:
         """With tables of their own for edges that have features, even if none had in training."""
@@ -202,6 +209,7 @@ class TreeSVM(NodeLabels):
 
     @property
     def pair_coef_(self) -> np.ndarray | None:
+        check_is_fitted(self, "coef_")
         if not self.transitions:
             return None
         labels = len(self.classes_)

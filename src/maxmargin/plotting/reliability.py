@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
-#: where lines go once the first is drawn, for marks that tell them apart without colour
+#: what tells lines apart without colour, besides their marks
 DASHES = ("-", "--", ":", "-.")
 
 
@@ -88,7 +88,7 @@ class ReliabilityDisplay:
         several = estimator if isinstance(estimator, Mapping) else {"": estimator}
         shown: dict[str, Any] = {}
         for name, own in several.items():
-            calibrated = own.temperature_ != 1.0
+            calibrated = getattr(own, "temperature_", 1.0) != 1.0
             if calibrated:
                 shown[f"{name}, before".lstrip(", ")] = _at_one(own).predict_marginals(X)
             last = f"{name}, calibrated".lstrip(", ") if calibrated else name

@@ -245,7 +245,8 @@ def test_a_missing_file_to_calibrate_on_is_told_at_once(texts, tmp_path, capsys)
 
 def test_other_files_to_calibrate_on_after_those_failed(texts, tmp_path, monkeypatch, capsys):
     run, other = tmp_path / "run", tmp_path / "other.txt"
-    other.write_text((texts / "dev.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    odd = "the D\ncat D\n\n"  # an error
+    other.write_text((texts / "dev.txt").read_text(encoding="utf-8") + odd, encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(SequenceTagger, "calibrate", lambda *_: 1 / 0)
         assert train(texts, run, "-q", "--calibrate", str(texts / "dev.txt")) == 1

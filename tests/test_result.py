@@ -62,6 +62,8 @@ def test_the_certificate_in_words():
     unknown = made(gap=np.nan, status=Status.MAX_EPOCHS).certificate()
     unbounded = made(gap=np.inf, status=Status.MAX_EPOCHS).certificate()
     assert "neither a penalty (alpha > 0) nor a bounded domain" in unbounded
+    failed = made(gap=np.inf, status=Status.FAILED, message="too large").certificate()
+    assert failed == "no certificate (failed: too large)"
     assert unknown == "no certificate: this solver does not bound the objective (max_epochs)"
 
 

@@ -158,6 +158,8 @@ class Result:
         why = f": {self.message}" if self.message else ""
         if not np.isfinite(self.gap):
             ended = f"{self.status.value}{why}"
+            if self.status is Status.FAILED:
+                return f"no certificate ({ended})"
             if self.gap == np.inf:
                 return (
                     "no certificate: with neither a penalty (alpha > 0) nor a bounded domain, such"

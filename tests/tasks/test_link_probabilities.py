@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from maxmargin import load
+from maxmargin.exceptions import MissingAbilityError
 from maxmargin.tasks import SequenceTagger, WordAligner
 
 FRENCH = {"the": "le", "a": "un", "cat": "chat", "dog": "chien", "sees": "voit", "old": "vieux"}
@@ -53,6 +54,17 @@ def test_probabilities_of_links(aligner, tmp_path):
         assert (p.sum(axis=1) <= 1 + 1e-12).all()
     aligner.save(tmp_path / "aligner.mm")
     assert load(tmp_path / "aligner.mm").temperature_ == aligner.temperature_
+
+
+def test_methods_are_those_of_estimators(aligner):
+    pairs, links = pairs_and_links(6, seed=3)
+    options = {"n_draws": 20, "random_state": 4}
+    found = [aligner.predict_marginals(pairs, method=m, **options) for m in ("auto", "perturb")]
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    with pytest.raises(MissingAbilityError, match='Matching has no exact .*method="perturb"'):
+        aligner.predict_marginals(pairs, method="exact")
+    with pytest.raises(MissingAbilityError, match="no exact marginals"):
+        aligner.calibrate(pairs, links, method="exact")
 
 
 def test_empty_sentences_have_no_links(aligner):

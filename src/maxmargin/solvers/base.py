@@ -327,7 +327,10 @@ class Run:
             state.seconds += time.perf_counter() - begun
             state.epoch += 1
         if not np.isfinite(state.w @ state.w):
-            self.stop(Status.FAILED, f"the weights are not finite after epoch {state.epoch}")
+            self.stop(
+                Status.FAILED,
+                f"the weights are not finite after epoch {state.epoch}; scale the features down",
+            )
             return
         if self._due():
             self._certify()

@@ -141,7 +141,10 @@ def test_what_was_learned_is_described(job, case):
     "changes, message",
     [
         ({"parents": np.array([1, 2, 0])}, r"array 'parents': sample 0: .*cycle"),
-        ({"parents": np.array([-1, -1, 1])}, r"sample 0: nodes 0, 1 are 2 roots, .*--forest allows.*n_nodes"),
+        (
+            {"parents": np.array([-1, -1, 1])},
+            r"sample 0: nodes 0, 1 are 2 roots, .*--forest allows.*n_nodes",
+        ),
         (
             {"parents": np.array([-1, -1, 0]), "n_nodes": np.array([1, 2])},
             r"array 'parents': sample 1: parents\[0\]|sample 1: ",

@@ -417,7 +417,7 @@ TABLE = [
      "sample 0: edges: nodes .* are a cycle of 3"),
     ("a cycle of parents", lambda: Graph.from_parents(np.ones((5, 2)), [-1, 3, 0, 4, 1]), V,
      r"parents: nodes 1, 3, 4 are a cycle of 3, .* must be a root \(-1\)"),
-    ("its own parent", lambda: Graph.from_parents(np.ones((3, 2)), [-1, 1, 0]), V, "parents: nodes 1 are a cycle of 1"),
+    ("its own parent", lambda: Graph.from_parents(np.ones((3, 2)), [-1, 1, 0]), V, "parents: node 1 is its own parent; a root has -1.$"),
     ("no root", lambda: Graph.from_parents(np.ones((2, 2)), [1, 0]), V, "parents: nodes 0, 1 are a cycle of 2"),
     ("several roots", lambda: Graph.from_parents(np.ones((4, 2)), [-1, 0, -1, 2]), V,
      "parents: nodes 0, 2 are 2 roots, and a tree has one; forest=True allows several"),

@@ -143,6 +143,19 @@ def test_bad_options(options, error, words, data):
         l1_path(ChainSVM(alpha=0), *data, **options)
 
 
+def test_a_class_in_the_place_of_an_estimator(data):
+    with pytest.raises(TypeError, match=r"ChainSVM is no estimator object, such as ChainSVM\("):
+        l1_path(ChainSVM, *data)
+
+
+def test_a_model_beyond_the_path(data):
+    path = l1_path(ChainSVM(alpha=0.1), *data, [0.5, 1.0])
+    for index in (2, -3, "a"):
+        with pytest.raises(IndexError, match="the path has 2 radii, 0 to 1"):
+            path.model(index)
+    assert np.array_equal(path.model(-1).coef_, path.model(1).coef_)
+
+
 def test_a_domain_that_is_no_l1_ball(data):
     with pytest.raises(ValueError, match="L2Ball cannot be joined"):
         l1_path(ChainSVM(domain=L2Ball(1.0)), *data)

@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from maxmargin import Graph, TreeSVM
 from maxmargin.cli import main
 from maxmargin.runs.evaluating import evaluation_name
 
@@ -28,6 +30,18 @@ def test_json_is_one_document(model_file, texts, capsys):
     assert 0 <= document["error"] < 0.1
     assert document["saved"] is None
     assert said.err == ""
+
+
+@pytest.mark.parametrize("command", ["evaluate", "predict"])
+def test_files_of_another_width_are_named(tmp_path, capsys, command):
+    one = {"parents": [-1, 0], "labels": ["a", "b"]}
+    model = TreeSVM().fit([Graph.from_parents(np.eye(2), [-1, 0])], [["a", "b"]])
+    model.save(tmp_path / "tree.maxmargin")
+    np.savez(tmp_path / "wide.npz", nodes=np.eye(2, 3), **one)
+    assert main([command, str(tmp_path / "tree.maxmargin"), str(tmp_path / "wide.npz")]) == 2
+    said = capsys.readouterr().err
+    assert "X has 3 node features, but TreeSVM is expecting 2" in said
+    assert said.endswith("(in wide.npz)\n")
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "x\x1b", "train", "validation", ""])

@@ -97,7 +97,7 @@ def test_missing_or_unknown_command_is_code_2(capsys, arguments):
     "arguments, text",
     [
         (["--help"], "demo"),
-        (["--help"], "figures in images, points of laser scans"),
+        (["--help"], "nodes of a tree, figures in images"),
         (["demo", "--help"], "--words"),
         (["predict", "--help"], "predict masks-run photo.jpg --out mask.png"),
         (["compare", "scan", "--help"], "segment point clouds (one of two labels for every"),

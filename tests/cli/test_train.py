@@ -16,6 +16,7 @@ import pytest
 import maxmargin
 from maxmargin.cli import main
 from maxmargin.runs import RunFolder
+from maxmargin.tasks import SequenceTagger
 
 
 def program(*arguments, **settings):
@@ -240,6 +241,23 @@ def test_a_missing_file_to_calibrate_on_is_told_at_once(texts, tmp_path, capsys)
     assert train(texts, tmp_path / "run", "--calibrate", str(tmp_path / "none.txt")) == 2
     assert "none.txt' does not exist" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_other_files_to_calibrate_on_after_those_failed(texts, tmp_path, monkeypatch, capsys):
+    run, other = tmp_path / "run", tmp_path / "other.txt"
+    other.write_text((texts / "dev.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(SequenceTagger, "calibrate", lambda *_: 1 / 0)
+        assert train(texts, run, "-q", "--calibrate", str(texts / "dev.txt")) == 1
+    history = (run / "history.jsonl").read_text(encoding="utf-8")
+    assert main(["train", "-q", f"--resume={run}", "--calibrate", str(other)]) == 0
+    assert (run / "history.jsonl").read_text(encoding="utf-8") == history
+    files = json.loads((run / "data.json").read_text(encoding="utf-8"))["files"]
+    assert [own["name"] for own in files] == ["train.txt", "other.txt"]
+    capsys.readouterr()
+    more = ["--calibrate", str(texts / "dev.txt")]
+    assert main(["train", "-q", f"--resume={run}", *more]) == 2
+    assert "leave it out to resume" in capsys.readouterr().err
 
 
 def test_resume_without_a_run_begins_one(texts, tmp_path):

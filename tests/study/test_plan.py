@@ -88,6 +88,10 @@ def test_key_tells_what_a_cell_rests_on():
         ({"solvers": ["bcfw", "bcfw"]}, "names a solver twice"),
         ({"solvers": ["bcwf"]}, "solver 'bcwf' is unknown .do you mean 'bcfw'."),
         ({"solvers": ["../x"]}, "letters, digits"),
+        (
+            {"solvers": ["bcfw", "sdca"]},
+            "solver sdca: cannot minimise the objective 'margin'; .*bcfw",
+        ),
         ({"solvers": {"bcfw": 1}}, "solvers.bcfw=1 must be a table"),
         ({"solvers": {"bcfw": {"alpha": -1}}}, "solver bcfw: alpha=-1 must be"),
         ({"solvers": {"bcfw": {"stepp": 1}}}, "unknown option 'stepp' .do you mean 'step'."),

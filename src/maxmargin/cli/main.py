@@ -61,7 +61,8 @@ root = _Root(
     "maxmargin",
     PLACES,
     help="Learn to predict structured things (tags of a sentence, links between words, letters of"
-    " a word, figures in images, points of laser scans), with a proof of how good the fit is.",
+    " a word, nodes of a tree, figures in images, points of laser scans), with a proof of how good"
+    " the fit is.",
     params=[
         Option(
             "--version",

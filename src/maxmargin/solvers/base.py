@@ -508,7 +508,7 @@ def _serves(structure: Structure, kind: type[Solver]) -> bool:
     """Whether the structure has all abilities that the solver needs."""
     if kind.needs_expectations and not structure.tilt_is_expectation:
         return False
-    return all(any(structure.has(name) for name in names) for names in kind.requires)
+    return all(any(structure.has(name) for name in names) for names in kind().requires)
 
 
 def _by_name(name: str) -> Callable[[], Solver]:

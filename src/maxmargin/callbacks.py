@@ -13,7 +13,7 @@ import numpy as np
 from maxmargin.result import Record, Result, Status
 
 if TYPE_CHECKING:
-    from maxmargin.solvers.base import Run
+    from maxmargin.solvers.run import Run
 
 log = logging.getLogger("maxmargin")
 

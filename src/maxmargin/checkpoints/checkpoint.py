@@ -17,7 +17,7 @@ from maxmargin.result import Status
 from maxmargin.validation import is_number
 
 if TYPE_CHECKING:
-    from maxmargin.solvers.base import Run
+    from maxmargin.solvers.run import Run
 
 log = logging.getLogger("maxmargin")
 

@@ -10,7 +10,7 @@ from maxmargin.result import State
 
 if TYPE_CHECKING:
     from maxmargin.checkpoints.snapshot import Snapshot
-    from maxmargin.solvers.base import Run
+    from maxmargin.solvers.run import Run
 
 
 def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:

@@ -18,7 +18,7 @@ from maxmargin.result import History, Record, State, Status
 
 if TYPE_CHECKING:
     from maxmargin.problem import Problem
-    from maxmargin.solvers.base import Run
+    from maxmargin.solvers.run import Run
 
 #: stands for the problem's own truth, which need not be kept twice
 TRUTH = "<truth>"

@@ -20,7 +20,7 @@ from maxmargin.cli.types import Whole
 if TYPE_CHECKING:
     from maxmargin.estimators import ChainSVM
     from maxmargin.result import Result
-    from maxmargin.solvers.base import Run
+    from maxmargin.solvers.run import Run
 
 FEWEST, MOST, TEST_FOLDS, SHOWN = 20, 20_000, (0, 1), 6
 # The penalties that suit each model best on other seeds, so that the comparison is fair.

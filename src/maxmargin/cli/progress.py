@@ -13,7 +13,7 @@ from maxmargin.cli.console import Console
 
 if TYPE_CHECKING:
     from maxmargin.result import Result
-    from maxmargin.solvers.base import Run
+    from maxmargin.solvers.run import Run
 
 EVERY = 10.0
 

@@ -18,7 +18,7 @@ from maxmargin.persistence.files import write_whole
 from maxmargin.result import Record, Result, Status
 
 if TYPE_CHECKING:
-    from maxmargin.solvers.base import Run
+    from maxmargin.solvers.run import Run
 
 log = logging.getLogger("maxmargin")
 

@@ -27,7 +27,7 @@ from maxmargin.jobs import Data, Job
 from maxmargin.result import Result, Status
 from maxmargin.runs.config import task_options
 from maxmargin.runs.solvers import make_solver
-from maxmargin.solvers.base import Run
+from maxmargin.solvers.run import Run
 from maxmargin.study import memory, subsets
 from maxmargin.study.plan import Cell, settings_of
 from maxmargin.study.solver_memory import solver_bytes

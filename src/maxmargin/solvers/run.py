@@ -1,0 +1,239 @@
+"""A solver at work: the one loop that all share, of epochs, certificates and callbacks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.callbacks import Callback
+from maxmargin.domains import RealSpace
+from maxmargin.problem import Problem
+from maxmargin.result import History, Record, Result, State, Status
+from maxmargin.solvers.identity import identity
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.base import Solver
+
+
+class Run:
+    """A solver at work on a problem. Callbacks see this."""
+
+    def __init__(
+        self,
+        solver: Solver,
+        problem: Problem,
+        state: State,
+        callbacks: Sequence[Callback],
+        warm: bool = False,
+    ):
+        self.solver, self.problem, self.state = solver, problem, state
+        #: whether the state was given
+        self.warm = warm
+        #: what callbacks remember, if the run goes on from a checkpoint
+        self.resumed: list[tuple[str, dict[str, Any]]] | None = None
+        self.callbacks = list(callbacks)
+        self.max_epochs, self.tol = solver.limits()
+        self.history = History()
+        self.status: Status | None = None
+        self.message = ""
+        self.primal, self.dual = float("inf"), -float("inf")
+        self.best: np.ndarray | None = None
+        self.newest = state.w
+        self.chosen: np.ndarray | None = None
+        self.origin = "weights chosen by a callback"
+        self.started = time.perf_counter()
+        self._next, self._last = 1, 0
+        self._winner: int | None = None
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Of what this is a run, for checkpoints."""
+        return identity(self.solver, self.problem)
+
+    def remind(self) -> None:
+        """Give callbacks their memories back, in order, if the run goes on from a checkpoint."""
+        if self.resumed is None:
+            return
+        left = list(self.resumed)
+        for callback in self.callbacks:
+            name = type(callback).__name__
+            at = next((i for i, (own, _) in enumerate(left) if own == name), None)
+            callback.recall(self, None if at is None else left.pop(at)[1])
+
+    def stop(self, status: Status, message: str = "") -> None:
+        """Ask the run to end after this epoch."""
+        if self.status is None:
+            self.status, self.message = status, message
+
+    def choose(self, w: np.ndarray) -> None:
+        """Return these weights (picked on validation data, say) instead of the best objective's."""
+        self.chosen = w.copy()
+
+    def go(self) -> Result:
+        """The loop."""
+        try:
+            self.problem.probe()
+            if self.warm and self.resumed is None:
+                self._recall()
+                self._certify()
+            while self.status is None and self.state.epoch < self.max_epochs:
+                self._epoch()
+            for callback in self.callbacks:
+                callback.on_last(self)
+        except KeyboardInterrupt:
+            self.stop(Status.STOPPED, "interrupted; the best certified result is kept")
+        if self.status is None:
+            self.stop(Status.MAX_EPOCHS)
+        if self.status is not Status.FAILED:
+            self.solver.settle(self.problem, self.state)
+            self._certify(last=True)
+        return self._result()
+
+    def _recall(self) -> None:
+        """Begin with the best weights of the run that is continued."""
+        best = self.state.best
+        if self.solver.certifies and best is not None and self.problem.domain.contains(best):
+            self.best = best.copy()
+            self.primal = self.problem.primal(self.best)
+
+    def _epoch(self) -> None:
+        state = self.state
+        begun = time.perf_counter()
+        with self._guard():
+            self.solver.epoch(self.problem, state)
+            state.seconds += time.perf_counter() - begun
+            state.epoch += 1
+        if not np.isfinite(state.w @ state.w):
+            self.stop(
+                Status.FAILED,
+                f"the weights are not finite after epoch {state.epoch}; scale the features down",
+            )
+            return
+        if self._due():
+            self._certify()
+        for callback in self.callbacks:
+            callback.on_epoch(self)
+
+    def _guard(self) -> AbstractContextManager[None]:
+        """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
+        from maxmargin.kernels.compile import uninterrupted
+
+        compiled = self.problem.structure.kernel("maximize") is not None
+        return uninterrupted() if compiled else nullcontext()
+
+    def _due(self) -> bool:
+        epoch, every = self.state.epoch, self.solver.check_every
+        if every is not None:
+            return epoch % every == 0
+        if not self.solver.certifies:
+            return True
+        return epoch >= self._next or (self._promising() and epoch >= 1.1 * self._last)
+
+    def _promising(self) -> bool:
+        return self.solver.estimate(self.state) <= 1.5 * self.tol * abs(self.primal)
+
+    def _certify(self, last: bool = False) -> None:
+        state, problem = self.state, self.problem
+        self._last, self._next = state.epoch, max(state.epoch + 1, int(1.5 * state.epoch))
+        newest = float("nan")
+        if self.solver.certifies:
+            tried = self.solver.candidates(problem, state)
+            guessed = np.isfinite(self.solver.estimate(state)) and not self._promising()
+            if self._winner is not None and len(tried) > 1 and guessed and not last:
+                tried = [tried[self._winner]]  # far from the end, trust the kind that won before
+            values = [problem.primal(w) for w in tried]
+            newest = min(values)
+            self.newest = tried[int(np.argmin(values))]
+            if len(tried) > 1:
+                self._winner = int(np.argmin(values))
+            if self.best is None or newest < self.primal:
+                self.primal, self.best = newest, self.newest.copy()
+            self.dual = max(self.dual, self.solver.bound(problem, state))
+        else:
+            self.newest = self.solver.answer(state)
+            if not isinstance(problem.domain, RealSpace):  # averages are outside by rounding
+                self.newest = problem.domain.project(self.newest)
+            self.primal, self.best = newest, self.newest.copy()
+        self._record(newest)
+        self.solver.certified(state)
+        if problem.structure.is_exact and self.gap < -1e-9 * (abs(self.primal) + abs(self.dual)):
+            name = type(problem.structure).__name__
+            self.status = Status.FAILED
+            self.message = f"the bound is above the objective: {name}.maximize misses maxima"
+            return
+        if self._proven() and self.status in (None, Status.MAX_EPOCHS):
+            self.status = Status.CONVERGED
+
+    def _proven(self) -> bool:
+        proven = self.tol > 0 and self.gap <= self.tol * abs(self.primal)
+        return proven or self.solver.done(self.state)
+
+    def _record(self, primal: float) -> None:
+        state = self.state
+        record = Record(
+            epoch=state.epoch,
+            seconds=state.seconds,
+            n_oracle=state.n_oracle,
+            n_project=state.n_project,
+            primal=primal,
+            dual=self.dual,
+            gap=primal - self.dual,
+            norm_w=float(np.linalg.norm(self.newest)),
+            train_error=state.extra.get("train_error", float("nan")),
+            extra=self.solver.facts(self.problem, state, primal),
+        )
+        if self.history and self.history[-1].epoch == state.epoch:
+            # The last epoch, certified once more without rounding: callbacks have seen it.
+            last = self.history[-1]
+            best = min(last.primal, primal)
+            self.history[-1] = replace(
+                last,
+                primal=best,
+                dual=self.dual,
+                gap=best - self.dual,
+                norm_w=record.norm_w if primal <= last.primal else last.norm_w,
+                extra=last.extra | record.extra,
+            )
+            return
+        self.history.append(record)
+        for callback in self.callbacks:
+            callback.on_record(self, record)
+
+    def annotate(self, **facts: Any) -> None:
+        """Add facts to the newest record."""
+        self.history[-1] = self.history[-1].with_facts(**facts)
+
+    def _result(self) -> Result:
+        best = self.state.w if self.best is None else self.best
+        if self.solver.certifies:
+            self.state.best = best
+        primal = self.primal
+        if self.chosen is not None:
+            best = self.chosen
+            if self.solver.certifies:
+                primal = self.problem.primal(best)
+                if self.status is Status.CONVERGED and primal - self.dual > self.tol * abs(primal):
+                    self.status = Status.STOPPED
+            self.message = "; ".join(filter(None, [self.message, self.origin]))
+        return Result(
+            w=best,
+            primal=primal,
+            dual=self.dual,
+            gap=primal - self.dual,
+            status=self.status or Status.FAILED,
+            n_epochs=self.state.epoch,
+            history=self.history,
+            state=self.state,
+            exact=self.problem.structure.is_exact,
+            message=self.message,
+        )

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from maxmargin import MulticlassSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.features import FeatureMap, LabelConjoined, PartFeatures
 from maxmargin.losses import Hamming
 from maxmargin.problem import Problem, Samples
+from maxmargin.solvers import FrankWolfe
 from maxmargin.structures import Chain, Finite, Multiclass, Structure
-from maxmargin.validation import check_sample_weight
+from maxmargin.validation import check_rows, check_sample_weight
 from reference import chains, enumeration, features as dense, objective
 from reference.user_structures import (
     Assignment,
@@ -470,3 +472,36 @@ def test_lists_and_other_number_types_are_taken():
     w = np.round(drawn.random_weights())
     assert problem.primal(w) == drawn.problem.primal(w)
     assert np.array_equal(problem.hinges(w.astype(int)), problem.hinges(w))
+
+
+class Hesitant(Multiclass):
+    """Names the second best class, and proves how far that is off at most."""
+
+    compiled = {}
+    is_exact = False
+    is_bounded = True
+
+    def maximize(self, theta, shape):
+        return self.encode(np.argsort(theta)[-2], shape)
+
+    def maximize_within(self, theta, shape):
+        return self.maximize(theta, shape), float(np.max(theta)) + 0.25
+
+
+def test_objectives_over_a_bounded_oracle_are_upper_bounds():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.integers(4, size=20)
+    model = MulticlassSVM(alpha=0.1, tol=1e-6).fit(X, y)
+    packed = LabelConjoined(ends=False, transitions=False).pack(
+        check_rows([row[None] for row in X]), 4, np.full(20, 4)
+    )
+    truth = np.eye(4)[y].ravel()
+    exact, bounded = (
+        Problem(own, [(4,)] * 20, packed, costs=1 - truth, truth=truth, alpha=0.1)
+        for own in (Multiclass(), Hesitant())
+    )
+    w = model.coef_
+    assert bounded.primal(w) == pytest.approx(exact.primal(w) + 0.25, rel=1e-12)
+    result = FrankWolfe(max_epochs=20).run(bounded)
+    assert result.exact
+    assert result.dual <= model.result_.primal <= result.primal

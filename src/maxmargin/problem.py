@@ -17,7 +17,7 @@ from scipy import sparse
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
-from maxmargin.structures.base import Shape, Structure
+from maxmargin.structures.base import Shape, Structure, score
 from maxmargin.validation import as_dense
 
 
@@ -170,10 +170,20 @@ class Samples:
 
     def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the structure's Python method returns for sample i, checked."""
+        return self._ask_within(ability, theta, i)[0]
+
+    def _ask_within(self, ability: str, theta: np.ndarray, i: int) -> tuple[np.ndarray, float]:
+        """The same, and of `maximize` an upper bound on the maximum."""
+        structure, shape = self.structure, self.shapes[i]
+        bounded = ability == "maximize" and structure.is_bounded
         try:
-            z = np.asarray(getattr(self.structure, ability)(theta, self.shapes[i]), dtype=float)
+            if bounded:
+                z, value = structure.maximize_within(theta, shape)
+            else:
+                z, value = getattr(structure, ability)(theta, shape), np.nan
         except InfeasibleError as error:
             raise InfeasibleError(f"sample {self.first + i}: {error}") from error
+        z = np.asarray(z, dtype=float)
         # The best score with a forbidden part is -inf; nothing else may be.
         if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
             raise ValueError(
@@ -181,7 +191,7 @@ class Samples:
                 f" shape {z.shape} or numbers that are not finite;"
                 f" expected {len(theta)} finite numbers."
             )
-        return z
+        return z, value if bounded else score(theta, z)
 
     def apply(
         self,
@@ -238,17 +248,19 @@ class Samples:
         ) -> None:
             for i in range(first, last):
                 theta = self.scores(w, i)
-                z = self._ask(ability, theta, i)
-                values[i] = self._value(ability, theta, z, self.shapes[i])
+                z, value = self._ask_within(ability, theta, i)
+                if ability != "maximize":
+                    value = self._value(ability, theta, z, self.shapes[i])
+                values[i] = value
                 if len(point):
-                    values[i] -= _dot(theta, point[self.parts(i)])
+                    values[i] -= score(theta, point[self.parts(i)])
                 if len(out):
                     out[self.parts(i)] = z
 
         return run
 
     def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, shape: Shape) -> float:
-        """What the ability's kernel would return."""
+        """What the kernel of another ability than `maximize` would return."""
         if ability == "tilt":
             try:
                 return self.structure.log_partition(theta, shape)
@@ -257,7 +269,7 @@ class Samples:
         if ability == "max_marginals":
             count, labels = self.structure.variables(shape)
             return float(np.max(z[: count * labels]))
-        return _dot(theta, z) if ability == "maximize" else 0.0
+        return 0.0
 
     def _check(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
         if np.isfinite(values).all():
@@ -467,8 +479,3 @@ def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:
     if values.shape != (size,):
         raise ValueError(f"{name}: shape {values.shape}, expected ({size},).")
     return values
-
-
-def _dot(theta: np.ndarray, z: np.ndarray) -> float:
-    on = z != 0
-    return float(theta[on] @ z[on])

@@ -33,6 +33,7 @@ KNOWN: dict[str, str] = {
     "GraphCut": "maxmargin.structures.graph_cut:GraphCut",
     "Potts": "maxmargin.structures.potts:Potts",
     "Tree": "maxmargin.structures.tree:Tree",
+    "NetworkShape": "maxmargin.structures.network_shapes:NetworkShape",
     "TreeShape": "maxmargin.structures.tree_shapes:TreeShape",
     "Network": "maxmargin.structures.networks:Network",
     "Candidates": "maxmargin.structures.candidates:Candidates",

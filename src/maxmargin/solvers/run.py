@@ -234,6 +234,6 @@ class Run:
             n_epochs=self.state.epoch,
             history=self.history,
             state=self.state,
-            exact=self.problem.structure.is_exact,
+            exact=self.problem.structure.proves,
             message=self.message,
         )

@@ -5,6 +5,7 @@ from maxmargin.structures.candidates import Candidates
 from maxmargin.structures.chain import Chain
 from maxmargin.structures.graph_cut import GraphCut
 from maxmargin.structures.matching import Matching
+from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
 from maxmargin.structures.potts import Potts
 from maxmargin.structures.simplex import Finite, Multiclass
@@ -20,6 +21,7 @@ __all__ = [
     "Matching",
     "Multiclass",
     "Network",
+    "NetworkShape",
     "Potts",
     "Structure",
     "Tree",

@@ -32,6 +32,12 @@ def check_k(k: Any) -> int:
     return int(k)
 
 
+def score(theta: np.ndarray, z: np.ndarray) -> float:
+    """Theta . z over the parts where z is not zero: forbidden parts (-inf) do no harm."""
+    on = z != 0
+    return float(theta[on] @ z[on])
+
+
 class Constraints(NamedTuple):
     """lower <= matrix @ (z, extra) <= upper, with z >= 0 and extra >= 0.
 
@@ -67,11 +73,19 @@ class Structure(BaseEstimator):
     compiled: ClassVar[dict[str, str]] = {}
     #: False if `maximize` may miss the maximum; results then say that their gap is an estimate.
     is_exact: bool = True
+    #: True if `maximize` may miss the maximum, but `maximize_within` proves how far it is off at
+    #: most; objectives are then upper bounds, and certificates are proofs as with exact maxima.
+    is_bounded: bool = False
     #: False if `tilt` is another entropic projection on Z than the expectation over the vertices;
     #: `log_partition` is then the maximum of theta . z + entropy, of which `tilt` is the gradient.
     tilt_is_expectation: bool = True
     #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
     binary: bool = False
+
+    @property
+    def proves(self) -> bool:
+        """Whether objectives over this structure are upper bounds, so that gaps are proofs."""
+        return self.is_exact or self.is_bounded
 
     # -- what a structure must say ---------------------------------------------------------------
     def n_parts(self, shape: Shape) -> int:
@@ -170,6 +184,13 @@ class Structure(BaseEstimator):
 
             return maximize_linear(self.constraints(shape), self._allowed(theta, shape))
         raise self._missing("maximize")
+
+    def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+        """A vertex and an upper bound on the maximum of theta . z, its own score if it is exact."""
+        if "maximize" in self.compiled and not self._overridden("maximize"):
+            return self._run("maximize", theta, shape)
+        z = np.asarray(self.maximize(theta, shape), dtype=float)
+        return z, score(np.asarray(theta, dtype=float), z)
 
     def project(self, point: np.ndarray, shape: Shape) -> np.ndarray:
         """The z of Z(shape) with the least |z - point|."""

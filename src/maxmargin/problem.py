@@ -191,7 +191,9 @@ class Samples:
                 f" shape {z.shape} or numbers that are not finite;"
                 f" expected {len(theta)} finite numbers."
             )
-        return z, value if bounded else score(theta, z)
+        if ability == "maximize" and not bounded:
+            value = score(theta, z)
+        return z, value
 
     def apply(
         self,

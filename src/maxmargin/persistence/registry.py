@@ -34,6 +34,8 @@ KNOWN: dict[str, str] = {
     "Potts": "maxmargin.structures.potts:Potts",
     "Tree": "maxmargin.structures.tree:Tree",
     "NetworkShape": "maxmargin.structures.network_shapes:NetworkShape",
+    "Restricted": "maxmargin.structures.restricted:Restricted",
+    "RestrictedShape": "maxmargin.structures.restricted:RestrictedShape",
     "TreeShape": "maxmargin.structures.tree_shapes:TreeShape",
     "Network": "maxmargin.structures.networks:Network",
     "Candidates": "maxmargin.structures.candidates:Candidates",

@@ -8,6 +8,7 @@ from maxmargin.structures.matching import Matching
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
 from maxmargin.structures.potts import Potts
+from maxmargin.structures.restricted import Restricted, RestrictedShape
 from maxmargin.structures.simplex import Finite, Multiclass
 from maxmargin.structures.tree import Tree
 from maxmargin.structures.tree_shapes import TreeShape
@@ -23,6 +24,8 @@ __all__ = [
     "Network",
     "NetworkShape",
     "Potts",
+    "Restricted",
+    "RestrictedShape",
     "Structure",
     "Tree",
     "TreeShape",

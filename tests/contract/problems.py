@@ -15,8 +15,10 @@ from maxmargin.structures import (
     Chain,
     Finite,
     GraphCut,
+    LinearProgram,
     Matching,
     Multiclass,
+    Program,
     Structure,
     Tree,
     TreeShape,
@@ -239,7 +241,18 @@ def chain(
 BANNED = np.array([[False, True, False], [False, False, True], [False, False, True]])
 
 
-def items(cost=prices, n=6, n_features=3, seed=3, **options):
+def best_two(theta, shape):
+    """At most two of n items, as part numbers: a structure by one function."""
+    best = sorted(range(shape[0]), key=lambda p: -theta[p])[:2]
+    return {p for p in best if theta[p] > 0}
+
+
+def at_most_two(n):
+    """The same by rows."""
+    return Program(np.ones((1, n)), 2.0, part_upper=1.0)
+
+
+def items(cost=prices, n=6, n_features=3, seed=3, kind="class", **options):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 5, size=n)
     X = [rng.normal(size=(m, n_features)) for m in sizes]
@@ -249,8 +262,14 @@ def items(cost=prices, n=6, n_features=3, seed=3, **options):
         vertices.append([np.isin(np.arange(m), c).astype(float) for c in chosen])
     truths = [v[rng.integers(len(v))] for v in vertices]
     truths[0] = vertices[0][0]  # nothing chosen: a truth without parts
+    shapes = [at_most_two(m) if kind == "rows" else (int(m),) for m in sizes]
+    structures = {
+        "class": AtMostTwo(),
+        "rows": LinearProgram(),
+        "function": Structure.from_oracle(best_two),
+    }
     return make_case(
-        AtMostTwo(), PartFeatures(), X, [(int(m),) for m in sizes], [x.T for x in X], truths,
+        structures[kind], PartFeatures(), X, shapes, [x.T for x in X], truths,
         vertices, cost=cost, seed=seed, **options,
     )  # fmt: skip
 
@@ -418,6 +437,8 @@ CASES = {
     "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
     "items": items,
     "assignment": assignment,
+    "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),
+    "from-oracle": lambda **options: items(kind="function", seed=22, **options),
 }
 
 

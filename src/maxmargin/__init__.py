@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         GraphCutSVM,
         MatchingSVM,
         MulticlassSVM,
+        MultiLabelSVM,
         StructuredSVM,
         TreeSVM,
     )
@@ -25,6 +26,7 @@ __all__ = [
     "Graph",
     "GraphCutSVM",
     "MatchingSVM",
+    "MultiLabelSVM",
     "MulticlassSVM",
     "StructuredSVM",
     "TreeSVM",

@@ -5,6 +5,7 @@ from maxmargin.structures.candidates import Candidates
 from maxmargin.structures.chain import Chain
 from maxmargin.structures.graph_cut import GraphCut
 from maxmargin.structures.matching import Matching
+from maxmargin.structures.multi_label import MultiLabel
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
 from maxmargin.structures.potts import Potts
@@ -19,6 +20,7 @@ __all__ = [
     "Finite",
     "GraphCut",
     "Matching",
+    "MultiLabel",
     "Multiclass",
     "Network",
     "NetworkShape",

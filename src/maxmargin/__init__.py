@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         MatchingSVM,
         MulticlassSVM,
         MultiLabelSVM,
+        Restriction,
         StructuredSVM,
         TreeSVM,
     )
@@ -28,6 +29,7 @@ __all__ = [
     "MatchingSVM",
     "MultiLabelSVM",
     "MulticlassSVM",
+    "Restriction",
     "StructuredSVM",
     "TreeSVM",
     "callbacks",

@@ -72,7 +72,13 @@ class Samples:
         return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1]))
 
     def _with_forbidden(self, costs: np.ndarray | None) -> np.ndarray:
-        banned = {shape: self.structure.forbidden(shape) for shape in set(self.shapes)}
+        banned = {}
+        for i, shape in enumerate(self.shapes):
+            if shape not in banned:
+                try:
+                    banned[shape] = self.structure.forbidden(shape)
+                except InfeasibleError as error:
+                    raise InfeasibleError(f"sample {self.first + i}: {error}") from error
         if not any(len(b) for b in banned.values()):
             return np.empty(0) if costs is None else self._all_parts(costs)
         total = np.zeros(int(self.part_ptr[-1])) if costs is None else self._all_parts(costs).copy()
@@ -141,6 +147,15 @@ class Samples:
             max(floats for floats, _ in work),
             max(ints for _, ints in work),
         )
+
+    def restricted(self, structure: Structure, shapes: Sequence[Shape]) -> Samples:
+        """The same samples with fewer outputs: a structure of the same parts that forbids more."""
+        found = copy(self)
+        found.structure, found.shapes = structure, list(shapes)
+        costs = self.blocks.costs if len(self.blocks.costs) else None
+        found.blocks = self.blocks._replace(costs=found._with_forbidden(costs))
+        found.memory = np.empty(0)
+        return found
 
     def scores(self, w: np.ndarray, i: int) -> np.ndarray:
         """theta_i = F_i^T w + c_i."""

@@ -6,6 +6,7 @@ from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM
 from maxmargin.estimators.multi_label import MultiLabelSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.estimators.restrictions import Restriction
 from maxmargin.estimators.tree import TreeSVM
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "MatchingSVM",
     "MultiLabelSVM",
     "MulticlassSVM",
+    "Restriction",
     "StructuredSVM",
     "TreeSVM",
 ]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
 from maxmargin.domains import Domain
 from maxmargin.estimators.probabilities import Probabilities
+from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
@@ -23,7 +24,7 @@ from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
-from maxmargin.structures import Structure
+from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Shape, check_k
 from maxmargin.validation import as_dense, check_sample_weight, check_targets, is_number
 
@@ -373,6 +374,46 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         """The best output of each sample."""
         check_is_fitted(self, "coef_")
         return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+
+    def predict_restricted(
+        self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
+    ) -> Any:
+        """The best output of each sample among those that its `Restriction` leaves; None: all.
+
+        time_limit : seconds for each sample whose restriction has counts or rules; after them the
+        best output found so far is taken.
+        """
+        check_is_fitted(self, "coef_")
+        restrictions = list(restrictions)
+        for own in restrictions:
+            if own is not None and not isinstance(own, Restriction):
+                raise TypeError(f"restrictions: {own!r} is no Restriction, and not None.")
+        found: list[Any] = []
+        for samples in self._in_chunks(X):
+            part = restrictions[samples.first : samples.first + samples.n]
+            if len(part) < samples.n:
+                break
+            structure = Restricted(samples.structure, time_limit)
+            limited = samples.restricted(structure, self._restricted_shapes(samples, part))
+            z = np.empty(int(samples.part_ptr[-1]))
+            limited.apply("maximize", self.coef_, out=z)
+            found += [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
+        if len(found) != len(restrictions):
+            raise ValueError(f"{len(restrictions)} restrictions, but X has another number.")
+        return found
+
+    def _restricted_shapes(self, samples: Samples, restrictions: list[Any]) -> list[Shape]:
+        shapes = []
+        for i, (own, shape) in enumerate(zip(restrictions, samples.shapes, strict=True)):
+            try:
+                shapes.append(self._restrict(Restriction() if own is None else own, shape))
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"sample {samples.first + i}: {error}") from error
+        return shapes
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        """The shape of a sample of which something is known."""
+        return part_shape(restriction, shape)
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         """The k best outputs of each sample with their scores, best first; all if there are fewer.

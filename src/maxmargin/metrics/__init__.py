@@ -1,4 +1,4 @@
-"""Measures of structured predictions: sequences, chunks, segmentations, word alignments, label sets.
+"""Measures of structured predictions: sequences, chunks, label sets, segments, alignments.
 
 Samples are ragged lists of label sequences (lists or arrays). Labels may be of any type, and a
 label may occur on one side only. A ratio whose denominator is zero is 0.0, in every function here.

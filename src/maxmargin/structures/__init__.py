@@ -4,11 +4,13 @@ from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.candidates import Candidates
 from maxmargin.structures.chain import Chain
 from maxmargin.structures.graph_cut import GraphCut
+from maxmargin.structures.markov_network import MarkovNetwork
 from maxmargin.structures.matching import Matching
 from maxmargin.structures.multi_label import MultiLabel
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
 from maxmargin.structures.potts import Potts
+from maxmargin.structures.restricted import Restricted, RestrictedShape
 from maxmargin.structures.simplex import Finite, Multiclass
 from maxmargin.structures.tree import Tree
 from maxmargin.structures.tree_shapes import TreeShape
@@ -19,12 +21,15 @@ __all__ = [
     "Constraints",
     "Finite",
     "GraphCut",
+    "MarkovNetwork",
     "Matching",
     "MultiLabel",
     "Multiclass",
     "Network",
     "NetworkShape",
     "Potts",
+    "Restricted",
+    "RestrictedShape",
     "Structure",
     "Tree",
     "TreeShape",

@@ -4,6 +4,7 @@ from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.chain import ChainSVM
 from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM
+from maxmargin.estimators.multi_label import MultiLabelSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.restrictions import Restriction
 from maxmargin.estimators.tree import TreeSVM
@@ -12,6 +13,7 @@ __all__ = [
     "ChainSVM",
     "GraphCutSVM",
     "MatchingSVM",
+    "MultiLabelSVM",
     "MulticlassSVM",
     "Restriction",
     "StructuredSVM",

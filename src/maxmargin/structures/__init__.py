@@ -7,6 +7,7 @@ from maxmargin.structures.graph_cut import GraphCut
 from maxmargin.structures.linear_program import LinearProgram
 from maxmargin.structures.markov_network import MarkovNetwork
 from maxmargin.structures.matching import Matching
+from maxmargin.structures.multi_label import MultiLabel
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
 from maxmargin.structures.oracle import OracleStructure
@@ -26,6 +27,7 @@ __all__ = [
     "MarkovNetwork",
     "LinearProgram",
     "Matching",
+    "MultiLabel",
     "Multiclass",
     "Network",
     "NetworkShape",

@@ -66,6 +66,7 @@ KNOWN: dict[str, str] = {
     "SmoothedGradient": "maxmargin.solvers.smoothed_gradient:SmoothedGradient",
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
     "SDCA": "maxmargin.solvers.sdca:SDCA",
+    "ReferenceQP": "maxmargin.solvers.reference_qp:ReferenceQP",
     "RealSpace": "maxmargin.domains.base:RealSpace",
     "L1Ball": "maxmargin.domains.balls:L1Ball",
     "L2Ball": "maxmargin.domains.balls:L2Ball",

@@ -14,7 +14,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
-from maxmargin.result import Result, State
+from maxmargin.result import Result, State, Status
 from maxmargin.solvers.run import Run
 from maxmargin.structures import Structure
 from maxmargin.validation import is_number
@@ -85,6 +85,10 @@ class Solver(BaseEstimator):
     def done(self, state: State) -> bool:
         """Whether a solver without certificates has nothing left to do."""
         return False
+
+    def ended(self, state: State) -> tuple[Status, str] | None:
+        """How a run ends that no further epoch would help, unless it has converged; else None."""
+        return None
 
     def bound(self, problem: Problem, state: State) -> float:
         """A lower bound on the objective; -inf if the solver has none."""

@@ -65,7 +65,7 @@ def alpha_path(
         below the one before, down to `ratio` times the first. The first is where w = 0 begins to
         be more than 10 % worse than the optimum: alpha = |v|^2 / (2 * 0.1 * L), where L is the
         greatest loss that outputs can have, and v the sum of the features of the truth less those
-        of the outputs that have it (`maxmargin.paths.certificate`). Above it there is nothing to
+        of outputs that have it (see `maxmargin.paths.certificate`). Above it there is nothing to
         learn. For other objectives than margins, give alphas.
     validation : held-out (X, y), whose scores choose `best_`.
     tol, max_epochs, solver : as in estimators; None leaves the estimator's. A solver without a dual
@@ -99,10 +99,10 @@ def _grid(problem: Problem, n_alphas: int, ratio: float) -> list[float]:
             f"domain: where the path in a {type(problem.domain).__name__} begins is not known"
             " beforehand; give alphas, such as numpy.geomspace(1, 1e-4, 10)."
         )
-    span = at_zero(problem)[0].interval(FIRST)
-    if span is None or span[0] == 0.0:
+    first = at_zero(problem, FIRST)[1]
+    if first == 0.0:
         raise ValueError(
             "w = 0 is the optimum at every alpha: no output has a loss, or features tell nothing;"
             " give alphas if that is meant."
         )
-    return np.geomspace(span[0], ratio * span[0], n_alphas).tolist()
+    return np.geomspace(first, ratio * first, n_alphas).tolist()

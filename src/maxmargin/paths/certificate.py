@@ -8,6 +8,10 @@ import numpy as np
 
 from maxmargin.problem import Problem
 
+#: steps towards the best mixture of outputs of the greatest loss, and when another one pays
+ROUNDS = 30
+ENOUGH = 0.95
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -91,13 +95,38 @@ class Certificate:
         return low if low <= turn else None
 
 
-def at_zero(problem: Problem) -> tuple[Certificate, np.ndarray]:
-    """What w = 0 and the outputs of the greatest loss prove, and the way w goes from there.
+def at_zero(problem: Problem, eps: float) -> tuple[Certificate, float]:
+    """What w = 0 and outputs of the greatest loss prove, and above which alpha that is eps.
 
-    H and l are both the greatest loss L, so that w = 0 is within eps of the optimum wherever
-    alpha >= B / (eps L): above that there is nothing to learn.
+    At w = 0, H is the greatest loss L. For outputs z that have it, l = L too, so that w = 0 is
+    within eps of the optimum wherever alpha >= B / (eps L): above that there is nothing to learn.
+    Mostly several outputs have the greatest loss (any wrong label is as wrong as another). Of all
+    their mixtures that with the least B proves most: a few steps of batch Frank-Wolfe go there.
     """
-    zero, z = np.zeros(problem.dim), np.empty_like(problem.truth)
-    hinges = np.maximum(problem.apply("maximize", zero, point=problem.truth, out=z), 0.0)
-    found = Certificate.of(problem, zero, z, float(problem.blocks.weight @ hinges))
-    return found, problem.domain.project(-problem.slope(z))
+    z, w = np.empty_like(problem.truth), np.zeros(problem.dim)
+    weight = problem.blocks.weight
+    hinges = np.maximum(problem.apply("maximize", w, point=problem.truth, out=z), 0.0)
+    worst = float(weight @ hinges)
+    found = Certificate.of(problem, w, z, worst)
+    least = _least(found, eps)
+    s = np.empty_like(z)
+    for _ in range(ROUNDS):
+        if least == 0.0:
+            break
+        towards = problem.domain.project(-problem.slope(z)) / least
+        gap = float(weight @ problem.apply("maximize", towards, point=z, out=s))
+        step = problem.features(s - z)
+        curve = float(step @ step) / least
+        z += min(gap / curve, 1.0) * (s - z) if curve > 0 else s - z
+        better = Certificate.of(problem, w, z, worst)
+        before, least = least, min(least, _least(better, eps))
+        if least < before:
+            found = better
+        if least > ENOUGH * before:
+            break
+    return found, least
+
+
+def _least(zero: Certificate, eps: float) -> float:
+    span = zero.interval(eps)
+    return float("inf") if span is None else span[0]

@@ -92,7 +92,8 @@ class EpsPath(Path):
                 f"alpha={alpha!r}: the path goes from {high:g} down to {low:g}. Give eps_path"
                 " another alpha_max or alpha_min."
             )
-        return int(np.argmax(self.breakpoints[1:] <= alpha))
+        # where two models meet, the lower one, which may have been solved there
+        return int(np.count_nonzero(self.breakpoints[:-1] >= alpha)) - 1
 
     def certificate(self, alpha: float) -> tuple[float, float]:
         """Objective and lower bound at this alpha, exactly those of its model."""
@@ -105,7 +106,8 @@ class EpsPath(Path):
         return self._made(index, self._result(index, alpha), alpha=float(alpha))
 
     def _model(self, index: int) -> Any:
-        return self.model(self.points[index].alpha)
+        alpha = self.points[index].alpha
+        return self._made(index, self._result(index, alpha), alpha=alpha)
 
     def _options(self, index: int) -> dict[str, Any]:
         return {"alpha": self.points[index].alpha}
@@ -159,8 +161,8 @@ def eps_path(
     by alpha_0 A (log alpha / alpha_0)^2, and on both sides: the intervals are several times
     as long.)
 
-    The path begins with w = 0, which is good enough wherever alpha >= |v|^2 / (2 eps L), in closed
-    form: see `alpha_path`.
+    The path begins with w = 0, which is good enough wherever alpha >= |v|^2 / (2 eps L): see
+    `alpha_path`.
 
     Parameters
     ----------
@@ -203,15 +205,14 @@ def eps_path(
 def _pieces(
     fitted: Any, problem: Problem, engine: BCFW, eps: float, top: float | None, end: float | None
 ) -> Pieces:
-    zero, _ = at_zero(problem)
-    span = zero.interval(eps * (1 - 1e-9))  # a hair less, so that rounding proves nothing false
-    assert span is not None  # w = 0 is good enough at infinity
+    eps *= 1 - 1e-9  # a hair less, so that rounding proves nothing false
+    zero, least = at_zero(problem, eps)
     top = float("inf") if top is None else float(top)
     if end is None:
-        end = ENDS * min(span[0], top)
-    pieces = Pieces(getattr(fitted, "model_", fitted), problem, engine, eps * (1 - 1e-9))
-    if span[0] <= top:
-        pieces.add_zero(zero, max(span[0], end), top)
+        end = ENDS * min(least, top)
+    pieces = Pieces(getattr(fitted, "model_", fitted), problem, engine, eps)
+    if least <= top:
+        pieces.add_zero(zero, max(least, end), top)
     pieces.down_to(top, end)
     if pieces.stuck:
         _warn(pieces, end)

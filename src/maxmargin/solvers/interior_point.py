@@ -65,7 +65,10 @@ def by_highs(program: ConeProgram) -> Answer:
         b_ub=program.bound,
         bounds=(None, None),
         method="highs",
-        options={"primal_feasibility_tolerance": _ACCURACY, "dual_feasibility_tolerance": _ACCURACY},
+        options={
+            "primal_feasibility_tolerance": _ACCURACY,
+            "dual_feasibility_tolerance": _ACCURACY,
+        },
     )
     words = f"HiGHS says: {found.message}"
     if found.x is None:

@@ -11,7 +11,7 @@ from maxmargin.result import State, Status
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.cone_program import ConeProgram, cone_program
 from maxmargin.solvers.feasible import ROUNDING, feasible
-from maxmargin.solvers.interior_point import Answer, by_clarabel, by_highs, load_clarabel
+from maxmargin.solvers.interior_point import Answer, by_clarabel, by_highs
 
 #: relative gap at which nothing is left to do: what interior-point methods reach
 _EXACT = 1e-7

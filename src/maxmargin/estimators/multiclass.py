@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import Method, label_numbers
-from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
@@ -57,6 +57,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
         bias: bool = True,
     ):
@@ -72,6 +73,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
         self.objective = objective
         self.bias = bias
 
@@ -163,9 +165,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     @property
     def node_coef_(self) -> np.ndarray:
-        labels = len(self.classes_)
-        own = as_dense(self.coef_)[: self.n_features_in_ * labels]
-        return own.reshape(self.n_features_in_, labels)
+        return self._node_weights()
 
     @property
     def bias_(self) -> np.ndarray | None:

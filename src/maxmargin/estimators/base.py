@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
 from maxmargin.domains import Domain
+from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
@@ -36,7 +37,7 @@ def _as_shape(shape: Any) -> Shape:
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
-class StructuredSVM(Probabilities, Savable, BaseEstimator):
+class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair
@@ -195,6 +196,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         self.result_: Result = solver.run(problem, state, self._callbacks())
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_shapes = problem.shapes
+        self._learn_support(problem)
         self._warn(solver.limits()[1])
         return self
 
@@ -208,7 +210,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         shapes = self._shapes(rows, given)
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(shapes)) * self._scales(shapes)
-        packed = self._pack(rows, shapes)
+        packed = self._pack(self._training_rows(rows), shapes)
         truth = self._truth(targets, shapes)
         costs = None
         if self.objective == "margin":
@@ -373,7 +375,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """The best output of each sample."""
         check_is_fitted(self, "coef_")
-        return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+        return [
+            y for samples in self._in_chunks(X) for y in self._outputs(samples, self._weights())
+        ]
 
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
@@ -427,7 +431,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         for samples in self._in_chunks(X):
             for i, shape in enumerate(samples.shapes):
                 try:
-                    best = samples.structure.k_best(samples.scores(self.coef_, i), shape, k)
+                    best = samples.structure.k_best(samples.scores(self._weights(), i), shape, k)
                 except InfeasibleError as error:
                     raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
                 found.append([(self._output(z, shape), score) for z, score in best])
@@ -436,7 +440,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities."""
         check_is_fitted(self, "coef_")
-        chunks = [samples.apply("maximize", self.coef_) for samples in self._in_chunks(X)]
+        chunks = [samples.apply("maximize", self._weights()) for samples in self._in_chunks(X)]
         return np.concatenate(chunks) if chunks else np.empty(0)
 
     def margins(self, X: Any) -> Any:
@@ -455,7 +459,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         check_is_fitted(self, "coef_")
         outputs, shapes = [], []
         for samples in self._in_chunks(X):
-            outputs += self._outputs(samples, self.coef_)
+            outputs += self._outputs(samples, self._weights())
             shapes += samples.shapes
         return self._agreement(y, outputs, shapes, sample_weight)
 
@@ -491,7 +495,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
             )
         for samples in self._in_chunks(X):
             out = np.empty(int(samples.part_ptr[-1]))
-            samples.apply(ability, self.coef_, out=out)
+            samples.apply(ability, self._weights(), out=out)
             for i, shape in enumerate(samples.shapes):
                 count, labels = self.structure_.variables(shape)
                 yield out[samples.parts(i)][: count * labels].reshape(count, labels)
@@ -509,7 +513,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         shapes = self._shapes(rows, given)
         for a in range(0, len(shapes), CHUNK):
             b = min(a + CHUNK, len(shapes))
-            packed = self._pack(rows.part(a, b), shapes[a:b])
+            packed = self._pack(self._seen_rows(rows.part(a, b)), shapes[a:b])
             samples = Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import Method, label_numbers
 from maxmargin.estimators.restrictions import Restriction, label_shape
-from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
@@ -58,6 +58,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
         bias: bool = True,
     ):
@@ -73,6 +74,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
         self.objective = objective
         self.bias = bias
 
@@ -168,9 +170,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     @property
     def node_coef_(self) -> np.ndarray:
-        labels = len(self.classes_)
-        own = as_dense(self.coef_)[: self.n_features_in_ * labels]
-        return own.reshape(self.n_features_in_, labels)
+        return self._node_weights()
 
     @property
     def bias_(self) -> np.ndarray | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.estimators.restrictions import some_labels
-from maxmargin.features import FeatureMap, TreeFeatures
+from maxmargin.features import FeatureMap, KernelMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
 from maxmargin.graphs import Graph
@@ -80,6 +80,7 @@ class TreeSVM(NodeLabels):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
         bias: bool = True,
         ends: bool = True,
@@ -98,6 +99,7 @@ class TreeSVM(NodeLabels):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
         self.objective = objective
         self.bias = bias
         self.ends = ends

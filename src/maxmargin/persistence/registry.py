@@ -51,6 +51,7 @@ KNOWN: dict[str, str] = {
     "GraphFeatures": "maxmargin.features.graph:GraphFeatures",
     "PottsFeatures": "maxmargin.features.potts:PottsFeatures",
     "TreeFeatures": "maxmargin.features.tree:TreeFeatures",
+    "KernelMap": "maxmargin.features.kernel_map:KernelMap",
     "PartFeatures": "maxmargin.features.parts:PartFeatures",
     "Hamming": "maxmargin.losses.hamming:Hamming",
     "PartCosts": "maxmargin.losses.base:PartCosts",

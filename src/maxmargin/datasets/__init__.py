@@ -9,6 +9,7 @@ from maxmargin.datasets.isprs import load_isprs
 from maxmargin.datasets.letters import load_letters
 from maxmargin.datasets.puppets import make_puppets
 from maxmargin.datasets.sequences import make_sequences
+from maxmargin.datasets.snakes import load_snakes, make_snakes, snake_graphs
 from maxmargin.datasets.words import make_words
 
 __all__ = [
@@ -19,7 +20,10 @@ __all__ = [
     "load_horses",
     "load_isprs",
     "load_letters",
+    "load_snakes",
     "make_puppets",
     "make_sequences",
+    "make_snakes",
     "make_words",
+    "snake_graphs",
 ]

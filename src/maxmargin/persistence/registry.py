@@ -31,6 +31,7 @@ KNOWN: dict[str, str] = {
     "Multiclass": "maxmargin.structures.simplex:Multiclass",
     "Matching": "maxmargin.structures.matching:Matching",
     "GraphCut": "maxmargin.structures.graph_cut:GraphCut",
+    "MarkovNetwork": "maxmargin.structures.markov_network:MarkovNetwork",
     "Potts": "maxmargin.structures.potts:Potts",
     "Tree": "maxmargin.structures.tree:Tree",
     "NetworkShape": "maxmargin.structures.network_shapes:NetworkShape",

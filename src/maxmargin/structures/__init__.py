@@ -4,6 +4,7 @@ from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.candidates import Candidates
 from maxmargin.structures.chain import Chain
 from maxmargin.structures.graph_cut import GraphCut
+from maxmargin.structures.markov_network import MarkovNetwork
 from maxmargin.structures.matching import Matching
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
@@ -18,6 +19,7 @@ __all__ = [
     "Constraints",
     "Finite",
     "GraphCut",
+    "MarkovNetwork",
     "Matching",
     "Multiclass",
     "Network",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         GraphCutSVM,
         MatchingSVM,
         MulticlassSVM,
+        NetworkSVM,
         StructuredSVM,
         TreeSVM,
     )
@@ -26,6 +27,7 @@ __all__ = [
     "GraphCutSVM",
     "MatchingSVM",
     "MulticlassSVM",
+    "NetworkSVM",
     "StructuredSVM",
     "TreeSVM",
     "callbacks",

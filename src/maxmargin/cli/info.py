@@ -93,7 +93,16 @@ def _data() -> dict[str, str]:
 
 def _found_in(folder: Path) -> list[str]:
     """Names of the data sets that the loaders would read there without a download."""
-    from maxmargin.datasets import _files, alignment, conll2000, hansards, horses, isprs, letters, snakes
+    from maxmargin.datasets import (
+        _files,
+        alignment,
+        conll2000,
+        hansards,
+        horses,
+        isprs,
+        letters,
+        snakes,
+    )
 
     sources = {"letters": letters.SOURCE}
     sources |= {f"conll2000 ({subset})": source for subset, source in conll2000.SOURCES.items()}

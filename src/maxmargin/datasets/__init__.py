@@ -9,7 +9,8 @@ from maxmargin.datasets.isprs import load_isprs
 from maxmargin.datasets.letters import load_letters
 from maxmargin.datasets.puppets import make_puppets
 from maxmargin.datasets.sequences import make_sequences
-from maxmargin.datasets.snakes import load_snakes, make_snakes, snake_graphs
+from maxmargin.datasets.snake_graphs import snake_graphs
+from maxmargin.datasets.snakes import load_snakes, make_snakes
 from maxmargin.datasets.words import make_words
 
 __all__ = [

@@ -5,6 +5,15 @@ from maxmargin.estimators.chain import ChainSVM
 from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.estimators.network import NetworkSVM
 from maxmargin.estimators.tree import TreeSVM
 
-__all__ = ["ChainSVM", "GraphCutSVM", "MatchingSVM", "MulticlassSVM", "StructuredSVM", "TreeSVM"]
+__all__ = [
+    "ChainSVM",
+    "GraphCutSVM",
+    "MatchingSVM",
+    "MulticlassSVM",
+    "NetworkSVM",
+    "StructuredSVM",
+    "TreeSVM",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -26,13 +26,11 @@ from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
 class GraphLabels(NodeLabels):
     """Labels of the nodes of graphs: weights of nodes, then a table of label pairs a feature.
 
-    The structure has parameters `tied` and `forbidden_pairs`, and parts laid out as in `Tree`.
+    The structure is one of `NetworkLabels`.
     """
 
     transitions: bool
     forbidden_pairs: Sequence[tuple[Any, Any]]
-    #: what tells the structure of a sample
-    _shape_kind: ClassVar[type[NetworkShape]] = NetworkShape
 
     def _make_features(self) -> FeatureMap:
         return TreeFeatures(self.bias, self.ends, self.transitions)
@@ -70,7 +68,7 @@ class GraphLabels(NodeLabels):
             if key not in known:
                 try:
                     allowed = None if key[1] is None else self._mask(key[1], number)
-                    known[key] = self._shape_kind(self._network(key[0]), len(number), allowed)
+                    known[key] = self.structure_.shapes(self._network(key[0]), len(number), allowed)
                 except ValueError as error:
                     raise ValueError(f"sample {i}: {error}") from error
             shapes.append(known[key])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
-from maxmargin.structures import Structure, Tree, TreeShape
+from maxmargin.structures import Structure, Tree
 
 
 class TreeSVM(GraphLabels):
@@ -51,8 +51,6 @@ class TreeSVM(GraphLabels):
     >>> model.predict([x])[0].tolist()
     ['verb', 'noun', 'verb', 'noun']
     """
-
-    _shape_kind: ClassVar[type[TreeShape]] = TreeShape
 
     def __init__(
         self,

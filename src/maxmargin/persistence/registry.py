@@ -15,6 +15,7 @@ KNOWN: dict[str, str] = {
     "GraphCutSVM": "maxmargin.estimators.graph_cut:GraphCutSVM",
     "MatchingSVM": "maxmargin.estimators.matching:MatchingSVM",
     "MulticlassSVM": "maxmargin.estimators.multiclass:MulticlassSVM",
+    "NetworkSVM": "maxmargin.estimators.network:NetworkSVM",
     "TreeSVM": "maxmargin.estimators.tree:TreeSVM",
     "WordAligner": "maxmargin.tasks.word_aligner:WordAligner",
     "WordStatistics": "maxmargin.tasks.association:WordStatistics",

@@ -11,6 +11,8 @@ from maxmargin.datasets.multilabel import make_multilabel
 from maxmargin.datasets.puppets import make_puppets
 from maxmargin.datasets.scene import load_scene
 from maxmargin.datasets.sequences import make_sequences
+from maxmargin.datasets.snake_graphs import snake_graphs
+from maxmargin.datasets.snakes import load_snakes, make_snakes
 from maxmargin.datasets.words import make_words
 from maxmargin.datasets.yeast import load_yeast
 
@@ -25,7 +27,10 @@ __all__ = [
     "load_scene",
     "load_yeast",
     "make_multilabel",
+    "load_snakes",
     "make_puppets",
     "make_sequences",
+    "make_snakes",
     "make_words",
+    "snake_graphs",
 ]

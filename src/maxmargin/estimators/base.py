@@ -162,6 +162,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 f" {self.n_features_in_} features as input: those it was fitted on."
             )
 
+    def _learn_shapes(self, shapes: list[Shape]) -> None:
+        """Choose how to find the best outputs of these, where there is a choice."""
+
+    def _structure_for(self, shapes: list[Shape]) -> Structure:
+        """The structure to predict such samples with; parts are laid out as in structure_."""
+        return self.structure_
+
     def _learn_labels(self, y: Any, rows: Any) -> Any:
         """Targets as `structure.encode` takes them; sets classes_ where there are labels."""
         check_targets(y, len(rows.lengths))
@@ -208,6 +215,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         rows, given = self._check_X(X)
         targets = self._learn_labels(y, rows)
         shapes = self._shapes(rows, given)
+        self._learn_shapes(shapes)
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(shapes)) * self._scales(shapes)
         packed = self._pack(self._training_rows(rows), shapes)
@@ -514,7 +522,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         for a in range(0, len(shapes), CHUNK):
             b = min(a + CHUNK, len(shapes))
             packed = self._pack(self._seen_rows(rows.part(a, b)), shapes[a:b])
-            samples = Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
+            structure = self._structure_for(shapes[a:b])
+            samples = Samples(structure, shapes[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples
 

@@ -16,6 +16,7 @@ KNOWN: dict[str, str] = {
     "MatchingSVM": "maxmargin.estimators.matching:MatchingSVM",
     "MultiLabelSVM": "maxmargin.estimators.multi_label:MultiLabelSVM",
     "MulticlassSVM": "maxmargin.estimators.multiclass:MulticlassSVM",
+    "NetworkSVM": "maxmargin.estimators.network:NetworkSVM",
     "TreeSVM": "maxmargin.estimators.tree:TreeSVM",
     "WordAligner": "maxmargin.tasks.word_aligner:WordAligner",
     "WordStatistics": "maxmargin.tasks.association:WordStatistics",

@@ -14,7 +14,7 @@ _ACCURACY = 1e-10
 
 
 class Answer(NamedTuple):
-    """x, the multipliers u of the points' rows, and what the solver says; x is None if it failed."""
+    """x (None if it failed), the multipliers u of the points' rows, and what the solver says."""
 
     x: np.ndarray | None
     points: np.ndarray

@@ -109,7 +109,7 @@ class ReferenceQP(Solver):
             z = program.polytopes.lift @ u
             idle = problem.blocks.weight == 0
             for i in np.flatnonzero(idle):
-                z[problem.parts(i)] = problem.truth[problem.parts(i)]
+                z[problem.parts(int(i))] = problem.truth[problem.parts(i)]
             if miss <= ROUNDING:
                 state.z[:] = z
         state.w[:] = problem.weights(state.z)

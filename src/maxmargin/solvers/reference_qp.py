@@ -108,8 +108,8 @@ class ReferenceQP(Solver):
             u, miss = feasible(program.polytopes, answer.points)
             z = program.polytopes.lift @ u
             idle = problem.blocks.weight == 0
-            for i in np.flatnonzero(idle):
-                z[problem.parts(int(i))] = problem.truth[problem.parts(i)]
+            for i in np.flatnonzero(idle).tolist():
+                z[problem.parts(i)] = problem.truth[problem.parts(i)]
             if miss <= ROUNDING:
                 state.z[:] = z
         state.w[:] = problem.weights(state.z)

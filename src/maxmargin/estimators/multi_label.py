@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.label_pairs import pairs_of
 from maxmargin.estimators.probabilities import Method
+from maxmargin.estimators.restrictions import Restriction, label_shape, some_labels
 from maxmargin.features import FeatureMap, MultiLabelFeatures
 from maxmargin.label_rows import read_label_rows, to_sets
 from maxmargin.losses import Loss, resolve_loss
@@ -177,6 +179,33 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
         found = np.concatenate([nothing, *(row[None] for row in super().predict(X))])
         return to_sets(found, self.classes_) if self.sets_ else found
+
+    def predict_restricted(
+        self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
+    ) -> Any:
+        """As `StructuredSVM` says. known : {label: 0 or 1}; counts={1: n} : how many are on."""
+        rows = super().predict_restricted(X, restrictions, time_limit)
+        nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
+        found = np.concatenate([nothing, *(row[None] for row in rows)])
+        return to_sets(found, self.classes_) if self.sets_ else found
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        place = {label: k for k, label in enumerate(self.classes_.tolist())}
+
+        def placed(found: Any) -> Any:
+            if not isinstance(found, dict):
+                return found
+            unknown = [label for label in found if label not in place]
+            if unknown:
+                raise ValueError(
+                    f"label {unknown[0]!r} was not learned; known are {some_labels(self.classes_)}."
+                )
+            return {place[label]: value for label, value in found.items()}
+
+        own = replace(
+            restriction, known=placed(restriction.known), forbidden=placed(restriction.forbidden)
+        )
+        return label_shape(own, self.structure_, shape, np.array([0, 1]))
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         """As `StructuredSVM` says; outputs are rows of zeros and ones, or sets."""

@@ -94,6 +94,10 @@ class Solver(BaseEstimator):
         """A lower bound on the objective; -inf if the solver has none."""
         return problem.dual(state.z, state.w)
 
+    def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
+        """P(w) of a candidate; a solver may keep what the oracle says on the way."""
+        return problem.primal(w)
+
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         """More numbers for the record of a certificate; primal: the objective of `candidates`."""
         return {}
@@ -207,6 +211,8 @@ class Solver(BaseEstimator):
             for callback in callbacks:
                 callback.on_abort(run)
             raise
+        finally:
+            problem.structure.release()
         for callback in callbacks:
             callback.on_end(run, result)
         return result

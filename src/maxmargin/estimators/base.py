@@ -283,7 +283,8 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
             )
             return None
         # Moved, not shared: the old state would go on with a memory that follows the new one.
-        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
+        kept = ("support", "grown", "cuts")
+        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith(kept)}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
             problem.weights(old.z) if certified else as_dense(result.w).copy(),

@@ -56,6 +56,7 @@ KNOWN: dict[str, str] = {
     "SmoothedGradient": "maxmargin.solvers.smoothed_gradient:SmoothedGradient",
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
     "SDCA": "maxmargin.solvers.sdca:SDCA",
+    "CuttingPlane": "maxmargin.solvers.cutting_plane:CuttingPlane",
     "RealSpace": "maxmargin.domains.base:RealSpace",
     "L1Ball": "maxmargin.domains.balls:L1Ball",
     "L2Ball": "maxmargin.domains.balls:L2Ball",
@@ -72,6 +73,7 @@ KNOWN: dict[str, str] = {
     # what a checkpoint holds
     "Snapshot": "maxmargin.checkpoints.snapshot:Snapshot",
     "Sparse": "maxmargin.checkpoints.sparse:Sparse",
+    "Cuts": "maxmargin.solvers.cuts:Cuts",
     "Support": "maxmargin.kernels.support:Support",
     "Planes": "maxmargin.kernels.planes:Planes",
     # features of tokens

@@ -16,6 +16,7 @@ NAMES = (
     "large_graphs",
     "gaps",
     "curves",
+    "cutting_plane",
     "oracle_cache",
     "optimum",
     "letters",

@@ -60,6 +60,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
     ):
         self.alpha = alpha

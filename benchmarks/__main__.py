@@ -17,6 +17,7 @@ NAMES = (
     "gaps",
     "curves",
     "oracle_cache",
+    "paths",
     "optimum",
     "letters",
     "multiclass",

@@ -9,6 +9,7 @@ from maxmargin.datasets.isprs import load_isprs
 from maxmargin.datasets.letters import load_letters
 from maxmargin.datasets.puppets import make_puppets
 from maxmargin.datasets.sequences import make_sequences
+from maxmargin.datasets.triplets import make_triplets
 from maxmargin.datasets.words import make_words
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "load_letters",
     "make_puppets",
     "make_sequences",
+    "make_triplets",
     "make_words",
 ]

@@ -19,6 +19,7 @@ NAMES = (
     "oracle_cache",
     "optimum",
     "letters",
+    "kernels",
     "multiclass",
     "chunking",
     "likelihood",

@@ -21,6 +21,7 @@ NAMES = (
     "paths",
     "optimum",
     "letters",
+    "kernels",
     "multiclass",
     "chunking",
     "likelihood",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from maxmargin.domains import Domain, L2Ball
 from maxmargin.domains.base import RealSpace
 from maxmargin.features import pivots
 from maxmargin.features.kernel_functions import diagonal
@@ -50,6 +51,7 @@ class Kernelised:
             self.__dict__.pop(name, None)
         if self.kernel_ is None:
             return rows
+        _check_domain(getattr(self, "domain", None))
         return _with_nodes(rows, self.kernel_.learn(getattr(rows, "nodes", rows)))
 
     def _learn_support(self, problem: Problem) -> None:
@@ -130,6 +132,15 @@ class Kernelised:
         labels = max(self._n_labels(), 1)
         rest = as_dense(self.coef_)[own.n_coordinates_ * labels :]
         return np.concatenate([np.eye(labels).ravel(), rest])
+
+
+def _check_domain(domain: Domain | None) -> None:
+    """Fail if turned coordinates would change where the weights live."""
+    if domain is not None and not isinstance(domain, RealSpace | L2Ball):
+        raise ValueError(
+            f"domain={domain!r} is about single weights, but with a kernel these belong to"
+            " coordinates that could as well be turned. Use domains.L2Ball, or kernel=None."
+        )
 
 
 def _with_nodes(rows: Any, matrix: sparse.csr_array) -> Any:

@@ -59,7 +59,6 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
         objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
     ):

@@ -163,7 +163,7 @@ class Asking:
         jobs = self.structure.jobs
         for start in range(0, len(order), jobs):
             batch = order[start : start + jobs].tolist()
-            known = {} if jobs == 1 else self._asked_at_once(batch, space, score_at)
+            asked = {} if jobs == 1 else self._asked_at_once(batch, space, score_at)
             for i in batch:
                 parts = score_at(i)
                 if jobs == 1:
@@ -173,7 +173,7 @@ class Asking:
                     elif gaps is not None and point is not None:
                         gaps[i] = value - score(space.theta[:parts], point[self.parts(i)])
                     continue
-                theta, z, value = known[i]
+                theta, z, value = asked[i]
                 at = -np.inf if point is None else value - score(theta, point[self.parts(i)])
                 if z is None:
                     self._refuse_none(i, skip=gaps is not None)

@@ -29,9 +29,10 @@ class OracleCache(BaseEstimator):
     size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
     passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
         "vertices" (if the oracle is `dear`, as many times 5 as raise the dual by a tenth of what
-        the epoch gains, 100 passes at most), and with "planes", where they cost next to nothing, until the gap among
-        remembered vertices is a tenth of the oracle's, or there were as many as a sample has
-        parts / 30 (5 at least, 100 at most), when they have cost about as much as the oracle.
+        the epoch gains, 100 passes at most), and with "planes", where they cost next to nothing,
+        until the gap among remembered vertices is a tenth of the oracle's, or there were as many as
+        a sample has parts / 30 (5 at least, 100 at most), when they have cost about as much as the
+        oracle.
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes

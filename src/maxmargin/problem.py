@@ -435,9 +435,14 @@ class Problem(Samples):
         ability = "tilt" if self.objective == "likelihood" else "maximize"
         return np.maximum(self.apply(ability, w, point=self.truth), 0.0)
 
-    def primal(self, w: np.ndarray) -> float:
-        """P(w), exact if the structure's oracle is."""
-        return float(self.blocks.weight @ self.hinges(w) + self.alpha / 2 * (w @ w))
+    def hinges(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """H_i(w) for each sample; what the oracle answers goes to `out`, all samples' parts."""
+        ability = "maximize" if self.objective == "margin" else "tilt"
+        return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
+
+    def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
+        """P(w), exact if the structure's oracle is; out : as of `hinges`."""
+        return float(self.blocks.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """sum_i omega_i F_i z_i."""
@@ -457,8 +462,11 @@ class Problem(Samples):
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """c_i . (z_i - y_i) for each sample: the loss of z_i."""
-        products = self.loss_costs * (self._all_parts(z) - self.truth)
-        return np.add.reduceat(products, self.part_ptr[:-1])
+        return self.loss_of_change(self._all_parts(z) - self.truth)
+
+    def loss_of_change(self, change: np.ndarray) -> np.ndarray:
+        """c_i . d_i for each sample."""
+        return np.add.reduceat(self.loss_costs * change, self.part_ptr[:-1])
 
     def dual(
         self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None

@@ -442,7 +442,7 @@ TABLE = [
     ("labels allowed that y lacked", lambda: tree(tree_allowing(3, 2, ["b", "z"])).predict(tree_allowing(1, 0, ["z"])), V,
      r"sample 1: labels\[0\]: y had none of \['z'\] in training.* Allow one of these"),
     ("labels of single nodes in a cut", lambda: graph_cut(tree_allowing(2, 0, ["l"], GRAPHS)), V,
-     r"sample 2: labels of single nodes can be restricted on trees only; use TreeSVM"),
+     r"sample 2: a cut cannot restrict the labels of single nodes; use TreeSVM or NetworkSVM"),
     ("no labels reach each other", lambda: tree().set_params(forbidden_pairs=[(j, k) for j in "abc" for k in "abc"]).fit(TREES, KINDS),
      InfeasibleError, rf"sample 0: its true output is forbidden .*: y\[0\] and y\[1\] are '{KINDS[0][0]}' and '{KINDS[0][1]}', a pair"),
     ("heads counted from 1", lambda: Graph.from_parents(np.ones((3, 2)), [2, 0, 2]), V,

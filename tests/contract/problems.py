@@ -9,14 +9,23 @@ from scipy import sparse
 
 from maxmargin import Graph
 from maxmargin.domains import L1Ball, L2Ball, NonNegative, SubmodularCone
-from maxmargin.features import GraphFeatures, LabelConjoined, PartFeatures, TreeFeatures
+from maxmargin.features import (
+    GraphFeatures,
+    LabelConjoined,
+    MultiLabelFeatures,
+    PartFeatures,
+    TreeFeatures,
+)
 from maxmargin.problem import Problem
 from maxmargin.structures import (
     Chain,
     Finite,
     GraphCut,
+    LinearProgram,
     Matching,
     Multiclass,
+    MultiLabel,
+    Program,
     Structure,
     Tree,
     TreeShape,
@@ -239,7 +248,18 @@ def chain(
 BANNED = np.array([[False, True, False], [False, False, True], [False, False, True]])
 
 
-def items(cost=prices, n=6, n_features=3, seed=3, **options):
+def best_two(theta, shape):
+    """At most two of n items, as part numbers: a structure by one function."""
+    best = sorted(range(shape[0]), key=lambda p: -theta[p])[:2]
+    return {p for p in best if theta[p] > 0}
+
+
+def at_most_two(n):
+    """The same by rows."""
+    return Program(np.ones((1, n)), 2.0, part_upper=1.0)
+
+
+def items(cost=prices, n=6, n_features=3, seed=3, kind="class", **options):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 5, size=n)
     X = [rng.normal(size=(m, n_features)) for m in sizes]
@@ -249,8 +269,14 @@ def items(cost=prices, n=6, n_features=3, seed=3, **options):
         vertices.append([np.isin(np.arange(m), c).astype(float) for c in chosen])
     truths = [v[rng.integers(len(v))] for v in vertices]
     truths[0] = vertices[0][0]  # nothing chosen: a truth without parts
+    shapes = [at_most_two(m) if kind == "rows" else (int(m),) for m in sizes]
+    structures = {
+        "class": AtMostTwo(),
+        "rows": LinearProgram(),
+        "function": Structure.from_oracle(best_two),
+    }
     return make_case(
-        AtMostTwo(), PartFeatures(), X, [(int(m),) for m in sizes], [x.T for x in X], truths,
+        structures[kind], PartFeatures(), X, shapes, [x.T for x in X], truths,
         vertices, cost=cost, seed=seed, **options,
     )  # fmt: skip
 
@@ -391,6 +417,38 @@ def tree(
     )  # fmt: skip
 
 
+def share_of_labels(rng, truth, shape):
+    """Costs of the share of wrong labels."""
+    n = shape[0]
+    return np.append(1.0 - 2.0 * truth[:n], np.zeros(len(truth) - n)) / n
+
+
+def generic_labels(rng, truth, shape):
+    """Costs of wrong labels, all different."""
+    return share_of_labels(rng, truth, shape) * rng.uniform(0.5, 1.5, len(truth))
+
+
+def multi_label(cost=share_of_labels, n=7, n_features=2, labels=3, seed=15, **options):
+    """All pairs of a few labels; a row of features a sample."""
+    cost = generic_labels if cost is generic else cost  # parts of the truth that are off cost, too
+    rng = np.random.default_rng(seed)
+    pairs = list(combinations(range(labels), 2))
+    x = rng.normal(size=(n, n_features))
+    nodes = (n_features + 1) * labels  # weights (n_features + bias, labels), row by row; then pairs
+    maps = [np.zeros((nodes + len(pairs), labels + len(pairs))) for _ in range(n)]
+    for full, row in zip(maps, x, strict=True):
+        full[:nodes, :labels] = np.kron(np.append(row, 1.0)[:, None], np.eye(labels))
+        full[nodes:, labels:] = np.eye(len(pairs))
+    vertices = [
+        np.array([*y, *(y[j] * y[k] for j, k in pairs)]) for y in product([0.0, 1.0], repeat=labels)
+    ]
+    truths = [vertices[rng.integers(len(vertices))] for _ in range(n)]
+    return make_case(
+        MultiLabel(), MultiLabelFeatures(n_pairs=len(pairs)), list(x[:, None, :]), [(labels,)] * n,
+        maps, truths, [vertices] * n, n_labels=labels, cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
 #: with weights in a domain of their own
 INSIDE = {
     "finite-l2": lambda **options: finite(
@@ -418,6 +476,9 @@ CASES = {
     "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
     "items": items,
     "assignment": assignment,
+    "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),
+    "from-oracle": lambda **options: items(kind="function", seed=22, **options),
+    "multi-label": multi_label,
 }
 
 

@@ -25,6 +25,7 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "qp",
     "sdca",
     "smoothed",
     "ssg",

@@ -288,8 +288,11 @@ class BCFW(Solver):
         if kernel is not None:
             frank_wolfe_pass(blocks, space, kernel, order, problem.alpha, search, *point, gaps)
             return
-        for i in order:
-            problem.answer(i, space, score_block(blocks, i, state.w, space))
+
+        def at(i: int) -> int:
+            return score_block(blocks, i, state.w, space)
+
+        for i in problem.visits(order, space, at, state.z, gaps):
             fixed = -1.0 if search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
             gaps[i] = frank_wolfe_step(blocks, i, space, problem.alpha, fixed, *point)
 
@@ -305,8 +308,11 @@ class BCFW(Solver):
         if kernel is not None:
             oracle_pass(blocks, space, support, kernel, order, *options, *point, gaps)
             return
-        for i in order:
-            problem.answer(i, space, score_block(blocks, i, state.w, space))
+
+        def at(i: int) -> int:
+            return score_block(blocks, i, state.w, space)
+
+        for i in problem.visits(order, space, at, state.z, gaps):
             gaps[i] = support_step(blocks, i, space, support, *options, *point)
 
     def _cached_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:

@@ -125,8 +125,11 @@ def oracle_pass(
     if kernel is not None:
         plane_oracle_pass(blocks, space, *memory, kernel, order, *options, gaps)
     else:
-        for i in order:
-            problem.answer(i, space, score_block(blocks, i, state.w, space))
+
+        def at(i: int) -> int:
+            return score_block(blocks, i, state.w, space)
+
+        for i in problem.visits(order, space, at, state.z, gaps):
             gaps[i] = plane_step(blocks, i, space, *memory, *options)
     if np.isnan(gaps).any():
         i = int(np.flatnonzero(np.isnan(gaps))[0])

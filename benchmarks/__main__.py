@@ -25,6 +25,7 @@ NAMES = (
     "tagging_speed",
     "calibration",
     "trees",
+    "networks",
     "alignment",
     "puppets",
     "horses",

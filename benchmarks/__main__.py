@@ -28,6 +28,7 @@ NAMES = (
     "tagging_speed",
     "calibration",
     "trees",
+    "networks",
     "alignment",
     "puppets",
     "horses",

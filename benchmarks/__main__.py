@@ -29,6 +29,7 @@ NAMES = (
     "puppets",
     "horses",
     "isprs",
+    "snakes",
 )
 
 

@@ -33,6 +33,7 @@ NAMES = (
     "puppets",
     "horses",
     "isprs",
+    "snakes",
 )
 
 

@@ -135,8 +135,10 @@ class NetworkSVM(GraphLabels):
         self.structure_ = self.structure_.resolve(shapes)
 
     def _structure_for(self, shapes: list[Shape]) -> Structure:
-        """New graphs may be too wide for the method that "auto" was in training."""
-        return clone(self.structure_).set_params(method=self.method).resolve(shapes)
+        """With "auto", exact where all can be, else each as it can be: new graphs may be wider."""
+        own = clone(self.structure_).set_params(method=self.method)
+        resolved = own.resolve(shapes)
+        return resolved if resolved.is_exact else own
 
     # -- predicting --------------------------------------------------------------------------------
     def predict_within(self, X: Any) -> list[Labelling]:

@@ -25,6 +25,7 @@ NAMES = (
     "tagging_speed",
     "calibration",
     "trees",
+    "scene",
     "alignment",
     "puppets",
     "horses",

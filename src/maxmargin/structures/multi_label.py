@@ -86,7 +86,7 @@ class MultiLabel(Structure):
     def variables(self, shape: Any) -> tuple[int, int]:
         return labels_of(shape).n_nodes, 1
 
-    def code(self, shape: Any) -> np.ndarray:
+    def code(self, shape: Any) -> Any:
         return _plan(labels_of(shape), self._checked())[0]
 
     def scratch(self, shape: Any) -> tuple[int, int]:

@@ -29,6 +29,7 @@ NAMES = (
     "calibration",
     "trees",
     "networks",
+    "scene",
     "alignment",
     "puppets",
     "horses",

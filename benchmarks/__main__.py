@@ -18,6 +18,8 @@ NAMES = (
     "curves",
     "oracle_cache",
     "optimum",
+    "optimum_table",
+    "reference",
     "letters",
     "multiclass",
     "chunking",

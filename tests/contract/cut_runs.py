@@ -21,6 +21,7 @@ from maxmargin.solvers import (
     OracleCache,
     Perceptron,
     ProjectedGradient,
+    ReferenceQP,
     SmoothedGradient,
     Subgradient,
 )
@@ -109,6 +110,7 @@ CASES = {
     "smoothed": (SmoothedGradient(), problems.chain),
     "projected-gradient-even": (ProjectedGradient(decay=False), MATCHING),
     "lbfgs": (LBFGS(memory=3), LIKELIHOOD),
+    "qp": (ReferenceQP(), problems.chain),
     "sdca": (SDCA(), LIKELIHOOD),
     "sdca-permutation": (SDCA("permutation", check_every=1), LIKELIHOOD),
     "sdca-uniform": (SDCA("uniform"), LIKELIHOOD),

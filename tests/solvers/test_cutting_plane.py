@@ -10,8 +10,7 @@ from contract.problems import case
 from maxmargin import ChainSVM
 from maxmargin.callbacks import Callback
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, CuttingPlane, OracleCache
-from maxmargin.solvers import cuts as cuts_of
+from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, cuts as cuts_of
 from maxmargin.structures import Finite
 from reference.training import Training, optimum
 

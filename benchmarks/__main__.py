@@ -18,18 +18,23 @@ NAMES = (
     "curves",
     "cutting_plane",
     "oracle_cache",
+    "paths",
     "optimum",
     "letters",
+    "kernels",
     "multiclass",
     "chunking",
     "likelihood",
     "tagging_speed",
     "calibration",
     "trees",
+    "networks",
+    "scene",
     "alignment",
     "puppets",
     "horses",
     "isprs",
+    "snakes",
 )
 
 

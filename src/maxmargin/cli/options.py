@@ -26,6 +26,7 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "qp",
     "sdca",
     "smoothed",
     "ssg",

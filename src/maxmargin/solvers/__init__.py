@@ -10,6 +10,7 @@ from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.projected_gradient import ProjectedGradient
+from maxmargin.solvers.reference_qp import ReferenceQP
 from maxmargin.solvers.sdca import SDCA
 from maxmargin.solvers.smoothed_gradient import SmoothedGradient
 from maxmargin.solvers.subgradient import Subgradient
@@ -26,6 +27,7 @@ __all__ = [
     "OracleCache",
     "Perceptron",
     "ProjectedGradient",
+    "ReferenceQP",
     "SmoothedGradient",
     "Solver",
     "Subgradient",

@@ -35,7 +35,7 @@ from maxmargin.exceptions import (
 from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming, PartCosts
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, OracleCache, Perceptron, Subgradient
+from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, Subgradient
 from maxmargin.structures import Finite, LinearProgram, Program, Structure
 from reference import oracles
 
@@ -539,6 +539,18 @@ TABLE = [
      "node 0 is its own parent; a root has -1.$"),
     ("features too large for their gradient", lambda: chain([1e160 * x for x in X], objective="likelihood", solver="lbfgs"),
      FloatingPointError, "sample 0: its scores are not finite; scale the features down"),
+    ("cutting planes of another kind", lambda: chain(solver=CuttingPlane("2-slack")), V, 'variant=\'2-slack\' must be "1-slack" or "n-slack"'),
+    ("cuts dropped at once", lambda: chain(solver=CuttingPlane(drop_after=0)), V, "drop_after=0 must be a whole number, 1 or more"),
+    ("cuts solved never", lambda: chain(solver=CuttingPlane("n-slack", resolve_every=0.5)), V, "resolve_every=0.5 must be a whole number"),
+    ("a cache of cuts that is none", lambda: chain(solver=CuttingPlane(cache=5)), TypeError, "cache=5 must be an OracleCache"),
+    ("cutting planes without a penalty", lambda: chain(solver="cutting-plane", alpha=0.0), V,
+     "CuttingPlane needs alpha > 0; give a small one"),
+    ("cutting planes in a domain", lambda: chain(solver="cutting-plane", domain=domains.L2Ball(1.0)), V,
+     'CuttingPlane does not say that it keeps w in a L2Ball .* such as solver="bcfw"'),
+    ("slacks of outputs beyond number", lambda: chain([np.ones((9, 4))] * 3, [["a", "b", "c"] * 3] * 3, objective="slack"),
+     MissingAbilityError, r'objective="slack" lists all outputs of a sample, 4096 at most, and Chain of shape \(9, 3\) has more'),
+    ("slacks by a solver of likelihoods", lambda: MulticlassSVM(objective="slack", solver="lbfgs").fit(FLAT, LABELS), V,
+     'LBFGS cannot minimise objective="slack"; solvers that can: .*"cutting-plane"'),
     ("a solver of likelihoods for matchings", lambda: MatchingSVM(solver="sdca").fit(PAIRED, LINKS), V,
      "SDCA cannot minimise objective=\"margin\"; solvers that can: (?!.*smoothed).*\"bcfw\""),
     ("a dead end at predict", lambda: tree(forbidden_pairs=[("c", "c")]).predict(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from maxmargin import (
     Bipartite,
@@ -25,7 +26,7 @@ from maxmargin import (
     domains,
 )
 from maxmargin.callbacks import EarlyStopping
-from maxmargin.datasets import make_sequences
+from maxmargin.datasets import make_sequences, make_triplets
 from maxmargin.exceptions import (
     ConvergenceWarning,
     InfeasibleError,
@@ -34,6 +35,7 @@ from maxmargin.exceptions import (
 )
 from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming, PartCosts
+from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, Subgradient
 from maxmargin.structures import Finite, LinearProgram, Program, Structure
@@ -607,6 +609,37 @@ TABLE = [
     ("signs of coordinates", lambda: chain(kernel="rbf", domain=domains.NonNegative([0])), V, "about single weights.*Use domains.L2Ball"),
     ("other features with a kernel", lambda: chain(kernel="rbf").predict([np.ones((2, 3))]), V, "X has 3 features, but ChainSVM is expecting 4"),
     ("score of other trees", lambda: tree().score(TREES, put(KINDS, 2, ["a"])), V, "sample 2: y has 1 labels but x has 4 nodes"),
+    # -- paths
+    ("alphas that are not positive", lambda: alpha_path(ChainSVM(), X, Y, [0.1, 0.0]), V,
+     "alphas must be positive numbers; 0.0 is none"),
+    ("no alphas", lambda: alpha_path(ChainSVM(), X, Y, []), V, "alphas must be positive numbers; there is none"),
+    ("alphas in words", lambda: alpha_path(ChainSVM(), X, Y, "small"), V, "alphas must be .*; 'small' is none"),
+    ("half an alpha count", lambda: alpha_path(ChainSVM(), X, Y, n_alphas=2.5), V, "n_alphas=2.5 must be a whole"),
+    ("a path of a class", lambda: alpha_path(ChainSVM, X, Y), TypeError, r"no estimator object, such as ChainSVM\("),
+    ("a path of another library", lambda: alpha_path(LogisticRegression(), FLAT, LABELS), TypeError,
+     "LogisticRegression has no option `alpha`"),
+    ("no gap allowed", lambda: eps_path(ChainSVM(), X, Y, 0.0), V, "eps=0.0 must be a number between 0 and 1"),
+    ("penalties the wrong way round", lambda: eps_path(ChainSVM(), X, Y, 0.1, 0.1, 1.0), V,
+     "alpha_min=1 is above alpha_max=0.1; exchange them"),
+    ("an alpha beyond the path", lambda: eps_path(ChainSVM(), X, Y, 0.5, 0.2, 0.1).model(0.3), V,
+     "alpha=0.3: the path goes from 0.2 down to 0.1. Give eps_path another alpha_max"),
+    ("an eps-path in a ball", lambda: eps_path(ChainSVM(domain=domains.L2Ball(1.0)), X, Y), V,
+     "in a L2Ball the gap at another alpha is not known from one model. Take domain=None"),
+    ("an eps-path of likelihoods", lambda: eps_path(ChainSVM(objective="likelihood"), X, Y), V,
+     'eps_path is for "margin".* Take alpha_path'),
+    ("an eps-path by steps without bounds", lambda: eps_path(ChainSVM(solver=Subgradient()), X, Y), V,
+     'needs the dual point of BCFW, not of Subgradient. Give solver="bcfw", or take alpha_path'),
+    ("an eps-path of huge features", lambda: eps_path(MulticlassSVM(), 1e200 * FLAT, LABELS), V,
+     "too large to be squared; scale them down"),
+    ("NaN on a path", lambda: eps_path(ChainSVM(), spoiled(2, 1, 3, np.nan), Y), V, r"sample 2: x\[1, 3\] is nan"),
+    ("fewer y than X on a path", lambda: alpha_path(ChainSVM(), X, Y[:-1]), V, "X has 12 samples, y has 11"),
+    ("a path of no epochs", lambda: iterates_path(ChainSVM(), X, Y, max_epochs=0), V, "max_epochs=0 must be"),
+    # -- triplets
+    ("triplets of one class", lambda: make_triplets(n_classes=1), V, "n_classes=1 must be a whole number, 2 or more"),
+    ("more features that tell than there are", lambda: make_triplets(n_features=3, n_relevant=4), V,
+     "n_relevant=4 is more than n_features=3"),
+    ("a triplet with a fourth pair", lambda: listed(make_triplets(4).X, [0, 1, 3, 2]), V,
+     "sample 2: .*expected an output number from 0 to 2"),
 ]  # fmt: skip
 
 

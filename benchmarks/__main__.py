@@ -16,7 +16,9 @@ NAMES = (
     "large_graphs",
     "gaps",
     "curves",
+    "cutting_plane",
     "oracle_cache",
+    "paths",
     "optimum",
     "letters",
     "kernels",
@@ -26,10 +28,13 @@ NAMES = (
     "tagging_speed",
     "calibration",
     "trees",
+    "networks",
+    "scene",
     "alignment",
     "puppets",
     "horses",
     "isprs",
+    "snakes",
 )
 
 

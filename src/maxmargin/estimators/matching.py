@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.restrictions import Restriction, link_shape
 from maxmargin.features import FeatureMap, KernelMap, PartFeatures
 from maxmargin.graphs import Bipartite
 from maxmargin.losses import Loss
@@ -151,6 +152,9 @@ class MatchingSVM(StructuredSVM):
                 own = samples.scores(self._weights(), i)
                 scores.append(own.reshape(shape) if isinstance(shape, tuple) else own)
         return scores
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        return link_shape(restriction, self.structure_, shape)
 
     def _as_marginals(self, p: np.ndarray, shape: Shape) -> np.ndarray:
         """P(link): (J, K), or (E,) for a Bipartite."""

@@ -15,6 +15,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import Method, label_numbers
+from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -65,7 +66,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
     ):
         self.alpha = alpha
@@ -115,6 +116,10 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     def _output(self, z: np.ndarray, shape: Shape) -> Any:
         return self.classes_[self.structure_.decode(z, shape)]
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        """A sample is the only node, number 0."""
+        return label_shape(restriction, self.structure_, shape, self.classes_)
 
     def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
         return np.atleast_1d(truth == output)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
+from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.structures.base import Shape
 from maxmargin.validation import as_dense
 
@@ -51,6 +52,9 @@ class NodeLabels(StructuredSVM):
             return ""
         (u, v), (a, b) = edges[wrong[0]].tolist(), self.classes_[ends[wrong[0]]].tolist()
         return f": y[{u}] and y[{v}] are {a!r} and {b!r}, a pair that is forbidden"
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        return label_shape(restriction, self.structure_, shape, self.classes_)
 
     def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
         return self.classes_[self.structure_.decode(z, shape)]

@@ -8,7 +8,6 @@ penalty, by the norm of the weights, as in figures 7 and 8 of the 2006 paper.
 
     python -m benchmarks paths                       tables
     python -m benchmarks paths --out FOLDER          pictures and csv files, too
-    python -m benchmarks paths --words 200           fewer words; so --pairs of unlabelled text
     python -m benchmarks paths --words 200           fewer words; likewise --pairs of plain text
     python -m benchmarks paths --only alignment      one of the two
 """
@@ -143,7 +142,6 @@ def paper_count(path: EpsPath) -> float:
     """Models by the paper's rule, from the lengths of its jumps at the alphas of this path.
 
     There the dual point shrinks with alpha, so that w = w(z) stays: with H the hinges, g the gap
-    and q the penalty at alpha, the gap is within eps down to alpha (1 - eps) H / (H - g + eps q).
     and q the penalty at alpha, it is within eps down to alpha (1 - eps) H / (H - g + eps q).
     """
     total = 0.0

@@ -41,7 +41,7 @@ def junction_trees() -> None:
         theta = np.random.default_rng(0).standard_normal(structure.n_parts(shape))
         best = structure.maximize(theta, shape)
         times = [least(run, theta, shape) for run in (structure.maximize, structure.tilt)]
-        found = buckets_of(shape.network, 99)
+        found = buckets_of(shape.network, 4, 99)
         listed = "-"
         if 4**shape.n_nodes <= 70_000:
             begun = time.process_time()

@@ -6,6 +6,7 @@ speaks of all samples alike (an option, the number of samples), there is no samp
 
 # ruff: noqa: E501
 import warnings
+from itertools import combinations
 from threading import Lock
 
 import numpy as np
@@ -38,7 +39,15 @@ from maxmargin.losses import Hamming, PartCosts
 from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, Subgradient
-from maxmargin.structures import Finite, LinearProgram, Program, Structure
+from maxmargin.structures import (
+    Finite,
+    LinearProgram,
+    MarkovNetwork,
+    Network,
+    NetworkShape,
+    Program,
+    Structure,
+)
 from reference import oracles
 
 DATA = make_sequences(12, (2, 4), 3, 4, separation=2.0, random_state=2)
@@ -565,6 +574,16 @@ TABLE = [
      r"sample 2: edge_features\[1, 0\] is nan; features of edges must be finite. Impute"),
     ("a matrix for a tree", lambda: tree(put(TREES, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
     ("one tree alone", lambda: tree(TREES[0], KINDS[0]), TypeError, r"X must be a list of samples, found Graph. One sample alone: \[x\]"),
+    ("tables too large for a junction tree", lambda: MarkovNetwork(method="exact").code(
+        NetworkShape(Network(12, list(combinations(range(12), 2))), 9)), V,
+     "a treewidth of at least 11 with 9 labels needs at least .* entries .* use method='bounded'"),
+    ("a tuple for a network", lambda: MarkovNetwork().code((3, 2)), TypeError, r"shape=\(3, 2\) must be a NetworkShape\(network,"),
+    ("no labels for a network", lambda: NetworkShape(Network(2, [(0, 1)]), 0), V, "n_labels=0 must be a whole number, 1 or more"),
+    ("a node of a network without a label", lambda: NetworkShape(Network(2, [(0, 1)]), 2, [[True, True], [False, False]]), V,
+     "allowed: node 1 may have no label at all; allow one at least"),
+    ("an unknown method for a network", lambda: MarkovNetwork(method="best").is_exact, V, "method='best' must be one of auto, exact"),
+    ("marginals of messages", lambda: MarkovNetwork(method="bounded").tilt(np.zeros(8), NetworkShape(Network(2, [(0, 1)]), 2)),
+     MissingAbilityError, "cannot `tilt` with method='bounded'. Use method='exact'"),
     ("labels of other trees", lambda: tree(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
     ("other node features of trees", lambda: tree().predict([Graph(np.ones((4, 3)), PATH)]), V,
      "X has 3 node features, but TreeSVM is expecting 2"),

@@ -127,7 +127,7 @@ class MarkovNetwork(NetworkLabels):
 
     # -- sizes -------------------------------------------------------------------------------------
     def _buckets(self, shape: NetworkShape) -> Buckets:
-        return buckets_of(self._known(shape).network, self._widest(shape))
+        return buckets_of(self._known(shape).network, shape.n_labels, self._widest(shape))
 
     def _widest(self, shape: NetworkShape) -> int:
         return widest_of(self._known(shape).n_labels, self._limit())

@@ -37,8 +37,12 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     data = load_snakes(folder)
-    y, y_test = ([own.ravel() for own in labels] for labels in (data.labels_train, data.labels_test))
-    print("  edges          alpha  held out  all     snake   middle  proven  gap      fit s  test s")
+    y, y_test = (
+        [own.ravel() for own in labels] for labels in (data.labels_train, data.labels_test)
+    )
+    print(
+        "  edges          alpha  held out  all     snake   middle  proven  gap      fit s  test s"
+    )
     for name, (edges, joined) in KINDS.items():
         X, X_test = (snake_graphs(own, edges) for own in (data.images_train, data.images_test))
         _report(name, joined, X, y, X_test, y_test)

@@ -17,6 +17,7 @@ from maxmargin import (
     GraphCutSVM,
     MatchingSVM,
     MulticlassSVM,
+    NetworkSVM,
     StructuredSVM,
     TreeSVM,
 )
@@ -118,7 +119,28 @@ def tree_edges():
     return Kind(TreeSVM(alpha=0.1), X, kind.y)
 
 
+def networks():
+    """Labels that go on by one around a ring, found exactly."""
+    rng = np.random.default_rng(8)
+    X, y = [], []
+    for size in 3 * rng.integers(1, 3, size=16):
+        labels = (rng.integers(3) + np.arange(size)) % 3
+        nodes = rng.normal(size=(size, 3)) + 1.2 * np.eye(3)[labels]
+        X.append(Graph(nodes, [(v, (v + 1) % size) for v in range(size)]))
+        y.append(np.array(["x", "y", "z"])[labels])
+    return Kind(NetworkSVM(alpha=0.05), X, y)
+
+
+def bounded_networks():
+    """The same with features of edges, found within bounds."""
+    kind = networks()
+    rng = np.random.default_rng(9)
+    X = [Graph(x.nodes, x.edges, 1.0 + 0.1 * rng.normal(size=(len(x.edges), 2))) for x in kind.X]
+    return Kind(NetworkSVM(alpha=0.05, method="bounded"), X, kind.y)
+
+
 MAKERS = (chains, classes, listed, subsets, matchings, graphs, tables, trees, tree_edges)
+MAKERS += (networks, bounded_networks)
 KINDS = {f.__name__: f for f in MAKERS}
 
 

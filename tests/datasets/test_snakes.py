@@ -105,7 +105,7 @@ def test_features_tell_colours():
 
 def test_images_that_are_no_snakes():
     image = make_snakes(1, length=3).images[0]
-    with pytest.raises(ValueError, match='edges=\'all\' must be "plain"'):
+    with pytest.raises(ValueError, match="edges='all' must be \"plain\""):
         snake_graphs([image], "all")
     with pytest.raises(ValueError, match=r"image 1 has shape \(4, 4\), expected"):
         snake_graphs([image, np.zeros((4, 4))])

@@ -1,5 +1,7 @@
 """Snakes: the real arrays, walks of our own, graphs of their pixels, faults."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def check_snake(image, labels, length=10):
     assert np.array_equal(np.sort(labels[labels > 0]), np.arange(1, length + 1))
     assert np.array_equal((image == snakes.BACKGROUND).all(axis=2), labels == 0)
     where = [np.argwhere(labels == k)[0] for k in range(1, length + 1)]
-    for a, b in zip(where, where[1:], strict=False):
+    for a, b in pairwise(where):
         assert tuple((b - a).tolist()) == STEPS[tuple(image[tuple(a)].tolist())]
     inner = labels[1:-1, 1:-1] > 0
     assert inner.sum() == length  # a border of one pixel, and no wider

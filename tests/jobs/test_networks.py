@@ -95,9 +95,8 @@ def test_options_reach_the_estimator(job, tmp_path):
     assert {name: getattr(model, name) for name in options} == options
     assert job.knows(model)
     assert not job_named("tree").knows(model)
-    job.fit(
-        model.set_params(max_epochs=2, tol=0.5), job.read([saved(tmp_path, make_arrays(5))], {})
-    )
+    data = job.read([saved(tmp_path, make_arrays(5))], {})
+    job.fit(model.set_params(alpha=10.0), data)
     titles = [table["title"] for table in job.describe(model)]
     assert titles == ["Strongest features of each label", "Roots and leaves"]
 

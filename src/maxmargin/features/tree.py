@@ -17,7 +17,8 @@ class TreeFeatures(FeatureMap):
 
     Weights, in this order: W of shape (p + bias + 2 ends, K), row by row; then, with `transitions`,
     q tables (K, K), row = label of the edge's first end. Parts are those of `Tree` and
-    `MarkovNetwork`: tied ones take edges of one feature that is 1, others any. A path 0 -> 1 -> 2 has the weights of a chain.
+    `MarkovNetwork`: tied ones take edges of one feature that is 1, others any. A path 0 -> 1 -> 2
+    has the weights of a chain.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def test_a_run_on_networks(tmp_path, capsys):
     np.savez(train, **rings(20, 0))
     np.savez(test, **rings(6, 1))
     arguments = ["train", "network", "--data", str(train), "--out", str(run), "--alpha", "0.05"]
-    assert main([*arguments, "--tol", "0.05", "--validation", str(test)]) == 0
+    assert main([*arguments, "--tol", "0.05"]) == 0
     said = capsys.readouterr().out
     assert "label networks on train.npz (20 networks, 60 nodes, 60 edges" in said
     assert "best possible objective" in " ".join(said.split())

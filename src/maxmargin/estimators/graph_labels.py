@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.node_labels import NodeLabels
+from maxmargin.estimators.restrictions import some_labels
 from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
@@ -86,12 +87,12 @@ class GraphLabels(NodeLabels):
                     elif label not in self.unlearned_:
                         raise ValueError(
                             f"labels[{v}] has {label!r}, but the labels learned are"
-                            f" {_some(self.classes_)}."
+                            f" {some_labels(self.classes_)}."
                         )
                 if not rows[own].any():
                     raise ValueError(
                         f"labels[{v}]: y had none of {list(own)} in training, where the labels were"
-                        f" {_some(self.classes_)}. Allow one of these."
+                        f" {some_labels(self.classes_)}. Allow one of these."
                     )
         return np.array([rows[own] for own in labels])
 
@@ -165,8 +166,3 @@ def _check_allowed(y: list[np.ndarray], labels: list[Any]) -> None:
                     f"sample {i}: y[{v}] is {y[i][v].item()!r}, but its graph allows node {v}"
                     f" {list(own)} only. Correct the label, or allow it."
                 )
-
-
-def _some(labels: np.ndarray) -> str:
-    names = ", ".join(map(repr, labels[:8].tolist()))
-    return names + (f", ... ({len(labels)} in all)" if len(labels) > 8 else "")

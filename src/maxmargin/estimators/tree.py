@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
+from maxmargin.features import KernelMap
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Structure, Tree
@@ -67,6 +68,7 @@ class TreeSVM(GraphLabels):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
         bias: bool = True,
         ends: bool = True,
@@ -85,6 +87,7 @@ class TreeSVM(GraphLabels):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
         self.objective = objective
         self.bias = bias
         self.ends = ends

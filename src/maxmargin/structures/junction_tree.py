@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from maxmargin.structures.base import Constraints
 from maxmargin.structures.network_shapes import NetworkShape
@@ -27,7 +28,12 @@ class Buckets(NamedTuple):
 
     order: list[int]
     scopes: list[list[int]]
-    complete: bool  # False if given up, because a bucket was too wide
+    complete: bool  # False if given up, because the last bucket is too wide
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes of all scopes, largest first: the fewer large ones, the better."""
+        return sorted(map(len, self.scopes), reverse=True)
 
     @property
     def width(self) -> int:
@@ -41,14 +47,55 @@ class Buckets(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def buckets_of(network: Network, widest: int) -> Buckets:
-    """Nodes by the least number of new edges that go with them, until a bucket is too wide.
+    """The best of three orders: by new edges, by distance from an outer node, and as numbered.
 
-    widest : the most neighbours that a node may have when it goes.
+    New edges alone close in on grids from all sides, with a front that is too long.
+
+    widest : the most neighbours that a node may have when it goes; an order is given up beyond it.
     """
+    ranks = cuthill_mckee(network)
+    tried = [_greedy(network, widest), _in_order(network, ranks, widest)]
+    tried.append(_in_order(network, list(range(network.n_nodes)), widest))
+    return min(tried, key=lambda found: (not found.complete, found.sizes))
+
+
+def cuthill_mckee(network: Network) -> list[int]:
+    """Nodes by their distance from an outer one, those with few neighbours first."""
+    n, (a, b) = network.n_nodes, network.edges.T
+    joined = sparse.csr_array((np.ones(2 * len(a)), (np.r_[a, b], np.r_[b, a])), shape=(n, n))
+    return csgraph.reverse_cuthill_mckee(joined.tocsr(), symmetric_mode=True).tolist()
+
+
+def _neighbours(network: Network) -> list[set[int]]:
     near: list[set[int]] = [set() for _ in range(network.n_nodes)]
     for a, b in network.edges.tolist():
         near[a].add(b)
         near[b].add(a)
+    return near
+
+
+def _in_order(network: Network, order: list[int], widest: int) -> Buckets:
+    near = _neighbours(network)
+    left: list[set[int]] = []
+    for v in order:
+        left.append(near[v])
+        if len(near[v]) > widest:
+            break
+        _eliminate(near, v, True)
+    return _sorted(order[: len(left)], left, network.n_nodes)
+
+
+def _sorted(order: list[int], left: list[set[int]], n_nodes: int) -> Buckets:
+    """Scopes by who goes first, if all go."""
+    place = {v: i for i, v in enumerate(order)}
+    complete = len(order) == n_nodes
+    key = place.__getitem__ if complete else None
+    return Buckets(order, [sorted(scope, key=key) for scope in left], complete)
+
+
+def _greedy(network: Network, widest: int) -> Buckets:
+    """Nodes by the least number of new edges that go with them."""
+    near = _neighbours(network)
     by_degree = network.n_nodes > _LARGE
     queue = [(_price(near, v, by_degree), v) for v in range(network.n_nodes)]
     known = [price for price, _ in queue]
@@ -62,13 +109,12 @@ def buckets_of(network: Network, widest: int) -> Buckets:
         order.append(v)
         left.append(near[v])
         if len(near[v]) > widest:
-            return Buckets(order, [sorted(scope) for scope in left], False)
+            break
         known[v] = (-1, -1)
         for u in _eliminate(near, v, by_degree):
             known[u] = _price(near, u, by_degree)
             heappush(queue, (known[u], u))
-    place = {v: i for i, v in enumerate(order)}
-    return Buckets(order, [sorted(scope, key=place.__getitem__) for scope in left], True)
+    return _sorted(order, left, network.n_nodes)
 
 
 def _price(near: list[set[int]], v: int, by_degree: bool) -> tuple[int, int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.kernels import active_sizes
-from maxmargin.structures.base import Constraints
+from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.junction_tree import (
     Buckets,
     buckets_of,
@@ -194,6 +194,16 @@ class MarkovNetwork(NetworkLabels):
         return super().vertex_size(shape)
 
     # -- abilities ---------------------------------------------------------------------------------
+    def project(self, point: np.ndarray, shape: NetworkShape) -> np.ndarray:
+        if not self.has("project"):
+            raise self._missing("project")
+        return super().project(point, shape)
+
+    def _overridden(self, ability: str) -> bool:
+        """By a subclass: the check above is no other way to project."""
+        known = MarkovNetwork if ability == "project" else Structure
+        return getattr(type(self), ability) is not getattr(known, ability)
+
     def _run(
         self, ability: str, theta: np.ndarray, shape: NetworkShape
     ) -> tuple[np.ndarray, float]:

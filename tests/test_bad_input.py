@@ -22,6 +22,7 @@ from maxmargin import (
     GraphCutSVM,
     MatchingSVM,
     MulticlassSVM,
+    NetworkSVM,
     StructuredSVM,
     TreeSVM,
     domains,
@@ -97,6 +98,9 @@ def graph_cut(X=GRAPHS, y=SIDES, fit=(), **options):
 
 
 PARENTS = [-1, 0, 1, 1]
+WIDE = Graph(
+    np.ones((400, 2)), [(v, v + s) for v in range(380) for s in (1, 20) if s == 20 or v % 20 < 19]
+)
 TREES = [Graph.from_parents(x.nodes, PARENTS) for x in GRAPHS]
 KINDS = [["a", "b", "c", "c"], ["b", "c", "a", "a"], *[["c", "a", "b", "b"]] * 3]
 
@@ -109,6 +113,10 @@ def tree_allowing(i, v, labels, X=TREES):
     """Sample i again, node v of which may have some labels only."""
     own = [labels if u == v else None for u in range(4)]
     return put(X, i, Graph.from_parents(X[i].nodes, PARENTS, labels=own))
+
+
+def network(X=GRAPHS, y=KINDS, **options):
+    return NetworkSVM(**{"alpha": 0.1, "max_epochs": 2, "tol": 1.0} | options).fit(X, y)
 
 
 def spoiled_edge(value):
@@ -594,6 +602,20 @@ TABLE = [
     ("trees before fit", lambda: TreeSVM().predict(TREES), NotFittedError, "not fitted yet"),
     ("tables before fit", lambda: TreeSVM().pair_coef_, NotFittedError, "not fitted yet"),
     ("transitions before fit", lambda: ChainSVM().transition_coef_, NotFittedError, "not fitted yet"),
+    ("an unknown method", lambda: network(method="best"), V, "method='best' must be one of auto, exact, bounded, relaxed"),
+    ("a network too wide for a table", lambda: network([WIDE], [["a", "b"] * 200], method="exact"), V,
+     "treewidth of .* max_table=.*use method='bounded'"),
+    ("a likelihood within bounds", lambda: network(method="bounded", objective="likelihood"), MissingAbilityError,
+     "cannot `tilt`|needs `tilt`|tilt"),
+    ("margins within bounds", lambda: network(method="bounded").margins(GRAPHS), MissingAbilityError, "MarkovNetwork cannot `max_marginals`"),
+    ("other edge features of networks", lambda: network().predict([Graph(np.ones((4, 2)), PATH, np.ones((3, 2)))]), V,
+     "X has 2 edge features, but NetworkSVM is expecting 1"),
+    ("a matrix for a network", lambda: network(put(GRAPHS, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
+    ("labels of other networks", lambda: network(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
+    ("a pair of a network that is none", lambda: network(forbidden_pairs=["ab"]), V, "forbidden_pairs: 'ab' is no pair"),
+    ("a true pair that is forbidden", lambda: network(forbidden_pairs=[("a", "b")]), InfeasibleError,
+     r"sample 0: its true output is forbidden .*: y\[0\] and y\[1\] are 'a' and 'b', a pair"),
+    ("bounds before fit", lambda: NetworkSVM().predict_within(GRAPHS), NotFittedError, "not fitted yet"),
     # -- kernels
     ("kernel without inner products", lambda: multiclass(kernel=lambda A, B: np.tanh(A @ B.T - 99)), V,
      "not positive semi-definite: k\\(x, x\\) of sample .* is -1.*Only such kernels are inner products. Use \"linear\""),

@@ -154,3 +154,14 @@ def test_examples_are_short_and_for_the_gallery(file):
     assert re.match(r'"""\n[A-Z].*\n=+\n', text)
     assert text.count("\n# %%\n") >= 2
     assert len(file.read_text(encoding="utf-8").splitlines()) < 120
+
+
+def test_snakes(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("snakes.py", ["--images", "60"], monkeypatch, capsys)
+    assert output.startswith("40 snakes to learn from, 20 to test on")
+    right = [float(own) for own in re.findall(r"([\d.]+)% of the snakes' pixels", output)]
+    assert len(right) == 3
+    assert right[0] < right[1] < right[2]
+    assert right[2] > 85
+    assert not list(tmp_path.iterdir())

@@ -258,6 +258,11 @@ def graph_read(path, rng):
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
 
 
+def network_read(path, rng):
+    data = job_named("network").read([path], {})
+    assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
+
+
 def tree_arrays(rng):
     if rng.random() < 0.3:  # told by edges
         arrays = graph_arrays(rng)
@@ -396,6 +401,7 @@ PARSERS = {
         lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
     ),
     "graph": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), graph_read, named=False),
+    "network": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), network_read, named=False),
     "tree": Parser(lambda rng: forged_npz(tree_arrays(rng), rng), tree_read, named=False),
     "scan text": Parser(text(SCAN_TEXT), scan_read),
     "scan PLY": Parser(text(SCAN_PLY), scan_read),

@@ -135,3 +135,11 @@ def test_examples_are_short_and_for_the_gallery(file):
     assert re.match(r'"""\n[A-Z].*\n=+\n', text)
     assert text.count("\n# %%\n") >= 2
     assert len(file.read_text(encoding="utf-8").splitlines()) < 120
+
+
+def test_multilabel(monkeypatch, capsys):
+    output = run("multilabel.py", [], monkeypatch, capsys)
+    assert output.startswith("300 samples to train on, 300 to test on, 6 labels")
+    right = re.findall(r"pairs (\w+) .*all right +([\d.]+) %", output)
+    assert [pairs for pairs, _ in right] == ["all", "tree", "None"]
+    assert float(right[0][1]) > float(right[2][1])

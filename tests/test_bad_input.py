@@ -22,6 +22,7 @@ from maxmargin import (
     GraphCutSVM,
     MatchingSVM,
     MulticlassSVM,
+    MultiLabelSVM,
     NetworkSVM,
     StructuredSVM,
     TreeSVM,
@@ -95,6 +96,20 @@ def matching(X=PAIRED, y=LINKS, fit=(), **options):
 
 def graph_cut(X=GRAPHS, y=SIDES, fit=(), **options):
     return GraphCutSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+ROWS = np.random.default_rng(6).normal(size=(6, 3))
+SWITCHES = np.array([[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 1]])
+
+
+def multi_label(X=ROWS, y=SWITCHES, fit=(), **options):
+    return MultiLabelSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def switched(i, k, value):
+    y = SWITCHES.astype(float)
+    y[i, k] = value
+    return y
 
 
 PARENTS = [-1, 0, 1, 1]
@@ -515,6 +530,30 @@ TABLE = [
     ("score of other nodes", lambda: graph_cut().score(GRAPHS, put(SIDES, 2, ["l"])), V, "sample 2: y has 1 labels but x has 4 rows"),
     ("exact marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS, "exact"), MissingAbilityError,
      "GraphCut has no exact marginals"),
+    # -- sets of labels
+    ("a label that is 2", lambda: multi_label(y=switched(2, 1, 2.0)), V, r"sample 2: y has .*2.0.* for label 1, expected 0 or 1"),
+    ("NaN for a label", lambda: multi_label(y=switched(3, 0, np.nan)), V, r"sample 3: y has .*nan.* for label 0, expected 0 or 1"),
+    ("rows of other lengths", lambda: multi_label(y=put(SWITCHES.tolist(), 4, [1, 0])), V, "sample 4: y has 2 entries, sample 0 has 3; .* equally long"),
+    ("one class a sample", lambda: multi_label(y=[0, 1, 0, 1, 1, 0]), V, r"y has shape \(6,\), .* For one class a sample, use MulticlassSVM"),
+    ("no labels at all", lambda: multi_label(y=np.zeros((6, 0))), V, r"y has no labels: shape \(n_samples, 0\)"),
+    ("empty sets only", lambda: multi_label(y=[set()] * 6), V, "y has no labels: all sets are empty"),
+    ("a list among sets", lambda: multi_label(y=put([{"a"}] * 6, 2, ["a"])), TypeError, "sample 2: y is list, expected a set of labels"),
+    ("labels of sets of two kinds", lambda: multi_label(y=put([{"a"}] * 6, 2, {1})), V, "y has labels of type int and str. Use one type"),
+    ("a label that was not learned", lambda: multi_label(y=[{"a"}, {"b"}] * 3).score(ROWS, put([{"a"}] * 6, 4, {"z"})), V,
+     "sample 4: y has 'z', which is not among the 2 labels learned"),
+    ("rows without labels", lambda: multi_label(y=SWITCHES[:5]), V, "X has 6 samples, y has 5"),
+    ("no y of sets", lambda: multi_label(y=None), V, "requires y to be passed"),
+    ("other labels to score", lambda: multi_label().score(ROWS, SWITCHES[:, :2]), V, "y has 2 labels, the model has 3"),
+    ("too many labels", lambda: multi_label(y=np.ones((6, 26)), method="exact"), V, r"26 labels whose pairs have cycles have 2\^26 outputs, .*bounded"),
+    ("a method that is none", lambda: multi_label(method="fast"), V, "method='fast' must be"),
+    ("a pair of an unknown label", lambda: multi_label(pairs=[(0, 5)]), V, "pairs names 5, but the labels are 0, 1, 2"),
+    ("a pair of three", lambda: multi_label(pairs=[(0, 1, 2)]), V, r"pairs has \(0, 1, 2\), expected pairs of two labels"),
+    ("a pair twice", lambda: multi_label(pairs=[(0, 1), (1, 0)]), V, r"pairs: edges: \(1, 0\) at place 1 is there already"),
+    ("pairs that are none", lambda: multi_label(pairs="some"), V, "pairs='some' must be"),
+    ("NaN of a row", lambda: multi_label(np.where(np.arange(18).reshape(6, 3) == 7, np.nan, ROWS)), V, r"sample 2: x\[0, 1\] is nan"),
+    ("other features of rows", lambda: multi_label().predict(ROWS[:, :2]), V, "X has 2 features, but MultiLabelSVM is expecting 3"),
+    ("node weights of other labels", lambda: multi_label(fit={"node_weight": np.ones((6, 2))}), V, r"sample 0: node_weight has shape \(2,\)"),
+    ("sets before fit", lambda: MultiLabelSVM().predict(ROWS), NotFittedError, "not fitted yet"),
     # -- trees
     ("a cycle", lambda: tree(put(TREES, 2, Graph(np.ones((4, 2)), [(0, 1), (1, 2), (2, 0)]))), V,
      r"sample 2: edges: nodes .* are a cycle of 3, and a tree has none. Drop one .*GraphCutSVM"),

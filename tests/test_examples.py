@@ -165,3 +165,11 @@ def test_snakes(monkeypatch, capsys, tmp_path):
     assert right[0] < right[1] < right[2]
     assert right[2] > 85
     assert not list(tmp_path.iterdir())
+
+
+def test_multilabel(monkeypatch, capsys):
+    output = run("multilabel.py", [], monkeypatch, capsys)
+    assert output.startswith("300 samples to train on, 300 to test on, 6 labels")
+    right = re.findall(r"pairs (\w+) .*all right +([\d.]+) %", output)
+    assert [pairs for pairs, _ in right] == ["all", "tree", "None"]
+    assert float(right[0][1]) > float(right[2][1])

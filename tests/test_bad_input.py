@@ -32,6 +32,7 @@ from maxmargin.exceptions import (
     MissingAbilityError,
     OracleError,
 )
+from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming, PartCosts
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, OracleCache, Perceptron, Subgradient
@@ -527,7 +528,7 @@ TABLE = [
     ("labels allowed that y lacked", lambda: tree(tree_allowing(3, 2, ["b", "z"])).predict(tree_allowing(1, 0, ["z"])), V,
      r"sample 1: labels\[0\]: y had none of \['z'\] in training.* Allow one of these"),
     ("labels of single nodes in a cut", lambda: graph_cut(tree_allowing(2, 0, ["l"], GRAPHS)), V,
-     r"sample 2: labels of single nodes can be restricted on trees only; use TreeSVM"),
+     r"sample 2: a cut cannot restrict the labels of single nodes; use TreeSVM or NetworkSVM"),
     ("no labels reach each other", lambda: tree().set_params(forbidden_pairs=[(j, k) for j in "abc" for k in "abc"]).fit(TREES, KINDS),
      InfeasibleError, rf"sample 0: its true output is forbidden .*: y\[0\] and y\[1\] are '{KINDS[0][0]}' and '{KINDS[0][1]}', a pair"),
     ("heads counted from 1", lambda: Graph.from_parents(np.ones((3, 2)), [2, 0, 2]), V,
@@ -560,6 +561,39 @@ TABLE = [
     ("trees before fit", lambda: TreeSVM().predict(TREES), NotFittedError, "not fitted yet"),
     ("tables before fit", lambda: TreeSVM().pair_coef_, NotFittedError, "not fitted yet"),
     ("transitions before fit", lambda: ChainSVM().transition_coef_, NotFittedError, "not fitted yet"),
+    # -- kernels
+    ("kernel without inner products", lambda: multiclass(kernel=lambda A, B: np.tanh(A @ B.T - 99)), V,
+     "not positive semi-definite: k\\(x, x\\) of sample .* is -1.*Only such kernels are inner products. Use \"linear\""),
+    ("kernel larger between than within", lambda: chain(kernel=lambda A, B: 2.0 - (A[:, None] == B[None]).all(axis=2)), V,
+     r"not positive semi-definite: between row 0 of sample 0 and row 1 of sample 0 it is 2, more than sqrt\(1 \* 1\)"),
+    ("kernel with a negative pivot", lambda: multiclass(np.eye(3), ["a", "b", "a"], kernel=lambda A, B: np.where(A @ B.T == 1, 1.0, -0.9)), V,
+     "not positive semi-definite: the pivot of sample . is -"),
+    ("the same, pivot by pivot", lambda: multiclass(np.eye(4), [*"abab"], kernel=KernelMap(lambda A, B: np.where(A @ B.T == 1, 1.0, -0.9), max_support=3)), V,
+     "the pivot of sample . is -.* after 2 others"),
+    ("the same, from landmarks", lambda: multiclass(np.eye(4), [*"abab"], kernel=KernelMap(lambda A, B: np.where(A @ B.T == 1, 1.0, -0.9), method="nystroem", n_components=2)), V,
+     "not positive semi-definite: the landmarks explain sample . to -"),
+    ("kernel of zeros", lambda: chain(kernel=lambda A, B: np.zeros((len(A), len(B)))), V, "every row with itself is 0"),
+    ("kernel of another shape", lambda: chain(kernel=lambda A, B: A @ A.T @ B), V,
+     r"returned shape \(\d+, 4\) for \d+ rows A and \d+ rows B, expected"),
+    ("kernel with NaN", lambda: matching(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)), V,
+     r"kernel\(A, B\)\[0, 0\] is nan; kernels must be finite"),
+    ("kernel of texts", lambda: chain(kernel=lambda A, B: np.full((len(A), len(B)), "k")), V, "dtype <U1, expected real numbers"),
+    ("kernel that has a direction", lambda: tree(kernel=lambda A, B: A[:, :1] + 0 * B[:, 0] + 9.0), V,
+     "not symmetric: between row . of sample . and row . of sample . it is .*Symmetrise it"),
+    ("unknown kernel", lambda: chain(kernel="sigmoid"), V, "kernel='sigmoid' must be one of 'linear', 'poly', 'rbf', a function"),
+    ("kernel that is a number", lambda: chain(kernel=3), V, "kernel=3 must be one of"),
+    ("gamma below 0", lambda: chain(kernel=KernelMap(gamma=-1)), V, "gamma=-1 must be a positive number"),
+    ("half a degree", lambda: chain(kernel=KernelMap("poly", degree=1.5)), V, "degree=1.5 must be a whole number"),
+    ("coef0 below 0", lambda: chain(kernel=KernelMap("poly", coef0=-1)), V, "coef0=-1 must be a number, 0 or more"),
+    ("unknown method", lambda: chain(kernel=KernelMap(method="fast")), V, "method='fast' must be one of"),
+    ("unknown landmarks", lambda: chain(kernel=KernelMap(landmarks="best")), V, "landmarks='best' must be one of"),
+    ("no support at all", lambda: chain(kernel=KernelMap(max_support=0)), V, "max_support=0 must be a whole number, 1 or more"),
+    ("all support dropped", lambda: chain(kernel=KernelMap(drop=1.0)), V, "drop=1.0 must be a number from 0 to below 1"),
+    ("bounds of two methods", lambda: chain(kernel=KernelMap(n_components=5)), V, 'n_components goes with "nystroem"'),
+    ("bounds of landmarks", lambda: chain(kernel=KernelMap(method="random", max_support=5)), V, 'max_support goes with method="exact"'),
+    ("random features of any kernel", lambda: chain(kernel=KernelMap("linear", method="random")), V, 'use method="nystroem"'),
+    ("signs of coordinates", lambda: chain(kernel="rbf", domain=domains.NonNegative([0])), V, "about single weights.*Use domains.L2Ball"),
+    ("other features with a kernel", lambda: chain(kernel="rbf").predict([np.ones((2, 3))]), V, "X has 3 features, but ChainSVM is expecting 4"),
     ("score of other trees", lambda: tree().score(TREES, put(KINDS, 2, ["a"])), V, "sample 2: y has 1 labels but x has 4 nodes"),
 ]  # fmt: skip
 

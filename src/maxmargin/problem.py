@@ -19,7 +19,9 @@ from maxmargin.asking import TOL, Asking
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
+from maxmargin.rescaling import rescaled
 from maxmargin.structures.base import Shape, Structure, score
+from maxmargin.structures.simplex import Finite
 from maxmargin.validation import as_dense
 
 #: options of structures that say how outputs are found, not which there are
@@ -78,7 +80,13 @@ class Samples(Asking):
         return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1]))
 
     def _with_forbidden(self, costs: np.ndarray | None) -> np.ndarray:
-        banned = {shape: self.structure.forbidden(shape) for shape in set(self.shapes)}
+        banned = {}
+        for i, shape in enumerate(self.shapes):
+            if shape not in banned:
+                try:
+                    banned[shape] = self.structure.forbidden(shape)
+                except InfeasibleError as error:
+                    raise InfeasibleError(f"sample {self.first + i}: {error}") from error
         if not any(len(b) for b in banned.values()):
             return np.empty(0) if costs is None else self._all_parts(costs)
         total = np.zeros(int(self.part_ptr[-1])) if costs is None else self._all_parts(costs).copy()
@@ -147,6 +155,15 @@ class Samples(Asking):
             max(floats for floats, _ in work),
             max(ints for _, ints in work),
         )
+
+    def restricted(self, structure: Structure, shapes: Sequence[Shape]) -> Samples:
+        """The same samples with fewer outputs: a structure of the same parts that forbids more."""
+        found = copy(self)
+        found.structure, found.shapes = structure, list(shapes)
+        costs = self.blocks.costs if len(self.blocks.costs) else None
+        found.blocks = self.blocks._replace(costs=found._with_forbidden(costs))
+        found.memory = np.empty(0)
+        return found
 
     def scores(self, w: np.ndarray, i: int) -> np.ndarray:
         """theta_i = F_i^T w + c_i."""
@@ -281,6 +298,10 @@ class Problem(Samples):
     the penalised negative log-likelihood of a conditional random field. The costs then count for
     nothing, but for what is forbidden, and D(z) has sum_i omega_i entropy_i in their place,
     entropy_i being that of the distribution whose expectations z_i are.
+
+    With objective="slack", H_i(w) = max_z loss_i(z) (1 + F_i^T w . (z - y_i)): outputs of a large
+    loss need no larger margin, but errors weigh more. The outputs are listed for it, and the
+    problem is one over that list, whose structure is `Finite`: see `rescaling`.
     """
 
     def __init__(
@@ -298,7 +319,10 @@ class Problem(Samples):
         objective: str = "margin",
     ):
         check_objective(objective, structure)
-        costs = costs if objective == "margin" else None
+        costs = costs if objective != "likelihood" else None
+        if objective == "slack":
+            listed = rescaled(structure, list(shapes), features, costs, truth)
+            structure, (shapes, features, costs, truth) = Finite(), listed
         super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
         self.objective = objective
         self.truth = self._all_parts(truth)
@@ -408,7 +432,7 @@ class Problem(Samples):
 
     def hinges(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """H_i(w) for each sample; what the oracle answers goes to `out`, all samples' parts."""
-        ability = "maximize" if self.objective == "margin" else "tilt"
+        ability = "tilt" if self.objective == "likelihood" else "maximize"
         return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
 
     def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
@@ -475,8 +499,11 @@ class Problem(Samples):
 
 def check_objective(objective: str, structure: Structure) -> None:
     """Fail unless the structure can serve the objective; say the cure."""
-    if objective not in ("margin", "likelihood"):
-        raise ValueError(f'objective={objective!r} must be "margin" or "likelihood".')
+    if objective not in ("margin", "likelihood", "slack"):
+        raise ValueError(
+            f'objective={objective!r} must be "margin" or "likelihood", or where outputs are few'
+            ' "slack".'
+        )
     able = structure.has("tilt") and structure.tilt_is_expectation
     if objective == "likelihood" and not able:
         raise MissingAbilityError(

@@ -9,7 +9,13 @@ from scipy import sparse
 
 from maxmargin import Graph
 from maxmargin.domains import L1Ball, L2Ball, NonNegative, SubmodularCone
-from maxmargin.features import GraphFeatures, LabelConjoined, PartFeatures, TreeFeatures
+from maxmargin.features import (
+    GraphFeatures,
+    LabelConjoined,
+    MultiLabelFeatures,
+    PartFeatures,
+    TreeFeatures,
+)
 from maxmargin.problem import Problem
 from maxmargin.structures import (
     Chain,
@@ -18,6 +24,7 @@ from maxmargin.structures import (
     LinearProgram,
     Matching,
     Multiclass,
+    MultiLabel,
     Program,
     Structure,
     Tree,
@@ -410,6 +417,38 @@ def tree(
     )  # fmt: skip
 
 
+def share_of_labels(rng, truth, shape):
+    """Costs of the share of wrong labels."""
+    n = shape[0]
+    return np.append(1.0 - 2.0 * truth[:n], np.zeros(len(truth) - n)) / n
+
+
+def generic_labels(rng, truth, shape):
+    """Costs of wrong labels, all different."""
+    return share_of_labels(rng, truth, shape) * rng.uniform(0.5, 1.5, len(truth))
+
+
+def multi_label(cost=share_of_labels, n=7, n_features=2, labels=3, seed=15, **options):
+    """All pairs of a few labels; a row of features a sample."""
+    cost = generic_labels if cost is generic else cost  # parts of the truth that are off cost, too
+    rng = np.random.default_rng(seed)
+    pairs = list(combinations(range(labels), 2))
+    x = rng.normal(size=(n, n_features))
+    nodes = (n_features + 1) * labels  # weights (n_features + bias, labels), row by row; then pairs
+    maps = [np.zeros((nodes + len(pairs), labels + len(pairs))) for _ in range(n)]
+    for full, row in zip(maps, x, strict=True):
+        full[:nodes, :labels] = np.kron(np.append(row, 1.0)[:, None], np.eye(labels))
+        full[nodes:, labels:] = np.eye(len(pairs))
+    vertices = [
+        np.array([*y, *(y[j] * y[k] for j, k in pairs)]) for y in product([0.0, 1.0], repeat=labels)
+    ]
+    truths = [vertices[rng.integers(len(vertices))] for _ in range(n)]
+    return make_case(
+        MultiLabel(), MultiLabelFeatures(n_pairs=len(pairs)), list(x[:, None, :]), [(labels,)] * n,
+        maps, truths, [vertices] * n, n_labels=labels, cost=cost, seed=seed, **options,
+    )  # fmt: skip
+
+
 #: with weights in a domain of their own
 INSIDE = {
     "finite-l2": lambda **options: finite(
@@ -442,6 +481,7 @@ CASES = {
 DEAR = {
     "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),
     "from-oracle": lambda **options: items(kind="function", seed=22, **options),
+    "multi-label": multi_label,
 }
 
 

@@ -26,6 +26,7 @@ from maxmargin.structures import (
     LinearProgram,
     Matching,
     Multiclass,
+    MultiLabel,
     Network,
     Program,
     Structure,
@@ -119,6 +120,17 @@ def graph_cut_case(name, shapes, medium):
     return Case(name, GraphCut(), vertices, shapes, medium, allowed=allowed)
 
 
+def multi_label_case(name, shapes, medium, method):
+    def vertices(shape):
+        labels = shape[0] if isinstance(shape, tuple) else shape.n_nodes
+        pairs = combinations(range(labels), 2) if isinstance(shape, tuple) else shape.edges.tolist()
+        pairs = list(pairs)
+        for y in product([0.0, 1.0], repeat=labels):
+            yield [*y, *(y[k] * y[m] for k, m in pairs)]
+
+    return Case(name, MultiLabel(method), vertices, shapes, medium)
+
+
 def some_edges(shape, step, seed=0):
     """Every step-th pair, in a random order."""
     edges = np.array(matchings.pairs(shape))[::step]
@@ -147,6 +159,7 @@ NETWORKS = [
     Network(4, [(0, 1), (3, 2), (2, 0), (1, 2)]),
     Network(5, [(4, 0), (0, 2), (1, 3)]),
 ]
+STAR = [(0, v) for v in range(1, 9)]
 TREES = [
     TreeShape(Network(1, []), 1),
     TreeShape(Network(1, []), 3),
@@ -206,6 +219,8 @@ CASES = [
     tree_case("tree-pairs", THREE, [drawn_tree(9, 3, 3)], pairs=BANNED),
     tree_case("tree-labels", ALLOWED, [drawn_tree(7, 3, 4)], tied=False),
     graph_cut_case("graph-cut", NETWORKS, [Network(30, cuts.grid_edges(5, 6))]),
+    multi_label_case("multi-label", [(1,), (4,), *NETWORKS], [(7,), Network(9, STAR)], "exact"),
+    multi_label_case("multi-label-bounded", [(4,), NETWORKS[-1]], [(6,)], "bounded"),
     chain_case("chain", CHAINS, [(8, 5), (5, 9)]),
     chain_case("chain-untied", CHAINS, [(8, 5)], tied=False),
     chain_case("chain-pairs", [(1, 3), (2, 3), (4, 3)], [(9, 3)], transitions=BANNED),
@@ -453,6 +468,9 @@ def test_everything_forbidden_is_infeasible(case, ability):
         elif enumeration.best(theta, case.listed(shape)) == -np.inf:
             with pytest.raises(InfeasibleError):
                 call(theta, shape)
+        elif ability == "max_marginals":  # none of the labels can be on
+            count = case.structure.variables(shape)[0]
+            assert np.array_equal(call(theta, shape)[:count], np.full(count, -np.inf))
         else:  # the output without parts remains
             assert not np.any(call(theta, shape))
 

@@ -57,6 +57,24 @@ class OracleCache(BaseEstimator):
         return planes_pay(problem) if self.store == "auto" else self.store == "planes"
 
 
+def check_cache(cache: OracleCache | None) -> None:
+    """Fail if its options make no sense."""
+    if cache is None:
+        return
+    if not isinstance(cache, OracleCache):
+        raise TypeError(f'cache={cache!r} must be an OracleCache, "auto" or None.')
+    for name, least in (("size", 1), ("passes", 0)):
+        value = getattr(cache, name)
+        if name == "passes" and value == "auto":
+            continue
+        if not is_number(value, whole=True) or value < least:
+            raise ValueError(
+                f"OracleCache: {name}={value!r} must be a whole number, {least} or more."
+            )
+    if cache.store not in ("auto", "vertices", "planes"):
+        raise ValueError(f"OracleCache: store={cache.store!r} must be auto, vertices or planes.")
+
+
 class BCFW(Solver):
     """Maximise D(z) by exact steps in one z_i at a time.
 
@@ -137,23 +155,7 @@ class BCFW(Solver):
             raise ValueError('line_search=False goes with step="frank-wolfe" and no cache only.')
         if not 1 <= self.relaxation < 2:
             raise ValueError(f"relaxation={self.relaxation} must be at least 1 and below 2.")
-        cache = self._cache()
-        if cache is None:
-            return
-        if not isinstance(cache, OracleCache):
-            raise TypeError(f'cache={cache!r} must be an OracleCache, "auto" or None.')
-        for name, least in (("size", 1), ("passes", 0)):
-            value = getattr(cache, name)
-            if name == "passes" and value == "auto":
-                continue
-            if not is_number(value, whole=True) or value < least:
-                raise ValueError(
-                    f"OracleCache: {name}={value!r} must be a whole number, {least} or more."
-                )
-        if cache.store not in ("auto", "vertices", "planes"):
-            raise ValueError(
-                f"OracleCache: store={cache.store!r} must be auto, vertices or planes."
-            )
+        check_cache(self._cache())
 
     def _cache(self) -> OracleCache | None:
         if self.cache == "auto":

@@ -119,8 +119,11 @@ class Run:
                 f"the weights are not finite after epoch {state.epoch}; scale the features down",
             )
             return
-        if self._due():
+        ended = self.solver.ended(state)
+        if self._due() or ended is not None:
             self._certify()
+        if ended is not None:
+            self.stop(*ended)
         for callback in self.callbacks:
             callback.on_epoch(self)
 

@@ -76,6 +76,9 @@ class Structure(BaseEstimator):
     #: True if `maximize` may miss the maximum, but `maximize_within` proves how far it is off at
     #: most; objectives are then upper bounds, and certificates are proofs as with exact maxima.
     is_bounded: bool = False
+    #: False if `constraints` describe more than the hull of the outputs, a relaxation; an optimum
+    #: over them is then an upper bound.
+    is_tight: bool = True
     #: False if `tilt` is another entropic projection on Z than the expectation over the vertices;
     #: `log_partition` is then the maximum of theta . z + entropy, of which `tilt` is the gradient.
     tilt_is_expectation: bool = True

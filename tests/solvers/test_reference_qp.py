@@ -42,8 +42,10 @@ def test_the_optimum_is_that_of_projected_gradient_over_all_vertices(name):
     result = ReferenceQP(tol=1e-7).run(made.problem)
     assert result.status is Status.CONVERGED
     assert result.relative_gap <= 1e-7
-    assert bound - 1e-9 <= result.primal <= best + 1e-9
-    assert made.training.primal(result.w) == pytest.approx(result.primal, rel=1e-7)
+    # oracles that are linear programs have HiGHS's tolerance of 1e-7
+    slack = 1e-7 if name in ("assignment", "linear-program") else 1e-9
+    assert bound - slack <= result.primal <= best + slack
+    assert made.training.primal(result.w) == pytest.approx(result.primal, abs=slack)
     assert made.training.dual(result.state.z) == pytest.approx(result.dual, abs=1e-9)
     assert made.training.distance(result.state.z) < 1e-9
     # P is strongly convex: alpha/2 |w - w*|^2 <= P(w) - P* for both
@@ -205,7 +207,7 @@ def test_what_would_not_fit_is_refused_before_it_is_solved(monkeypatch):
             ReferenceQP(memory_limit=limit).run(problem)
     assert ReferenceQP(memory_limit=needed, tol=1e-7).run(problem).status is Status.CONVERGED
     monkeypatch.setattr(qp_memory, "free_memory", lambda: 1000)
-    with pytest.raises(MemoryError, match="the limit is 0.0008 MB"):
+    with pytest.raises(ValueError, match="the limit is 0.0008 MB"):
         ReferenceQP().run(problem)
 
 

@@ -5,6 +5,7 @@ speaks of all samples alike (an option, the number of samples), there is no samp
 """
 
 # ruff: noqa: E501
+import sys
 import warnings
 from itertools import combinations
 from threading import Lock
@@ -40,7 +41,7 @@ from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming, PartCosts
 from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, Subgradient
+from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, ReferenceQP, Subgradient
 from maxmargin.structures import (
     Finite,
     LinearProgram,
@@ -191,6 +192,19 @@ class Mute(Structure):
 
     def encode(self, y, shape):
         return np.eye(shape[0])[y]
+
+
+class AtMostOne(Mute):
+    """One item or none; nothing but the best is known."""
+
+    def maximize(self, theta, shape):
+        return (np.arange(shape[0]) == np.argmax(theta)) * float(np.max(theta) > 0)
+
+
+def without_clarabel():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "clarabel", None)
+        return chain(solver="qp")
 
 
 V = ValueError
@@ -611,6 +625,15 @@ TABLE = [
      'LBFGS cannot minimise objective="slack"; solvers that can: .*"cutting-plane"'),
     ("a solver of likelihoods for matchings", lambda: MatchingSVM(solver="sdca").fit(PAIRED, LINKS), V,
      "SDCA cannot minimise objective=\"margin\"; solvers that can: (?!.*smoothed).*\"bcfw\""),
+    ("neither a penalty nor a bounded domain for qp", lambda: chain(solver="qp", alpha=0.0), V,
+     "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball"),
+    ("a convex program that does not fit", lambda: chain(solver=ReferenceQP(memory_limit=1e4)), V,
+     r"would take about .* MB, and the limit is 0.01 MB. Use solver=\"bcfw\""),
+    ("neither constraints nor vertices for qp", lambda: StructuredSVM(AtMostOne(), alpha=0.1, solver="qp").fit(X, [[0]] * 12),
+     MissingAbilityError, "ReferenceQP needs `constraints` or `vertices`, which AtMostOne cannot do. Define AtMostOne.constraints"),
+    ("qp without its package", without_clarabel, ImportError, r'pip install "maxmargin\[qp\]"'),
+    ("a likelihood for qp", lambda: chain(solver="qp", objective="likelihood"), V,
+     "ReferenceQP cannot minimise objective=\"likelihood\"; solvers that can: .*sdca"),
     ("a dead end at predict", lambda: tree(forbidden_pairs=[("c", "c")]).predict(
         put(TREES, 4, Graph(np.ones((2, 2)), [(0, 1)], labels=[["c"], ["c"]]))), InfeasibleError,
      "sample 4: every output is forbidden. Allow one at least"),

@@ -158,7 +158,8 @@ class ReferenceQP(Solver):
 
     def done(self, state: State) -> bool:
         """Whether the gap is what an interior-point method can reach."""
-        return bool(state.extra["gap"] <= _EXACT * abs(state.extra["primal"]))
+        gap, primal = state.extra["gap"], state.extra["primal"]
+        return bool(np.isfinite(gap) and gap <= _EXACT * abs(primal))
 
     def ended(self, state: State) -> tuple[Status, str] | None:
         extra = state.extra

@@ -617,8 +617,6 @@ TABLE = [
     ("a cache of cuts that is none", lambda: chain(solver=CuttingPlane(cache=5)), TypeError, "cache=5 must be an OracleCache"),
     ("cutting planes without a penalty", lambda: chain(solver="cutting-plane", alpha=0.0), V,
      "CuttingPlane needs alpha > 0; give a small one"),
-    ("cutting planes in a domain", lambda: chain(solver="cutting-plane", domain=domains.L2Ball(1.0)), V,
-     'CuttingPlane does not say that it keeps w in a L2Ball .* such as solver="bcfw"'),
     ("slacks of outputs beyond number", lambda: chain([np.ones((9, 4))] * 3, [["a", "b", "c"] * 3] * 3, objective="slack"),
      MissingAbilityError, r'objective="slack" lists all outputs of a sample, 4096 at most, and Chain of shape \(9, 3\) has more'),
     ("slacks by a solver of likelihoods", lambda: MulticlassSVM(objective="slack", solver="lbfgs").fit(FLAT, LABELS), V,

@@ -70,6 +70,8 @@ CASES = {
     "cuts-1": (CuttingPlane(), problems.chain),
     "cuts-1-plain": (CuttingPlane(cache=None, drop_after=1), problems.matching),
     "cuts-1-drop": (CuttingPlane(drop_after=1, cache=OracleCache(size=1)), problems.chain),
+    "cuts-1-cone": (CuttingPlane(), problems.cut),
+    "cuts-n-ball": (CuttingPlane("n-slack"), problems.INSIDE["finite-l2"]),
     "cuts-n": (CuttingPlane("n-slack", resolve_every=2), problems.chain),
     "cuts-n-python": (CuttingPlane("n-slack"), problems.items),
     "fw": (FrankWolfe(), problems.chain),

@@ -17,6 +17,7 @@ from maxmargin import (
     GraphCutSVM,
     MatchingSVM,
     MulticlassSVM,
+    MultiLabelSVM,
     StructuredSVM,
     TreeSVM,
 )
@@ -118,7 +119,15 @@ def tree_edges():
     return Kind(TreeSVM(alpha=0.1), X, kind.y)
 
 
-MAKERS = (chains, classes, listed, subsets, matchings, graphs, tables, trees, tree_edges)
+def labels():
+    """Three labels, of which the third likes to be where both others are."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(40, 3))
+    y = (X[:, :2] + 0.3 * rng.normal(size=(40, 2)) > 0).astype(int)
+    return Kind(MultiLabelSVM(alpha=0.05), X, np.column_stack([y, y.prod(axis=1)]))
+
+
+MAKERS = (chains, classes, listed, subsets, matchings, graphs, tables, trees, tree_edges, labels)
 KINDS = {f.__name__: f for f in MAKERS}
 
 
@@ -202,7 +211,7 @@ def test_options_of_the_solver_go_before_those_of_the_estimator(kind):
     assert fitted.result_.n_epochs == 3
 
 
-@pytest.mark.parametrize("name", ["chains", "classes", "matchings", "graphs", "trees"])
+@pytest.mark.parametrize("name", ["chains", "classes", "matchings", "graphs", "trees", "labels"])
 def test_grid_search_over_nested_parameters(name):
     kind = KINDS[name]()
     estimator = kind.estimator.set_params(solver=BCFW(), max_epochs=1000)

@@ -7,12 +7,13 @@ Scores are multiples of 1/8 times a power of two: their sums are exact, so that 
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import sparse
 from sklearn.base import clone
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
@@ -22,9 +23,14 @@ from maxmargin.structures import (
     Constraints,
     Finite,
     GraphCut,
+    LinearProgram,
+    MarkovNetwork,
     Matching,
     Multiclass,
+    MultiLabel,
     Network,
+    NetworkShape,
+    Program,
     Structure,
     Tree,
     TreeShape,
@@ -36,6 +42,7 @@ from reference.user_structures import (
     assignment_vertices,
     at_most_two_constraints,
     at_most_two_vertices,
+    best_two,
 )
 
 TINY, HUGE = 2.0**-30, 2.0**30
@@ -87,14 +94,17 @@ def matching_case(name, shapes, medium, row_cap=1, column_cap=1):
 
 
 def tree_case(name, shapes, medium, tied=True, pairs=None):
-    """shapes : (number of nodes, edges, number of labels, allowed labels if not all)."""
+    """Of `Tree`, or of a `MarkovNetwork` whose maxima are exact, as the shapes are."""
 
     def vertices(shape):
         edges, labels = shape.network.edges.tolist(), shape.n_labels
         found = trees.labelings(shape.n_nodes, edges, labels, shape.allowed, pairs)
         return [trees.vertex(y, edges, labels, tied) for y in found]
 
-    structure = Tree(tied, None if pairs is None else np.array(pairs, dtype=bool))
+    mask = None if pairs is None else np.array(pairs, dtype=bool)
+    structure = Tree(tied, mask)
+    if not isinstance(shapes[0], TreeShape):
+        structure = MarkovNetwork(tied, mask, method="exact")
     return Case(name, structure, vertices, shapes, medium)
 
 
@@ -113,6 +123,17 @@ def graph_cut_case(name, shapes, medium):
         return cuts.binary_vertices(network.n_nodes, network.edges.tolist())
 
     return Case(name, GraphCut(), vertices, shapes, medium, allowed=allowed)
+
+
+def multi_label_case(name, shapes, medium, method):
+    def vertices(shape):
+        labels = shape[0] if isinstance(shape, tuple) else shape.n_nodes
+        pairs = combinations(range(labels), 2) if isinstance(shape, tuple) else shape.edges.tolist()
+        pairs = list(pairs)
+        for y in product([0.0, 1.0], repeat=labels):
+            yield [*y, *(y[k] * y[m] for k, m in pairs)]
+
+    return Case(name, MultiLabel(method), vertices, shapes, medium)
 
 
 def some_edges(shape, step, seed=0):
@@ -143,6 +164,7 @@ NETWORKS = [
     Network(4, [(0, 1), (3, 2), (2, 0), (1, 2)]),
     Network(5, [(4, 0), (0, 2), (1, 3)]),
 ]
+STAR = [(0, v) for v in range(1, 9)]
 TREES = [
     TreeShape(Network(1, []), 1),
     TreeShape(Network(1, []), 3),
@@ -162,12 +184,58 @@ ALLOWED = [
         [[True, True], [True, False], [True, True], [False, True]],
     ),
 ]
+
+
+def program_vertices(program):
+    """All 0/1 vectors that satisfy the rows."""
+    for bits in product((0.0, 1.0), repeat=program.n_parts):
+        z = np.array(bits)
+        sums = program.matrix @ z
+        if (sums <= program.upper).all() and (sums >= program.lower).all():
+            yield z
+
+
+#: rows of intervals, so that all corners are of zeros and ones
+PROGRAMS = [
+    Program([[1.0]], 1.0),
+    Program([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], 1.0, part_upper=1.0),
+    Program(np.ones((1, 4)), 3.0, 1.0, part_upper=1.0),
+    Program([[1, 1, 1, 1], [1, 1, 0, 0]], [2, 1], equal=[0], part_upper=1),
+]
+#: the middle of the sides of a triangle is a corner of these rows, which is no whole number
+TRIANGLE = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
+KNAPSACK = Program([[2.0, 3.0, 4.0, 5.0]], 7.5, part_upper=1.0)
+LOOPS = [
+    NetworkShape(Network(1, []), 2),
+    NetworkShape(Network(3, [(0, 1), (2, 1), (2, 0)]), 2),
+    NetworkShape(Network(3, [(0, 1), (2, 1), (0, 2)]), 3),
+    NetworkShape(Network(4, [(0, 1), (1, 2), (3, 2), (0, 3)]), 2),
+    NetworkShape(Network(4, [(3, 1), (0, 1), (3, 0)]), 2, [[True, False]] + 3 * [[True, True]]),
+]
+GRID = NetworkShape(Network(9, cuts.grid_edges(3, 3)), 3)
 CASES = [
+    tree_case("network", LOOPS[:4], [GRID]),
+    tree_case("network-untied", LOOPS[2:], [GRID], tied=False),
+    Case(
+        "linear-program", LinearProgram(), program_vertices, PROGRAMS,
+        [Program(sparse.diags_array([np.ones(12)] * 3, offsets=[0, 1, 2], shape=(10, 12)), 2.0,
+                 part_upper=1.0)],
+    ),
+    Case(
+        "integer-program", LinearProgram(integral=True), program_vertices, [TRIANGLE, KNAPSACK],
+        [], lambda shape: shape.constraints,
+    ),
+    Case(
+        "from-oracle", Structure.from_oracle(best_two), at_most_two_vertices, [(1,), (2,), (5,)],
+        [(30,)], at_most_two_constraints,
+    ),
     tree_case("tree", TREES, [drawn_tree(9, 4), drawn_tree(12, 3, 1, joined=0.7)]),
     tree_case("tree-untied", TREES, [drawn_tree(8, 4, 2)], tied=False),
     tree_case("tree-pairs", THREE, [drawn_tree(9, 3, 3)], pairs=BANNED),
     tree_case("tree-labels", ALLOWED, [drawn_tree(7, 3, 4)], tied=False),
     graph_cut_case("graph-cut", NETWORKS, [Network(30, cuts.grid_edges(5, 6))]),
+    multi_label_case("multi-label", [(1,), (4,), *NETWORKS], [(7,), Network(9, STAR)], "exact"),
+    multi_label_case("multi-label-bounded", [(4,), NETWORKS[-1]], [(6,)], "bounded"),
     chain_case("chain", CHAINS, [(8, 5), (5, 9)]),
     chain_case("chain-untied", CHAINS, [(8, 5)], tied=False),
     chain_case("chain-pairs", [(1, 3), (2, 3), (4, 3)], [(9, 3)], transitions=BANNED),
@@ -415,6 +483,9 @@ def test_everything_forbidden_is_infeasible(case, ability):
         elif enumeration.best(theta, case.listed(shape)) == -np.inf:
             with pytest.raises(InfeasibleError):
                 call(theta, shape)
+        elif ability == "max_marginals":  # none of the labels can be on
+            count = case.structure.variables(shape)[0]
+            assert np.array_equal(call(theta, shape)[:count], np.full(count, -np.inf))
         else:  # the output without parts remains
             assert not np.any(call(theta, shape))
 

@@ -4,7 +4,20 @@ from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.chain import ChainSVM
 from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM
+from maxmargin.estimators.multi_label import MultiLabelSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.estimators.network import NetworkSVM
+from maxmargin.estimators.restrictions import Restriction
 from maxmargin.estimators.tree import TreeSVM
 
-__all__ = ["ChainSVM", "GraphCutSVM", "MatchingSVM", "MulticlassSVM", "StructuredSVM", "TreeSVM"]
+__all__ = [
+    "ChainSVM",
+    "GraphCutSVM",
+    "MatchingSVM",
+    "MultiLabelSVM",
+    "MulticlassSVM",
+    "Restriction",
+    "NetworkSVM",
+    "StructuredSVM",
+    "TreeSVM",
+]

@@ -15,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
 from maxmargin.domains import Domain
+from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
+from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
@@ -23,7 +25,7 @@ from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
-from maxmargin.structures import Structure
+from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Shape, check_k
 from maxmargin.validation import as_dense, check_sample_weight, check_targets, is_number
 
@@ -35,7 +37,7 @@ def _as_shape(shape: Any) -> Shape:
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
-class StructuredSVM(Probabilities, Savable, BaseEstimator):
+class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair
@@ -48,10 +50,11 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     features : FeatureMap; None means one feature row per part.
     alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
-    solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
-        "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a Solver;
-        "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for these in a domain. Its
-        options that are None are taken from tol, max_epochs and random_state here.
+    solver : "bcfw", "fw", "cutting-plane", "ssg", "perceptron", "extragradient",
+        "dual-extragradient", "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and
+        "lbfgs", or a Solver; "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for
+        these in a domain. Its options that are None are taken from tol, max_epochs and
+        random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
     random_state : seed; the same seed gives the same bits.
@@ -64,7 +67,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         solver; None means all of R^d. With alpha=0, too, there is no regularisation: stop early by
         a callback.
     objective : "margin", or "likelihood" for a conditional random field, whose probabilities
-        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used.
+        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used; or
+        "slack", where outputs are few enough to be listed: the loss multiplies the hinge 1 + score
+        of the output - score of the truth, and is not added to it.
 
     Attributes
     ----------
@@ -93,7 +98,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
     ):
         self.structure = structure
         self.features = features
@@ -160,6 +165,13 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
                 f" {self.n_features_in_} features as input: those it was fitted on."
             )
 
+    def _learn_shapes(self, shapes: list[Shape]) -> None:
+        """Choose how to find the best outputs of these, where there is a choice."""
+
+    def _structure_for(self, shapes: list[Shape]) -> Structure:
+        """The structure to predict such samples with; parts are laid out as in structure_."""
+        return self.structure_
+
     def _learn_labels(self, y: Any, rows: Any) -> Any:
         """Targets as `structure.encode` takes them; sets classes_ where there are labels."""
         check_targets(y, len(rows.lengths))
@@ -194,6 +206,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         self.result_: Result = solver.run(problem, state, self._callbacks())
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_shapes = problem.shapes
+        self._learn_support(problem)
         self._warn(solver.limits()[1])
         return self
 
@@ -205,12 +218,13 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         rows, given = self._check_X(X)
         targets = self._learn_labels(y, rows)
         shapes = self._shapes(rows, given)
+        self._learn_shapes(shapes)
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(shapes)) * self._scales(shapes)
-        packed = self._pack(rows, shapes)
+        packed = self._pack(self._training_rows(rows), shapes)
         truth = self._truth(targets, shapes)
         costs = None
-        if self.objective == "margin":
+        if self.objective != "likelihood":
             costs = self._costs(truth, shapes, packed.part_ptr, node_weight)
         elif node_weight is not None:
             raise ValueError('node_weight prices errors, which objective="likelihood" has not.')
@@ -283,7 +297,8 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
             )
             return None
         # Moved, not shared: the old state would go on with a memory that follows the new one.
-        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
+        kept = ("support", "grown", "cuts")
+        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith(kept)}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
             problem.weights(old.z) if certified else as_dense(result.w).copy(),
@@ -372,7 +387,49 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """The best output of each sample."""
         check_is_fitted(self, "coef_")
-        return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+        return [
+            y for samples in self._in_chunks(X) for y in self._outputs(samples, self._weights())
+        ]
+
+    def predict_restricted(
+        self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
+    ) -> Any:
+        """The best output of each sample among those that its `Restriction` leaves; None: all.
+
+        time_limit : seconds for each sample whose restriction has counts or rules; after them the
+        best output found so far is taken.
+        """
+        check_is_fitted(self, "coef_")
+        restrictions = list(restrictions)
+        for own in restrictions:
+            if own is not None and not isinstance(own, Restriction):
+                raise TypeError(f"restrictions: {own!r} is no Restriction, and not None.")
+        found: list[Any] = []
+        for samples in self._in_chunks(X):
+            part = restrictions[samples.first : samples.first + samples.n]
+            if len(part) < samples.n:
+                break
+            structure = Restricted(samples.structure, time_limit)
+            limited = samples.restricted(structure, self._restricted_shapes(samples, part))
+            z = np.empty(int(samples.part_ptr[-1]))
+            limited.apply("maximize", self.coef_, out=z)
+            found += [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
+        if len(found) != len(restrictions):
+            raise ValueError(f"{len(restrictions)} restrictions, but X has another number.")
+        return found
+
+    def _restricted_shapes(self, samples: Samples, restrictions: list[Any]) -> list[Shape]:
+        shapes = []
+        for i, (own, shape) in enumerate(zip(restrictions, samples.shapes, strict=True)):
+            try:
+                shapes.append(self._restrict(Restriction() if own is None else own, shape))
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"sample {samples.first + i}: {error}") from error
+        return shapes
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        """The shape of a sample of which something is known."""
+        return part_shape(restriction, shape)
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         """The k best outputs of each sample with their scores, best first; all if there are fewer.
@@ -386,7 +443,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         for samples in self._in_chunks(X):
             for i, shape in enumerate(samples.shapes):
                 try:
-                    best = samples.structure.k_best(samples.scores(self.coef_, i), shape, k)
+                    best = samples.structure.k_best(samples.scores(self._weights(), i), shape, k)
                 except InfeasibleError as error:
                     raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
                 found.append([(self._output(z, shape), score) for z, score in best])
@@ -395,7 +452,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities."""
         check_is_fitted(self, "coef_")
-        chunks = [samples.apply("maximize", self.coef_) for samples in self._in_chunks(X)]
+        chunks = [samples.apply("maximize", self._weights()) for samples in self._in_chunks(X)]
         return np.concatenate(chunks) if chunks else np.empty(0)
 
     def margins(self, X: Any) -> Any:
@@ -414,7 +471,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         check_is_fitted(self, "coef_")
         outputs, shapes = [], []
         for samples in self._in_chunks(X):
-            outputs += self._outputs(samples, self.coef_)
+            outputs += self._outputs(samples, self._weights())
             shapes += samples.shapes
         return self._agreement(y, outputs, shapes, sample_weight)
 
@@ -450,7 +507,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
             )
         for samples in self._in_chunks(X):
             out = np.empty(int(samples.part_ptr[-1]))
-            samples.apply(ability, self.coef_, out=out)
+            samples.apply(ability, self._weights(), out=out)
             for i, shape in enumerate(samples.shapes):
                 count, labels = self.structure_.variables(shape)
                 yield out[samples.parts(i)][: count * labels].reshape(count, labels)
@@ -468,8 +525,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         shapes = self._shapes(rows, given)
         for a in range(0, len(shapes), CHUNK):
             b = min(a + CHUNK, len(shapes))
-            packed = self._pack(rows.part(a, b), shapes[a:b])
-            samples = Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
+            packed = self._pack(self._seen_rows(rows.part(a, b)), shapes[a:b])
+            structure = self._structure_for(shapes[a:b])
+            samples = Samples(structure, shapes[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples
 

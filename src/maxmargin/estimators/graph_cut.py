@@ -15,6 +15,7 @@ from maxmargin.domains.base import check_domain
 from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
+from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
@@ -196,6 +197,9 @@ class GraphCutSVM(StructuredSVM):
 
     def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
         return label_numbers(y, rows.lengths, self.classes_)
+
+    def _restrict(self, restriction: Restriction, shape: Any) -> Any:
+        return label_shape(restriction, self.structure_, shape, self.classes_)
 
     def _as_marginals(self, p: np.ndarray, shape: Any) -> np.ndarray:
         return p if self.multiclass else np.hstack([1.0 - p, p])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
-from maxmargin.features import FeatureMap, PartFeatures
+from maxmargin.estimators.restrictions import Restriction, link_shape
+from maxmargin.features import FeatureMap, KernelMap, PartFeatures
 from maxmargin.graphs import Bipartite
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -82,6 +83,7 @@ class MatchingSVM(StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
     ):
         self.alpha = alpha
         self.loss = loss
@@ -98,6 +100,7 @@ class MatchingSVM(StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
 
     def _make_structure(self) -> Structure:
         structure = Matching(self.row_cap, self.column_cap)
@@ -139,9 +142,12 @@ class MatchingSVM(StructuredSVM):
         scores = []
         for samples in self._in_chunks(X):
             for i, shape in enumerate(samples.shapes):
-                own = samples.scores(self.coef_, i)
+                own = samples.scores(self._weights(), i)
                 scores.append(own.reshape(shape) if isinstance(shape, tuple) else own)
         return scores
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        return link_shape(restriction, self.structure_, shape)
 
     def _as_marginals(self, p: np.ndarray, shape: Shape) -> np.ndarray:
         """P(link): (J, K), or (E,) for a Bipartite."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,8 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import Method, label_numbers
-from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.estimators.restrictions import Restriction, label_shape
+from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
@@ -57,7 +58,8 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
     ):
         self.alpha = alpha
@@ -72,6 +74,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
         self.objective = objective
         self.bias = bias
 
@@ -106,6 +109,10 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     def _output(self, z: np.ndarray, shape: Shape) -> Any:
         return self.classes_[self.structure_.decode(z, shape)]
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        """A sample is the only node, number 0."""
+        return label_shape(restriction, self.structure_, shape, self.classes_)
 
     def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
         return np.atleast_1d(truth == output)
@@ -163,9 +170,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     @property
     def node_coef_(self) -> np.ndarray:
-        labels = len(self.classes_)
-        own = as_dense(self.coef_)[: self.n_features_in_ * labels]
-        return own.reshape(self.n_features_in_, labels)
+        return self._node_weights()
 
     @property
     def bias_(self) -> np.ndarray | None:

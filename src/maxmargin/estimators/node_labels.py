@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
+from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.structures.base import Shape
 from maxmargin.validation import as_dense
 
@@ -52,6 +53,9 @@ class NodeLabels(StructuredSVM):
         (u, v), (a, b) = edges[wrong[0]].tolist(), self.classes_[ends[wrong[0]]].tolist()
         return f": y[{u}] and y[{v}] are {a!r} and {b!r}, a pair that is forbidden"
 
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        return label_shape(restriction, self.structure_, shape, self.classes_)
+
     def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
         return self.classes_[self.structure_.decode(z, shape)]
 
@@ -69,13 +73,13 @@ class NodeLabels(StructuredSVM):
     def _rows(self) -> np.ndarray:
         check_is_fitted(self, "coef_")
         labels = len(self.classes_)
-        count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
+        count = self._n_columns() + int(self.bias) + 2 * int(self.ends)
         return as_dense(self.coef_)[: count * labels].reshape(count, labels)
 
     @property
     def node_coef_(self) -> np.ndarray:
-        return self._rows()[: self.n_features_in_]
+        return self._rows()[: self._n_columns()]
 
     @property
     def bias_(self) -> np.ndarray | None:
-        return self._rows()[self.n_features_in_] if self.bias else None
+        return self._rows()[self._n_columns()] if self.bias else None

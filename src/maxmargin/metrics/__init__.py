@@ -1,4 +1,4 @@
-"""Measures of structured predictions: sequences, chunks, segmentations, word alignments.
+"""Measures of structured predictions: sequences, chunks, label sets, segments, alignments.
 
 Samples are ragged lists of label sequences (lists or arrays). Labels may be of any type, and a
 label may occur on one side only. A ratio whose denominator is zero is 0.0, in every function here.
@@ -25,6 +25,13 @@ from maxmargin.metrics.labels import (
     sequence_error,
     token_error,
 )
+from maxmargin.metrics.multi_label import (
+    MultiLabelReport,
+    exact_match,
+    jaccard,
+    multi_label_f1,
+    multi_label_scores,
+)
 from maxmargin.metrics.segmentation import (
     SampleScore,
     SegmentationReport,
@@ -34,6 +41,7 @@ from maxmargin.metrics.segmentation import (
 
 __all__ = [
     "LabelScore",
+    "MultiLabelReport",
     "ReliabilityTable",
     "SampleScore",
     "SegmentationReport",
@@ -46,9 +54,13 @@ __all__ = [
     "chunk_f1",
     "chunk_scores",
     "chunk_spans",
+    "exact_match",
     "hamming_loss",
     "intersection_over_union",
+    "jaccard",
     "log_loss",
+    "multi_label_f1",
+    "multi_label_scores",
     "per_label_scores",
     "reliability",
     "segmentation_scores",

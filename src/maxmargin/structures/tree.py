@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.kernels import active_sizes
-from maxmargin.structures.active_set import LabelHull
-from maxmargin.structures.base import Constraints, check_k
-from maxmargin.structures.chain import _whole
+from maxmargin.structures.base import check_k
+from maxmargin.structures.network_labels import NetworkLabels
 from maxmargin.structures.tree_shapes import TreeShape
 
 
-class Tree(LabelHull):
+class Tree(NetworkLabels):
     """A label at each node of a tree or a forest, with scores for the pairs at the ends of edges.
 
     shape = TreeShape(network, K). Parts: V * K node-label parts, then pair parts in tables (K, K),
@@ -38,133 +34,30 @@ class Tree(LabelHull):
         "project": "tree_project",
         "tilt": "tree_sums",
     }
+    shapes = TreeShape
 
     def __init__(self, tied: bool = True, forbidden_pairs: Any = None):
         self.tied = tied
         self.forbidden_pairs = forbidden_pairs
 
-    def _n_tables(self, shape: TreeShape) -> int:
-        return 1 if self.tied else shape.n_edges
-
-    def n_parts(self, shape: TreeShape) -> int:
-        labels = _known(shape).n_labels
-        return shape.n_nodes * labels + self._n_tables(shape) * labels * labels
-
-    def variables(self, shape: TreeShape) -> tuple[int, int]:
-        return _known(shape).n_nodes, shape.n_labels
-
     def code(self, shape: TreeShape) -> Any:
-        labels = _known(shape).n_labels
+        labels = self._known(shape).n_labels
         head = [shape.n_nodes, labels, 0 if self.tied else labels * labels, shape.n_edges]
         return np.concatenate([head, shape.order.ravel()])
 
     def scratch(self, shape: TreeShape) -> tuple[int, int]:
-        labels, nodes = _known(shape).n_labels, shape.n_nodes
+        labels, nodes = self._known(shape).n_labels, shape.n_nodes
         parts = self.n_parts(shape)
         floats = active_sizes.float_size(parts, nodes) + 3 * nodes * labels + 2 * labels * labels
         return floats, active_sizes.int_size(parts, nodes) + 3 * nodes
-
-    def vertex_size(self, shape: TreeShape) -> int:
-        return _known(shape).n_nodes + shape.n_edges
-
-    def radius(self, shape: TreeShape) -> float:
-        """|z - z'| is largest where all labels differ and, if tied, all edges have the same one."""
-        pairs = _known(shape).n_edges
-        return float(np.sqrt(2 * shape.n_nodes + 2 * (pairs**2 if self.tied else pairs)))
-
-    def forbidden(self, shape: TreeShape) -> np.ndarray:
-        labels = _known(shape).n_labels
-        found = []
-        if shape.allowed is not None:
-            found.append(np.flatnonzero(~shape.allowed))
-        if self.forbidden_pairs is not None:
-            pairs = np.flatnonzero(self._mask(labels))
-            starts = shape.n_nodes * labels + np.arange(self._n_tables(shape)) * labels * labels
-            found.append(np.add.outer(starts, pairs).ravel())
-        return np.concatenate(found) if found else super().forbidden(shape)
-
-    def _mask(self, labels: int) -> np.ndarray:
-        mask = np.asarray(self.forbidden_pairs, dtype=bool)
-        if mask.shape != (labels, labels):
-            raise ValueError(
-                f"forbidden_pairs has shape {mask.shape}, expected {(labels, labels)}."
-            )
-        return mask
-
-    # -- outputs -----------------------------------------------------------------------------------
-    def encode(self, y: Any, shape: TreeShape) -> np.ndarray:
-        count, labels = self.variables(shape)
-        y = _whole(np.asarray(y))
-        if y.shape != (count,):
-            raise ValueError(f"y has shape {y.shape}, expected ({count},).")
-        if y.min() < 0 or y.max() >= labels:
-            raise ValueError(f"y has labels outside 0 to {labels - 1}.")
-        z = np.zeros(self.n_parts(shape))
-        z[np.arange(count) * labels + y] = 1.0
-        ends = y[shape.network.edges]
-        stride = 0 if self.tied else labels * labels
-        starts = count * labels + np.arange(shape.n_edges) * stride
-        np.add.at(z, starts + ends[:, 0] * labels + ends[:, 1], 1.0)
-        return z
-
-    def decode(self, z: np.ndarray, shape: TreeShape) -> np.ndarray:
-        count, labels = self.variables(shape)
-        return np.asarray(z)[: count * labels].reshape(count, labels).argmax(axis=1)
 
     # -- abilities ---------------------------------------------------------------------------------
     def k_best(self, theta: np.ndarray, shape: TreeShape, k: int) -> list[tuple[np.ndarray, float]]:
         """Max-product with lists of the k best, O(V K k (K + log k))."""
         from maxmargin.structures.tree_best import best_labels
 
-        k, stride = check_k(k), 0 if self.tied else _known(shape).n_labels ** 2
+        k, stride = check_k(k), 0 if self.tied else self._known(shape).n_labels ** 2
         found = best_labels(self._allowed(theta, shape), shape, stride, k)
         if not found:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return [(self.encode(labels, shape), score) for labels, score in found]
-
-    # -- descriptions ------------------------------------------------------------------------------
-    def vertices(self, shape: TreeShape) -> Iterator[np.ndarray]:
-        banned = self.forbidden(shape)
-        for y in product(range(shape.n_labels), repeat=shape.n_nodes):
-            z = self.encode(y, shape)
-            if not z[banned].any():
-                yield z
-
-    def constraints(self, shape: TreeShape) -> Constraints:
-        """Each node has one label; each pair table has its ends' labels as row and column sums."""
-        (count, labels), edges = self.variables(shape), shape.n_edges
-        line, same = np.ones((1, labels)), sparse.eye_array(labels)
-        square = labels * labels
-        rows = [_wide(sparse.kron(sparse.eye_array(count), line), 0, edges * square)]
-        for side, sums in enumerate((sparse.kron(same, line), sparse.kron(line, same))):
-            where = (np.arange(edges), shape.network.edges[:, side])
-            ends = sparse.csr_array((np.ones(edges), where), shape=(edges, count))
-            tables = sparse.kron(sparse.eye_array(edges), sums)
-            rows.append(sparse.hstack([-sparse.kron(ends, same), tables], format="csr"))
-        matrix = sparse.vstack(rows[: 3 if edges else 1], format="csr")
-        if self.tied:  # the tables become auxiliary variables, their sum the tied table
-            cut = [matrix[:, : count * labels], sparse.csr_array((matrix.shape[0], square))]
-            matrix = sparse.hstack([*cut, matrix[:, count * labels :]], format="csr")
-            total = sparse.hstack(
-                [-sparse.eye_array(square), *[sparse.eye_array(square)] * edges], format="csr"
-            )
-            total = _wide(total, count * labels, 0)
-            matrix = sparse.vstack([matrix, total], format="csr")
-        banned = self.forbidden(shape)
-        none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
-        equal = np.zeros(matrix.shape[0] + len(banned))
-        equal[:count] = 1.0
-        return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
-
-
-def _known(shape: Any) -> TreeShape:
-    if not isinstance(shape, TreeShape):
-        raise TypeError(f"shape={shape!r} must be a TreeShape(network, number of labels).")
-    return shape
-
-
-def _wide(matrix: Any, before: int, after: int) -> Any:
-    """With so many columns of zeros on both sides."""
-    rows = matrix.shape[0]
-    parts = [sparse.csr_array((rows, before)), matrix, sparse.csr_array((rows, after))]
-    return sparse.hstack(parts, format="csr")

@@ -1,0 +1,292 @@
+"""Any number of labels out of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback
+from maxmargin.domains import Domain
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.estimators.label_pairs import pairs_of
+from maxmargin.estimators.probabilities import Method
+from maxmargin.estimators.restrictions import Restriction, label_shape
+from maxmargin.features import FeatureMap, MultiLabelFeatures
+from maxmargin.label_rows import TextRows, read_label_rows, to_sets
+from maxmargin.losses import Loss, resolve_loss
+from maxmargin.problem import Problem, Samples
+from maxmargin.solvers import Solver
+from maxmargin.structures import MultiLabel, Network, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.structures.multi_label import FEW, forest_of
+from maxmargin.validation import Rows, as_dense, check_rows, check_sample_weight
+
+
+class MultiLabelSVM(ClassifierMixin, StructuredSVM):
+    """Any of L labels for each sample, chosen together, by a large margin.
+
+    Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . (f(x_i, z) - f(x_i, y_i)) + loss(y_i, z)],
+    f having the features of x for each label that is on, and 1 for each pair of labels that are.
+    The best labels are found exactly for 20 labels and where pairs have no cycles, see `method`.
+
+    X : (n_samples, n_features) array or CSR matrix. y : (n_samples, n_labels) of zeros and ones,
+    dense, sparse or a data frame; or a list of sets of labels, whose predictions are sets, too.
+    A label that all samples have, or none, is learned as such.
+
+    Parameters
+    ----------
+    bias : learn a (penalised) constant for each label.
+    pairs : "all"; "tree", those of a tree that has the highest mutual information in y (Chow and
+        Liu 1968); None, labels that know nothing of each other; or a list of pairs of labels.
+    pair_features : let the weight of a pair depend on x, instead of one number for all samples.
+    method : "auto", "exact" or "bounded", see `MultiLabel`; "auto" is exact for 20 labels and for
+        pairs without cycles, else bounded.
+    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
+    callbacks, domain, objective : see `StructuredSVM`. loss "hamming" is the share of wrong labels;
+    losses.Hamming has prices for labels missed and labels too many.
+
+    Attributes
+    ----------
+    classes_ : labels: names of y's columns, else their numbers, or what its sets have, sorted.
+    pairs_ (E, 2) : places in classes_. coef_, result_, n_features_in_ : see `StructuredSVM`.
+    node_coef_ (n_features, n_labels), bias_ (n_labels,) and pair_coef_ (E,), or (n_features + 1, E)
+    with pair_features, the constant last : the parts of coef_; None if absent.
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [0.9, 0.2], [0.0, 1.0], [0.1, 0.8]]
+    >>> y = [{"sea", "beach"}, {"sea", "beach"}, {"wood"}, {"wood"}]
+    >>> model = MultiLabelSVM(alpha=0.01).fit(X, y)
+    >>> [sorted(labels) for labels in model.predict([[0.8, 0.1], [0.2, 0.7]])]
+    [['beach', 'sea'], ['wood']]
+    """
+
+    def __init__(
+        self,
+        alpha: float = 1e-2,
+        loss: str | Loss = "hamming",
+        solver: str | Solver = "auto",
+        tol: float = 1e-3,
+        max_epochs: int = 100,
+        random_state: Any = 0,
+        verbose: int = 0,
+        *,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
+        objective: Literal["margin", "likelihood"] = "margin",
+        bias: bool = True,
+        pairs: Any = "all",
+        pair_features: bool = False,
+        method: Literal["auto", "exact", "bounded"] = "auto",
+    ):
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.domain = domain
+        self.objective = objective
+        self.bias = bias
+        self.pairs = pairs
+        self.pair_features = pair_features
+        self.method = method
+
+    def _make_structure(self) -> Structure:
+        return MultiLabel(self.method)  # which is decided once the labels are known
+
+    def _make_features(self) -> FeatureMap:
+        return MultiLabelFeatures(self.bias, self.pair_features)
+
+    def _resolved_loss(self) -> Loss:
+        """Its class weights, if any, are those of labels that are off, 0, and on, 1."""
+        return resolve_loss(self.loss).bind(np.array([0, 1]))
+
+    # -- samples -----------------------------------------------------------------------------------
+    def _check_X(self, X: Any) -> tuple[Any, None]:
+        if isinstance(X, TextRows):
+            return check_rows(X), None
+        matrix = check_array(  # numbers that are not finite are left to `check_rows`
+            X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name="X"
+        )
+        return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))), None
+
+    def _in_chunks(self, X: Any) -> Iterator[Samples]:
+        return super()._in_chunks(X.widened(self.n_features_in_) if isinstance(X, TextRows) else X)
+
+    def _n_labels(self) -> int:
+        return len(self.classes_)
+
+    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
+        return [self.network_] * len(rows.lengths)
+
+    # -- labels ------------------------------------------------------------------------------------
+    def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
+        self._pair_weight = sample_weight  # the tree of labels is that of the weighted samples
+        try:
+            return super()._problem(X, y, sample_weight, node_weight)
+        finally:
+            del self._pair_weight
+
+    def _learn_labels(self, y: Any, rows: Any) -> np.ndarray:
+        if y is None:
+            raise ValueError("MultiLabelSVM requires y to be passed, but the target y is None.")
+        found = read_label_rows(y)
+        n = len(rows.lengths)
+        if len(found.matrix) != n:
+            raise ValueError(f"X has {n} samples, y has {len(found.matrix)}.")
+        self.classes_, self.sets_ = found.classes, found.sets
+        weight = check_sample_weight(self._pair_weight, n)
+        self.network_: Network = pairs_of(
+            self.pairs, found.matrix, found.classes, weight, found.sets
+        )
+        self.feature_map_.set_params(n_pairs=self.network_.n_edges)
+        if self.method == "auto":
+            few = len(self.classes_) <= FEW or forest_of(self.network_) is not None
+            self.structure_.set_params(method="exact" if few else "bounded")
+        return found.matrix
+
+    def _known_targets(self, y: Any, rows: Any) -> np.ndarray:
+        found = read_label_rows(y, self.classes_).matrix
+        if len(found) != len(rows.lengths):
+            raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(found)}.")
+        return found
+
+    def _agreement(
+        self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
+    ) -> float:
+        truth = read_label_rows(y, self.classes_).matrix
+        if len(truth) != len(outputs):
+            raise ValueError(f"X has {len(outputs)} samples, y has {len(truth)}.")
+        if not outputs:
+            return 0.0
+        weight = check_sample_weight(sample_weight, len(outputs))
+        return float(weight @ (truth == np.array(outputs)).mean(axis=1))
+
+    # -- predicting --------------------------------------------------------------------------------
+    def predict(self, X: Any) -> Any:
+        """(n_samples, n_labels) of zeros and ones; a list of sets if y was one in training."""
+        check_is_fitted(self, "coef_")
+        nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
+        found = np.concatenate([nothing, *(row[None] for row in super().predict(X))])
+        return to_sets(found, self.classes_) if self.sets_ else found
+
+    def predict_restricted(
+        self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
+    ) -> Any:
+        """As `StructuredSVM` says; outputs as those of `predict`.
+
+        known : {label: 0 or 1}; forbidden : labels that are off; counts : {1: how many are on}.
+        """
+        found = super().predict_restricted(X, restrictions, time_limit)
+        nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
+        rows = np.concatenate([nothing, *(row[None] for row in found)])
+        return to_sets(rows, self.classes_) if self.sets_ else rows
+
+    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+        number = {label: k for k, label in enumerate(self.classes_.tolist())}
+
+        def place(label: Any) -> int:
+            if label not in number:
+                raise ValueError(f"label {label!r} was not learned.")
+            return number[label]
+
+        known, off = restriction.known or {}, restriction.forbidden or ()
+        numbered = replace(
+            restriction,
+            known={place(label): value for label, value in known.items()},
+            forbidden={place(label): [1] for label in off},
+        )
+        return label_shape(numbered, self.structure_, shape, np.array([0, 1]))
+
+    def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
+        """As `StructuredSVM` says; outputs are rows of zeros and ones, or sets."""
+        found = super().predict_k_best(X, k)
+        if not self.sets_:
+            return found
+        return [[(to_sets(z[None], self.classes_)[0], own) for z, own in best] for best in found]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of labels that are right: 1 - Hamming loss."""
+        return StructuredSVM.score(self, X, y, sample_weight)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n_samples, n_labels), by how much the best output with each label leads that without.
+
+        Positive where the label is predicted. They are not probabilities.
+        """
+        check_is_fitted(self, "coef_")
+        nothing = np.empty((0, len(self.classes_)))
+        return np.concatenate([nothing, *(own.T for own in self._per_variable("leads", X))])
+
+    def margins(self, X: Any) -> np.ndarray:
+        """(n_samples, n_labels), how much the best output leads the best with a label changed."""
+        return np.abs(self.decision_function(X))
+
+    def predict_marginals(
+        self,
+        X: Any,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> np.ndarray:
+        """(n_samples, n_labels), P(label); else as `StructuredSVM` says."""
+        found = super().predict_marginals(X, method, n_draws, random_state)
+        nothing = np.empty((0, len(self.classes_)))
+        return np.concatenate([nothing, *(own.T for own in found)])
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """What `predict_marginals` gives, under the name that scikit-learn knows.
+
+        Trained by margins, they rank until `calibrate` was called, and are no frequencies.
+        """
+        return self.predict_marginals(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.two_d_labels = True
+        return tags
+
+    # -- weights -----------------------------------------------------------------------------------
+    @property
+    def pairs_(self) -> np.ndarray:
+        return self.network_.edges
+
+    @property
+    def node_coef_(self) -> np.ndarray:
+        labels = len(self.classes_)
+        own = as_dense(self.coef_)[: self.n_features_in_ * labels]
+        return own.reshape(self.n_features_in_, labels)
+
+    @property
+    def bias_(self) -> np.ndarray | None:
+        start, labels = self.n_features_in_ * len(self.classes_), len(self.classes_)
+        return as_dense(self.coef_)[start : start + labels] if self.bias else None
+
+    @property
+    def pair_coef_(self) -> np.ndarray | None:
+        pairs = self.network_.n_edges
+        if not pairs:
+            return None
+        rows = self.n_features_in_ + 1 if self.pair_features else 1
+        own = as_dense(self.coef_)[-rows * pairs :]
+        return own.reshape(rows, pairs) if self.pair_features else own

@@ -1,0 +1,146 @@
+"""What is known of the output of a sample before it is predicted, in the words of its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.structures import Structure
+from maxmargin.structures.base import Shape
+from maxmargin.structures.restricted import RestrictedShape
+from maxmargin.validation import is_number
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """Which outputs of one sample are left; `predict` finds the best of them.
+
+    known : partial labels. For estimators that label nodes {node: label}; for MatchingSVM pairs
+        (row, column) that are linked.
+    forbidden : {node: labels that it has not}, or pairs that are not linked.
+    counts : {label: how many nodes have it}, a number or (least, most), None being no bound.
+    on, off : numbers of parts (see the structure) that the output has, and has not.
+    rules : (matrix, lower, upper), lower <= matrix @ parts <= upper.
+
+    Labels that are known or forbidden cost no time. Counts and rules go to a mixed-integer solver,
+    which may take long on large samples.
+    """
+
+    known: Any = None
+    forbidden: Any = None
+    counts: Mapping[Any, Any] | None = None
+    on: Iterable[int] = ()
+    off: Iterable[int] = ()
+    rules: tuple[Any, Any, Any] | None = None
+
+    def shape(self, shape: Shape, on: Any = (), off: Any = (), rows: Any = ()) -> RestrictedShape:
+        """The sample's shape, with more parts on and off, and rows (vector, least, most)."""
+        matrix: list[Any] = []
+        lower: list[Any] = []
+        upper: list[Any] = []
+        if self.rules is not None:
+            matrix.append(sparse.csr_array(np.atleast_2d(_matrix(self.rules[0])), dtype=float))
+            for bounds, found in ((lower, self.rules[1]), (upper, self.rules[2])):
+                bounds.append(np.broadcast_to(found, (matrix[0].shape[0],)))
+        for row, least, most in rows:
+            matrix.append(sparse.csr_array(row[None]))
+            lower.append(np.array([least]))
+            upper.append(np.array([most]))
+        on, off = [*self.on, *on], [*self.off, *off]
+        if not matrix:
+            return RestrictedShape(shape, on, off)
+        rules = sparse.vstack(matrix, format="csr")
+        return RestrictedShape(shape, on, off, rules, np.concatenate(lower), np.concatenate(upper))
+
+
+def label_shape(
+    own: Restriction, structure: Structure, shape: Shape, classes: np.ndarray
+) -> RestrictedShape:
+    """Labels of nodes as parts: one for each label, or one for the second of two."""
+    count, labels = structure.variables(shape)
+    number = {label: k for k, label in enumerate(classes.tolist())}
+    on: list[int] = []
+    off: list[int] = []
+
+    def part(node: Any, label: Any, wanted: bool) -> None:
+        if not is_number(node, whole=True) or not 0 <= node < count:
+            raise ValueError(f"there is no node {node!r}, only 0 to {count - 1}.")
+        if label not in number:
+            raise ValueError(f"label {label!r} was not learned; known are {some_labels(classes)}.")
+        k = number[label]
+        if labels > 1:
+            (on if wanted else off).append(int(node) * labels + k)
+        else:
+            (on if wanted == (k == 1) else off).append(int(node))
+
+    for node, label in _items("known", own.known):
+        part(node, label, True)
+    for node, some in _items("forbidden", own.forbidden):
+        for label in some if isinstance(some, list | tuple | set | np.ndarray) else [some]:
+            part(node, label, False)
+    rows = []
+    for label, wanted in _items("counts", own.counts):
+        if label not in number:
+            raise ValueError(f"label {label!r} was not learned; known are {some_labels(classes)}.")
+        row = np.zeros(structure.n_parts(shape))
+        least, most = _range(label, wanted)
+        if labels > 1:
+            row[number[label] : count * labels : labels] = 1.0
+        elif number[label] == 1:
+            row[:count] = 1.0
+        else:
+            row[:count] = 1.0
+            least, most = count - most, count - least
+        rows.append((row, least, most))
+    return own.shape(shape, on, off, rows)
+
+
+def link_shape(own: Restriction, structure: Structure, shape: Shape) -> RestrictedShape:
+    """Pairs as parts."""
+    if own.counts is not None:
+        raise ValueError("counts are of labels, which links have not; use rules.")
+    found: list[list[int]] = [[], []]
+    for parts, pairs in zip(found, (own.known, own.forbidden), strict=True):
+        for pair in () if pairs is None else pairs:
+            parts += np.flatnonzero(structure.encode([tuple(pair)], shape)).tolist()
+    return own.shape(shape, *found)
+
+
+def part_shape(own: Restriction, shape: Shape) -> RestrictedShape:
+    """For structures of which only the parts are known."""
+    if own.known is not None or own.forbidden is not None or own.counts is not None:
+        raise ValueError(
+            "known, forbidden and counts are for estimators of labels and links; use the numbers of"
+            " parts, on and off, or rules."
+        )
+    return own.shape(shape)
+
+
+def _items(name: str, found: Any) -> Any:
+    if found is None:
+        return ()
+    if not isinstance(found, Mapping):
+        raise TypeError(f"{name}={found!r} must be a dictionary, such as {{0: 'a'}}.")
+    return found.items()
+
+
+def _range(label: Any, wanted: Any) -> tuple[float, float]:
+    least, most = wanted if isinstance(wanted, tuple) else (wanted, wanted)
+    least, most = 0 if least is None else least, np.inf if most is None else most
+    if not 0 <= least <= most:
+        raise ValueError(f"counts: {label!r} cannot be there {wanted!r} times.")
+    return float(least), float(most)
+
+
+def _matrix(found: Any) -> Any:
+    return found if sparse.issparse(found) else np.asarray(found, dtype=float)
+
+
+def some_labels(classes: np.ndarray) -> str:
+    """The first labels, for errors."""
+    names = ", ".join(map(repr, classes[:8].tolist()))
+    return names + (f", ... ({len(classes)} in all)" if len(classes) > 8 else "")

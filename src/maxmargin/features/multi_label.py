@@ -1,0 +1,58 @@
+"""Features of a sample conjoined with labels, and weights for pairs of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.features.base import FeatureMap, Group
+from maxmargin.validation import Rows, check_rows
+
+
+class MultiLabelFeatures(FeatureMap):
+    """Label k scores x . W[:, k], the pair e of labels v_e, or x . V[:, e] with `pair_features`.
+
+    Weights, in this order: W of shape (n_features + bias, L), row by row; then one for each of the
+    E pairs, or, with `pair_features`, V of shape (n_features + 1, E), row by row, of which the last
+    is that of a constant. Parts are those of `MultiLabel`; a sample is one row.
+
+    Parameters
+    ----------
+    bias : add a feature that is 1.
+    pair_features : let the scores of pairs depend on x.
+    n_pairs : E.
+    """
+
+    def __init__(self, bias: bool = True, pair_features: bool = False, n_pairs: int = 0):
+        self.bias = bias
+        self.pair_features = pair_features
+        self.n_pairs = n_pairs
+
+    def check(self, X: Any) -> Rows:
+        return check_rows(X)
+
+    def n_columns(self, X: Rows) -> int:
+        return X.matrix.shape[1]
+
+    def dim(self, n_columns: int, n_labels: int) -> int:
+        pairs = n_columns + 1 if self.pair_features else 1
+        return (n_columns + int(self.bias)) * n_labels + pairs * self.n_pairs
+
+    def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
+        wrong = (X.lengths != 1) | (n_parts != n_labels + self.n_pairs)
+        if wrong.any():
+            i = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"sample {i}: {X.lengths[i]} rows, {n_labels} labels and {self.n_pairs} pairs do"
+                f" not make {n_parts[i]} parts; a sample is one row."
+            )
+        one = sparse.csr_array(np.ones((X.matrix.shape[0], 1)))
+        wide = sparse.hstack([X.matrix, one], format="csr")
+        own = wide if self.bias else X.matrix
+        groups = [Group(sparse.csr_array(own), X.lengths, n_labels, 0)]
+        if self.n_pairs:
+            pairs = sparse.csr_array(wide if self.pair_features else one)
+            groups.append(Group(pairs, X.lengths, self.n_pairs, own.shape[1] * n_labels))
+        return groups

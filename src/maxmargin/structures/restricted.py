@@ -1,0 +1,336 @@
+"""Some of a structure's outputs: what is known of them, and rules that they must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.structures.base import Constraints, Shape, Structure, score
+from maxmargin.validation import is_number
+
+
+class RestrictedShape:
+    """The shape of a sample with some of its outputs only. Frozen; equal if all is equal.
+
+    Parameters
+    ----------
+    shape : that of the structure inside.
+    on, off : numbers of parts that each output must have, and that none may have.
+    matrix, lower, upper : rules lower <= matrix @ z <= upper, a row each; the bounds may be
+        infinite, and one number stands for all rows.
+    """
+
+    shape: Shape
+    on: np.ndarray
+    off: np.ndarray
+    matrix: sparse.csr_array | None
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def __init__(
+        self,
+        shape: Shape,
+        on: Any = (),
+        off: Any = (),
+        matrix: Any = None,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+    ):
+        rows = None if matrix is None else _rows(matrix)
+        count = 0 if rows is None else rows.shape[0]
+        self.shape = shape
+        self.on, self.off = _numbers("on", on), _numbers("off", off)
+        self.matrix = rows
+        self.lower, self.upper = _bounds("lower", lower, count), _bounds("upper", upper, count)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        arrays = [self.on, self.off, self.lower, self.upper]
+        if self.matrix is not None:
+            arrays += [self.matrix.indptr, self.matrix.indices, self.matrix.data]
+        return (self.shape, *[own.tobytes() for own in arrays])
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RestrictedShape) and self._key == other._key
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be found again."""
+        names = ("shape", "on", "off", "matrix", "lower", "upper")
+        return {name: getattr(self, name) for name in names}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:
+            raise AttributeError(f"a RestrictedShape is frozen: make a new one to change {name}.")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        rules = 0 if self.matrix is None else self.matrix.shape[0]
+        return (
+            f"RestrictedShape({self.shape!r}, {len(self.on)} parts on, {len(self.off)} off,"
+            f" {rules} rules)"
+        )
+
+
+class Restricted(Structure):
+    """The outputs of another structure that have, or have not, given parts, and keep given rules.
+
+    shape = RestrictedShape(shape, on, off, matrix, lower, upper). Parts are those of the structure
+    inside. Parts that are on or off cost nothing: the structure's own oracle finds the best output,
+    labels that are known being the only ones allowed, and other parts drawing so high a score that
+    no output without them is better. Rules go to the mixed-integer solver HiGHS, over the
+    structure's `constraints`; that finds the best output, too, but it may take long.
+
+    Parameters
+    ----------
+    structure : the structure inside.
+    time_limit : seconds for a sample with rules; None means as long as it takes. With a limit, the
+        best output found counts, and how far it is off at most is told (`is_bounded`).
+    """
+
+    def __init__(self, structure: Structure, time_limit: float | None = None):
+        self.structure = structure
+        self.time_limit = time_limit
+
+    @property
+    def is_exact(self) -> bool:  # type: ignore[override]
+        return self.structure.is_exact and self.time_limit is None
+
+    @property
+    def is_bounded(self) -> bool:  # type: ignore[override]
+        return self.structure.proves
+
+    @property
+    def tilt_is_expectation(self) -> bool:  # type: ignore[override]
+        return self.structure.tilt_is_expectation
+
+    @property
+    def binary(self) -> bool:  # type: ignore[override]
+        return self.structure.binary
+
+    # -- what the structure inside says --------------------------------------------------------
+    def n_parts(self, shape: RestrictedShape) -> int:
+        return self.structure.n_parts(_inside(shape))
+
+    def encode(self, y: Any, shape: RestrictedShape) -> np.ndarray:
+        z = self.structure.encode(y, _inside(shape))
+        self._check(z, shape)
+        return z
+
+    def decode(self, z: np.ndarray, shape: RestrictedShape) -> Any:
+        return self.structure.decode(z, _inside(shape))
+
+    def variables(self, shape: RestrictedShape) -> tuple[int, int]:
+        return self.structure.variables(_inside(shape))
+
+    def code(self, shape: RestrictedShape) -> Any:
+        return self.structure.code(_inside(shape))
+
+    def vertex_size(self, shape: RestrictedShape) -> int:
+        return self.structure.vertex_size(_inside(shape))
+
+    def radius(self, shape: RestrictedShape) -> float:
+        return self.structure.radius(_inside(shape))
+
+    def has(self, ability: str) -> bool:
+        if ability in ("tilt", "k_best", "max_marginals", "constraints", "vertices", "maximize"):
+            return self.structure.has(ability)
+        return super().has(ability)
+
+    # -- what is forbidden, and what is sure ---------------------------------------------------
+    def forbidden(self, shape: RestrictedShape) -> np.ndarray:
+        """What the structure forbids, what is off, and other labels where one is known."""
+        inner = _inside(shape)
+        parts = self.n_parts(shape)
+        for name in ("on", "off"):
+            own = getattr(shape, name)
+            if len(own) and own.max() >= parts:
+                raise ValueError(f"{name}: there is no part {own.max()}, only 0 to {parts - 1}.")
+        count, labels = self.structure.variables(inner)
+        known = shape.on[shape.on < count * labels] if labels > 1 else shape.on[:0]
+        others = (known // labels)[:, None] * labels + np.arange(labels) if len(known) else None
+        found = [self.structure.forbidden(inner), shape.off]
+        if others is not None:
+            found.append(np.setdiff1d(others, known))
+        banned = np.unique(np.concatenate(found)).astype(np.int64)
+        twice = np.intersect1d(known if labels > 1 else shape.on, banned)
+        if len(twice):
+            raise InfeasibleError(f"part {twice[0]} must be on, and is forbidden.")
+        return banned
+
+    def _drawn(self, shape: RestrictedShape) -> np.ndarray:
+        """Parts that must be on, and are no labels of variables."""
+        count, labels = self.structure.variables(_inside(shape))
+        return shape.on[shape.on >= count * labels] if labels > 1 else shape.on
+
+    # -- abilities -----------------------------------------------------------------------------
+    def maximize(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
+        return self.maximize_within(theta, shape)[0]
+
+    def maximize_within(
+        self, theta: np.ndarray, shape: RestrictedShape
+    ) -> tuple[np.ndarray, float]:
+        theta = self._allowed(theta, shape)
+        if shape.matrix is not None:
+            return self._by_program(theta, shape)
+        drawn = self._drawn(shape)
+        scores = theta
+        if len(drawn):
+            draw = 1.0 + 2.0 * float(np.abs(theta[np.isfinite(theta)]).sum())
+            scores = theta.copy()
+            scores[drawn] += draw
+        z, bound = self.structure.maximize_within(scores, shape.shape)
+        if not (z[drawn] > 0.5).all():
+            missing = int(drawn[np.flatnonzero(z[drawn] <= 0.5)[0]])
+            raise InfeasibleError(f"no output has all parts that must be on (part {missing}).")
+        # Taken from the score where that is the maximum, because the draw costs digits.
+        value = score(theta, z)
+        excess = bound - score(scores, z) if not self.structure.is_exact else 0.0
+        return z, value + max(excess, 0.0)
+
+    def _by_program(self, theta: np.ndarray, shape: RestrictedShape) -> tuple[np.ndarray, float]:
+        """By a mixed-integer program over the structure's constraints and the rules."""
+        found = self.constraints(shape)
+        parts, columns = len(theta), found.matrix.shape[1]
+        count, labels = self.structure.variables(shape.shape)
+        costs, ceiling, whole = np.zeros(columns), np.full(columns, np.inf), np.zeros(columns)
+        costs[:parts] = np.where(np.isfinite(theta), -theta, 0.0)
+        ceiling[:parts][np.isneginf(theta)] = 0.0
+        whole[: count * labels] = 1
+        scale = np.abs(costs).max() or 1.0
+        limit = {} if self.time_limit is None else {"time_limit": self._limit()}
+        answer = optimize.milp(
+            costs / scale,
+            integrality=whole,
+            constraints=optimize.LinearConstraint(found.matrix, found.lower, found.upper),
+            bounds=optimize.Bounds(0.0, ceiling),
+            options={"mip_rel_gap": 0.0, **limit},
+        )
+        if answer.x is None:
+            if answer.status == 1:
+                raise TimeoutError(
+                    f"no output that keeps all rules was found in {self.time_limit} s; raise"
+                    " time_limit, or give fewer rules."
+                )
+            raise InfeasibleError(f"no output keeps all rules: {answer.message}")
+        # the solver's numbers are whole to 1e-6 or so
+        z = self.structure.encode(self.structure.decode(answer.x[:parts], shape.shape), shape.shape)
+        bound = -scale * float(answer.mip_dual_bound) if answer.status == 1 else -np.inf
+        return z, max(score(theta, z), bound)
+
+    def _limit(self) -> float:
+        limit: Any = self.time_limit
+        if not is_number(limit) or not limit > 0:
+            raise ValueError(f"time_limit={self.time_limit!r} must be positive seconds, or None.")
+        return float(limit)
+
+    def tilt(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
+        return self.structure.tilt(self._sure("tilt", theta, shape), shape.shape)
+
+    def log_partition(self, theta: np.ndarray, shape: RestrictedShape) -> float:
+        return self.structure.log_partition(self._sure("tilt", theta, shape), shape.shape)
+
+    def max_marginals(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
+        return self.structure.max_marginals(self._sure("max_marginals", theta, shape), shape.shape)
+
+    def k_best(
+        self, theta: np.ndarray, shape: RestrictedShape, k: int
+    ) -> list[tuple[np.ndarray, float]]:
+        return self.structure.k_best(self._sure("k_best", theta, shape), shape.shape, k)
+
+    def _sure(self, ability: str, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
+        """Scores in which all that is known is forbidden parts."""
+        if shape.matrix is not None or len(self._drawn(shape)):
+            raise MissingAbilityError(
+                f"Restricted cannot `{ability}` with rules, or with parts that must be on and are"
+                " no labels of variables; it can `maximize`."
+            )
+        return self._allowed(theta, shape)
+
+    # -- descriptions ----------------------------------------------------------------------------
+    def constraints(self, shape: RestrictedShape) -> Constraints:
+        inner = self.structure.constraints(_inside(shape))
+        parts, columns = self.n_parts(shape), inner.matrix.shape[1]
+        sure = np.concatenate([shape.on, self.forbidden(shape)])
+        rows = [inner.matrix, sparse.eye_array(columns, format="csr")[sure]]
+        value = np.concatenate([np.ones(len(shape.on)), np.zeros(len(sure) - len(shape.on))])
+        lower, upper = [inner.lower, value], [inner.upper, value]
+        if shape.matrix is not None:
+            if shape.matrix.shape[1] != parts:
+                raise ValueError(
+                    f"the rules have {shape.matrix.shape[1]} columns, but there are {parts} parts."
+                )
+            rest = sparse.csr_array((shape.matrix.shape[0], columns - parts))
+            rows.append(sparse.hstack([shape.matrix, rest], format="csr"))
+            lower.append(shape.lower)
+            upper.append(shape.upper)
+        matrix = sparse.csr_array(sparse.vstack(rows))
+        return Constraints(matrix, np.concatenate(lower), np.concatenate(upper))
+
+    def vertices(self, shape: RestrictedShape) -> Iterator[np.ndarray]:
+        self.forbidden(shape)
+        for z in self.structure.vertices(_inside(shape)):
+            if not self._broken(z, shape):
+                yield z
+
+    def _broken(self, z: np.ndarray, shape: RestrictedShape) -> str:
+        """What an output does not keep, in words; nothing if it keeps all."""
+        for own, wanted in ((shape.on, "must be on"), (shape.off, "must be off")):
+            wrong = own[(z[own] > 0.5) != (wanted == "must be on")]
+            if len(wrong):
+                return f"part {wrong[0]} {wanted}"
+        if shape.matrix is not None:
+            sums = shape.matrix @ z
+            wrong = np.flatnonzero((sums < shape.lower - 1e-9) | (sums > shape.upper + 1e-9))
+            if len(wrong):
+                row = int(wrong[0])
+                return (
+                    f"rule {row} asks for {shape.lower[row]:g} to {shape.upper[row]:g}, and finds"
+                    f" {sums[row]:g}"
+                )
+        return ""
+
+    def _check(self, z: np.ndarray, shape: RestrictedShape) -> None:
+        why = self._broken(z, shape)
+        if why:
+            raise ValueError(f"y is none of the outputs left: {why}")
+
+
+def _inside(shape: Any) -> Shape:
+    if not isinstance(shape, RestrictedShape):
+        raise TypeError(f"shape={shape!r} must be a RestrictedShape(shape, on, off, ...).")
+    return shape.shape
+
+
+def _rows(matrix: Any) -> sparse.csr_array:
+    dense = not sparse.issparse(matrix)
+    found = sparse.csr_array(np.atleast_2d(np.asarray(matrix)) if dense else matrix, dtype=float)
+    found.sum_duplicates()
+    if not np.isfinite(found.data).all():
+        raise ValueError("the matrix of the rules has numbers that are not finite.")
+    return found
+
+
+def _numbers(name: str, parts: Any) -> np.ndarray:
+    found = np.unique(np.asarray(list(parts)))
+    if found.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if found.dtype.kind not in "iu" or found.min() < 0:
+        raise ValueError(f"{name} must be numbers of parts, 0 or more; found {found[0]!r}.")
+    return found.astype(np.int64)
+
+
+def _bounds(name: str, values: Any, count: int) -> np.ndarray:
+    found = np.asarray(values, dtype=float)
+    if np.isnan(found).any():
+        raise ValueError(f"{name} has NaN.")
+    if found.ndim and found.shape != (count,):
+        raise ValueError(f"{name} has shape {found.shape}, expected one number for {count} rows.")
+    return np.array(np.broadcast_to(found, (count,)))

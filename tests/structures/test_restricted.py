@@ -1,0 +1,173 @@
+"""Restricted outputs against the best of all vertices that keep what is asked."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.structures import (
+    Chain,
+    Finite,
+    GraphCut,
+    Matching,
+    Network,
+    Restricted,
+    RestrictedShape,
+    Tree,
+    TreeShape,
+)
+
+RING = Network(4, [(0, 1), (1, 2), (2, 3), (3, 0)])
+STAR = TreeShape(Network(4, [(0, 1), (0, 2), (3, 0)]), 3)
+CASES = {
+    "chain": (Chain(), (4, 3)),
+    "untied": (Chain(tied=False), (3, 3)),
+    "tree": (Tree(), STAR),
+    "matching": (Matching(), (3, 4)),
+    "finite": (Finite(), (6,)),
+}
+
+
+def best(structure, shape, theta):
+    """By definition: over all vertices inside that keep what is asked."""
+    kept = [
+        z
+        for z in structure.structure.vertices(shape.shape)
+        if (z[shape.on] > 0).all()
+        and not z[shape.off].any()
+        and (
+            shape.matrix is None
+            or (
+                (shape.matrix @ z <= shape.upper + 1e-9) & (shape.matrix @ z >= shape.lower - 1e-9)
+            ).all()
+        )
+    ]
+    return max((theta @ z for z in kept), default=-np.inf)
+
+
+def draws(name, seed):
+    """Shapes with parts of some output on, other parts off, and a rule that this output keeps."""
+    structure, shape = CASES[name]
+    rng = np.random.default_rng(seed)
+    vertices = list(structure.vertices(shape))
+    kept = vertices[rng.integers(len(vertices))]
+    count, labels = structure.variables(shape)
+    parts = np.arange(count * labels)
+    on = rng.permutation(np.flatnonzero(kept[parts]))[:1]
+    off = rng.permutation(np.flatnonzero(kept[parts] == 0))[:2]
+    rule = rng.integers(-1, 2, size=(2, len(kept)))
+    value = rule @ kept
+    return Restricted(structure), shape, on, off, rule, value, rng.normal(size=len(kept))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", CASES)
+def test_the_best_output_that_is_left_is_found(name, seed):
+    structure, inner, on, off, rule, value, theta = draws(name, seed)
+    for options in (
+        {},
+        {"on": on},
+        {"off": off},
+        {"on": on, "off": off},
+        {"matrix": rule, "upper": value},
+        {"on": on, "off": off, "matrix": rule, "lower": value - 1, "upper": value},
+    ):
+        shape = RestrictedShape(inner, **options)
+        z, bound = structure.maximize_within(theta, shape)
+        assert theta @ z == pytest.approx(best(structure, shape, theta), abs=1e-9)
+        assert bound == pytest.approx(theta @ z, abs=1e-9)
+        assert any(np.array_equal(z, own) for own in structure.vertices(shape))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cuts_keep_known_labels_and_counts(seed):
+    rng = np.random.default_rng(seed)
+    theta = np.concatenate([rng.normal(size=4), -rng.random(4)])
+    structure = Restricted(GraphCut())
+    total = np.r_[np.ones(4), np.zeros(4)]
+    for options in (
+        {"on": [1]},
+        {"on": [0], "off": [2]},
+        {"matrix": total, "lower": 2, "upper": 2},
+    ):
+        shape = RestrictedShape(RING, **options)
+        z = structure.maximize(theta, shape)
+        assert theta @ z == pytest.approx(best(structure, shape, theta), abs=1e-9)
+
+
+def test_constraints_describe_what_is_left():
+    structure, inner, on, off, rule, value, _ = draws("chain", 1)
+    shape = RestrictedShape(inner, on, off, rule, value, value)
+    found = structure.constraints(shape)
+    for z in structure.structure.vertices(inner):
+        left = any(np.array_equal(z, own) for own in structure.vertices(shape))
+        sums = found.matrix[:, : len(z)] @ z  # rows of auxiliary columns are left out below
+        own = np.flatnonzero(np.diff(found.matrix[:, len(z) :].indptr) == 0)
+        inside = (sums >= found.lower - 1e-9) & (sums <= found.upper + 1e-9)
+        assert inside[own].all() == left
+
+
+def test_expectations_are_over_what_is_left():
+    structure, shape = Restricted(Chain()), RestrictedShape((3, 2), on=[1], off=[4])
+    theta = np.random.default_rng(0).normal(size=10)
+    kept = np.array(list(structure.vertices(shape)))
+    p = np.exp(kept @ theta)
+    np.testing.assert_allclose(structure.tilt(theta, shape), p @ kept / p.sum(), atol=1e-12)
+    assert structure.log_partition(theta, shape) == pytest.approx(np.log(p.sum()))
+    listed = structure.k_best(theta, shape, 100)
+    assert len(listed) == len(kept)
+    np.testing.assert_allclose([s for _, s in listed], np.sort(kept @ theta)[::-1])
+    projected = structure.project(theta, shape)
+    assert projected[1] == 1
+    assert projected[4] == 0
+
+
+def test_links_that_do_not_go_together_are_refused():
+    structure = Restricted(Matching())
+    for a, b in combinations(range(4), 2):
+        with pytest.raises(InfeasibleError, match="no output has all parts"):
+            structure.maximize(np.zeros(8), RestrictedShape((2, 4), on=[a, b]))
+    assert structure.maximize(np.full(8, -5.0), RestrictedShape((2, 4), on=[1, 6]))[[1, 6]].all()
+
+
+def test_contradictions_and_odd_shapes_are_named():
+    chain = Restricted(Chain())
+    theta = np.zeros(10)
+    with pytest.raises(InfeasibleError, match="part 1 must be on, and is forbidden"):
+        chain.maximize(theta, RestrictedShape((3, 2), on=[1], off=[1]))
+    with pytest.raises(InfeasibleError, match="keeps all rules"):
+        chain.maximize(theta, RestrictedShape((3, 2), matrix=np.ones(10), upper=1))
+    with pytest.raises(ValueError, match="9 columns, but there are 10 parts"):
+        chain.maximize(theta, RestrictedShape((3, 2), matrix=np.ones(9), upper=1))
+    with pytest.raises(ValueError, match="there is no part 10"):
+        chain.maximize(theta, RestrictedShape((3, 2), off=[10]))
+    with pytest.raises(TypeError, match="must be a RestrictedShape"):
+        chain.maximize(theta, (3, 2))
+    with pytest.raises(ValueError, match="numbers of parts"):
+        RestrictedShape((3, 2), on=[-1])
+    with pytest.raises(ValueError, match="expected one number for 1 rows"):
+        RestrictedShape((3, 2), matrix=np.ones(10), upper=[1, 2])
+    with pytest.raises(ValueError, match="not finite"):
+        RestrictedShape((3, 2), matrix=np.full(10, np.nan))
+    with pytest.raises(MissingAbilityError, match="cannot `tilt` with rules"):
+        chain.tilt(theta, RestrictedShape((3, 2), matrix=np.ones(10), upper=9))
+    with pytest.raises(ValueError, match="part 0 must be off"):
+        chain.encode([0, 0, 0], RestrictedShape((3, 2), off=[0]))
+    with pytest.raises(ValueError, match="rule 0 asks for 0 to 4, and finds 5"):
+        chain.encode([0, 0, 0], RestrictedShape((3, 2), matrix=np.ones(10), lower=0, upper=4))
+    with pytest.raises(ValueError, match="time_limit=0"):
+        Restricted(Chain(), time_limit=0).maximize(
+            theta, RestrictedShape((3, 2), matrix=np.ones(10))
+        )
+
+
+def test_shapes_are_frozen_and_equal_if_all_is():
+    shape = RestrictedShape((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
+    assert shape == RestrictedShape((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
+    assert len({shape, RestrictedShape((3, 2), [1], [4], np.ones((1, 10)), 0, 5)}) == 2
+    with pytest.raises(AttributeError, match="frozen"):
+        shape.on = [2]
+    assert clone(Restricted(Chain(), 2.0)).get_params()["time_limit"] == 2.0
+    assert "1 rules" in repr(shape)

@@ -51,7 +51,7 @@ if has_matplotlib():
 # Early stopping. The dual extragradient method without a penalty goes from w = 0 outwards, too. Of
 # all weights of one norm, the optima have the least hinge loss; held-out errors may differ.
 
-run = iterates_path(ChainSVM(), X, y, max_epochs=12, validation=held_out)
+run = iterates_path(ChainSVM(), X, y, max_epochs=25, validation=held_out)
 told("run", run)
 
 if has_matplotlib():

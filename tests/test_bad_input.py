@@ -732,6 +732,8 @@ TABLE = [
      'needs the dual point of BCFW, not of Subgradient. Give solver="bcfw", or take alpha_path'),
     ("an eps-path of huge features", lambda: eps_path(MulticlassSVM(), 1e200 * FLAT, LABELS), V,
      "too large to be squared; scale them down"),
+    ("a path with a kernel", lambda: eps_path(ChainSVM(kernel="rbf"), X, Y), V,
+     "kernel: each model has support rows of its own, which a path does not keep. Transform"),
     ("NaN on a path", lambda: eps_path(ChainSVM(), spoiled(2, 1, 3, np.nan), Y), V, r"sample 2: x\[1, 3\] is nan"),
     ("fewer y than X on a path", lambda: alpha_path(ChainSVM(), X, Y[:-1]), V, "X has 12 samples, y has 11"),
     ("a path of no epochs", lambda: iterates_path(ChainSVM(), X, Y, max_epochs=0), V, "max_epochs=0 must be"),

@@ -20,6 +20,8 @@ NAMES = (
     "oracle_cache",
     "paths",
     "optimum",
+    "optimum_table",
+    "reference",
     "letters",
     "kernels",
     "multiclass",

@@ -18,7 +18,7 @@ from benchmarks.measure import data_folder
 from maxmargin import NetworkSVM
 from maxmargin.datasets import load_snakes, snake_graphs
 
-ALPHAS = (0.03, 0.01, 0.003)
+ALPHAS = (0.1, 0.03, 0.01, 0.003)
 FIT = {"tol": 0.02, "max_epochs": 50}
 HELD_OUT = 50
 #: name -> features of edges, whether pairs have scores

@@ -430,14 +430,9 @@ class Problem(Samples):
         self._plain.memory = self.memory
         return self._plain
 
-    def hinges(self, w: np.ndarray) -> np.ndarray:
-        """H_i(w) for each sample."""
-        ability = "tilt" if self.objective == "likelihood" else "maximize"
-        return np.maximum(self.apply(ability, w, point=self.truth), 0.0)
-
     def hinges(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """H_i(w) for each sample; what the oracle answers goes to `out`, all samples' parts."""
-        ability = "maximize" if self.objective == "margin" else "tilt"
+        ability = "tilt" if self.objective == "likelihood" else "maximize"
         return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
 
     def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:

@@ -201,5 +201,13 @@ def test_saved_models_predict_alike(q, tmp_path):
 def test_scores_of_single_labels_need_exact_maxima():
     X, y = drawn(6)
     model = NetworkSVM(method="bounded", max_epochs=2).fit(X, y)
-    with pytest.raises(MissingAbilityError, match=r"method='bounded' has no score .*\"exact\""):
-        model.decision_function(X)
+    with pytest.raises(MissingAbilityError, match="MarkovNetwork cannot `max_marginals`"):
+        model.margins(X)
+    found = model.predict_within(X)
+    assert model.decision_function(X).tolist() == [own.score for own in found]
+    exact = NetworkSVM(method="exact", max_epochs=2).fit(X, y)
+    for x, own in zip(X, exact.margins(X), strict=True):
+        every, total = scores(exact, x)
+        for v, margin in enumerate(own):
+            tops = np.sort([total[every[:, v] == k].max() for k in range(3)])
+            assert margin == pytest.approx(tops[-1] - tops[-2], abs=1e-10)

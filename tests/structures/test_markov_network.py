@@ -191,11 +191,13 @@ def test_grids_equal_transfer_matrices(scale):
         (ring(500, 2), 2),
         (grid(3, 8, 2), 3),
         (grid(4, 4, 2), 4),
+        (grid(7, 9, 2), 7),
+        (grid(9, 7, 2), 7),
         (complete(6, 2), 5),
     ],
 )
 def test_the_order_finds_the_treewidth(shape, width):
-    found = buckets_of(shape.network, 99)
+    found = buckets_of(shape.network, 9, 99)
     assert found.complete
     assert found.width == width
     assert sorted(found.order) == list(range(shape.n_nodes))

@@ -16,7 +16,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.label_pairs import pairs_of
 from maxmargin.estimators.probabilities import Method
-from maxmargin.estimators.restrictions import Restriction, label_shape, some_labels
+from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, MultiLabelFeatures
 from maxmargin.label_rows import TextRows, read_label_rows, to_sets
 from maxmargin.losses import Loss, resolve_loss
@@ -188,29 +188,6 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
     ) -> Any:
-        """As `StructuredSVM` says. known : {label: 0 or 1}; counts={1: n} : how many are on."""
-        rows = super().predict_restricted(X, restrictions, time_limit)
-        nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
-        found = np.concatenate([nothing, *(row[None] for row in rows)])
-        return to_sets(found, self.classes_) if self.sets_ else found
-
-    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
-        place = {label: k for k, label in enumerate(self.classes_.tolist())}
-
-        def placed(found: Any) -> Any:
-            if not isinstance(found, dict):
-                return found
-            unknown = [label for label in found if label not in place]
-            if unknown:
-                raise ValueError(
-                    f"label {unknown[0]!r} was not learned; known are {some_labels(self.classes_)}."
-                )
-            return {place[label]: value for label, value in found.items()}
-
-        own = replace(
-            restriction, known=placed(restriction.known), forbidden=placed(restriction.forbidden)
-        )
-        return label_shape(own, self.structure_, shape, np.array([0, 1]))
         """As `StructuredSVM` says; outputs as those of `predict`.
 
         known : {label: 0 or 1}; forbidden : labels that are off; counts : {1: how many are on}.

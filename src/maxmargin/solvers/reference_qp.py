@@ -79,6 +79,7 @@ class ReferenceQP(Solver):
             "primal": np.inf,
             "relaxed": np.nan,
             "solved": 0,
+            "bytes": np.nan,
             "words": "",
         }
 
@@ -105,6 +106,7 @@ class ReferenceQP(Solver):
         program = self._program(problem, limit)
         answer = by_highs(program) if program.is_linear else by_clarabel(program, limit)
         state.extra["solved"], state.extra["words"] = 1, answer.words
+        state.extra["bytes"] = float(answer.n_bytes)
         if answer.x is not None:
             self._take(problem, state, program, answer)
 

@@ -10,7 +10,7 @@ from maxmargin.solvers.bcfw import OracleCache
 from maxmargin.solvers.support import check_support, make_support, support_key
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
-_SHARE = 0.1
+_SHARE = 0.5
 #: or for so many passes
 _PASSES = 50
 #: exchanges in a set at a visit, and how far to go along them, as in BCFW

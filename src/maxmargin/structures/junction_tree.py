@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +32,6 @@ class Buckets(NamedTuple):
     complete: bool  # False if given up, because the last bucket is too wide
 
     @property
-    def sizes(self) -> list[int]:
-        """The sizes of all scopes, largest first: the fewer large ones, the better."""
-        return sorted(map(len, self.scopes), reverse=True)
-
-    @property
     def width(self) -> int:
         """The largest number of nodes that a message is about."""
         return max(map(len, self.scopes))
@@ -46,24 +42,29 @@ class Buckets(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def buckets_of(network: Network, widest: int) -> Buckets:
-    """The best of three orders: by new edges, by distance from an outer node, and as numbered.
+def buckets_of(network: Network, n_labels: int, widest: int) -> Buckets:
+    """The best of some orders: by new edges, as numbered, and from one outer node to another.
 
     New edges alone close in on grids from all sides, with a front that is too long.
 
     widest : the most neighbours that a node may have when it goes; an order is given up beyond it.
     """
-    ranks = cuthill_mckee(network)
-    tried = [_greedy(network, widest), _in_order(network, ranks, widest)]
-    tried.append(_in_order(network, list(range(network.n_nodes)), widest))
-    return min(tried, key=lambda found: (not found.complete, found.sizes))
+    tried = [_greedy(network, widest)]
+    tried += [_in_order(network, order, widest) for order in _orders(network)]
+    return min(tried, key=lambda found: (not found.complete, found.entries(n_labels)))
 
 
-def cuthill_mckee(network: Network) -> list[int]:
-    """Nodes by their distance from an outer one, those with few neighbours first."""
+def _orders(network: Network) -> list[list[int]]:
+    """Nodes as numbered; and by how much nearer they are to one of four corners than to another."""
     n, (a, b) = network.n_nodes, network.edges.T
-    joined = sparse.csr_array((np.ones(2 * len(a)), (np.r_[a, b], np.r_[b, a])), shape=(n, n))
-    return csgraph.reverse_cuthill_mckee(joined.tocsr(), symmetric_mode=True).tolist()
+    joined = sparse.csr_array((np.ones(len(a)), (a, b)), shape=(n, n))
+    far, corner = [], 0
+    for _ in range(5):  # the first is anywhere, and only leads to the others
+        way = csgraph.dijkstra(joined, directed=False, unweighted=True, indices=corner)
+        far.append(np.where(np.isfinite(way), way, n))
+        corner = int(np.min(far[1:] or far, axis=0).argmax())
+    pairs = [np.lexsort((one, one - other)).tolist() for one, other in combinations(far[1:], 2)]
+    return [list(range(n)), *pairs]
 
 
 def _neighbours(network: Network) -> list[set[int]]:
@@ -151,7 +152,7 @@ def widest_of(n_labels: int, max_table: int) -> int:
 @lru_cache(maxsize=1024)
 def junction_code(shape: NetworkShape, tied: bool, widest: int) -> np.ndarray:
     """What the kernels read of the buckets, see `kernels.network`."""
-    found = buckets_of(shape.network, widest)
+    found = buckets_of(shape.network, shape.n_labels, widest)
     labels, n = shape.n_labels, shape.n_nodes
     terms = _terms(shape, found, tied)
     records = []
@@ -231,7 +232,8 @@ def junction_constraints(
     message is not about; the shares of each tree of buckets add up to 1; and parts are sums of
     shares. What is banned is 0.
     """
-    found, labels = buckets_of(shape.network, widest), shape.n_labels
+    labels = shape.n_labels
+    found = buckets_of(shape.network, labels, widest)
     sizes = [labels ** len(scope) for scope in found.scopes]
     first = n_parts + labels * np.concatenate([[0], np.cumsum(sizes)])  # columns of tables
     below = n_parts + np.concatenate([[0], np.cumsum(sizes)])  # rows of messages, after the parts

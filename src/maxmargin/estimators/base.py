@@ -415,7 +415,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             structure = Restricted(samples.structure, time_limit)
             limited = samples.restricted(structure, self._restricted_shapes(samples, part))
             z = np.empty(int(samples.part_ptr[-1]))
-            limited.apply("maximize", self.coef_, out=z)
+            limited.apply("maximize", self._weights(), out=z)
             found += [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
         if len(found) != len(restrictions):
             raise ValueError(f"{len(restrictions)} restrictions, but X has another number.")

@@ -144,5 +144,5 @@ def test_own_solver(monkeypatch, capsys, tmp_path):
     output = run("own_solver.py", [], monkeypatch, capsys)
     assert re.search(r"^by_highs: within .* of the best possible objective \(conv", output)
     regret = dict(re.findall(r"^(.+?) +regret ([\d.]+) %$", output, re.MULTILINE))
-    assert float(regret["learned from decisions"]) < 2 < float(regret["regression"])
+    assert float(regret["learned from decisions"]) < 10 < float(regret["regression"])
     assert not list(tmp_path.iterdir())

@@ -18,6 +18,7 @@ NAMES = (
     "curves",
     "cutting_plane",
     "oracle_cache",
+    "dear_oracle",
     "paths",
     "optimum",
     "optimum_table",

@@ -327,3 +327,13 @@ def test_early_stopping_counts_its_samples_before_the_first_pass():
     X, y = HELD_OUT
     with pytest.raises(ValueError, match=r"EarlyStopping: X has \d+ samples, y has \d+"):
         ChainSVM(callbacks=[EarlyStopping(X, y[:-1])]).fit(X, y)
+
+
+def test_the_progress_bar_shows_calls_of_a_dear_oracle(capsys, monkeypatch):
+    bar = ProgressBar()
+    problem = case("from-oracle").problem
+    BCFW(max_epochs=2, tol=0.0).run(problem, callbacks=[bar])
+    assert problem.watch is None
+    # the probe, an epoch, a certificate that serves the next epoch, and the last two
+    assert bar._calls == 6 + 4 * problem.n
+    assert "calls of the oracle" in capsys.readouterr().err

@@ -14,10 +14,12 @@ from maxmargin.structures import (
     Chain,
     Finite,
     GraphCut,
+    LinearProgram,
     Matching,
     Multiclass,
     MultiLabel,
     Network,
+    Program,
     Tree,
     TreeShape,
 )
@@ -256,6 +258,27 @@ def finite():
 
 DRAWINGS = {"chain": chain, "matching": matching, "graph_cut": graph_cut}
 DRAWINGS |= {"tree": tree, "multi_label": multi_label, "multiclass": multiclass, "finite": finite}
+
+
+def linear_program():
+    program = Program([[1, 2, 3, 2], [1, 0, 0, 1]], [5, 1], part_upper=1)
+    z = LinearProgram().encode({1, 2}, program)
+    drawing = Drawing(44 + 18 + 4 * CELL)
+    drawing.grid("x", "(parts, n_features)", features(4, 5), rows=["0", "1", "2", "3"])
+    drawing.words("y", "a set, or z", ["{1, 2}"])
+    drawing.grid("z", "one a part", z, columns=["0", "1", "2", "3"], kind="parts")
+    drawing.grid("matrix", "(rows, parts)", program.matrix.toarray(), kind="parts")
+    drawing.words("upper", "(rows,)", [f"≤ {bound:g}" for bound in program.upper])
+    note = (
+        "Four things to take along, of which the bag holds 5 pounds, and 0 and 3 do not go"
+        " together. The matrix and its bounds are the Program; z satisfies matrix · z ≤ upper."
+    )
+    return drawing.svg("shapes of a linear program"), note
+
+
+DRAWINGS = {"linear_program": linear_program}
+DRAWINGS |= {"chain": chain, "matching": matching, "graph_cut": graph_cut}
+DRAWINGS |= {"tree": tree, "multiclass": multiclass, "finite": finite}
 
 
 class Shapes(SphinxDirective):

@@ -55,6 +55,7 @@ class ProgressBar(Callback):
     def __init__(self, description: str = "training"):
         self.description = description
         self._bar: Any = None
+        self._calls, self._shown = 0, 0.0
 
     def on_start(self, run: Run) -> None:
         from tqdm import tqdm
@@ -68,6 +69,17 @@ class ProgressBar(Callback):
             bar_format="{desc}: epoch {n_fmt} of max {total_fmt} [{elapsed}, {rate_fmt}{postfix}]",
             file=sys.stderr,
         )
+        if run.problem.structure.dear:  # an epoch may take minutes
+            self._calls = 0
+            run.problem.watch = self._called
+
+    def _called(self) -> None:
+        """Count a call of a dear oracle, and show that at most ten times a second."""
+        self._calls += 1
+        now = time.perf_counter()
+        if self._bar is not None and now - self._shown > 0.1:
+            self._shown = now
+            self._bar.set_postfix_str(f"{self._calls} calls of the oracle")
 
     def on_epoch(self, run: Run) -> None:
         facts = {}
@@ -81,6 +93,7 @@ class ProgressBar(Callback):
         self._bar.update(run.state.epoch - self._bar.n)
 
     def on_end(self, run: Run, result: Result) -> None:
+        run.problem.watch = None
         self._bar.close()
         self._bar = None  # an open stream cannot be pickled or copied
         log.info(result.certificate())

@@ -32,9 +32,7 @@ def main() -> None:
 
 def junction_trees() -> None:
     """Time and size by treewidth, beside listing all labels, where there are not too many."""
-    print(
-        "| grid, 4 labels | width | entries | maximize | tilt | listing |\n" + "|---" * 6 + "|"
-    )
+    print("| grid, 4 labels | width | entries | maximize | tilt | listing |\n" + "|---" * 6 + "|")
     for rows, columns in ((1, 10), (2, 3), (2, 4), (2, 10), (3, 10), (4, 10), (6, 10), (7, 10)):
         shape = NetworkShape(Network(rows * columns, grid(rows, columns)), 4)
         structure = MarkovNetwork(tied=False, method="exact")

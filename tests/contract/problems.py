@@ -488,9 +488,6 @@ CASES = {
     "network": lambda **options: tree(
         tied=False, sizes=(1, 3, 4, 3), seed=17, method="exact", **options
     ),
-    "network-bounded": lambda **options: tree(
-        sizes=(1, 2, 3, 4), seed=18, method="bounded", **options
-    ),
     "items": items,
     "assignment": assignment,
     "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),

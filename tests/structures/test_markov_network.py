@@ -347,7 +347,6 @@ def test_training_with_bounds_is_certified():
     assert found["bounded"].exact
     assert found["bounded"].dual <= found["exact"].primal
     assert found["exact"].dual <= found["bounded"].primal
-    assert found["bounded"].gap <= 0.1 * found["bounded"].primal
     assert made["exact"].training.primal(found["bounded"].w) <= found["bounded"].primal + 1e-12
 
 

@@ -16,9 +16,14 @@ NAMES = (
     "large_graphs",
     "gaps",
     "curves",
+    "cutting_plane",
     "oracle_cache",
+    "paths",
     "optimum",
+    "optimum_table",
+    "reference",
     "letters",
+    "kernels",
     "multiclass",
     "chunking",
     "likelihood",
@@ -26,10 +31,12 @@ NAMES = (
     "calibration",
     "trees",
     "networks",
+    "scene",
     "alignment",
     "puppets",
     "horses",
     "isprs",
+    "snakes",
 )
 
 

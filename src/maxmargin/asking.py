@@ -116,11 +116,10 @@ class Asking:
                 z, bound = self._next_answer(found, i)
                 if self.watch is not None:
                     self.watch()
-                yield (
-                    (None, self._proven(i, theta))
-                    if z is None
-                    else self._checked(i, theta, z, bound)
-                )
+                if z is None and self.structure.may_skip:
+                    yield None, self._proven(i, theta)
+                else:
+                    yield self._checked(i, theta, z, bound)
         finally:
             close = getattr(found, "close", None)
             if close is not None:
@@ -145,6 +144,7 @@ class Asking:
         score_at: Callable[[int], int],
         point: np.ndarray | None = None,
         gaps: np.ndarray | None = None,
+        known: np.ndarray | None = None,
     ) -> Iterator[int]:
         """The samples of `order`, each with scores in space.theta and its answer in space.vertex.
 
@@ -152,12 +152,18 @@ class Asking:
         samples as the structure asks at a time (`jobs`) are asked at the same weights; their scores
         are those of the newest weights again when their turn comes. point and gaps : z of all
         samples, and where their gaps are noted; a sample whose answer was given up is left out, its
-        gap being what is proven.
+        gap being what is proven. known : answers of all samples, so that nobody is asked.
         """
+        if known is not None:
+            for i in order:
+                parts = score_at(i)
+                space.vertex[:parts] = known[self.parts(i)]
+                yield i
+            return
         jobs = self.structure.jobs
         for start in range(0, len(order), jobs):
             batch = order[start : start + jobs].tolist()
-            known = {} if jobs == 1 else self._asked_at_once(batch, space, score_at)
+            asked = {} if jobs == 1 else self._asked_at_once(batch, space, score_at)
             for i in batch:
                 parts = score_at(i)
                 if jobs == 1:
@@ -167,7 +173,7 @@ class Asking:
                     elif gaps is not None and point is not None:
                         gaps[i] = value - score(space.theta[:parts], point[self.parts(i)])
                     continue
-                theta, z, value = known[i]
+                theta, z, value = asked[i]
                 at = -np.inf if point is None else value - score(theta, point[self.parts(i)])
                 if z is None:
                     self._refuse_none(i, skip=gaps is not None)

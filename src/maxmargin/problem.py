@@ -19,7 +19,9 @@ from maxmargin.asking import TOL, Asking
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
+from maxmargin.rescaling import rescaled
 from maxmargin.structures.base import Shape, Structure, score
+from maxmargin.structures.simplex import Finite
 from maxmargin.validation import as_dense
 
 #: options of structures that say how outputs are found, not which there are
@@ -296,6 +298,10 @@ class Problem(Samples):
     the penalised negative log-likelihood of a conditional random field. The costs then count for
     nothing, but for what is forbidden, and D(z) has sum_i omega_i entropy_i in their place,
     entropy_i being that of the distribution whose expectations z_i are.
+
+    With objective="slack", H_i(w) = max_z loss_i(z) (1 + F_i^T w . (z - y_i)): outputs of a large
+    loss need no larger margin, but errors weigh more. The outputs are listed for it, and the
+    problem is one over that list, whose structure is `Finite`: see `rescaling`.
     """
 
     def __init__(
@@ -313,7 +319,10 @@ class Problem(Samples):
         objective: str = "margin",
     ):
         check_objective(objective, structure)
-        costs = costs if objective == "margin" else None
+        costs = costs if objective != "likelihood" else None
+        if objective == "slack":
+            listed = rescaled(structure, list(shapes), features, costs, truth)
+            structure, (shapes, features, costs, truth) = Finite(), listed
         super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
         self.objective = objective
         self.truth = self._all_parts(truth)
@@ -421,14 +430,14 @@ class Problem(Samples):
         self._plain.memory = self.memory
         return self._plain
 
-    def hinges(self, w: np.ndarray) -> np.ndarray:
-        """H_i(w) for each sample."""
-        ability = "maximize" if self.objective == "margin" else "tilt"
-        return np.maximum(self.apply(ability, w, point=self.truth), 0.0)
+    def hinges(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """H_i(w) for each sample; what the oracle answers goes to `out`, all samples' parts."""
+        ability = "tilt" if self.objective == "likelihood" else "maximize"
+        return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
 
-    def primal(self, w: np.ndarray) -> float:
-        """P(w), exact if the structure's oracle is."""
-        return float(self.blocks.weight @ self.hinges(w) + self.alpha / 2 * (w @ w))
+    def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
+        """P(w), exact if the structure's oracle is; out : as of `hinges`."""
+        return float(self.blocks.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """sum_i omega_i F_i z_i."""
@@ -448,8 +457,11 @@ class Problem(Samples):
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """c_i . (z_i - y_i) for each sample: the loss of z_i."""
-        products = self.loss_costs * (self._all_parts(z) - self.truth)
-        return np.add.reduceat(products, self.part_ptr[:-1])
+        return self.loss_of_change(self._all_parts(z) - self.truth)
+
+    def loss_of_change(self, change: np.ndarray) -> np.ndarray:
+        """c_i . d_i for each sample."""
+        return np.add.reduceat(self.loss_costs * change, self.part_ptr[:-1])
 
     def dual(
         self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None
@@ -487,8 +499,11 @@ class Problem(Samples):
 
 def check_objective(objective: str, structure: Structure) -> None:
     """Fail unless the structure can serve the objective; say the cure."""
-    if objective not in ("margin", "likelihood"):
-        raise ValueError(f'objective={objective!r} must be "margin" or "likelihood".')
+    if objective not in ("margin", "likelihood", "slack"):
+        raise ValueError(
+            f'objective={objective!r} must be "margin" or "likelihood", or where outputs are few'
+            ' "slack".'
+        )
     able = structure.has("tilt") and structure.tilt_is_expectation
     if objective == "likelihood" and not able:
         raise MissingAbilityError(

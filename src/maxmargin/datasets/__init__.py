@@ -13,6 +13,7 @@ from maxmargin.datasets.scene import load_scene
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.snake_graphs import snake_graphs
 from maxmargin.datasets.snakes import load_snakes, make_snakes
+from maxmargin.datasets.triplets import make_triplets
 from maxmargin.datasets.words import make_words
 from maxmargin.datasets.yeast import load_yeast
 
@@ -31,6 +32,7 @@ __all__ = [
     "make_puppets",
     "make_sequences",
     "make_snakes",
+    "make_triplets",
     "make_words",
     "snake_graphs",
 ]

@@ -34,6 +34,9 @@ def _as_shape(shape: Any) -> Shape:
     return tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else shape
 
 
+BOUNDED = (
+    " The best outputs were not found exactly, and what their bounds leave open is part of the gap."
+)
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
@@ -50,10 +53,11 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     features : FeatureMap; None means one feature row per part.
     alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
-    solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
-        "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a Solver;
-        "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for these in a domain. Its
-        options that are None are taken from tol, max_epochs and random_state here.
+    solver : "bcfw", "fw", "cutting-plane", "ssg", "perceptron", "extragradient",
+        "dual-extragradient", "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and
+        "lbfgs", or a Solver; "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for
+        these in a domain. Its options that are None are taken from tol, max_epochs and
+        random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
     random_state : seed; the same seed gives the same bits.
@@ -66,7 +70,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         solver; None means all of R^d. With alpha=0, too, there is no regularisation: stop early by
         a callback.
     objective : "margin", or "likelihood" for a conditional random field, whose probabilities
-        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used.
+        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used; or
+        "slack", where outputs are few enough to be listed: the loss multiplies the hinge 1 + score
+        of the output - score of the truth, and is not added to it.
 
     Attributes
     ----------
@@ -95,7 +101,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
     ):
         self.structure = structure
         self.features = features
@@ -221,7 +227,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         packed = self._pack(self._training_rows(rows), shapes)
         truth = self._truth(targets, shapes)
         costs = None
-        if self.objective == "margin":
+        if self.objective != "likelihood":
             costs = self._costs(truth, shapes, packed.part_ptr, node_weight)
         elif node_weight is not None:
             raise ValueError('node_weight prices errors, which objective="likelihood" has not.')
@@ -294,7 +300,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             )
             return None
         # Moved, not shared: the old state would go on with a memory that follows the new one.
-        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
+        kept = ("support", "grown", "cuts")
+        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith(kept)}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
             problem.weights(old.z) if certified else as_dense(result.w).copy(),
@@ -355,7 +362,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 f"max_epochs={result.n_epochs} reached at a gap of"
                 f" {100 * result.relative_gap:.3g} % (tol asks for {100 * tol:g} %)."
                 f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}; large features"
-                " slow training: scale them.",
+                " slow training: scale them." + ("" if self.structure_.is_exact else BOUNDED),
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -8,12 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from maxmargin.domains import Domain, L2Ball
 from maxmargin.domains.base import RealSpace
 from maxmargin.features import pivots
 from maxmargin.features.kernel_functions import diagonal
 from maxmargin.features.kernel_map import KernelMap, as_kernel_map
 from maxmargin.problem import Problem
 from maxmargin.validation import as_dense
+
+_LEARNED = (
+    "support_vectors_",
+    "dual_coef_",
+    "n_support_",
+    "residual_",
+    "dropped_",
+    "_in_coordinates",
+)
 
 
 class Support(NamedTuple):
@@ -37,6 +47,8 @@ class Kernelised:
     """
 
     kernel: Any = None
+    #: while training: weights are of coordinates, and so must be what validation samples have
+    _in_coordinates = False
     kernel_: KernelMap | None
     coef_: Any
     n_features_in_: int
@@ -46,10 +58,12 @@ class Kernelised:
     def _training_rows(self, rows: Any) -> Any:
         """Checked samples, with coordinates for features."""
         self.kernel_ = as_kernel_map(self.kernel)
-        for name in ("support_vectors_", "dual_coef_", "n_support_", "residual_", "dropped_"):
+        for name in _LEARNED:
             self.__dict__.pop(name, None)
         if self.kernel_ is None:
             return rows
+        _check_domain(getattr(self, "domain", None))
+        self._in_coordinates = True
         return _with_nodes(rows, self.kernel_.learn(getattr(rows, "nodes", rows)))
 
     def _learn_support(self, problem: Problem) -> None:
@@ -63,6 +77,7 @@ class Kernelised:
             self.support_vectors_, self.dual_coef_, self.dropped_ = found
             self.n_support_ = len(self.dual_coef_)
         own.forget()
+        del self._in_coordinates
 
     def _support(self, own: KernelMap, problem: Problem) -> Support:
         """The shorter of two: coefficients of the dual point, or those of the pivots."""
@@ -114,7 +129,7 @@ class Kernelised:
         if own is None:
             return rows
         matrix = getattr(rows, "nodes", rows).matrix
-        if own.basis_ is not None:  # still training, with weights of coordinates
+        if self._in_coordinates:
             return _with_nodes(rows, sparse.csr_array(own.coordinates(matrix)))
         if own.method == "random":
             scores = own.coordinates(matrix) @ self._node_weights()
@@ -125,11 +140,20 @@ class Kernelised:
     def _weights(self) -> Any:
         """Weights of what `_seen_rows` gives."""
         own = getattr(self, "kernel_", None)
-        if own is None or own.basis_ is not None:
+        if own is None or self._in_coordinates:
             return self.coef_
         labels = max(self._n_labels(), 1)
         rest = as_dense(self.coef_)[own.n_coordinates_ * labels :]
         return np.concatenate([np.eye(labels).ravel(), rest])
+
+
+def _check_domain(domain: Domain | None) -> None:
+    """Fail if turned coordinates would change where the weights live."""
+    if domain is not None and not isinstance(domain, RealSpace | L2Ball):
+        raise ValueError(
+            f"domain={domain!r} is about single weights, but with a kernel these belong to"
+            " coordinates that could as well be turned. Use domains.L2Ball, or kernel=None."
+        )
 
 
 def _with_nodes(rows: Any, matrix: sparse.csr_array) -> Any:

@@ -69,6 +69,7 @@ KNOWN: dict[str, str] = {
     "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
     "SDCA": "maxmargin.solvers.sdca:SDCA",
     "ReferenceQP": "maxmargin.solvers.reference_qp:ReferenceQP",
+    "CuttingPlane": "maxmargin.solvers.cutting_plane:CuttingPlane",
     "RealSpace": "maxmargin.domains.base:RealSpace",
     "L1Ball": "maxmargin.domains.balls:L1Ball",
     "L2Ball": "maxmargin.domains.balls:L2Ball",
@@ -85,6 +86,7 @@ KNOWN: dict[str, str] = {
     # what a checkpoint holds
     "Snapshot": "maxmargin.checkpoints.snapshot:Snapshot",
     "Sparse": "maxmargin.checkpoints.sparse:Sparse",
+    "Cuts": "maxmargin.solvers.cuts:Cuts",
     "Support": "maxmargin.kernels.support:Support",
     "Planes": "maxmargin.kernels.planes:Planes",
     # features of tokens

@@ -2,6 +2,7 @@
 
 from maxmargin.solvers.base import Solver, resolve_solver
 from maxmargin.solvers.bcfw import BCFW, OracleCache
+from maxmargin.solvers.cutting_plane import CuttingPlane
 from maxmargin.solvers.dual_extragradient import DualExtragradient
 from maxmargin.solvers.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.extragradient import Extragradient
@@ -18,6 +19,7 @@ __all__ = [
     "BCFW",
     "LBFGS",
     "SDCA",
+    "CuttingPlane",
     "DualExtragradient",
     "ExponentiatedGradient",
     "Extragradient",

@@ -154,7 +154,7 @@ class Solver(BaseEstimator):
         self._check_limits()
 
     def _check_objective(self, objective: str, structure: Structure) -> None:
-        if objective in self.objectives:
+        if minimised_as(objective) in self.objectives:
             return
         able = [f'"{name}"' for name in solvers_for(objective, structure)]
         raise ValueError(
@@ -278,6 +278,11 @@ def resolve_solver(
     return found
 
 
+def minimised_as(objective: str) -> str:
+    """Which of `Solver.objectives` it is: slacks are margins over lists (`rescaling`)."""
+    return "margin" if objective == "slack" else objective
+
+
 def solver_classes() -> dict[str, type[Solver]]:
     """All solvers by their short names."""
     from maxmargin import solvers
@@ -291,7 +296,8 @@ def solvers_for(objective: str, structure: Structure | None = None) -> list[str]
     return [
         name
         for name, kind in solver_classes().items()
-        if objective in kind.objectives and (structure is None or _serves(structure, kind))
+        if minimised_as(objective) in kind.objectives
+        and (structure is None or _serves(structure, kind))
     ]
 
 

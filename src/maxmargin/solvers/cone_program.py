@@ -35,24 +35,34 @@ class ConeProgram(NamedTuple):
         return not self.square.any() and all(kind == "nonneg" for kind, _ in self.cones)
 
 
-def cone_program(problem: Problem) -> ConeProgram:
+def point_features(problem: Problem, found: Polytopes) -> sparse.csr_array:
+    """omega_i F_i^T for all entries of the points u, a row for each."""
+    scale = sparse.diags_array(problem.blocks.weight[found.owner])
+    features = sparse.csr_array(scale @ (found.lift.T @ part_features(problem)))
+    features.eliminate_zeros()
+    return features
+
+
+def cone_program(
+    problem: Problem, found: Polytopes | None = None, features: sparse.csr_array | None = None
+) -> ConeProgram:
     """Equation 15 of Taskar, Lacoste-Julien, Jordan (JMLR 2006) with a penalty and a domain.
 
     max over z in Z_i of (F_i^T w + c_i) . z  is  min b_i . p  over p >= 0 with
     A_i^T p >= F_i^T w + c_i, where Z_i = {z >= 0 : A_i z <= b_i}; prices p of equations may have
     any sign. All is multiplied by omega_i, so that the multipliers of the rows are z itself.
     """
-    found = polytopes(problem)
+    found = polytopes(problem) if found is None else found
+    features = point_features(problem, found) if features is None else features
     cones = weight_cones(problem.domain, problem.dim)
     omega = problem.blocks.weight[found.owner]
-    scale = sparse.diags_array(omega) @ found.lift.T
     # the difference of the points' scores from what their prices cover
-    points = [scale @ part_features(problem), _empty(len(omega), cones.n_sizes), -found.matrix.T]
+    points = [features, _empty(len(omega), cones.n_sizes), -found.matrix.T]
     signed = np.flatnonzero(~found.equal)
     n_prices, n_weights = found.matrix.shape[0], problem.dim + cones.n_sizes
     prices = sparse.eye_array(n_prices, format="csr")[signed]
     blocks = [sparse.hstack(points), sparse.hstack([_empty(len(signed), n_weights), -prices])]
-    bounds = [-(scale @ problem.loss_costs), np.zeros(len(signed))]
+    bounds = [-omega * (found.lift.T @ problem.loss_costs), np.zeros(len(signed))]
     kinds = [("nonneg", len(omega)), ("nonneg", len(signed))]
     for rows in cones.rows:
         blocks.append(sparse.hstack([rows.matrix, _empty(len(rows.bound), n_prices)]))

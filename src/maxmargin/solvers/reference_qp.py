@@ -9,9 +9,18 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.cone_program import ConeProgram, cone_program
+from maxmargin.solvers.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.feasible import ROUNDING, feasible
-from maxmargin.solvers.interior_point import Answer, by_clarabel, by_highs
+from maxmargin.solvers.interior_point import Answer, by_clarabel, by_highs, load_clarabel
+from maxmargin.solvers.polytopes import polytopes
+from maxmargin.solvers.qp_memory import (
+    allowed_bytes,
+    n_entries,
+    program_bytes,
+    refuse,
+    rough_factor,
+)
+from maxmargin.solvers.weight_cones import is_polyhedral, weight_cones
 
 #: relative gap at which nothing is left to do: what interior-point methods reach
 _EXACT = 1e-7
@@ -70,6 +79,7 @@ class ReferenceQP(Solver):
             "primal": np.inf,
             "relaxed": np.nan,
             "solved": 0,
+            "bytes": np.nan,
             "words": "",
         }
 
@@ -84,15 +94,34 @@ class ReferenceQP(Solver):
                 "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball(10.0):"
                 " with neither, nothing bounds the objective from below but zero."
             )
+        weight_cones(problem.domain, problem.dim)
+        if problem.alpha > 0 or not is_polyhedral(problem.domain, problem.dim):
+            load_clarabel()
+        allowed_bytes(self.memory_limit)
 
     def epoch(self, problem: Problem, state: State) -> None:
         if state.extra["solved"]:
             return
-        program = cone_program(problem)
-        answer = by_highs(program) if program.is_linear else by_clarabel(program)
+        limit = allowed_bytes(self.memory_limit)
+        program = self._program(problem, limit)
+        answer = by_highs(program) if program.is_linear else by_clarabel(program, limit)
         state.extra["solved"], state.extra["words"] = 1, answer.words
+        state.extra["bytes"] = float(answer.n_bytes)
         if answer.x is not None:
             self._take(problem, state, program, answer)
+
+    def _program(self, problem: Problem, limit: float) -> ConeProgram:
+        """The convex program, if there is room for it."""
+        entries = n_entries(problem)
+        refuse(program_bytes(entries, 0), limit, f"{entries} non-zeros of features alone")
+        found = polytopes(problem)
+        features = point_features(problem, found)
+        factor = rough_factor(problem, found, features)
+        count = features.nnz + found.matrix.nnz
+        sizes = f"{len(found.owner)} parts, {found.matrix.shape[0]} prices, {count} non-zeros"
+        # the factor's numbers only, lest a guess refuse what would fit
+        refuse(8 * factor, limit, sizes)
+        return cone_program(problem, found, features)
 
     def _take(self, problem: Problem, state: State, program: ConeProgram, answer: Answer) -> None:
         """Weights and dual point from the solver's answer, and the exact gap between them."""
@@ -110,12 +139,16 @@ class ReferenceQP(Solver):
             idle = problem.blocks.weight == 0
             for i in np.flatnonzero(idle).tolist():
                 z[problem.parts(i)] = problem.truth[problem.parts(i)]
-            if miss <= ROUNDING:
-                state.z[:] = z
+            state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
         state.w[:] = problem.weights(state.z)
         extra["primal"] = min(problem.primal(w) for w in self.candidates(problem, state))
         extra["gap"] = extra["primal"] - self.bound(problem, state)
         state.n_oracle += 2 * problem.n
+
+    def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
+        """Next to z by the structure itself, where the equations leave more than rounding."""
+        own = [problem.projected(z[problem.parts(i)], i) for i in range(problem.n)]
+        return np.concatenate(own)
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         return [state.w, state.extra["solution"]]

@@ -50,6 +50,11 @@ def weight_cones(domain: Domain, dim: int) -> WeightCones:
     return WeightCones([r for r in rows if r.matrix.shape[0]], n_sizes)
 
 
+def is_polyhedral(domain: Domain, dim: int) -> bool:
+    """Whether linear rows are enough."""
+    return not any(isinstance(piece, L2Ball) for piece, _ in _pieces(domain, np.arange(dim)))
+
+
 def _pieces(domain: Domain, own: np.ndarray) -> list[tuple[Domain, np.ndarray]]:
     """Domains that have rows of their own, and the numbers of their weights."""
     if isinstance(domain, RealSpace):

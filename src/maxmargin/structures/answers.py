@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 
+class TimedOut:
+    """In the place of an answer that took too long."""
+
+
 def as_vector(y: Any, n_parts: int, binary: bool = False) -> np.ndarray:
     """Z of a vector, of a mask, or of the numbers of the parts that are 1.
 

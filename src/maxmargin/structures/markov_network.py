@@ -96,6 +96,11 @@ class MarkovNetwork(NetworkLabels):
     def is_bounded(self) -> bool:  # type: ignore[override]
         return not self.is_exact
 
+    @property
+    def is_tight(self) -> bool:  # type: ignore[override]
+        """Rows are those of the local polytope, which is Z only if that is asked for."""
+        return self._method() == "relaxed"
+
     def resolve(self, shapes: Iterable[NetworkShape]) -> MarkovNetwork:
         """The same with the method that "auto" stands for, where these are all shapes."""
         if self._method() != "auto":

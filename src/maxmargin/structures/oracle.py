@@ -12,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
-from maxmargin.structures.answers import as_vector, split_bound
+from maxmargin.structures.answers import TimedOut, as_vector, split_bound
 from maxmargin.structures.base import Constraints, Shape, Structure
 from maxmargin.structures.programs import Program
 from maxmargin.validation import is_number
@@ -216,7 +216,7 @@ class OracleStructure(Structure):
         self._check_options()
         pairs = zip(self._raw(thetas, shapes), shapes, strict=True)
         for answer, shape in pairs:
-            if answer is None:
+            if answer is TimedOut:
                 yield None, np.inf
                 continue
             z, bound = split_bound(answer)
@@ -227,13 +227,11 @@ class OracleStructure(Structure):
             yield z, self._bound(bound)
 
     def _raw(self, thetas: Sequence[np.ndarray], shapes: Sequence[Shape]) -> Iterator[Any]:
-        """What the function returns; None where it took too long and that is allowed."""
+        """What the function returns; `TimedOut` where it took too long and that is allowed."""
         if not self.in_processes:
             for theta, shape in zip(thetas, shapes, strict=True):
                 yield self._asked(theta.copy(), shape)
             return
-        from maxmargin.structures.workers import TimedOut
-
         with closing(self._workers().map(list(zip(thetas, shapes, strict=True)))) as found:
             for answer in found:
                 if answer is TimedOut and self.on_timeout == "raise":
@@ -241,7 +239,7 @@ class OracleStructure(Structure):
                         f"the oracle took more than time_limit={self.time_limit:g} s and was ended."
                         ' Raise the limit, or go on without such answers by on_timeout="skip".'
                     )
-                yield None if answer is TimedOut else answer
+                yield answer
 
     def _asked(self, theta: np.ndarray, shape: Shape) -> Any:
         try:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.exceptions import InfeasibleError, OracleError
+from maxmargin.structures.answers import TimedOut
 from maxmargin.structures.worker_process import LENGTH, receive
 
 #: seconds without a question after which a worker ends itself
@@ -26,10 +27,6 @@ START = 120.0
 _PROGRAM = Path(__file__).with_name("worker_process.py")
 #: one thread of each library in each worker: there are as many workers as asked for
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class TimedOut:
-    """In the place of an answer that took too long."""
 
 
 class Worker:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from contract import problems
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.solvers import BCFW
 from maxmargin.structures import Chain, MarkovNetwork, Network, NetworkShape, Tree, TreeShape
 from maxmargin.structures.junction_tree import buckets_of
 from reference import cuts, enumeration, linear, trees
@@ -337,6 +339,15 @@ def test_what_cannot_be_allowed_is_told():
         MarkovNetwork(forbidden_pairs=mask, method="bounded").maximize(theta, shape)
     with pytest.raises(InfeasibleError, match="every output is forbidden"):
         MarkovNetwork(forbidden_pairs=mask, method="exact").maximize(theta, shape)
+
+
+def test_training_with_bounds_is_certified():
+    made = {m: problems.tree(sizes=(3, 4, 4, 3), seed=18, method=m) for m in ("bounded", "exact")}
+    found = {m: BCFW(max_epochs=20, tol=0.0).run(made[m].problem) for m in made}
+    assert found["bounded"].exact
+    assert found["bounded"].dual <= found["exact"].primal
+    assert found["exact"].dual <= found["bounded"].primal
+    assert made["exact"].training.primal(found["bounded"].w) <= found["bounded"].primal + 1e-12
 
 
 # -- relaxed ---------------------------------------------------------------------------------------

@@ -198,6 +198,15 @@ def test_saved_models_predict_alike(q, tmp_path):
     assert again.result_.n_epochs == 0
 
 
+def test_a_linear_kernel_is_no_kernel():
+    X, y = drawn(9)
+    options = {"alpha": 0.5, "tol": 1e-6, "max_epochs": 300}
+    plain, own = (NetworkSVM(kernel=k, **options).fit(X, y) for k in (None, "linear"))
+    assert own.result_.primal == pytest.approx(plain.result_.primal, rel=2e-6)
+    for a, b in zip(plain.predict_within(X), own.predict_within(X), strict=True):
+        assert a.score == pytest.approx(b.score, abs=5e-3)
+
+
 def test_scores_of_single_labels_need_exact_maxima():
     X, y = drawn(6)
     model = NetworkSVM(method="bounded", max_epochs=2).fit(X, y)

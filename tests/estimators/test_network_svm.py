@@ -138,7 +138,7 @@ def test_snakes_need_their_edges():
     right = []
     for edges, transitions in (("plain", False), ("colours", True)):
         X = snake_graphs(made.images, edges)
-        model = NetworkSVM(alpha=1e-2, tol=0.05, max_epochs=15, transitions=transitions)
+        model = NetworkSVM(alpha=1e-2, tol=0.05, max_epochs=8, transitions=transitions)
         model.fit(X[:40], y[:40])
         right.append(model.score(X[40:], y[40:]))
     assert right[0] < 0.95

@@ -29,6 +29,7 @@ from maxmargin.plotting import has_matplotlib
 parser = argparse.ArgumentParser(description="Number the pixels of snakes from head to tail.")
 parser.add_argument("--data", help="folder with snakes.npz; made here without it")
 parser.add_argument("--images", type=int, default=120, help="how many to make")
+parser.add_argument("--length", type=int, default=10, help="pixels of those that are made")
 options = parser.parse_args()
 
 if options.data:
@@ -36,7 +37,7 @@ if options.data:
     images, labels = (data[f"{kind}_train"] + data[f"{kind}_test"] for kind in ("images", "labels"))
     count = len(data.images_train)
 else:
-    data = make_snakes(options.images)
+    data = make_snakes(options.images, options.length)
     images, labels, count = data.images, data.labels, options.images * 2 // 3
 y = [own.ravel() for own in labels]
 print(f"{count} snakes to learn from, {len(images) - count} to test on")

@@ -15,10 +15,12 @@ from maxmargin.structures import (
     Finite,
     GraphCut,
     LinearProgram,
+    MarkovNetwork,
     Matching,
     Multiclass,
     MultiLabel,
     Network,
+    NetworkShape,
     Program,
     Tree,
     TreeShape,
@@ -231,6 +233,28 @@ def multi_label():
     return drawing.svg("shapes of sets of labels"), note
 
 
+def network():
+    labels, edges, y = ["0", "1", "2"], [(0, 1), (2, 3), (0, 2), (1, 3)], [1, 2, 0, 0]
+    z = MarkovNetwork(tied=False).encode(y, NetworkShape(Network(4, edges), 3))
+    pairs = [f"{a} {b}" for a, b in edges]
+    drawing = Drawing(44 + 18 + 4 * CELL + 8)
+    drawing.grid("x: nodes", "(V, n_features)", features(4, 4), rows="0123")
+    drawing.words("x: edges", "(E, 2)", pairs)
+    drawing.grid("x: edge features", "(E, n)", features(4, 2))
+    places = [(0, 0), (1, 0), (0, 1), (1, 1)]
+    drawing.network("the graph", "ends that differ dashed", places, edges, y)
+    drawing.words("y", "(V,)", [labels[own] for own in y])
+    drawing.grid("z: nodes", "V × K = 12", z[:12].reshape(4, 3), "0123", labels, "parts")
+    table = z[12:21].reshape(3, 3)
+    drawing.grid("z: pairs of 0 1", "K × K of E tables", table, labels, labels, "parts")
+    note = (
+        "Four pixels in a square, three labels, features of edges. z has 12 + 4 × 9 = 48 entries:"
+        " which label each node has, then a table for each edge, 1 at the labels of its ends; here"
+        " that of the first edge. Without features of edges, one table counts the pairs of all."
+    )
+    return drawing.svg("shapes of a network"), note
+
+
 def multiclass():
     drawing = Drawing(44 + 18 + 1.3 * CELL)
     drawing.grid("x", "(n_features,), a row of X", features(1, 7))
@@ -279,6 +303,7 @@ def linear_program():
 DRAWINGS = {"linear_program": linear_program}
 DRAWINGS |= {"chain": chain, "matching": matching, "graph_cut": graph_cut}
 DRAWINGS |= {"tree": tree, "multiclass": multiclass, "finite": finite}
+DRAWINGS |= {"network": network, "tree": tree, "multiclass": multiclass, "finite": finite}
 
 
 class Shapes(SphinxDirective):

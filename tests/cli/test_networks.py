@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 
 import maxmargin
 from maxmargin.cli import main
@@ -44,6 +45,7 @@ def test_a_run_on_networks(tmp_path, capsys):
     assert "Strongest pairs of first end and second end" in page
 
 
+@pytest.mark.soak
 def test_solvers_are_compared(tmp_path, capsys):
     np.savez(tmp_path / "train.npz", **rings(12, 0))
     arguments = ["compare", "network", "--data", str(tmp_path / "train.npz"), "--sizes", "6,12"]

@@ -138,7 +138,7 @@ def test_snakes_need_their_edges():
     right = []
     for edges, transitions in (("plain", False), ("colours", True)):
         X = snake_graphs(made.images, edges)
-        model = NetworkSVM(alpha=1e-2, tol=0.05, max_epochs=15, transitions=transitions)
+        model = NetworkSVM(alpha=1e-2, tol=0.05, max_epochs=8, transitions=transitions)
         model.fit(X[:40], y[:40])
         right.append(model.score(X[40:], y[40:]))
     assert right[0] < 0.95
@@ -196,6 +196,15 @@ def test_saved_models_predict_alike(q, tmp_path):
         assert a[1:] == b[1:]
     again.fit(limited, y)
     assert again.result_.n_epochs == 0
+
+
+def test_a_linear_kernel_is_no_kernel():
+    X, y = drawn(9)
+    options = {"alpha": 0.5, "tol": 1e-6, "max_epochs": 300}
+    plain, own = (NetworkSVM(kernel=k, **options).fit(X, y) for k in (None, "linear"))
+    assert own.result_.primal == pytest.approx(plain.result_.primal, rel=2e-6)
+    for a, b in zip(plain.predict_within(X), own.predict_within(X), strict=True):
+        assert a.score == pytest.approx(b.score, abs=5e-3)
 
 
 def test_scores_of_single_labels_need_exact_maxima():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
+from maxmargin.features.kernel_map import KernelMap
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import MarkovNetwork, Network, Structure
@@ -59,7 +60,7 @@ class NetworkSVM(GraphLabels):
         pairs with labels that do not occur in y are left aside, because a fold may lack some.
     objective : "margin"; "likelihood" where labels are found exactly, see `StructuredSVM`.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain : see `StructuredSVM`.
+    callbacks, domain : see `StructuredSVM`. kernel : of node features, see `ChainSVM`.
 
     Attributes
     ----------
@@ -101,6 +102,7 @@ class NetworkSVM(GraphLabels):
         ends: bool = False,
         transitions: bool = True,
         forbidden_pairs: Sequence[tuple[Any, Any]] = (),
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
     ):
         self.alpha = alpha
         self.loss = loss
@@ -120,6 +122,7 @@ class NetworkSVM(GraphLabels):
         self.ends = ends
         self.transitions = transitions
         self.forbidden_pairs = forbidden_pairs
+        self.kernel = kernel
 
     def _make_structure(self) -> Structure:
         return MarkovNetwork(method=self.method)
@@ -151,11 +154,11 @@ class NetworkSVM(GraphLabels):
         found = []
         for samples in self._in_chunks(X):
             z = np.empty(int(samples.part_ptr[-1]))
-            bounds = samples.apply("maximize", self.coef_, out=z)
+            bounds = samples.apply("maximize", self._weights(), out=z)
             for i, shape in enumerate(samples.shapes):
                 structure = samples.structure
                 labels = structure.decode(z[samples.parts(i)], shape)
-                own = score(samples.scores(self.coef_, i), structure.encode(labels, shape))
+                own = score(samples.scores(self._weights(), i), structure.encode(labels, shape))
                 found.append(Labelling(self.classes_[labels], own, max(own, float(bounds[i]))))
         return found
 

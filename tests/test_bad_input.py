@@ -6,11 +6,14 @@ speaks of all samples alike (an option, the number of samples), there is no samp
 
 # ruff: noqa: E501
 import warnings
+from itertools import combinations
+from threading import Lock
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from maxmargin import (
     Bipartite,
@@ -20,17 +23,34 @@ from maxmargin import (
     MatchingSVM,
     MulticlassSVM,
     MultiLabelSVM,
+    NetworkSVM,
     StructuredSVM,
     TreeSVM,
     domains,
 )
 from maxmargin.callbacks import EarlyStopping
-from maxmargin.datasets import make_sequences
-from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
+from maxmargin.datasets import make_sequences, make_triplets
+from maxmargin.exceptions import (
+    ConvergenceWarning,
+    InfeasibleError,
+    MissingAbilityError,
+    OracleError,
+)
+from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming, PartCosts
+from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, OracleCache, Perceptron, Subgradient
-from maxmargin.structures import Finite, Structure
+from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, Subgradient
+from maxmargin.structures import (
+    Finite,
+    LinearProgram,
+    MarkovNetwork,
+    Network,
+    NetworkShape,
+    Program,
+    Structure,
+)
+from reference import oracles
 
 DATA = make_sequences(12, (2, 4), 3, 4, separation=2.0, random_state=2)
 X = DATA.X
@@ -93,6 +113,9 @@ def switched(i, k, value):
 
 
 PARENTS = [-1, 0, 1, 1]
+WIDE = Graph(
+    np.ones((400, 2)), [(v, v + s) for v in range(380) for s in (1, 20) if s == 20 or v % 20 < 19]
+)
 TREES = [Graph.from_parents(x.nodes, PARENTS) for x in GRAPHS]
 KINDS = [["a", "b", "c", "c"], ["b", "c", "a", "a"], *[["c", "a", "b", "b"]] * 3]
 
@@ -105,6 +128,10 @@ def tree_allowing(i, v, labels, X=TREES):
     """Sample i again, node v of which may have some labels only."""
     own = [labels if u == v else None for u in range(4)]
     return put(X, i, Graph.from_parents(X[i].nodes, PARENTS, labels=own))
+
+
+def network(X=GRAPHS, y=KINDS, **options):
+    return NetworkSVM(**{"alpha": 0.1, "max_epochs": 2, "tol": 1.0} | options).fit(X, y)
 
 
 def spoiled_edge(value):
@@ -130,6 +157,27 @@ def spoiled_pair(j, k, column, value):
 
 def linked(i, links):
     return put(LINKS, i, links)
+
+
+ITEMS = list(np.random.default_rng(5).normal(size=(5, 4, 2)))  # four items, two features
+BAGS = [{0}, {1, 2}, set(), {3}, {0, 3}]
+MARKED = put(ITEMS, 2, np.full((4, 2), 1e4))  # `reference.oracles.marked` knows it by that
+BAG = Program(np.ones((1, 4)), 2, part_upper=1)
+LOCK = Lock()
+
+
+def program(shape=BAG, X=ITEMS, y=BAGS, **options):
+    return StructuredSVM(LinearProgram(shape, **options), alpha=0.1).fit(X, y)
+
+
+def oracle(maximize=oracles.best_two, X=ITEMS, y=BAGS, solver="bcfw", **options):
+    structure = Structure.from_oracle(maximize, **options)
+    return StructuredSVM(structure, alpha=0.1, solver=solver).fit(X, y)
+
+
+def spoils(answer):
+    """An oracle that is good until scores are those of the marked sample."""
+    return lambda theta, shape: answer if oracles.marked(theta) else oracles.best_two(theta, shape)
 
 
 class Mute(Structure):
@@ -174,6 +222,63 @@ TABLE = [
      r"X must be a list of samples, .* One sample alone: \[x\]"),
     ("X is None", lambda: chain(None), TypeError, "X must be a list of samples, found NoneType"),
     ("X is text", lambda: chain("some text"), TypeError, "X must be a list of samples, found str"),
+    # -- programs and oracles
+    ("a truth that breaks a row", lambda: program(y=put(BAGS, 3, {0, 1, 2})), InfeasibleError,
+     "sample 3: its true output is no output .*row 0 asks for <= 2, found 3"),
+    ("a truth in halves", lambda: program(y=put(BAGS, 1, [0.5, 0, 0, 0]), integral=True), InfeasibleError,
+     "sample 1: .* part 0 is 0.5 and must be a whole number"),
+    ("an infeasible program", lambda: program(Program(np.ones((1, 4)), 9, 5, part_upper=1)), InfeasibleError,
+     "sample 0: .*row 0 asks for >= 5"),
+    ("an infeasible program at predict", lambda: StructuredSVM(LinearProgram(), alpha=0.1).fit([(x, BAG) for x in ITEMS], BAGS).predict(
+        [(ITEMS[0], BAG), (ITEMS[1], Program(np.ones((2, 4)), [1, 9], [0, 2]))]), InfeasibleError, "sample 1: .*row [01] cannot hold"),
+    ("an unbounded program", lambda: StructuredSVM(LinearProgram(), alpha=0.1).fit(
+        [(x, BAG if i else Program([[1, 1, -1, 0], [0, 0, 0, 1]], 1)) for i, x in enumerate(ITEMS)], BAGS), InfeasibleError,
+     r"sample 0: its program has no bound: part \d may grow"),
+    ("a program of another size", lambda: program(Program(np.ones((1, 3)), 1)), V, "x has 4 rows, but the program has 3 parts"),
+    ("no program", lambda: program(None), V, r"give each sample as a pair \(features, shape\)"),
+    ("no Program but a matrix", lambda: program(np.ones((1, 4))), TypeError, "must be a Program"),
+    ("lower above upper", lambda: Program([[1, 1], [1, 0]], 1, [0, 2]), V, "row 1: lower 2 is above upper 1"),
+    ("NaN in a program", lambda: Program([[1, 0], [1, np.nan]], 1), V, "matrix: row 1 has entries that are not finite"),
+    ("too few bounds", lambda: Program(np.ones((2, 3)), [1, 2, 3]), V, r"upper has shape \(3,\), expected \(2,\)"),
+    ("a mask of another size", lambda: program(integral=np.ones(3, dtype=bool)), V, r"integral has shape \(3,\)"),
+    ("an oracle that raises", lambda: oracle(oracles.raises, MARKED), OracleError,
+     "sample 2: the oracle raised ZeroDivisionError: no such plan"),
+    ("an oracle that raises elsewhere", lambda: oracle(oracles.raises, MARKED, time_limit=60), OracleError,
+     "sample 2: the oracle raised ZeroDivisionError: no such plan"),
+    ("an oracle that dies", lambda: oracle(oracles.dies, MARKED, time_limit=60), OracleError,
+     r"sample 2: the process of the oracle died \(exit code 3\)"),
+    ("an oracle that hangs", lambda: oracle(oracles.hangs, MARKED, time_limit=0.5), OracleError,
+     "sample 2: the oracle took more than time_limit=0.5 s and was ended"),
+    ("NaN from an oracle", lambda: oracle(spoils([np.nan] * 4), MARKED), OracleError, "sample 2: .* not finite; expected 4 finite"),
+    ("a wrong length", lambda: oracle(spoils(np.ones(3)), MARKED), OracleError, "sample 2: .*found 3 numbers, expected 4"),
+    ("no output", lambda: oracle(spoils("plan b"), MARKED), OracleError, "sample 2: the oracle returned no output: found 'plan b'"),
+    ("None from an oracle", lambda: oracle(spoils(None), MARKED), OracleError, "sample 2: the oracle returned no output: found None"),
+    ("a part that is not there", lambda: oracle(spoils({4}), MARKED), OracleError, "sample 2: .*4 is no number of a part, 0 to 3"),
+    ("halves from an oracle", lambda: oracle(spoils([0.5, 0, 0, 0]), MARKED), OracleError,
+     "sample 2: .*part 0 is 0.5, neither 0 nor 1; for such outputs say binary=False"),
+    ("an answer that breaks a row", lambda: oracle(spoils({0, 1, 2}), MARKED, constraints=BAG), OracleError,
+     "sample 2: .* is no output: row 0 asks for <= 2, found 3"),
+    ("an answer that is not feasible", lambda: oracle(spoils({0, 1, 2}), MARKED, feasible=lambda z: z.sum() <= 2), OracleError,
+     "sample 2: .* is no output: `feasible` says no"),
+    ("the same in words", lambda: oracle(spoils({0, 1, 2}), MARKED, feasible=lambda z: "" if z.sum() <= 2 else "too heavy"), OracleError,
+     "sample 2: .* is no output: too heavy"),
+    ("a truth that is not feasible", lambda: oracle(feasible=lambda z: not z[3]), InfeasibleError,
+     "sample 3: its true output is no output of its structure: `feasible` says no"),
+    ("an answer worse than the truth", lambda: oracle(spoils({1}), put(MARKED, 2, np.array([[1e4, 0], [0, 0], [0, 0], [1e4, 0]])), put(BAGS, 2, {0, 3})), OracleError,
+     r"sample 2: the answer of OracleStructure.maximize has the score \S+, worse than the truth with"),
+    ("a wrong sign", lambda: oracle(lambda theta: oracles.best_two(-theta, None)), OracleError, "sample 0: .*(where one of|worse than the truth)"),
+    ("a bound below the score", lambda: oracle(oracles.optimist, exact="bounded"), OracleError, "sample 0: the bound -1 is below the score"),
+    ("no bound", lambda: oracle(exact="bounded"), OracleError, "sample 0: .* promises pairs"),
+    ("a bound not spoken of", lambda: oracle(oracles.greedy), OracleError, 'sample 0: .* say exact="bounded"'),
+    ("a function that cannot be sent", lambda: oracle(lambda theta: LOCK and {0}, n_jobs=2), OracleError,
+     "the oracle cannot be sent to another process"),
+    ("no function", lambda: oracle(3), TypeError, "the oracle must be a function, found 3"),
+    ("exact is unknown", lambda: oracle(exact="maybe"), V, "exact='maybe' must be True, False or \"bounded\""),
+    ("on_timeout is unknown", lambda: oracle(on_timeout="wait"), V, "on_timeout='wait' must be"),
+    ("no time", lambda: oracle(time_limit=0), V, "time_limit=0 must be positive seconds"),
+    ("skipping without bounds", lambda: oracle(time_limit=9, on_timeout="skip", binary=False), V, "needs binary=True"),
+    ("skipping where that cannot be", lambda: oracle(oracles.hangs, MARKED, time_limit=0.5, on_timeout="skip", solver="ssg"), OracleError,
+     r"sample \d: the oracle took too long. Only training by bcfw and fw"),
     # -- numbers
     ("NaN", lambda: chain(spoiled(4, 1, 2, np.nan)), V, r"sample 4: x\[1, 2\] is nan; .* Impute or drop"),
     ("infinity", lambda: chain(spoiled(4, 1, 2, -np.inf)), V, r"sample 4: x\[1, 2\] is -inf"),
@@ -481,7 +586,7 @@ TABLE = [
     ("labels allowed that y lacked", lambda: tree(tree_allowing(3, 2, ["b", "z"])).predict(tree_allowing(1, 0, ["z"])), V,
      r"sample 1: labels\[0\]: y had none of \['z'\] in training.* Allow one of these"),
     ("labels of single nodes in a cut", lambda: graph_cut(tree_allowing(2, 0, ["l"], GRAPHS)), V,
-     r"sample 2: labels of single nodes can be restricted on trees only; use TreeSVM"),
+     r"sample 2: a cut cannot restrict the labels of single nodes; use TreeSVM or NetworkSVM"),
     ("no labels reach each other", lambda: tree().set_params(forbidden_pairs=[(j, k) for j in "abc" for k in "abc"]).fit(TREES, KINDS),
      InfeasibleError, rf"sample 0: its true output is forbidden .*: y\[0\] and y\[1\] are '{KINDS[0][0]}' and '{KINDS[0][1]}', a pair"),
     ("heads counted from 1", lambda: Graph.from_parents(np.ones((3, 2)), [2, 0, 2]), V,
@@ -492,6 +597,18 @@ TABLE = [
      "node 0 is its own parent; a root has -1.$"),
     ("features too large for their gradient", lambda: chain([1e160 * x for x in X], objective="likelihood", solver="lbfgs"),
      FloatingPointError, "sample 0: its scores are not finite; scale the features down"),
+    ("cutting planes of another kind", lambda: chain(solver=CuttingPlane("2-slack")), V, 'variant=\'2-slack\' must be "1-slack" or "n-slack"'),
+    ("cuts dropped at once", lambda: chain(solver=CuttingPlane(drop_after=0)), V, "drop_after=0 must be a whole number, 1 or more"),
+    ("cuts solved never", lambda: chain(solver=CuttingPlane("n-slack", resolve_every=0.5)), V, "resolve_every=0.5 must be a whole number"),
+    ("a cache of cuts that is none", lambda: chain(solver=CuttingPlane(cache=5)), TypeError, "cache=5 must be an OracleCache"),
+    ("cutting planes without a penalty", lambda: chain(solver="cutting-plane", alpha=0.0), V,
+     "CuttingPlane needs alpha > 0; give a small one"),
+    ("cutting planes in a domain", lambda: chain(solver="cutting-plane", domain=domains.L2Ball(1.0)), V,
+     'CuttingPlane does not say that it keeps w in a L2Ball .* such as solver="bcfw"'),
+    ("slacks of outputs beyond number", lambda: chain([np.ones((9, 4))] * 3, [["a", "b", "c"] * 3] * 3, objective="slack"),
+     MissingAbilityError, r'objective="slack" lists all outputs of a sample, 4096 at most, and Chain of shape \(9, 3\) has more'),
+    ("slacks by a solver of likelihoods", lambda: MulticlassSVM(objective="slack", solver="lbfgs").fit(FLAT, LABELS), V,
+     'LBFGS cannot minimise objective="slack"; solvers that can: .*"cutting-plane"'),
     ("a solver of likelihoods for matchings", lambda: MatchingSVM(solver="sdca").fit(PAIRED, LINKS), V,
      "SDCA cannot minimise objective=\"margin\"; solvers that can: (?!.*smoothed).*\"bcfw\""),
     ("a dead end at predict", lambda: tree(forbidden_pairs=[("c", "c")]).predict(
@@ -504,6 +621,16 @@ TABLE = [
      r"sample 2: edge_features\[1, 0\] is nan; features of edges must be finite. Impute"),
     ("a matrix for a tree", lambda: tree(put(TREES, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
     ("one tree alone", lambda: tree(TREES[0], KINDS[0]), TypeError, r"X must be a list of samples, found Graph. One sample alone: \[x\]"),
+    ("tables too large for a junction tree", lambda: MarkovNetwork(method="exact").code(
+        NetworkShape(Network(12, list(combinations(range(12), 2))), 9)), V,
+     "a treewidth of at least 11 with 9 labels needs at least .* entries .* use method='bounded'"),
+    ("a tuple for a network", lambda: MarkovNetwork().code((3, 2)), TypeError, r"shape=\(3, 2\) must be a NetworkShape\(network,"),
+    ("no labels for a network", lambda: NetworkShape(Network(2, [(0, 1)]), 0), V, "n_labels=0 must be a whole number, 1 or more"),
+    ("a node of a network without a label", lambda: NetworkShape(Network(2, [(0, 1)]), 2, [[True, True], [False, False]]), V,
+     "allowed: node 1 may have no label at all; allow one at least"),
+    ("an unknown method for a network", lambda: MarkovNetwork(method="best").is_exact, V, "method='best' must be one of auto, exact"),
+    ("marginals of messages", lambda: MarkovNetwork(method="bounded").tilt(np.zeros(8), NetworkShape(Network(2, [(0, 1)]), 2)),
+     MissingAbilityError, "cannot `tilt` with method='bounded'. Use method='exact'"),
     ("labels of other trees", lambda: tree(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
     ("other node features of trees", lambda: tree().predict([Graph(np.ones((4, 3)), PATH)]), V,
      "X has 3 node features, but TreeSVM is expecting 2"),
@@ -514,7 +641,85 @@ TABLE = [
     ("trees before fit", lambda: TreeSVM().predict(TREES), NotFittedError, "not fitted yet"),
     ("tables before fit", lambda: TreeSVM().pair_coef_, NotFittedError, "not fitted yet"),
     ("transitions before fit", lambda: ChainSVM().transition_coef_, NotFittedError, "not fitted yet"),
+    ("an unknown method", lambda: network(method="best"), V, "method='best' must be one of auto, exact, bounded, relaxed"),
+    ("a network too wide for a table", lambda: network([WIDE], [["a", "b"] * 200], method="exact"), V,
+     "treewidth of .* max_table=.*use method='bounded'"),
+    ("a likelihood within bounds", lambda: network(method="bounded", objective="likelihood"), MissingAbilityError,
+     "cannot `tilt`|needs `tilt`|tilt"),
+    ("margins within bounds", lambda: network(method="bounded").margins(GRAPHS), MissingAbilityError, "MarkovNetwork cannot `max_marginals`"),
+    ("other edge features of networks", lambda: network().predict([Graph(np.ones((4, 2)), PATH, np.ones((3, 2)))]), V,
+     "X has 2 edge features, but NetworkSVM is expecting 1"),
+    ("a matrix for a network", lambda: network(put(GRAPHS, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
+    ("labels of other networks", lambda: network(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
+    ("a pair of a network that is none", lambda: network(forbidden_pairs=["ab"]), V, "forbidden_pairs: 'ab' is no pair"),
+    ("a true pair that is forbidden", lambda: network(forbidden_pairs=[("a", "b")]), InfeasibleError,
+     r"sample 0: its true output is forbidden .*: y\[0\] and y\[1\] are 'a' and 'b', a pair"),
+    ("bounds before fit", lambda: NetworkSVM().predict_within(GRAPHS), NotFittedError, "not fitted yet"),
+    # -- kernels
+    ("kernel without inner products", lambda: multiclass(kernel=lambda A, B: np.tanh(A @ B.T - 99)), V,
+     "not positive semi-definite: k\\(x, x\\) of sample .* is -1.*Only such kernels are inner products. Use \"linear\""),
+    ("kernel larger between than within", lambda: chain(kernel=lambda A, B: 2.0 - (A[:, None] == B[None]).all(axis=2)), V,
+     r"not positive semi-definite: between row 0 of sample 0 and row 1 of sample 0 it is 2, more than sqrt\(1 \* 1\)"),
+    ("kernel with a negative pivot", lambda: multiclass(np.eye(3), ["a", "b", "a"], kernel=lambda A, B: np.where(A @ B.T == 1, 1.0, -0.9)), V,
+     "not positive semi-definite: the pivot of sample . is -"),
+    ("the same, pivot by pivot", lambda: multiclass(np.eye(4), [*"abab"], kernel=KernelMap(lambda A, B: np.where(A @ B.T == 1, 1.0, -0.9), max_support=3)), V,
+     "the pivot of sample . is -.* after 2 others"),
+    ("the same, from landmarks", lambda: multiclass(np.eye(4), [*"abab"], kernel=KernelMap(lambda A, B: np.where(A @ B.T == 1, 1.0, -0.9), method="nystroem", n_components=2)), V,
+     "not positive semi-definite: the landmarks explain sample . to -"),
+    ("kernel of zeros", lambda: chain(kernel=lambda A, B: np.zeros((len(A), len(B)))), V, "every row with itself is 0"),
+    ("kernel of another shape", lambda: chain(kernel=lambda A, B: A @ A.T @ B), V,
+     r"returned shape \(\d+, 4\) for \d+ rows A and \d+ rows B, expected"),
+    ("kernel with NaN", lambda: matching(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)), V,
+     r"kernel\(A, B\)\[0, 0\] is nan; kernels must be finite"),
+    ("kernel of texts", lambda: chain(kernel=lambda A, B: np.full((len(A), len(B)), "k")), V, "dtype <U1, expected real numbers"),
+    ("kernel that has a direction", lambda: tree(kernel=lambda A, B: A[:, :1] + 0 * B[:, 0] + 9.0), V,
+     "not symmetric: between row . of sample . and row . of sample . it is .*Symmetrise it"),
+    ("unknown kernel", lambda: chain(kernel="sigmoid"), V, "kernel='sigmoid' must be one of 'linear', 'poly', 'rbf', a function"),
+    ("kernel that is a number", lambda: chain(kernel=3), V, "kernel=3 must be one of"),
+    ("gamma below 0", lambda: chain(kernel=KernelMap(gamma=-1)), V, "gamma=-1 must be a positive number"),
+    ("half a degree", lambda: chain(kernel=KernelMap("poly", degree=1.5)), V, "degree=1.5 must be a whole number"),
+    ("coef0 below 0", lambda: chain(kernel=KernelMap("poly", coef0=-1)), V, "coef0=-1 must be a number, 0 or more"),
+    ("unknown method", lambda: chain(kernel=KernelMap(method="fast")), V, "method='fast' must be one of"),
+    ("unknown landmarks", lambda: chain(kernel=KernelMap(landmarks="best")), V, "landmarks='best' must be one of"),
+    ("no support at all", lambda: chain(kernel=KernelMap(max_support=0)), V, "max_support=0 must be a whole number, 1 or more"),
+    ("all support dropped", lambda: chain(kernel=KernelMap(drop=1.0)), V, "drop=1.0 must be a number from 0 to below 1"),
+    ("bounds of two methods", lambda: chain(kernel=KernelMap(n_components=5)), V, 'n_components goes with "nystroem"'),
+    ("bounds of landmarks", lambda: chain(kernel=KernelMap(method="random", max_support=5)), V, 'max_support goes with method="exact"'),
+    ("random features of any kernel", lambda: chain(kernel=KernelMap("linear", method="random")), V, 'use method="nystroem"'),
+    ("signs of coordinates", lambda: chain(kernel="rbf", domain=domains.NonNegative([0])), V, "about single weights.*Use domains.L2Ball"),
+    ("other features with a kernel", lambda: chain(kernel="rbf").predict([np.ones((2, 3))]), V, "X has 3 features, but ChainSVM is expecting 4"),
     ("score of other trees", lambda: tree().score(TREES, put(KINDS, 2, ["a"])), V, "sample 2: y has 1 labels but x has 4 nodes"),
+    # -- paths
+    ("alphas that are not positive", lambda: alpha_path(ChainSVM(), X, Y, [0.1, 0.0]), V,
+     "alphas must be positive numbers; 0.0 is none"),
+    ("no alphas", lambda: alpha_path(ChainSVM(), X, Y, []), V, "alphas must be positive numbers; there is none"),
+    ("alphas in words", lambda: alpha_path(ChainSVM(), X, Y, "small"), V, "alphas must be .*; 'small' is none"),
+    ("half an alpha count", lambda: alpha_path(ChainSVM(), X, Y, n_alphas=2.5), V, "n_alphas=2.5 must be a whole"),
+    ("a path of a class", lambda: alpha_path(ChainSVM, X, Y), TypeError, r"no estimator object, such as ChainSVM\("),
+    ("a path of another library", lambda: alpha_path(LogisticRegression(), FLAT, LABELS), TypeError,
+     "LogisticRegression has no option `alpha`"),
+    ("no gap allowed", lambda: eps_path(ChainSVM(), X, Y, 0.0), V, "eps=0.0 must be a number between 0 and 1"),
+    ("penalties the wrong way round", lambda: eps_path(ChainSVM(), X, Y, 0.1, 0.1, 1.0), V,
+     "alpha_min=1 is above alpha_max=0.1; exchange them"),
+    ("an alpha beyond the path", lambda: eps_path(ChainSVM(), X, Y, 0.5, 0.2, 0.1).model(0.3), V,
+     "alpha=0.3: the path goes from 0.2 down to 0.1. Give eps_path another alpha_max"),
+    ("an eps-path in a ball", lambda: eps_path(ChainSVM(domain=domains.L2Ball(1.0)), X, Y), V,
+     "in a L2Ball the gap at another alpha is not known from one model. Take domain=None"),
+    ("an eps-path of likelihoods", lambda: eps_path(ChainSVM(objective="likelihood"), X, Y), V,
+     'eps_path is for "margin".* Take alpha_path'),
+    ("an eps-path by steps without bounds", lambda: eps_path(ChainSVM(solver=Subgradient()), X, Y), V,
+     'needs the dual point of BCFW, not of Subgradient. Give solver="bcfw", or take alpha_path'),
+    ("an eps-path of huge features", lambda: eps_path(MulticlassSVM(), 1e200 * FLAT, LABELS), V,
+     "too large to be squared; scale them down"),
+    ("NaN on a path", lambda: eps_path(ChainSVM(), spoiled(2, 1, 3, np.nan), Y), V, r"sample 2: x\[1, 3\] is nan"),
+    ("fewer y than X on a path", lambda: alpha_path(ChainSVM(), X, Y[:-1]), V, "X has 12 samples, y has 11"),
+    ("a path of no epochs", lambda: iterates_path(ChainSVM(), X, Y, max_epochs=0), V, "max_epochs=0 must be"),
+    # -- triplets
+    ("triplets of one class", lambda: make_triplets(n_classes=1), V, "n_classes=1 must be a whole number, 2 or more"),
+    ("more features that tell than there are", lambda: make_triplets(n_features=3, n_relevant=4), V,
+     "n_relevant=4 is more than n_features=3"),
+    ("a triplet with a fourth pair", lambda: listed(make_triplets(4).X, [0, 1, 3, 2]), V,
+     "sample 2: .*expected an output number from 0 to 2"),
 ]  # fmt: skip
 
 

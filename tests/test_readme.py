@@ -38,7 +38,7 @@ class Mine(structures.Structure):
 
 
 def test_python_blocks_run_as_printed(capsys):
-    assert len(BLOCKS) == 10
+    assert len(BLOCKS) == 11
     names = {"__name__": "readme"}
     for number, block in enumerate(BLOCKS):
         exec(compile(block, f"README.md, block {number}", "exec"), names)
@@ -54,6 +54,8 @@ def test_python_blocks_run_as_printed(capsys):
     assert "array(['subject', 'root', 'manner']" in output
     before, after = map(float, re.search(r"error ([\d.]+), calibrated ([\d.]+)", output).groups())
     assert after < before
+    assert int(re.search(r"pixels right: (\d+)%", output)[1]) > 80
+    assert int(re.search(r"labels right: (\d+)%", output)[1]) > 70
     assert int(re.search(r"right choices: (\d+)%", output)[1]) > 80
 
 
@@ -72,23 +74,41 @@ def test_solver_table_is_complete():
 
 
 PAIR = structures.Network(2, [(0, 1)])
+RING = structures.Network(3, [(0, 1), (1, 2), (2, 0)])
 #: structures whose samples say their shape, an output, and that shape
 SHAPED = {
-    structures.Chain: ([0, 2], (2, 3)),
-    structures.Tree: ([0, 2], structures.TreeShape(PAIR, 3)),
-    structures.Matching: ([(0, 2)], (2, 3)),
-    structures.GraphCut: ([0, 1], PAIR),
+    "Chain": (structures.Chain(), [0, 2], (2, 3)),
+    "Tree": (structures.Tree(), [0, 2], structures.TreeShape(PAIR, 3)),
+    "MarkovNetwork": (
+        structures.MarkovNetwork(method="exact"),
+        [0, 1, 1],
+        structures.NetworkShape(RING, 2),
+    ),
+    "MultiLabel": (structures.MultiLabel(), [0, 1], (2,)),
+    "Matching": (structures.Matching(), [(0, 2)], (2, 3)),
+    "GraphCut": (structures.GraphCut(), [0, 1], PAIR),
+    "LinearProgram": (
+        structures.LinearProgram(),
+        [0, 1, 0],
+        structures.Program(np.ones((1, 3)), [1.0]),
+    ),
 }
+#: those of which the number of parts is enough, the number of the best one being the output
+COUNTED = {"Multiclass": structures.Multiclass, "Finite": structures.Finite, "your own": Mine}
+COLUMNS = [
+    [name.strip("` ") for name in cell.split(",")]
+    for cell in re.search(r"^\| solver \|.*$", README, re.MULTILINE)[0].strip("| ").split(" | ")[3:]
+]
 
 
-def small_samples(kind):
+def small_samples(name):
     """A structure, and eight samples of it."""
     rng = np.random.default_rng(0)
-    structure, X, y = kind(), [], []
+    X, y = [], []
+    structure, target, shape = SHAPED.get(name) or (COUNTED[name](), None, None)
     for _ in range(8):
-        target, shape = SHAPED.get(kind, (None, None))
         x = rng.normal(size=(3 if target is None else structure.n_parts(shape), 4))
-        if kind is structures.GraphCut:
+        if name == "GraphCut":
             x[2:] = 0.0  # scores of edges must not be positive
         X.append(x if target is None else (x, shape))
         y.append(int(x[:, 0].argmax()) if target is None else target)
@@ -99,19 +119,25 @@ def small_samples(kind):
 def test_solver_table_holds(name, short, certificate, cells):
     solver = resolve_solver(short)
     assert type(solver).__name__ == name
-    ability, objective = solver.requires[0][0], solver.objectives[0]
-    columns = [*SHAPED, structures.Multiclass, structures.Finite, Mine]
-    for kind, cell in zip(columns, cells.split(" | "), strict=True):
-        structure, X, y = small_samples(kind)
+    objective = solver.objectives[0]
+    named = [
+        (own, cell)
+        for group, cell in zip(COLUMNS, cells.split(" | "), strict=True)
+        for own in group
+    ]
+    assert {own for own, _ in named} == {*SHAPED, *COUNTED}
+    for own, cell in named:
+        structure, X, y = small_samples(own)
         model = StructuredSVM(
             structure, solver=short, alpha=0.1, tol=0.5, max_epochs=2000, objective=objective
         )
-        if cell == "-":
+        if cell == "-" or (short == "qp" and own == "your own"):
             with pytest.raises(MissingAbilityError):
                 model.fit(X, y)
             continue
         result = model.fit(X, y).result_
-        assert (structure.kernel(ability) is not None) == (cell == "compiled")
+        if cell != "sparse":
+            assert (structure.kernel(solver.requires[0][0]) is not None) == (cell == "compiled")
         assert np.isfinite(result.gap) == (certificate == "yes")
         assert len(model.predict(X)) == 8
 

@@ -13,8 +13,18 @@ class InfeasibleError(ValueError):
     """Every output of a sample is forbidden, or its truth is."""
 
 
+class OracleError(ValueError):
+    """An oracle in Python raised, hung, or gave an answer that cannot be right."""
+
+
 class ModelFileError(ValueError):
     """A file is no model of maxmargin, is damaged, or is of a version that this one cannot read."""
 
 
-__all__ = ["ConvergenceWarning", "InfeasibleError", "MissingAbilityError", "ModelFileError"]
+__all__ = [
+    "ConvergenceWarning",
+    "InfeasibleError",
+    "MissingAbilityError",
+    "ModelFileError",
+    "OracleError",
+]

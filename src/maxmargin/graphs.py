@@ -64,7 +64,7 @@ class Graph:
     edge_features : (E, q) array or CSR matrix, or (E,) if there is one; None means one feature that
         is 1 for every edge. A graph without edges goes with others of any q.
     labels : for each node the labels that it may have, such as ["noun", "name"], or None for all;
-        for trees.
+        for `TreeSVM` and `NetworkSVM`.
     """
 
     def __init__(self, nodes: Any, edges: Any, edge_features: Any = None, labels: Any = None):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
@@ -14,14 +15,20 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
+from maxmargin.asking import TOL, Asking
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
+from maxmargin.rescaling import rescaled
 from maxmargin.structures.base import Shape, Structure, score
+from maxmargin.structures.simplex import Finite
 from maxmargin.validation import as_dense
 
+#: options of structures that say how outputs are found, not which there are
+_NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
-class Samples:
+
+class Samples(Asking):
     """n inputs, packed: their structures' shapes, their features, and costs added to the scores.
 
     The batch oracle works on this; `Problem` adds the truth. `costs` has all samples' parts.
@@ -52,6 +59,7 @@ class Samples:
         self.dim = features.dim
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
+        self._begin_asking()
         self._check_shapes()
         codes = [np.asarray(structure.code(shape), dtype=np.int64) for shape in self.shapes]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
@@ -164,52 +172,6 @@ class Samples:
         w, space = _vector("w", w, self.dim), self.space()
         return space.theta[: score_block(self.blocks, i, w, space)].copy()
 
-    def answer(self, i: int, space: Any, parts: int) -> None:
-        """space.vertex = argmax over space.theta, by the structure's Python method."""
-        vertex = self._ask("maximize", space.theta[:parts].copy(), i)
-        room = self.structure.vertex_size(self.shapes[i])
-        if np.count_nonzero(vertex) > room:
-            raise ValueError(
-                f"sample {self.first + i}: {type(self.structure).__name__}.maximize returned"
-                f" {np.count_nonzero(vertex)} non-zeros, more than vertex_size says ({room})."
-            )
-        space.vertex[:parts] = vertex
-
-    def projected(self, point: np.ndarray, i: int) -> np.ndarray:
-        """The point of sample i's polytope next to the given one, by the structure's method."""
-        return self._ask("project", point, i)
-
-    def tilted(self, theta: np.ndarray, i: int) -> np.ndarray:
-        """The expectation of sample i's parts under scores theta, by the structure's method."""
-        return self._ask("tilt", theta, i)
-
-    def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
-        """What the structure's Python method returns for sample i, checked."""
-        return self._ask_within(ability, theta, i)[0]
-
-    def _ask_within(self, ability: str, theta: np.ndarray, i: int) -> tuple[np.ndarray, float]:
-        """The same, and of `maximize` an upper bound on the maximum."""
-        structure, shape = self.structure, self.shapes[i]
-        bounded = ability == "maximize" and structure.is_bounded
-        try:
-            if bounded:
-                z, value = structure.maximize_within(theta, shape)
-            else:
-                z, value = getattr(structure, ability)(theta, shape), np.nan
-        except InfeasibleError as error:
-            raise InfeasibleError(f"sample {self.first + i}: {error}") from error
-        z = np.asarray(z, dtype=float)
-        # The best score with a forbidden part is -inf; nothing else may be.
-        if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
-            raise ValueError(
-                f"sample {self.first + i}: {type(self.structure).__name__}.{ability} returned"
-                f" shape {z.shape} or numbers that are not finite;"
-                f" expected {len(theta)} finite numbers."
-            )
-        if ability == "maximize" and not bounded:
-            value = score(theta, z)
-        return z, value
-
     def apply(
         self,
         ability: str,
@@ -232,7 +194,8 @@ class Samples:
         values = np.empty(self.n)
         kernel = self.structure.kernel(ability)
         run = self._interpreted(ability) if kernel is None else self._compiled(ability, kernel)
-        bounds = np.linspace(0, self.n, self.n_jobs + 1).astype(int)
+        threads = 1 if kernel is None and self.structure.in_processes else self.n_jobs
+        bounds = np.linspace(0, self.n, threads + 1).astype(int)
         ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
         if len(ranges) == 1:
             run(w, point, 0, self.n, values, out)
@@ -263,18 +226,31 @@ class Samples:
             values: np.ndarray,
             out: np.ndarray,
         ) -> None:
-            for i in range(first, last):
-                theta = self.scores(w, i)
-                z, value = self._ask_within(ability, theta, i)
-                if ability != "maximize":
-                    value = self._value(ability, theta, z, self.shapes[i])
-                values[i] = value
-                if len(point):
-                    values[i] -= score(theta, point[self.parts(i)])
-                if len(out):
-                    out[self.parts(i)] = z
+            with closing(self._each(ability, w, range(first, last))) as each:
+                for i, theta, z, value in each:
+                    if z is None:  # not answered in time: the sample stays where it is
+                        self._refuse_none(i, skip=not len(out) or bool(len(point)))
+                    values[i] = value
+                    if len(point):
+                        values[i] -= score(theta, point[self.parts(i)])
+                    if len(out):
+                        out[self.parts(i)] = point[self.parts(i)] if z is None else z
 
         return run
+
+    def _each(self, ability: str, w: np.ndarray, numbers: range) -> Generator[tuple]:
+        """(i, scores, what the ability returns, its value) by the structure's Python method."""
+        if ability == "maximize":
+            for i, theta, z, value in self._maximized(numbers, lambda i: self.scores(w, i)):
+                if z is not None and self.structure.dear:
+                    self._counts["judged"] += 1
+                    self._counts["fractional"] += self.structure.is_fractional(z)
+                yield i, theta, z, value
+            return
+        for i in numbers:
+            theta = self.scores(w, i)
+            z = self._ask(ability, theta, i)
+            yield i, theta, z, self._value(ability, theta, z, self.shapes[i])
 
     def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, shape: Shape) -> float:
         """What the kernel of another ability than `maximize` would return."""
@@ -322,6 +298,10 @@ class Problem(Samples):
     the penalised negative log-likelihood of a conditional random field. The costs then count for
     nothing, but for what is forbidden, and D(z) has sum_i omega_i entropy_i in their place,
     entropy_i being that of the distribution whose expectations z_i are.
+
+    With objective="slack", H_i(w) = max_z loss_i(z) (1 + F_i^T w . (z - y_i)): outputs of a large
+    loss need no larger margin, but errors weigh more. The outputs are listed for it, and the
+    problem is one over that list, whose structure is `Finite`: see `rescaling`.
     """
 
     def __init__(
@@ -339,7 +319,10 @@ class Problem(Samples):
         objective: str = "margin",
     ):
         check_objective(objective, structure)
-        costs = costs if objective == "margin" else None
+        costs = costs if objective != "likelihood" else None
+        if objective == "slack":
+            listed = rescaled(structure, list(shapes), features, costs, truth)
+            structure, (shapes, features, costs, truth) = Finite(), listed
         super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
         self.objective = objective
         self.truth = self._all_parts(truth)
@@ -347,6 +330,20 @@ class Problem(Samples):
         self.domain = check_domain(domain, self.dim)
         self._plain: Samples | None = None
         self.loss_costs = self._allowed_costs()
+        self._check_truth()
+
+    def _check_truth(self) -> None:
+        """An InfeasibleError if a true output is none, as far as the structure can tell."""
+        for i, shape in enumerate(self.shapes):
+            why = self.structure.fault(self.truth[self.parts(i)], shape)
+            if why:
+                raise InfeasibleError(
+                    f"sample {i}: its true output is no output of its structure: {why}. Correct"
+                    " it, or what the structure allows."
+                )
+
+    def _truth_score(self, i: int, theta: np.ndarray) -> float:
+        return score(theta, self.truth[self.parts(i)])
 
     def _allowed_costs(self) -> np.ndarray:
         """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
@@ -370,7 +367,11 @@ class Problem(Samples):
     def outputs_key(self) -> int:
         """A checksum of the polytopes of all samples, but for what is forbidden."""
         options = self.structure.get_params(deep=False).items()
-        kept = [item for item in options if not item[0].startswith("forbidden")]
+        kept = [
+            (name, getattr(value, "__qualname__", value))  # the address of a function says nothing
+            for name, value in options
+            if not name.startswith("forbidden") and name not in _NOT_OUTPUTS
+        ]
         kind = f"{type(self.structure).__name__} {kept!r}".encode()
         return crc32(self.blocks.shapes.data, crc32(self.blocks.shape_ptr.data, crc32(kind))) or 1
 
@@ -380,7 +381,8 @@ class Problem(Samples):
         Compared are the truth and the answer to the opposite scores, on a few samples; a wrong sign
         or a wrong output is found before it leads to a false certificate.
         """
-        if self.structure.kernel("maximize") is not None or not self.structure.is_exact:
+        self._probe_shapes()
+        if self.structure.kernel("maximize") is not None:
             return
         rng = np.random.default_rng(0)
         for i in range(min(3, self.n)):
@@ -390,15 +392,30 @@ class Problem(Samples):
             for scores in (theta, -theta):
                 scores = scores.copy()
                 scores[banned] = -np.inf
-                answers.append(self._ask("maximize", scores, i))
-            value = theta @ answers[0]
-            better = max(theta @ answers[1], theta @ self.truth[self.parts(i)])
-            if better > value + 1e-9 * (1 + abs(value)):
+                answers.append(next(self.answers([i], [scores]))[0])
+            first, second = answers
+            if not self.structure.is_exact or first is None or second is None:
+                continue
+            value = theta @ first
+            better = max(theta @ second, theta @ self.truth[self.parts(i)])
+            if better > value + TOL * (1 + abs(value)):
                 raise ValueError(
                     f"sample {i}: {type(self.structure).__name__}.maximize returned an output of"
                     f" score {value:.6g} where one of {better:.6g} exists. Correct it, or say"
                     " is_exact = False if it is meant to be approximate."
                 )
+        self.take_facts()
+
+    def _probe_shapes(self) -> None:
+        """Whether there are best outputs at all, shape by shape."""
+        seen: set[Shape] = set()
+        for i, shape in enumerate(self.shapes):
+            if shape not in seen:
+                seen.add(shape)
+                try:
+                    self.structure.check_shape(shape)
+                except InfeasibleError as error:
+                    raise InfeasibleError(f"sample {i}: {error}") from error
 
     def without_loss(self) -> Samples:
         """The same samples with nothing added to the scores but what is forbidden.
@@ -413,14 +430,14 @@ class Problem(Samples):
         self._plain.memory = self.memory
         return self._plain
 
-    def hinges(self, w: np.ndarray) -> np.ndarray:
-        """H_i(w) for each sample."""
-        ability = "maximize" if self.objective == "margin" else "tilt"
-        return np.maximum(self.apply(ability, w, point=self.truth), 0.0)
+    def hinges(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """H_i(w) for each sample; what the oracle answers goes to `out`, all samples' parts."""
+        ability = "tilt" if self.objective == "likelihood" else "maximize"
+        return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
 
-    def primal(self, w: np.ndarray) -> float:
-        """P(w), exact if the structure's oracle is."""
-        return float(self.blocks.weight @ self.hinges(w) + self.alpha / 2 * (w @ w))
+    def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
+        """P(w), exact if the structure's oracle is; out : as of `hinges`."""
+        return float(self.blocks.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """sum_i omega_i F_i z_i."""
@@ -440,8 +457,11 @@ class Problem(Samples):
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """c_i . (z_i - y_i) for each sample: the loss of z_i."""
-        products = self.loss_costs * (self._all_parts(z) - self.truth)
-        return np.add.reduceat(products, self.part_ptr[:-1])
+        return self.loss_of_change(self._all_parts(z) - self.truth)
+
+    def loss_of_change(self, change: np.ndarray) -> np.ndarray:
+        """c_i . d_i for each sample."""
+        return np.add.reduceat(self.loss_costs * change, self.part_ptr[:-1])
 
     def dual(
         self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None
@@ -479,8 +499,11 @@ class Problem(Samples):
 
 def check_objective(objective: str, structure: Structure) -> None:
     """Fail unless the structure can serve the objective; say the cure."""
-    if objective not in ("margin", "likelihood"):
-        raise ValueError(f'objective={objective!r} must be "margin" or "likelihood".')
+    if objective not in ("margin", "likelihood", "slack"):
+        raise ValueError(
+            f'objective={objective!r} must be "margin" or "likelihood", or where outputs are few'
+            ' "slack".'
+        )
     able = structure.has("tilt") and structure.tilt_is_expectation
     if objective == "likelihood" and not able:
         raise MissingAbilityError(

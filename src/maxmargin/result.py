@@ -72,7 +72,8 @@ class State:
     """Everything that a run needs to go on: the same for every solver.
 
     z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
-    see `kernels.steps.apply_change`. extra : arrays of one solver only, by name. solver : the
+    see `kernels.steps.apply_change`. extra : arrays of one solver only, by name; those whose names
+    begin with "grown" have any length. solver : the
     solver whose lag, clock and extra these are; another one starts them afresh from z. best : the
     best certified weights of the last run, an average maybe; tried first when the run goes on.
     outputs : of which polytopes z is a point, see `Problem.outputs_key`; 0 if not known. memory :

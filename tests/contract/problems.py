@@ -21,9 +21,13 @@ from maxmargin.structures import (
     Chain,
     Finite,
     GraphCut,
+    LinearProgram,
+    MarkovNetwork,
     Matching,
     Multiclass,
     MultiLabel,
+    NetworkShape,
+    Program,
     Structure,
     Tree,
     TreeShape,
@@ -246,7 +250,18 @@ def chain(
 BANNED = np.array([[False, True, False], [False, False, True], [False, False, True]])
 
 
-def items(cost=prices, n=6, n_features=3, seed=3, **options):
+def best_two(theta, shape):
+    """At most two of n items, as part numbers: a structure by one function."""
+    best = sorted(range(shape[0]), key=lambda p: -theta[p])[:2]
+    return {p for p in best if theta[p] > 0}
+
+
+def at_most_two(n):
+    """The same by rows."""
+    return Program(np.ones((1, n)), 2.0, part_upper=1.0)
+
+
+def items(cost=prices, n=6, n_features=3, seed=3, kind="class", **options):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 5, size=n)
     X = [rng.normal(size=(m, n_features)) for m in sizes]
@@ -256,8 +271,14 @@ def items(cost=prices, n=6, n_features=3, seed=3, **options):
         vertices.append([np.isin(np.arange(m), c).astype(float) for c in chosen])
     truths = [v[rng.integers(len(v))] for v in vertices]
     truths[0] = vertices[0][0]  # nothing chosen: a truth without parts
+    shapes = [at_most_two(m) if kind == "rows" else (int(m),) for m in sizes]
+    structures = {
+        "class": AtMostTwo(),
+        "rows": LinearProgram(),
+        "function": Structure.from_oracle(best_two),
+    }
     return make_case(
-        AtMostTwo(), PartFeatures(), X, [(int(m),) for m in sizes], [x.T for x in X], truths,
+        structures[kind], PartFeatures(), X, shapes, [x.T for x in X], truths,
         vertices, cost=cost, seed=seed, **options,
     )  # fmt: skip
 
@@ -375,25 +396,34 @@ def tree(
     tied=True,
     banned=None,
     seed=13,
+    method=None,
     **options,
 ):
-    """Small trees and forests; if not tied, with two edge features and nodes that lack labels."""
+    """Small trees and forests; if not tied, with two edge features and nodes that lack labels.
+
+    method : of a `MarkovNetwork`; most pairs of nodes are then joined.
+    """
     rng = np.random.default_rng(seed)
     X, shapes, truths, vertices = [], [], [], []
     for size in sizes:
         edges = np.array(trees.random_edges(size, rng, 0.8)).reshape(-1, 2)
+        if method is not None:
+            pairs = np.array(list(combinations(range(size), 2))).reshape(-1, 2)
+            edges = pairs[rng.random(len(pairs)) < 0.9]
         facts = None if tied else rng.normal(size=(len(edges), 2))
         allowed = rng.random((size, labels)) < 0.8
         allowed[np.arange(size), rng.integers(labels, size=size)] = True
-        shape = TreeShape(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
+        kind = TreeShape if method is None else NetworkShape
+        shape = kind(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
         X.append(Graph(rng.normal(size=(size, n_features)), edges, facts))
         shapes.append(shape)
         found = trees.labelings(size, edges.tolist(), labels, shape.allowed, banned)
         vertices.append([trees.vertex(y, edges.tolist(), labels, tied) for y in found])
         truths.append(vertices[-1][rng.integers(len(vertices[-1]))])
     features = TreeFeatures(n_edge_features=1 if tied else 2)
+    own = Tree(tied, banned) if method is None else MarkovNetwork(tied, banned, method)
     return make_case(
-        Tree(tied, banned), features, X, shapes, [tree_map(x, labels, tied) for x in X], truths,
+        own, features, X, shapes, [tree_map(x, labels, tied) for x in X], truths,
         vertices, n_labels=labels, cost=cost, seed=seed, rows=features.check, **options,
     )  # fmt: skip
 
@@ -455,8 +485,19 @@ CASES = {
     "chain-forbidden": lambda **options: chain(seed=6, banned=BANNED, **options),
     "tree": lambda **options: tree(banned=BANNED, sizes=(1, 2, 3, 4, 3, 2), seed=16, **options),
     "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
+    "network": lambda **options: tree(
+        tied=False, sizes=(1, 3, 4, 3), seed=17, method="exact", **options
+    ),
+    "network-bounded": lambda **options: tree(
+        sizes=(1, 2, 3, 4), seed=18, method="bounded", **options
+    ),
     "items": items,
     "assignment": assignment,
+}
+#: oracles that cost more than steps; with them solvers go another way
+DEAR = {
+    "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),
+    "from-oracle": lambda **options: items(kind="function", seed=22, **options),
     "multi-label": multi_label,
 }
 
@@ -464,4 +505,4 @@ CASES = {
 @lru_cache
 def case(name):
     """The case of that name; shared by tests, which must not change it."""
-    return (CASES | INSIDE)[name]()
+    return (CASES | INSIDE | DEAR)[name]()

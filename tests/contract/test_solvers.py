@@ -1,5 +1,6 @@
 """One battery over all solvers and their variants, on every kind of problem."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,7 @@ from contract.problems import BANNED, CASES, case
 from maxmargin.result import Status
 from maxmargin.solvers import (
     BCFW,
+    CuttingPlane,
     DualExtragradient,
     ExponentiatedGradient,
     Extragradient,
@@ -51,6 +53,10 @@ def variants():
     for relaxation in (1.0, 1.9):
         found[f"bcfw-corrective-relaxation-{relaxation}"] = BCFW(relaxation=relaxation)
         found[f"bcfw-pairwise-relaxation-{relaxation}"] = BCFW("pairwise", relaxation=relaxation)
+    found["cuts-1"] = CuttingPlane()
+    found["cuts-1-plain"] = CuttingPlane(cache=None, drop_after=2)
+    found["cuts-n"] = CuttingPlane("n-slack", resolve_every=3)
+    found["cuts-n-2"] = CuttingPlane("n-slack", cache=OracleCache(size=2))
     found["fw"] = FrankWolfe()
     found["fw-fixed"] = FrankWolfe(line_search=False)
     for averaging in ("weighted", "half", None):
@@ -59,7 +65,7 @@ def variants():
 
 
 DUAL = variants()
-ASCENT = [name for name in DUAL if name.startswith("bcfw") and not name.endswith("fixed")]
+ASCENT = [n for n in DUAL if n.startswith(("bcfw", "cuts")) and not n.endswith("fixed")]
 #: one of each kind, for tests that need not see every combination
 CHOSEN = [
     "bcfw-corrective-cache-auto",
@@ -68,6 +74,8 @@ CHOSEN = [
     "bcfw-frank-wolfe-uniform",
     "bcfw-frank-wolfe-cache-3",
     "bcfw-frank-wolfe-fixed",
+    "cuts-1",
+    "cuts-n",
     "fw",
     "ssg-weighted",
     "ssg-half",
@@ -480,7 +488,7 @@ def test_the_same_seed_gives_the_same_bits(name, variant):
     np.testing.assert_array_equal(first.state.z, again.state.z)
     assert (first.primal, first.dual) == (again.primal, again.dual)
     other = set_up(CERTIFIED[variant], random_state=5, **options).run(case(name).problem)
-    draws_nothing = variant == "fw" or variant in SADDLE
+    draws_nothing = variant in ("fw", "cuts-1") or variant in SADDLE
     assert draws_nothing == np.array_equal(first.state.w, other.state.w)
 
 
@@ -531,7 +539,7 @@ def test_a_run_that_starts_at_the_solution_ends_at_once(name, variant):
 
 
 @pytest.mark.parametrize(
-    "variant", [*(v for v in CHOSEN if "-cache" not in v and "pair" not in v), *SADDLE]
+    "variant", [*(v for v in CHOSEN if not re.search("-cache|pair|cuts-n", v)), *SADDLE]
 )
 def test_a_run_in_two_parts_is_a_run(variant):
     """Exchanges make scores equal, so that rounding decides what comes next: without those."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy import sparse
 from sklearn.base import clone
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
@@ -22,10 +23,14 @@ from maxmargin.structures import (
     Constraints,
     Finite,
     GraphCut,
+    LinearProgram,
+    MarkovNetwork,
     Matching,
     Multiclass,
     MultiLabel,
     Network,
+    NetworkShape,
+    Program,
     Structure,
     Tree,
     TreeShape,
@@ -37,6 +42,7 @@ from reference.user_structures import (
     assignment_vertices,
     at_most_two_constraints,
     at_most_two_vertices,
+    best_two,
 )
 
 TINY, HUGE = 2.0**-30, 2.0**30
@@ -88,14 +94,17 @@ def matching_case(name, shapes, medium, row_cap=1, column_cap=1):
 
 
 def tree_case(name, shapes, medium, tied=True, pairs=None):
-    """shapes : (number of nodes, edges, number of labels, allowed labels if not all)."""
+    """Of `Tree`, or of a `MarkovNetwork` whose maxima are exact, as the shapes are."""
 
     def vertices(shape):
         edges, labels = shape.network.edges.tolist(), shape.n_labels
         found = trees.labelings(shape.n_nodes, edges, labels, shape.allowed, pairs)
         return [trees.vertex(y, edges, labels, tied) for y in found]
 
-    structure = Tree(tied, None if pairs is None else np.array(pairs, dtype=bool))
+    mask = None if pairs is None else np.array(pairs, dtype=bool)
+    structure = Tree(tied, mask)
+    if not isinstance(shapes[0], TreeShape):
+        structure = MarkovNetwork(tied, mask, method="exact")
     return Case(name, structure, vertices, shapes, medium)
 
 
@@ -175,7 +184,51 @@ ALLOWED = [
         [[True, True], [True, False], [True, True], [False, True]],
     ),
 ]
+
+
+def program_vertices(program):
+    """All 0/1 vectors that satisfy the rows."""
+    for bits in product((0.0, 1.0), repeat=program.n_parts):
+        z = np.array(bits)
+        sums = program.matrix @ z
+        if (sums <= program.upper).all() and (sums >= program.lower).all():
+            yield z
+
+
+#: rows of intervals, so that all corners are of zeros and ones
+PROGRAMS = [
+    Program([[1.0]], 1.0),
+    Program([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], 1.0, part_upper=1.0),
+    Program(np.ones((1, 4)), 3.0, 1.0, part_upper=1.0),
+    Program([[1, 1, 1, 1], [1, 1, 0, 0]], [2, 1], equal=[0], part_upper=1),
+]
+#: the middle of the sides of a triangle is a corner of these rows, which is no whole number
+TRIANGLE = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
+KNAPSACK = Program([[2.0, 3.0, 4.0, 5.0]], 7.5, part_upper=1.0)
+LOOPS = [
+    NetworkShape(Network(1, []), 2),
+    NetworkShape(Network(3, [(0, 1), (2, 1), (2, 0)]), 2),
+    NetworkShape(Network(3, [(0, 1), (2, 1), (0, 2)]), 3),
+    NetworkShape(Network(4, [(0, 1), (1, 2), (3, 2), (0, 3)]), 2),
+    NetworkShape(Network(4, [(3, 1), (0, 1), (3, 0)]), 2, [[True, False]] + 3 * [[True, True]]),
+]
+GRID = NetworkShape(Network(9, cuts.grid_edges(3, 3)), 3)
 CASES = [
+    tree_case("network", LOOPS[:4], [GRID]),
+    tree_case("network-untied", LOOPS[2:], [GRID], tied=False),
+    Case(
+        "linear-program", LinearProgram(), program_vertices, PROGRAMS,
+        [Program(sparse.diags_array([np.ones(12)] * 3, offsets=[0, 1, 2], shape=(10, 12)), 2.0,
+                 part_upper=1.0)],
+    ),
+    Case(
+        "integer-program", LinearProgram(integral=True), program_vertices, [TRIANGLE, KNAPSACK],
+        [], lambda shape: shape.constraints,
+    ),
+    Case(
+        "from-oracle", Structure.from_oracle(best_two), at_most_two_vertices, [(1,), (2,), (5,)],
+        [(30,)], at_most_two_constraints,
+    ),
     tree_case("tree", TREES, [drawn_tree(9, 4), drawn_tree(12, 3, 1, joined=0.7)]),
     tree_case("tree-untied", TREES, [drawn_tree(8, 4, 2)], tied=False),
     tree_case("tree-pairs", THREE, [drawn_tree(9, 3, 3)], pairs=BANNED),

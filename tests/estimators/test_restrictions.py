@@ -5,7 +5,16 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from maxmargin import ChainSVM, Graph, GraphCutSVM, MatchingSVM, MulticlassSVM, Restriction, TreeSVM
+from maxmargin import (
+    ChainSVM,
+    Graph,
+    GraphCutSVM,
+    MatchingSVM,
+    MulticlassSVM,
+    MultiLabelSVM,
+    Restriction,
+    TreeSVM,
+)
 from maxmargin.exceptions import InfeasibleError
 
 
@@ -108,6 +117,29 @@ def test_cuts_trees_and_classes_keep_known_labels():
     classes = MulticlassSVM(alpha=0.1).fit(X, y)
     left = classes.predict_restricted(X, [Restriction(forbidden={0: ["x", "y"]})] * 30)
     assert set(left) == {"z"}
+
+
+def test_labels_chosen_together_keep_what_is_known():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    Y = (X @ rng.normal(size=(3, 4)) + rng.normal(size=(40, 4)) > 0).astype(int)
+    model = MultiLabelSVM(alpha=0.1).fit(X, Y)
+    known = [Restriction(known={0: 1, 2: 0}), Restriction(counts={1: (3, None)}), None]
+    found = model.predict_restricted(X[:3], known)
+    assert found[0, 0] == 1
+    assert found[0, 2] == 0
+    assert found[1].sum() >= 3
+    assert np.array_equal(found[2], model.predict(X[2:3])[0])
+    for x, own, kept in (
+        (0, found[0], lambda z: z[0] == 1 and z[2] == 0),
+        (1, found[1], lambda z: sum(z) >= 3),
+    ):
+        ranked = [(score, z) for z, score in model.predict_k_best(X[x : x + 1], 16)[0] if kept(z)]
+        assert np.array_equal(max(ranked, key=lambda pair: pair[0])[1], own)
+    with pytest.raises(ValueError, match="sample 0: label 9 was not learned"):
+        model.predict_restricted(X[:1], [Restriction(known={9: 1})])
+    sets = MultiLabelSVM(alpha=0.1).fit(X, [{"abcd"[k] for k in np.flatnonzero(y)} for y in Y])
+    assert sets.predict_restricted(X[:1], [Restriction(known={"b": 1}, counts={1: 1})]) == [{"b"}]
 
 
 @pytest.mark.parametrize(

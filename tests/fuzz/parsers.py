@@ -259,6 +259,11 @@ def graph_read(path, rng):
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
 
 
+def network_read(path, rng):
+    data = job_named("network").read([path], {})
+    assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
+
+
 def tree_arrays(rng):
     if rng.random() < 0.3:  # told by edges
         arrays = graph_arrays(rng)
@@ -408,6 +413,7 @@ PARSERS = {
         lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
     ),
     "graph": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), graph_read, named=False),
+    "network": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), network_read, named=False),
     "tree": Parser(lambda rng: forged_npz(tree_arrays(rng), rng), tree_read, named=False),
     "label sets": Parser(text(LABEL_SETS), labels_read),
     "label arrays": Parser(

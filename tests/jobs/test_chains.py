@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from maxmargin.documents import finite
+from maxmargin.features import KernelMap
 from maxmargin.jobs import job_named
 from maxmargin.jobs.npz import read_npz
 
@@ -186,6 +187,30 @@ def test_what_the_model_has_learned(model):
     assert best == {"0": "x[0]", "1": "x[1]", "2": "x[2]"}
     assert all(isinstance(row[2], float) for row in pairs["rows"])
     assert [row[0] for row in ends["rows"]] == ["0", "1", "2"]
+
+
+def test_kernels_are_options_and_are_told(tmp_path):
+    data = JOB.read([saved(tmp_path, parts())], {})
+    options = {"kernel": "poly", "degree": 2, "gamma": 0.5, "kernel-size": 6}
+    found = JOB.estimator(options).set_params(tol=0.01)
+    assert (
+        found.kernel.get_params()
+        == KernelMap("poly", degree=2, gamma=0.5, max_support=6).get_params()
+    )
+    JOB.fit(found, data)
+    kernel, pairs, _ = JOB.describe(found)
+    told = dict(kernel["rows"])
+    assert told["kernel"] == "poly"
+    assert told["support vectors"] == str(found.n_support_)
+    assert len(pairs["rows"]) == 9
+    assert JOB.evaluate(found, data)["error"] == 0
+    assert JOB.estimator({}).kernel is None
+    with pytest.raises(ValueError, match="--gamma goes with --kernel"):
+        JOB.estimator({"gamma": 1.0})
+    random = JOB.estimator({"kernel": "rbf", "kernel-method": "random", "kernel-size": 8})
+    random.set_params(tol=0.01)
+    JOB.fit(random, data)
+    assert dict(JOB.describe(random)[0]["rows"])["coordinates"] == "8"
 
 
 def test_letters(data_dir):

@@ -246,3 +246,14 @@ def test_what_is_no_archive_is_refused(job, tmp_path):
     np.savez(path, X=np.array([object()], dtype=object))
     with pytest.raises(ValueError, match=r"x\.npz: array 'X'"):
         job.read([path], {})
+
+
+def test_kernels_are_options_and_are_told(job, tmp_path):
+    data = job.read([saved(tmp_path, make_arrays(12))], {})
+    model = job.estimator({"kernel": "rbf", "kernel-method": "nystroem", "kernel-size": 10})
+    job.fit(model.set_params(alpha=0.05, tol=0.05), data)
+    (kernel,) = job.describe(model)
+    assert dict(kernel["rows"])["support vectors"] == "10"
+    assert 0 <= job.evaluate(model, data)["error"] < 0.5
+    with pytest.raises(ValueError, match="signs are of features"):
+        job.estimator({"kernel": "rbf", "positive": (0,)})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.checkpoints.sparse import GROWN
 from maxmargin.result import State
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _check_state(run: Run, fresh: State, state: Any) -> None:
         raise ValueError(f"its state lacks {missing[0]!r}")
     for name, value in state["extra"].items():
         if name in fresh.extra:
-            _check_like(name, value, fresh.extra[name])
+            _check_like(name, value, fresh.extra[name], grown=name.startswith(GROWN))
         elif type(run.solver).__module__.startswith("maxmargin."):
             _check_plain(name, value)
 
@@ -74,15 +75,19 @@ def _check_plain(name: str, found: Any) -> None:
             raise TypeError(f"{name} is no number")
 
 
-def _check_like(name: str, found: Any, fresh: Any, numbers: bool = True) -> None:
+def _check_like(
+    name: str, found: Any, fresh: Any, numbers: bool = True, grown: bool = False
+) -> None:
     """The same kind of thing: arrays of the same type and shape, tuples of such.
 
-    numbers : refuse NaN.
+    numbers : refuse NaN. grown : arrays of one dimension may have any length, which the solver
+    looks at (`check_restored`).
     """
     if isinstance(fresh, np.ndarray):
         if not isinstance(found, np.ndarray):
             raise TypeError(f"{name} is no array")
-        if (found.dtype, found.shape) != (fresh.dtype, fresh.shape):
+        expected = found.shape if grown and found.ndim == fresh.ndim == 1 else fresh.shape
+        if (found.dtype, found.shape) != (fresh.dtype, expected):
             raise ValueError(
                 f"{name} is {found.dtype} {found.shape}, expected {fresh.dtype} {fresh.shape}"
             )
@@ -94,7 +99,7 @@ def _check_like(name: str, found: Any, fresh: Any, numbers: bool = True) -> None
         if type(found) is not type(fresh) or len(found) != len(fresh):
             raise TypeError(f"{name} is no {type(fresh).__name__} of {len(fresh)}")
         for i, (own, other) in enumerate(zip(found, fresh, strict=True)):
-            _check_like(f"{name}[{i}]", own, other)
+            _check_like(f"{name}[{i}]", own, other, numbers, grown)
     elif isinstance(fresh, float | np.floating):
         if not isinstance(found, float | np.floating):
             raise TypeError(f"{name} is no number")

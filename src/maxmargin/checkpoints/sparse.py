@@ -12,6 +12,8 @@ import numpy as np
 
 #: entries of an array that is worth it
 LONG = 1 << 14
+#: how names of parts of the state begin that grow with the run: written as they are
+GROWN = "grown"
 
 
 class Sparse(NamedTuple):
@@ -27,7 +29,7 @@ def packed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _packed(value)
     if isinstance(value, dict):
-        return {name: packed(own) for name, own in value.items()}
+        return {k: own if k.startswith(GROWN) else packed(own) for k, own in value.items()}
     if type(value) is tuple:
         return tuple(packed(own) for own in value)
     return type(value)(*map(packed, value)) if hasattr(value, "_fields") else value

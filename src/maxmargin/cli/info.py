@@ -93,7 +93,16 @@ def _data() -> dict[str, str]:
 
 def _found_in(folder: Path) -> list[str]:
     """Names of the data sets that the loaders would read there without a download."""
-    from maxmargin.datasets import _files, alignment, conll2000, hansards, horses, isprs, letters
+    from maxmargin.datasets import (
+        _files,
+        alignment,
+        conll2000,
+        hansards,
+        horses,
+        isprs,
+        letters,
+        snakes,
+    )
 
     sources = {"letters": letters.SOURCE}
     sources |= {f"conll2000 ({subset})": source for subset, source in conll2000.SOURCES.items()}
@@ -104,7 +113,8 @@ def _found_in(folder: Path) -> list[str]:
         except FileNotFoundError:
             continue
         found.append(name)
-    found += [name for name, own in (("horses", horses), ("isprs", isprs)) if own.is_in(folder)]
+    own = (("horses", horses), ("isprs", isprs), ("snakes", snakes))
+    found += [name for name, module in own if module.is_in(folder)]
     groups = {
         "hansards": [subset for subset in hansards.SUBSETS if hansards.is_in(folder, subset)],
         "alignment": alignment.pairs_in(folder),

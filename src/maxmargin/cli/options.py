@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 #: short names of the solvers, beside `maxmargin.solvers`, whose import takes too long for a help
 SOLVERS = (
     "bcfw",
+    "cutting-plane",
     "dual-extragradient",
     "eg",
     "extragradient",
@@ -25,6 +26,7 @@ SOLVERS = (
     "lbfgs",
     "perceptron",
     "projected-gradient",
+    "qp",
     "sdca",
     "smoothed",
     "ssg",

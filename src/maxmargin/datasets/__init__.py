@@ -11,6 +11,9 @@ from maxmargin.datasets.multilabel import make_multilabel
 from maxmargin.datasets.puppets import make_puppets
 from maxmargin.datasets.scene import load_scene
 from maxmargin.datasets.sequences import make_sequences
+from maxmargin.datasets.snake_graphs import snake_graphs
+from maxmargin.datasets.snakes import load_snakes, make_snakes
+from maxmargin.datasets.triplets import make_triplets
 from maxmargin.datasets.words import make_words
 from maxmargin.datasets.yeast import load_yeast
 
@@ -25,7 +28,11 @@ __all__ = [
     "load_scene",
     "load_yeast",
     "make_multilabel",
+    "load_snakes",
     "make_puppets",
     "make_sequences",
+    "make_snakes",
+    "make_triplets",
     "make_words",
+    "snake_graphs",
 ]

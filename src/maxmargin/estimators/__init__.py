@@ -6,6 +6,7 @@ from maxmargin.estimators.graph_cut import GraphCutSVM
 from maxmargin.estimators.matching import MatchingSVM
 from maxmargin.estimators.multi_label import MultiLabelSVM
 from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.estimators.network import NetworkSVM
 from maxmargin.estimators.restrictions import Restriction
 from maxmargin.estimators.tree import TreeSVM
 
@@ -16,6 +17,7 @@ __all__ = [
     "MultiLabelSVM",
     "MulticlassSVM",
     "Restriction",
+    "NetworkSVM",
     "StructuredSVM",
     "TreeSVM",
 ]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
 from maxmargin.domains import Domain
+from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
@@ -33,10 +34,13 @@ def _as_shape(shape: Any) -> Shape:
     return tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else shape
 
 
+BOUNDED = (
+    " The best outputs were not found exactly, and what their bounds leave open is part of the gap."
+)
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
-class StructuredSVM(Probabilities, Savable, BaseEstimator):
+class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair
@@ -49,10 +53,11 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     features : FeatureMap; None means one feature row per part.
     alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
-    solver : "bcfw", "fw", "ssg", "perceptron", "extragradient", "dual-extragradient",
-        "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a Solver;
-        "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for these in a domain. Its
-        options that are None are taken from tol, max_epochs and random_state here.
+    solver : "bcfw", "fw", "cutting-plane", "ssg", "perceptron", "extragradient",
+        "dual-extragradient", "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and
+        "lbfgs", or a Solver; "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for
+        these in a domain. Its options that are None are taken from tol, max_epochs and
+        random_state here.
     tol : stop when the duality gap is at most tol * |objective|.
     max_epochs : passes over the samples at most.
     random_state : seed; the same seed gives the same bits.
@@ -65,7 +70,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         solver; None means all of R^d. With alpha=0, too, there is no regularisation: stop early by
         a callback.
     objective : "margin", or "likelihood" for a conditional random field, whose probabilities
-        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used.
+        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used; or
+        "slack", where outputs are few enough to be listed: the loss multiplies the hinge 1 + score
+        of the output - score of the truth, and is not added to it.
 
     Attributes
     ----------
@@ -94,7 +101,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
     ):
         self.structure = structure
         self.features = features
@@ -161,6 +168,13 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
                 f" {self.n_features_in_} features as input: those it was fitted on."
             )
 
+    def _learn_shapes(self, shapes: list[Shape]) -> None:
+        """Choose how to find the best outputs of these, where there is a choice."""
+
+    def _structure_for(self, shapes: list[Shape]) -> Structure:
+        """The structure to predict such samples with; parts are laid out as in structure_."""
+        return self.structure_
+
     def _learn_labels(self, y: Any, rows: Any) -> Any:
         """Targets as `structure.encode` takes them; sets classes_ where there are labels."""
         check_targets(y, len(rows.lengths))
@@ -195,6 +209,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         self.result_: Result = solver.run(problem, state, self._callbacks())
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_shapes = problem.shapes
+        self._learn_support(problem)
         self._warn(solver.limits()[1])
         return self
 
@@ -206,12 +221,13 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         rows, given = self._check_X(X)
         targets = self._learn_labels(y, rows)
         shapes = self._shapes(rows, given)
+        self._learn_shapes(shapes)
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(shapes)) * self._scales(shapes)
-        packed = self._pack(rows, shapes)
+        packed = self._pack(self._training_rows(rows), shapes)
         truth = self._truth(targets, shapes)
         costs = None
-        if self.objective == "margin":
+        if self.objective != "likelihood":
             costs = self._costs(truth, shapes, packed.part_ptr, node_weight)
         elif node_weight is not None:
             raise ValueError('node_weight prices errors, which objective="likelihood" has not.')
@@ -284,7 +300,8 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
             )
             return None
         # Moved, not shared: the old state would go on with a memory that follows the new one.
-        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith("support")}
+        kept = ("support", "grown", "cuts")
+        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith(kept)}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
             problem.weights(old.z) if certified else as_dense(result.w).copy(),
@@ -345,7 +362,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
                 f"max_epochs={result.n_epochs} reached at a gap of"
                 f" {100 * result.relative_gap:.3g} % (tol asks for {100 * tol:g} %)."
                 f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}; large features"
-                " slow training: scale them.",
+                " slow training: scale them." + ("" if self.structure_.is_exact else BOUNDED),
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -373,7 +390,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """The best output of each sample."""
         check_is_fitted(self, "coef_")
-        return [y for samples in self._in_chunks(X) for y in self._outputs(samples, self.coef_)]
+        return [
+            y for samples in self._in_chunks(X) for y in self._outputs(samples, self._weights())
+        ]
 
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
@@ -427,7 +446,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         for samples in self._in_chunks(X):
             for i, shape in enumerate(samples.shapes):
                 try:
-                    best = samples.structure.k_best(samples.scores(self.coef_, i), shape, k)
+                    best = samples.structure.k_best(samples.scores(self._weights(), i), shape, k)
                 except InfeasibleError as error:
                     raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
                 found.append([(self._output(z, shape), score) for z, score in best])
@@ -436,7 +455,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities."""
         check_is_fitted(self, "coef_")
-        chunks = [samples.apply("maximize", self.coef_) for samples in self._in_chunks(X)]
+        chunks = [samples.apply("maximize", self._weights()) for samples in self._in_chunks(X)]
         return np.concatenate(chunks) if chunks else np.empty(0)
 
     def margins(self, X: Any) -> Any:
@@ -455,7 +474,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         check_is_fitted(self, "coef_")
         outputs, shapes = [], []
         for samples in self._in_chunks(X):
-            outputs += self._outputs(samples, self.coef_)
+            outputs += self._outputs(samples, self._weights())
             shapes += samples.shapes
         return self._agreement(y, outputs, shapes, sample_weight)
 
@@ -491,7 +510,7 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
             )
         for samples in self._in_chunks(X):
             out = np.empty(int(samples.part_ptr[-1]))
-            samples.apply(ability, self.coef_, out=out)
+            samples.apply(ability, self._weights(), out=out)
             for i, shape in enumerate(samples.shapes):
                 count, labels = self.structure_.variables(shape)
                 yield out[samples.parts(i)][: count * labels].reshape(count, labels)
@@ -509,8 +528,9 @@ class StructuredSVM(Probabilities, Savable, BaseEstimator):
         shapes = self._shapes(rows, given)
         for a in range(0, len(shapes), CHUNK):
             b = min(a + CHUNK, len(shapes))
-            packed = self._pack(rows.part(a, b), shapes[a:b])
-            samples = Samples(self.structure_, shapes[a:b], packed, n_jobs=self.n_jobs)
+            packed = self._pack(self._seen_rows(rows.part(a, b)), shapes[a:b])
+            structure = self._structure_for(shapes[a:b])
+            samples = Samples(structure, shapes[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples
 

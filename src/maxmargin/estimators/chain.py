@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.node_labels import NodeLabels
-from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Chain, Structure
@@ -36,12 +36,19 @@ class ChainSVM(NodeLabels):
     forbidden_first, forbidden_last : labels that must not begin or end a sequence.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks, domain, objective : see `StructuredSVM`.
+    kernel : compare the features of rows by a kernel: "linear", "poly", "rbf", a function
+        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
+        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
+        k(x, support_vectors_) @ dual_coef_.
 
     Attributes
     ----------
     classes_ : labels, sorted. coef_, result_, n_features_in_ : see `StructuredSVM`.
     node_coef_ (n_features, n_labels), bias_ (n_labels,), first_, last_ (n_labels,),
     transition_coef_ (n_labels, n_labels; row = left label) : the parts of coef_; None if absent.
+    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
+    dual_coef_ (n_support_, n_labels); residual_, the share of the kernel left out; dropped_, what
+    support vectors left out could change.
     """
 
     _noun = "rows"
@@ -61,6 +68,7 @@ class ChainSVM(NodeLabels):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
         bias: bool = True,
         ends: bool = True,
@@ -81,6 +89,7 @@ class ChainSVM(NodeLabels):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
         self.objective = objective
         self.bias = bias
         self.ends = ends

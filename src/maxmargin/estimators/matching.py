@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.restrictions import Restriction, link_shape
-from maxmargin.features import FeatureMap, PartFeatures
+from maxmargin.features import FeatureMap, KernelMap, PartFeatures
 from maxmargin.graphs import Bipartite
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -49,10 +49,17 @@ class MatchingSVM(StructuredSVM):
         candidate edges), Hamming(normalize=False, false_positive=1, false_negative=3), or a Loss.
     alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks, domain : see `StructuredSVM`.
+    kernel : compare the features of pairs by a kernel: "linear", "poly", "rbf", a function
+        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
+        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
+        k(x, support_vectors_) @ dual_coef_.
 
     Attributes
     ----------
     coef_, result_, n_features_in_ : see `StructuredSVM`. coef_ ends with the bias, if there is one.
+    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
+    dual_coef_ (n_support_, 1); residual_, the share of the kernel left out; dropped_, what
+    support vectors left out could change.
 
     Examples
     --------
@@ -83,6 +90,7 @@ class MatchingSVM(StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
     ):
         self.alpha = alpha
         self.loss = loss
@@ -99,6 +107,7 @@ class MatchingSVM(StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
 
     def _make_structure(self) -> Structure:
         structure = Matching(self.row_cap, self.column_cap)
@@ -140,7 +149,7 @@ class MatchingSVM(StructuredSVM):
         scores = []
         for samples in self._in_chunks(X):
             for i, shape in enumerate(samples.shapes):
-                own = samples.scores(self.coef_, i)
+                own = samples.scores(self._weights(), i)
                 scores.append(own.reshape(shape) if isinstance(shape, tuple) else own)
         return scores
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import Method, label_numbers
 from maxmargin.estimators.restrictions import Restriction, label_shape
-from maxmargin.features import FeatureMap, LabelConjoined
+from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
@@ -36,11 +36,18 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     bias : learn a (penalised) constant for each class.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks, domain, objective : see `StructuredSVM`.
+    kernel : compare the features of samples by a kernel: "linear", "poly", "rbf", a function
+        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
+        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
+        k(x, support_vectors_) @ dual_coef_.
 
     Attributes
     ----------
     classes_, coef_, result_, n_features_in_ : see `StructuredSVM`. node_coef_ (n_features,
     n_classes) and bias_ (n_classes,) : the parts of coef_.
+    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
+    dual_coef_ (n_support_, n_classes); residual_, the share of the kernel left out; dropped_, what
+    support vectors left out could change.
     """
 
     def __init__(
@@ -58,7 +65,8 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         time_limit: float | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
     ):
         self.alpha = alpha
@@ -73,6 +81,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self.time_limit = time_limit
         self.callbacks = callbacks
         self.domain = domain
+        self.kernel = kernel
         self.objective = objective
         self.bias = bias
 
@@ -168,9 +177,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     @property
     def node_coef_(self) -> np.ndarray:
-        labels = len(self.classes_)
-        own = as_dense(self.coef_)[: self.n_features_in_ * labels]
-        return own.reshape(self.n_features_in_, labels)
+        return self._node_weights()
 
     @property
     def bias_(self) -> np.ndarray | None:

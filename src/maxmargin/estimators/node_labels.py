@@ -65,7 +65,7 @@ class NodeLabels(StructuredSVM):
             raise ValueError(f"y has {truth.size} labels but x has {len(output)} {self._noun}.")
         return truth == output
 
-    def decision_function(self, X: Any) -> list[np.ndarray]:
+    def decision_function(self, X: Any) -> Any:
         """(nodes, n_labels) a sample: the score of the best output with that label there."""
         return list(self._per_variable("max_marginals", X))
 
@@ -73,13 +73,13 @@ class NodeLabels(StructuredSVM):
     def _rows(self) -> np.ndarray:
         check_is_fitted(self, "coef_")
         labels = len(self.classes_)
-        count = self.n_features_in_ + int(self.bias) + 2 * int(self.ends)
+        count = self._n_columns() + int(self.bias) + 2 * int(self.ends)
         return as_dense(self.coef_)[: count * labels].reshape(count, labels)
 
     @property
     def node_coef_(self) -> np.ndarray:
-        return self._rows()[: self.n_features_in_]
+        return self._rows()[: self._n_columns()]
 
     @property
     def bias_(self) -> np.ndarray | None:
-        return self._rows()[self.n_features_in_] if self.bias else None
+        return self._rows()[self._n_columns()] if self.bias else None

@@ -24,7 +24,7 @@ class Probabilities:
     """What StructuredSVM knows of probabilities: p(z) ~ exp(w . F z / temperature_)."""
 
     structure_: Structure
-    coef_: np.ndarray
+    _weights: Callable[[], Any]
     temperature_: float
     _check_X: Callable[[Any], tuple[Any, Any]]
     _in_chunks: Callable[[Any], Iterator[Samples]]
@@ -50,7 +50,10 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
-        w, rng = as_dense(self.coef_) / self._temperature(), np.random.default_rng(random_state)
+        w, rng = (
+            as_dense(self._weights()) / self._temperature(),
+            np.random.default_rng(random_state),
+        )
         found = []
         for samples in self._in_chunks(X):
             p = _expectations(samples, w) if exact else frequencies(samples, w, n_draws, rng)
@@ -98,7 +101,7 @@ class Probabilities:
         seed = np.random.default_rng(random_state).integers(2**63)
 
         def loss(temperature: float) -> float:
-            w, rng = as_dense(self.coef_) / temperature, np.random.default_rng(seed)
+            w, rng = as_dense(self._weights()) / temperature, np.random.default_rng(seed)
             if exact:
                 return sum(own.exact_loss(w) for own in held_out) / total
             return sum(own.perturbed_loss(w, n_draws, rng) for own in held_out) / total

@@ -69,8 +69,8 @@ class GraphFeatures(FeatureMap):
         for i, labels in enumerate(rows.labels):
             if labels is not None:
                 raise ValueError(
-                    f"sample {i}: labels of single nodes can be restricted on trees only; use"
-                    " TreeSVM, or leave Graph(labels=...) out."
+                    f"sample {i}: a cut cannot restrict the labels of single nodes; use TreeSVM or"
+                    " NetworkSVM, or leave Graph(labels=...) out."
                 )
         _refuse_negative(rows.edges)
         return rows

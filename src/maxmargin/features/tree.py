@@ -1,4 +1,4 @@
-"""Features of the nodes and edges of trees, conjoined with labels and with pairs of labels."""
+"""Features of nodes and edges, of trees and others, conjoined with labels and pairs of labels."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class TreeFeatures(FeatureMap):
     """Node scores x_v . W[:, k]; an edge with features f scores sum_q f_q T[q, j, k].
 
     Weights, in this order: W of shape (p + bias + 2 ends, K), row by row; then, with `transitions`,
-    q tables (K, K), row = label of the edge's first end. Parts are those of `Tree`: tied ones take
-    edges of one feature that is 1, others any. A path 0 -> 1 -> 2 has the weights of a chain.
+    q tables (K, K), row = label of the edge's first end. Parts are those of `Tree` and
+    `MarkovNetwork`: tied ones take edges of one feature that is 1, others any. A path 0 -> 1 -> 2
+    has the weights of a chain.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class TreeFeatures(FeatureMap):
             if wrong.any():
                 raise ValueError(
                     f"sample {sample[np.flatnonzero(wrong)[0]]}: its edges have features other than"
-                    " one that is 1, and need tables of their own: Tree(tied=False)."
+                    " one that is 1, and need tables of their own: tied=False."
                 )
         one = sparse.csr_array(([1.0], ([0], [0])), shape=(1, edges.shape[1]))
         starts = np.cumsum(lengths) - lengths

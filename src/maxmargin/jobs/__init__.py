@@ -16,6 +16,7 @@ JOBS: dict[str, str] = {
     "matching": "maxmargin.jobs.matchings:MatchingJob",
     "graph": "maxmargin.jobs.graphs:GraphJob",
     "tree": "maxmargin.jobs.trees:TreeJob",
+    "network": "maxmargin.jobs.networks:NetworkJob",
     "multilabel": "maxmargin.jobs.multi_labels:MultiLabelJob",
     "segmentation": "maxmargin.jobs.segmentation:SegmentationJob",
     "scan": "maxmargin.jobs.scans:ScanJob",

@@ -13,6 +13,7 @@ from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.estimators import ChainSVM
 from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.chain_files import Y_CURE, chosen, read_sequences
+from maxmargin.jobs.kernel_options import OPTIONS as KERNEL, kernel_of, kernel_table
 from maxmargin.jobs.labels import kind_of, lines_of, texts_of
 from maxmargin.jobs.npz import write_npz
 from maxmargin.jobs.probabilities import (
@@ -61,6 +62,7 @@ class ChainJob(Job):
         "train chain --data letter.data.gz --folds 0 --out runs/letters",
         "predict runs/chain new.npz > labels.txt",
         "evaluate runs/letters letter.data.gz --folds 1-9",
+        "train chain --data letter.data.gz --folds 0 --kernel rbf --out runs/rbf",
     )
     options = (
         Option(
@@ -87,6 +89,7 @@ class ChainJob(Job):
             of_data=True,
         ),
         OBJECTIVE,
+        *KERNEL,
         CALIBRATE,
         PROBABILITIES,
     )
@@ -119,7 +122,8 @@ class ChainJob(Job):
         return Data(inputs, outputs, _facts(inputs, outputs), extra)
 
     def estimator(self, options: Mapping[str, Any]) -> ChainSVM:
-        return ChainSVM(objective=self.with_defaults(options)["objective"])
+        options = self.with_defaults(options)
+        return ChainSVM(objective=options["objective"], kernel=kernel_of(options))
 
     def widths(self, sample: Any) -> dict[str, int]:
         return {"features": int(sample.shape[1])}
@@ -176,6 +180,7 @@ class ChainJob(Job):
 
     def describe(self, model: Any) -> list[Table]:
         labels = texts_of(model.classes_)
+        kernel = kernel_table(model)
         features = [
             (label, f"x[{j}]", model.node_coef_[j, k])
             for k, label in enumerate(labels)
@@ -187,10 +192,9 @@ class ChainJob(Job):
             for j in strongest(pairs.ravel(), 20)
         ]
         ends = [(label, model.first_[k], model.last_[k]) for k, label in enumerate(labels)]
+        title = "Strongest features of each label"
         return [
-            weight_table(
-                "Strongest features of each label", ("label", "feature", "weight"), features
-            ),
+            kernel or weight_table(title, ("label", "feature", "weight"), features),
             weight_table("Strongest pairs of neighbours", ("left", "right", "weight"), neighbours),
             Table(
                 title="First and last labels",

@@ -172,7 +172,7 @@ class GraphJob(Job):
         names = [f"graph {i + 1}" for i in range(len(guess))]
         areas = Areas(model.classes_, data.outputs, guess, "node", names)
         drawings = [
-            _drawing(names[i], areas.errors(i), texts_of(data.outputs[i]), texts_of(guess[i]))
+            drawing(names[i], areas.errors(i), texts_of(data.outputs[i]), texts_of(guess[i]))
             for i in areas.worst(shown)
         ]
         return areas.evaluation(data.facts, drawings)
@@ -211,7 +211,8 @@ def _check_like(name: str, known: tuple[Graph, Any], new: tuple[Graph, Any]) -> 
         )
 
 
-def _drawing(name: str, errors: int, truth: list[str], predicted: list[str]) -> Drawing:
+def drawing(name: str, errors: int, truth: list[str], predicted: list[str]) -> Drawing:
+    """The labels of the nodes, one after another."""
     part = window(truth, predicted)
     return Drawing(
         kind="tokens",

@@ -21,6 +21,7 @@ from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.domains import Signs
 from maxmargin.estimators import MatchingSVM
 from maxmargin.jobs.base import Data, Job, Option
+from maxmargin.jobs.kernel_options import OPTIONS as KERNEL, kernel_of, kernel_table
 from maxmargin.jobs.link_documents import kinds_table, link_drawing, metric, ratio
 from maxmargin.jobs.matching_arrays import links_in, samples_in
 from maxmargin.jobs.npz import read_npz
@@ -73,6 +74,7 @@ class MatchingJob(Job):
             many=True,
         ),
         Option("negative", int, (), "features whose weights are kept 0 or less", many=True),
+        *KERNEL,
     )
 
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
@@ -100,11 +102,15 @@ class MatchingJob(Job):
         """A MatchingSVM with caps and signs."""
         options = self.with_defaults(options)
         positive, negative = options["positive"], options["negative"]
+        kernel = kernel_of(options)
+        if kernel is not None and (positive or negative):
+            raise ValueError("signs are of features, which have no weights with --kernel.")
         return MatchingSVM(
             row_cap=options["row-cap"],
             column_cap=options["column-cap"],
             bias=options["bias"],
             domain=Signs(list(positive), list(negative)) if positive or negative else None,
+            kernel=kernel,
         )
 
     def fit(self, model: MatchingSVM, data: Data, folder: Path | None = None) -> None:
@@ -160,6 +166,9 @@ class MatchingJob(Job):
 
     def describe(self, model: MatchingSVM) -> list[Table]:
         """The weights, strongest first."""
+        kernel = kernel_table(model)
+        if kernel is not None:
+            return [kernel]
         weights = as_dense(model.coef_)
         names = [f"feature {k}" for k in range(model.n_features_in_)]
         names += ["bias"] * (len(weights) - len(names))

@@ -61,6 +61,8 @@ class TreeJob(GraphJob):
         "evaluate RUN test.npz",
     )
     compared = ("bcfw", "ssg", "perceptron")
+    #: what the two ends of an edge are called
+    sides: ClassVar[tuple[str, str]] = ("parent", "child")
     options: ClassVar[tuple[Option, ...]] = (
         Option("bias", bool, True, "Learn a constant for each label."),
         Option("ends", bool, True, "Learn weights for the labels of roots and of leaves."),
@@ -93,16 +95,25 @@ class TreeJob(GraphJob):
         return TreeSVM(**{name: options[name] for name in ("bias", "ends", "objective")})
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
+        guess = [own for batch in batches(data.inputs) for own in model.predict(batch)]
+        return self._compared(model, data, guess, shown)
+
+    def _compared(self, model: Any, data: Data, guess: list[Any], shown: int) -> Evaluation:
         assert data.outputs is not None
         check_kinds(model, data.outputs)
-        guess = [own for batch in batches(data.inputs) for own in model.predict(batch)]
         truth, predicted = ([texts_of(own) for own in y] for y in (data.outputs, guess))
 
         def drawn(i: int, errors: int) -> Drawing:
-            return outline(f"Tree {i + 1}", data.inputs[i], truth[i], predicted[i], errors)
+            name = f"{self.name.capitalize()} {i + 1}"
+            return self._drawn(name, data.inputs[i], truth[i], predicted[i], errors)
 
-        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown, "tree")
+        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown, self.name)
         return with_reliability(evaluation, model, data)
+
+    def _drawn(
+        self, name: str, graph: Graph, truth: list[str], predicted: list[str], errors: int
+    ) -> Drawing:
+        return outline(name, graph, truth, predicted, errors)
 
     def describe(self, model: Any) -> list[Table]:
         labels = texts_of(model.classes_)
@@ -111,28 +122,34 @@ class TreeJob(GraphJob):
             for k, label in enumerate(labels)
             for j in strongest(model.node_coef_[:, k], 5)
         ]
-        tables = model.pair_coef_.reshape(-1, len(labels), len(labels))
-        pairs = [
-            (f"e[{e}]", labels[a], labels[b], tables[e, a, b])
-            for e, a, b in zip(
-                *np.unravel_index(strongest(tables.ravel(), 20), tables.shape), strict=True
-            )
-        ]
         found = [
             weight_table(
                 "Strongest features of each label", ("label", "feature", "weight"), features
-            ),
-            weight_table(
-                "Strongest pairs of parent and child", ("edge", "parent", "child", "weight"), pairs
-            ),
+            )
         ]
+        if model.transitions:
+            first, second = self.sides
+            columns = ("edge", first, second, "weight")
+            found.append(
+                weight_table(f"Strongest pairs of {first} and {second}", columns, _pairs(model))
+            )
         if model.ends:
             rows = [
                 [own, float(model.root_[k]), float(model.leaf_[k])] for k, own in enumerate(labels)
             ]
-            columns = ["label", "at roots", "at leaves"]
-            found.append(Table(title="Roots and leaves", columns=columns, rows=rows, note=""))
+            names = ["label", "at roots", "at leaves"]
+            found.append(Table(title="Roots and leaves", columns=names, rows=rows, note=""))
         return found
+
+
+def _pairs(model: Any) -> list[tuple[Any, ...]]:
+    """The pairs of labels with the largest weights, of each edge feature."""
+    labels = texts_of(model.classes_)
+    tables = model.pair_coef_.reshape(-1, len(labels), len(labels))
+    where = np.unravel_index(strongest(tables.ravel(), 20), tables.shape)
+    return [
+        (f"e[{e}]", labels[a], labels[b], tables[e, a, b]) for e, a, b in zip(*where, strict=True)
+    ]
 
 
 def outline(

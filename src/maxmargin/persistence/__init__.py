@@ -49,7 +49,7 @@ def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
     write(path, tree, encoder.arrays, level)
 
 
-def load(path: str | os.PathLike, *, max_bytes: int | None = None) -> Any:
+def load(path: str | os.PathLike, *, max_bytes: int | None = None, oracle: Any = None) -> Any:
     """Read a model that `save` wrote: the same options, weights and predictions.
 
     Files from strangers are safe to load: no code is run, and every length is checked before
@@ -58,6 +58,8 @@ def load(path: str | os.PathLike, *, max_bytes: int | None = None) -> Any:
 
     max_bytes : how much the model may take unpacked; None means 1 GiB or a hundred times the
         size of the file, whichever is more.
+    oracle : of a model with `Structure.from_oracle(function)`, that function again, or the whole
+        structure if it has other functions, too: code is not saved.
     """
     from maxmargin.persistence.archive import read
     from maxmargin.persistence.decode import decode_model
@@ -68,7 +70,7 @@ def load(path: str | os.PathLike, *, max_bytes: int | None = None) -> Any:
             f"{os.fspath(path)!r} is a checkpoint of a run, not a model: give it to"
             " Checkpoint(path, resume=True) to go on with the run."
         )
-    return decode_model(path, contents)
+    return decode_model(path, contents, oracle)
 
 
 def load_as(path: str | os.PathLike, name: str) -> Any:

@@ -26,10 +26,10 @@ _WRONG = (
 )  # fmt: skip
 
 
-def decode_model(path: str | os.PathLike, contents: Contents) -> Any:
-    """The model that a file holds."""
+def decode_model(path: str | os.PathLike, contents: Contents, oracle: Any = None) -> Any:
+    """The model that a file holds; oracle : what a structure needs that no file holds."""
     try:
-        return Decoder(contents.arrays, contents.allowance).decode(contents.tree)
+        return Decoder(contents.arrays, contents.allowance, oracle).decode(contents.tree)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
     except _WRONG as error:
@@ -41,8 +41,9 @@ def decode_model(path: str | os.PathLike, contents: Contents) -> Any:
 class Decoder:
     """Decodes one model. `allowance` bounds what is allocated besides the arrays."""
 
-    def __init__(self, arrays: dict[str, np.ndarray], allowance: int):
+    def __init__(self, arrays: dict[str, np.ndarray], allowance: int, oracle: Any = None):
         self._arrays = arrays
+        self._oracle = oracle
         self._left = allowance
         self._depth = 0
         self._kinds: dict[str, Callable[..., Any]] = {
@@ -103,7 +104,11 @@ class Decoder:
             raise ModelFileError("it has an object with unknown parts.")
         cls = class_named(name)
         named = [{k: self.decode(v) for k, v in (part or {}).items()} for part in (options, facts)]
-        return put_together(cls, *named)
+        value = put_together(cls, *named)
+        supply = getattr(value, "_supply", None)
+        if supply is not None:
+            supply(self._oracle)
+        return value
 
     # -- numbers and containers --------------------------------------------------------------------
     def _float(self, value: str) -> float:

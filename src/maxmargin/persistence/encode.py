@@ -204,6 +204,12 @@ def _refusal(value: Any, path: Path) -> TypeError:
     """Why a value cannot be saved, and what to do."""
     kind, where = type(value), _where(path)
     if callable(value) and hasattr(value, "__qualname__"):
+        if path[-1] == "kernel":
+            return TypeError(
+                f"{where} is {value.__qualname__!r}, a function: code is not saved. Use a named"
+                " kernel, or make it an object of a class with __call__ and register that with"
+                " maxmargin.persistence.register(cls), here and where the model is loaded."
+            )
         return TypeError(
             f"{where} is {value.__qualname__!r}, a function or class: code is not saved. For costs"
             " of your own, define a Loss class and register it with"

@@ -18,7 +18,8 @@ _KEPT_OF_STATE = ("w", "z", "rng", "epoch", "n_oracle", "n_project", "seconds", 
 
 def options_of(estimator: BaseEstimator) -> dict[str, Any]:
     """The options of an estimator, callbacks left out."""
-    options = estimator.get_params(deep=False)
+    own = getattr(estimator, "_saved_options", None)
+    options = estimator.get_params(deep=False) if own is None else own()
     if "callbacks" in options:
         options["callbacks"] = [] if isinstance(options["callbacks"], list) else ()
     return options

@@ -13,6 +13,7 @@ from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
 from maxmargin.plotting.curves import CurvesDisplay
 from maxmargin.plotting.path import PathDisplay
+from maxmargin.plotting.paths import PathsDisplay
 from maxmargin.plotting.reliability import ReliabilityDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
 from maxmargin.plotting.study import StudyDisplay
@@ -31,6 +32,7 @@ __all__ = [
     "ReliabilityDisplay",
     "CurvesDisplay",
     "PathDisplay",
+    "PathsDisplay",
     "SegmentationDisplay",
     "StudyDisplay",
     "WordsDisplay",

@@ -1,4 +1,4 @@
-"""How models grow with the radius of the l1 ball that holds their weights."""
+"""How models change along a path: over radii, penalties, or the epochs of one run."""
 
 from __future__ import annotations
 
@@ -6,37 +6,66 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, new_axes
+from maxmargin.plotting.style import BLUE, GREEN, GREY, HINT, ORANGE, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
 
-#: number of a point -> label and look, on the left and on the right axis
-COUNTS = {
-    "n_nonzero": ("weights not zero", BLUE, "o", "-"),
-    "n_features": ("features in use", ORANGE, "s", "-"),
+#: label, colour, mark and dash of a line
+Look = tuple[str, str, str, str]
+#: number of a point -> its look, by the kind of picture
+LOOKS: dict[str, dict[str, Look]] = {
+    "counts": {
+        "n_nonzero": ("weights not zero", BLUE, "o", "-"),
+        "n_features": ("features in use", ORANGE, "s", "-"),
+    },
+    "objective": {
+        "primal": ("objective", BLUE, "o", "-"),
+        "dual": ("lower bound", ORANGE, "s", "--"),
+        "hinge": ("hinge loss", GREY, "v", ":"),
+    },
+    "norm": {"norm_w": ("|w|", BLUE, "o", "-")},
+    "error": {
+        "train_error": ("error, training", GREY, "v", ":"),
+        "validation_error": ("error, validation", GREEN, "^", "--"),
+    },
 }
-SCORES = {
+SCORES: dict[str, Look] = {
     "train_score": ("score, training", GREY, "v", ":"),
     "validation_score": ("score, validation", GREEN, "^", "--"),
 }
+KINDS = (*LOOKS, "weights")
+PANELS = ("objective", "norm", "error")
+PARAMETERS = {
+    "radius": "radius of the l1 ball",
+    "alpha": "alpha (large on the left)",
+    "n_epochs": "epochs",
+}
+
+
+def path_values(path: Any, name: str) -> np.ndarray:
+    """A number of all points; errors are 1 - score."""
+    if name.endswith("_error"):
+        return 1.0 - path_values(path, name.replace("_error", "_score"))
+    return np.array([getattr(point, name) for point in path.points], dtype=float)
 
 
 class PathDisplay:
-    """Weights that are not zero and scores, or the weights themselves, against the radius.
+    """Objective, norm and errors, or the weights themselves, along a path.
 
-    Make one by `from_path`.
+    Make one by `from_path`. Models that hold between breakpoints are drawn as steps, breakpoints as
+    thin lines.
 
     Parameters
     ----------
-    path : what `maxmargin.paths.l1_path` returned.
+    path : what a function of `maxmargin.paths` returned.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn. score_ax_ : the axes of the scores, on the right; None if
-        there are none.
+    ax_, axes_, figure_ : where it is drawn: the first axes, and {kind: axes}. score_ax_ : the axes
+        of the scores, on the right of "counts"; None if there are none.
     lines_ : {name of a number, or number of a weight: its line}.
     """
 
@@ -48,7 +77,7 @@ class PathDisplay:
         cls,
         path: Any,
         *,
-        kind: Literal["counts", "weights"] = "counts",
+        kind: Literal["counts", "weights", "objective", "norm", "error"] | None = None,
         n_weights: int = 20,
         ax: Axes | None = None,
     ) -> PathDisplay:
@@ -58,7 +87,7 @@ class PathDisplay:
     def plot(
         self,
         *,
-        kind: Literal["counts", "weights"] = "counts",
+        kind: Literal["counts", "weights", "objective", "norm", "error"] | None = None,
         n_weights: int = 20,
         ax: Axes | None = None,
     ) -> PathDisplay:
@@ -67,68 +96,125 @@ class PathDisplay:
         Parameters
         ----------
         kind : "counts" for how many weights and features are in use, with scores on the right;
-            "weights" for the profiles of single weights.
+            "weights" for the profiles of single weights; "objective" with its bound and the hinge
+            loss; "norm" of the weights; "error" on training and validation data, 1 - score. None
+            means "counts" over radii, else the last three below one another (one if `ax` is given).
         n_weights : how many profiles to draw: those that are largest somewhere on the path.
         ax : axes to draw on; None means a new figure.
         """
-        if kind not in ("counts", "weights"):
-            raise ValueError(f'kind={kind!r} must be "counts" or "weights".')
-        self.ax_: Axes = new_axes(ax)
-        self.figure_: Figure | SubFigure = self.ax_.figure
+        if kind is not None and kind not in KINDS:
+            raise ValueError(f"kind={kind!r} must be one of {', '.join(KINDS)}, or None.")
         self.score_ax_: Axes | None = None
         self.lines_: dict[Any, Line2D] = {}
-        self.ax_.set_xscale("log")
-        self.ax_.set_xlabel("radius of the l1 ball")
-        self.ax_.grid(True, which="major", color="0.9", linewidth=0.8)
-        self.ax_.set_axisbelow(True)
-        if kind == "counts":
-            self._draw_counts()
-        else:
-            self._draw_weights(n_weights)
-        if self.path.validated:
-            best = self.path.points[self.path.best_index_].radius
-            self.ax_.axvline(best, color=GREEN, linewidth=1, alpha=0.6)
+        self.axes_: dict[str, Axes] = self._axes(kind, ax)
+        self.ax_: Axes = next(iter(self.axes_.values()))
+        self.figure_: Figure | SubFigure = self.ax_.figure
+        for name, own in self.axes_.items():
+            self._frame(own)
+            if name == "weights":
+                self._draw_weights(own, n_weights)
+            else:
+                self._draw_kind(own, name)
+        list(self.axes_.values())[-1].set_xlabel(PARAMETERS[self.path.parameter])
         return self
 
-    def _draw_counts(self) -> None:
-        self._draw(self.ax_, COUNTS)
-        self.ax_.set_ylabel("number")
-        self.ax_.set_ylim(bottom=0)
-        known = {name: own for name, own in SCORES.items() if np.isfinite(self._values(name)).any()}
-        if known:
-            self.score_ax_ = self.ax_.twinx()
-            self.score_ax_.set_ylabel("score")
-            self._draw(self.score_ax_, known)
-        self.ax_.legend(
-            handles=list(self.lines_.values()),
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            ncols=2,
-            frameon=False,
-        )
+    def _axes(self, kind: str | None, ax: Axes | None) -> dict[str, Axes]:
+        if kind is None and self.path.parameter == "radius":
+            kind = "counts"
+        if kind is not None or ax is not None:
+            return {kind or PANELS[0]: new_axes(ax)}
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(f"plotting needs matplotlib: {HINT}") from error
+        names = [name for name in PANELS if name != "error" or self._known(LOOKS[name])]
+        found = plt.subplots(
+            len(names), figsize=(6.4, 2.4 * len(names)), sharex=True, layout="constrained"
+        )[1]
+        return dict(zip(names, found, strict=True))
 
-    def _draw(self, ax: Axes, numbers: dict[str, tuple[str, str, str, str]]) -> None:
-        for name, (label, colour, mark, dash) in numbers.items():
-            (self.lines_[name],) = ax.plot(
-                self.path.radii,
-                self._values(name),
-                dash,
-                color=colour,
-                marker=mark,
-                markersize=4,
-                label=label,
+    def _frame(self, ax: Axes) -> None:
+        ax.set_xscale("log")
+        ax.grid(True, which="major", color="0.9", linewidth=0.8)
+        ax.set_axisbelow(True)
+        for alpha in self._ends()[1:-1] if self._stepped() else ():
+            ax.axvline(alpha, color=GREY, linewidth=0.6, alpha=0.4, label="_breakpoint")
+        if self.path.parameter == "alpha" and not ax.xaxis_inverted():
+            ax.invert_xaxis()
+        if self.path.validated:
+            ax.axvline(self.path.values[self.path.best_index_], color=GREEN, linewidth=1, alpha=0.6)
+
+    def _known(self, looks: dict[str, Look]) -> dict[str, Look]:
+        """Those numbers that are known somewhere."""
+        return {
+            name: look
+            for name, look in looks.items()
+            if np.isfinite(path_values(self.path, name)).any()
+        }
+
+    def _draw_kind(self, ax: Axes, kind: str) -> None:
+        known = self._known(LOOKS[kind])
+        self._draw(ax, known)
+        ax.set_ylabel("number" if kind == "counts" else "|w|" if kind == "norm" else kind)
+        ax.set_ylim(bottom=0)
+        handles = [self.lines_[name] for name in known]
+        if kind == "counts":
+            handles += self._draw_scores(ax)
+        if len(handles) > 1:
+            ax.legend(
+                handles=handles,
+                loc="lower center",
+                bbox_to_anchor=(0.5, 1.0),
+                ncols=2 if kind == "counts" else len(handles),
+                frameon=False,
             )
 
-    def _values(self, name: str) -> np.ndarray:
-        return np.array([getattr(point, name) for point in self.path.points], dtype=float)
+    def _draw_scores(self, ax: Axes) -> list[Line2D]:
+        known = {
+            n: own for n, own in SCORES.items() if np.isfinite(path_values(self.path, n)).any()
+        }
+        if known:
+            self.score_ax_ = ax.twinx()
+            self.score_ax_.set_ylabel("score")
+            self._draw(self.score_ax_, known)
+        return [self.lines_[name] for name in known]
 
-    def _draw_weights(self, n_weights: int) -> None:
+    def _draw(self, ax: Axes, numbers: dict[str, Look]) -> None:
+        for name, (label, colour, mark, dash) in numbers.items():
+            x, y = self._curve(name)
+            (self.lines_[name],) = ax.plot(x, y, dash, color=colour, label=label, markersize=4)
+            if not self._stepped():
+                self.lines_[name].set_marker(mark)
+
+    def _stepped(self) -> bool:
+        return hasattr(self.path, "breakpoints")
+
+    def _ends(self) -> np.ndarray:
+        """Breakpoints, that at infinity brought near."""
+        found = self.path.breakpoints.copy()
+        if not np.isfinite(found[0]):
+            found[0] = 3 * found[1]
+        return found
+
+    def _curve(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A point each, or for models that hold between breakpoints, their whole steps."""
+        values = path_values(self.path, name)
+        if not self._stepped():
+            return self.path.values, values
+        ends = self._ends()
+        if name in ("primal", "dual"):  # which change with alpha though the model does not
+            x = np.geomspace(ends[0], ends[-1], 200)
+            x[0], x[-1] = ends[0], ends[-1]
+            return x, np.array([self.path.certificate(own)[name == "dual"] for own in x])
+        return np.repeat(ends, 2)[1:-1], np.repeat(values, 2)
+
+    def _draw_weights(self, ax: Axes, n_weights: int) -> None:
         size = abs(self.path.weights).max(axis=0)
         size = np.asarray(size.todense() if hasattr(size, "todense") else size).ravel()
         chosen = np.argsort(-size, kind="stable")[: min(n_weights, np.count_nonzero(size))]
         profiles = self.path.weights[:, chosen].toarray()
         for k, profile in zip(chosen.tolist(), profiles.T, strict=True):
             colour = BLUE if profile[-1] >= 0 else ORANGE
-            (self.lines_[k],) = self.ax_.plot(self.path.radii, profile, color=colour, alpha=0.7)
-        self.ax_.axhline(0.0, color=GREY, linewidth=0.8)
-        self.ax_.set_ylabel(f"weights (the {len(chosen)} largest)")
+            (self.lines_[k],) = ax.plot(self.path.values, profile, color=colour, alpha=0.7)
+        ax.axhline(0.0, color=GREY, linewidth=0.8)
+        ax.set_ylabel(f"weights (the {len(chosen)} largest)")

@@ -238,7 +238,7 @@ class _Training:
         loss = getattr(model, "loss", None) or fitted.loss
         objective = getattr(model, "objective", "margin")
         matters = solver_classes()[result.state.solver].has_objective
-        has_loss = matters and objective == "margin"
+        has_loss = matters and objective != "likelihood"
         return finite(
             {
                 "task": self.job.name,

@@ -2,6 +2,7 @@
 
 from maxmargin.solvers.base import Solver, resolve_solver
 from maxmargin.solvers.bcfw import BCFW, OracleCache
+from maxmargin.solvers.cutting_plane import CuttingPlane
 from maxmargin.solvers.dual_extragradient import DualExtragradient
 from maxmargin.solvers.exponentiated_gradient import ExponentiatedGradient
 from maxmargin.solvers.extragradient import Extragradient
@@ -9,6 +10,7 @@ from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
 from maxmargin.solvers.projected_gradient import ProjectedGradient
+from maxmargin.solvers.reference_qp import ReferenceQP
 from maxmargin.solvers.sdca import SDCA
 from maxmargin.solvers.smoothed_gradient import SmoothedGradient
 from maxmargin.solvers.subgradient import Subgradient
@@ -17,6 +19,7 @@ __all__ = [
     "BCFW",
     "LBFGS",
     "SDCA",
+    "CuttingPlane",
     "DualExtragradient",
     "ExponentiatedGradient",
     "Extragradient",
@@ -24,6 +27,7 @@ __all__ = [
     "OracleCache",
     "Perceptron",
     "ProjectedGradient",
+    "ReferenceQP",
     "SmoothedGradient",
     "Solver",
     "Subgradient",

@@ -14,7 +14,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
-from maxmargin.result import Result, State
+from maxmargin.result import Result, State, Status
 from maxmargin.solvers.run import Run
 from maxmargin.structures import Structure
 from maxmargin.validation import is_number
@@ -86,9 +86,17 @@ class Solver(BaseEstimator):
         """Whether a solver without certificates has nothing left to do."""
         return False
 
+    def ended(self, state: State) -> tuple[Status, str] | None:
+        """How a run ends that no further epoch would help, unless it has converged; else None."""
+        return None
+
     def bound(self, problem: Problem, state: State) -> float:
         """A lower bound on the objective; -inf if the solver has none."""
         return problem.dual(state.z, state.w)
+
+    def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
+        """P(w) of a candidate; a solver may keep what the oracle says on the way."""
+        return problem.primal(w)
 
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         """More numbers for the record of a certificate; primal: the objective of `candidates`."""
@@ -146,7 +154,7 @@ class Solver(BaseEstimator):
         self._check_limits()
 
     def _check_objective(self, objective: str, structure: Structure) -> None:
-        if objective in self.objectives:
+        if minimised_as(objective) in self.objectives:
             return
         able = [f'"{name}"' for name in solvers_for(objective, structure)]
         raise ValueError(
@@ -203,6 +211,8 @@ class Solver(BaseEstimator):
             for callback in callbacks:
                 callback.on_abort(run)
             raise
+        finally:
+            problem.structure.release()
         for callback in callbacks:
             callback.on_end(run, result)
         return result
@@ -268,6 +278,11 @@ def resolve_solver(
     return found
 
 
+def minimised_as(objective: str) -> str:
+    """Which of `Solver.objectives` it is: slacks are margins over lists (`rescaling`)."""
+    return "margin" if objective == "slack" else objective
+
+
 def solver_classes() -> dict[str, type[Solver]]:
     """All solvers by their short names."""
     from maxmargin import solvers
@@ -281,7 +296,8 @@ def solvers_for(objective: str, structure: Structure | None = None) -> list[str]
     return [
         name
         for name, kind in solver_classes().items()
-        if objective in kind.objectives and (structure is None or _serves(structure, kind))
+        if minimised_as(objective) in kind.objectives
+        and (structure is None or _serves(structure, kind))
     ]
 
 

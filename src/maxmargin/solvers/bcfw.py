@@ -16,6 +16,8 @@ from maxmargin.solvers.base import Solver
 from maxmargin.solvers.inside import Step, is_free, raw_weights, visit
 from maxmargin.validation import is_number
 
+#: rounds of five passes over remembered vertices at most, where the oracle is dear
+_DEAR_ROUNDS = 20
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
 
 
@@ -26,9 +28,11 @@ class OracleCache(BaseEstimator):
     ----------
     size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
     passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
-        "vertices", and with "planes", where they cost next to nothing, until the gap among
-        remembered vertices is a tenth of the oracle's, or there were as many as a sample has
-        parts / 30 (5 at least, 100 at most), when they have cost about as much as the oracle.
+        "vertices" (if the oracle is `dear`, as many times 5 as raise the dual by a tenth of what
+        the epoch gains, 100 passes at most), and with "planes", where they cost next to nothing,
+        until the gap among remembered vertices is a tenth of the oracle's, or there were as many as
+        a sample has parts / 30 (5 at least, 100 at most), when they have cost about as much as the
+        oracle.
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes
@@ -53,6 +57,24 @@ class OracleCache(BaseEstimator):
         return planes_pay(problem) if self.store == "auto" else self.store == "planes"
 
 
+def check_cache(cache: OracleCache | None) -> None:
+    """Fail if its options make no sense."""
+    if cache is None:
+        return
+    if not isinstance(cache, OracleCache):
+        raise TypeError(f'cache={cache!r} must be an OracleCache, "auto" or None.')
+    for name, least in (("size", 1), ("passes", 0)):
+        value = getattr(cache, name)
+        if name == "passes" and value == "auto":
+            continue
+        if not is_number(value, whole=True) or value < least:
+            raise ValueError(
+                f"OracleCache: {name}={value!r} must be a whole number, {least} or more."
+            )
+    if cache.store not in ("auto", "vertices", "planes"):
+        raise ValueError(f"OracleCache: store={cache.store!r} must be auto, vertices or planes.")
+
+
 class BCFW(Solver):
     """Maximise D(z) by exact steps in one z_i at a time.
 
@@ -64,6 +86,11 @@ class BCFW(Solver):
 
     The last two remember the vertices of each sample (`cache.size`). With `cache.passes`, passes
     over remembered vertices follow each pass with the oracle; they cost a fraction of it.
+
+    Where a call of the oracle costs far more than a step (`Structure.dear`, as with
+    `Structure.from_oracle` and `LinearProgram`), what it answers for a certificate serves the next
+    epoch, too, averages are not tried, and there are more passes over remembered vertices: a half
+    to a fifth of the calls for the same gap (`python -m benchmarks dear_oracle`).
 
     In a domain the same steps are taken from w(z), and w is projected after each: the dual still
     never falls, and certificates are as exact (`solvers.inside`). The line search of "frank-wolfe"
@@ -128,23 +155,7 @@ class BCFW(Solver):
             raise ValueError('line_search=False goes with step="frank-wolfe" and no cache only.')
         if not 1 <= self.relaxation < 2:
             raise ValueError(f"relaxation={self.relaxation} must be at least 1 and below 2.")
-        cache = self._cache()
-        if cache is None:
-            return
-        if not isinstance(cache, OracleCache):
-            raise TypeError(f'cache={cache!r} must be an OracleCache, "auto" or None.')
-        for name, least in (("size", 1), ("passes", 0)):
-            value = getattr(cache, name)
-            if name == "passes" and value == "auto":
-                continue
-            if not is_number(value, whole=True) or value < least:
-                raise ValueError(
-                    f"OracleCache: {name}={value!r} must be a whole number, {least} or more."
-                )
-        if cache.store not in ("auto", "vertices", "planes"):
-            raise ValueError(
-                f"OracleCache: store={cache.store!r} must be auto, vertices or planes."
-            )
+        check_cache(self._cache())
 
     def _cache(self) -> OracleCache | None:
         if self.cache == "auto":
@@ -186,6 +197,9 @@ class BCFW(Solver):
         cache = self._cache()
         if cache is None:
             return
+        if problem.structure.dear and len(state.extra.get("answers", ())) != len(state.z):
+            state.extra["answers"] = np.zeros_like(state.z)
+            state.extra.pop("answered", None)
         kind = "planes" if "support_planes" in state.extra else "vertices"
         if state.extra.get("support_size") != cache.size or cache.store not in ("auto", kind):
             self._remember(problem, state, cache.size, cache.planes(problem))
@@ -205,6 +219,7 @@ class BCFW(Solver):
 
     def _adopt(self, problem: Problem, state: State) -> None:
         super()._adopt(problem, state)
+        state.extra.pop("answered", None)  # at other weights, maybe
         if state.extra.pop("raw", None) is not None or not is_free(problem):
             state.lag, state.clock[0] = np.empty(0), 0.0  # an average of another domain, maybe
         if "support" in state.extra:
@@ -218,6 +233,8 @@ class BCFW(Solver):
                     state.extra.pop(name, None)
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        if not np.isfinite(state.extra.get("answers", 0.0)).all():
+            raise ValueError("its answers are not finite")
         if "support" in fresh.extra:
             from maxmargin.solvers.support import check_support
 
@@ -234,21 +251,41 @@ class BCFW(Solver):
         state.clock[2] = state.epoch
         cache = self._cache()
         order = self._order(problem, state)
+        known = self._take_answers(problem, state)
         if cache is None and self.line_search and not is_free(problem):
             visit(self._whole_pass, problem, state, order, search=True)
         elif cache is None:
             self._visit(self._plain_pass, problem, state, order)
         elif "support_planes" in state.extra:
-            self._plane_passes(problem, state, order, cache.passes)
+            self._plane_passes(problem, state, order, cache.passes, known)
         else:
-            self._visit(self._support_pass, problem, state, order)
-            for _ in range(5 if cache.passes == "auto" else cache.passes):
-                again = state.rng.permutation(problem.n)
-                self._visit(self._cached_pass, problem, state, again)
-        state.n_oracle += len(order)
+            before = problem.dual(state.z, state.w) if problem.structure.dear else 0.0
+            self._visit(partial(self._support_pass, known=known), problem, state, order)
+            self._cached_passes(problem, state, cache.passes, before)
+        state.n_oracle += len(order)  # at the last certificate, if they were known
         weighty = problem.blocks.weight > 0
         gaps = np.maximum(state.extra["gaps"][weighty], 0.0)
         state.extra["estimate"] = float(problem.blocks.weight[weighty] @ gaps)
+
+    def _cached_passes(
+        self, problem: Problem, state: State, passes: int | str, before: float
+    ) -> None:
+        """Passes over remembered vertices: so many, or with a dear oracle, as many as pay.
+
+        They pay until five of them raise the dual by less than a tenth of what this epoch has
+        gained since `before`. Counted, not timed: the same seed gives the same bits.
+        """
+        dear = passes == "auto" and problem.structure.dear
+        count = 5 if passes == "auto" else int(passes)
+        value = problem.dual(state.z, state.w) if dear else 0.0
+        for _ in range(_DEAR_ROUNDS if dear else 1):
+            for _ in range(count):
+                again = state.rng.permutation(problem.n)
+                self._visit(self._cached_pass, problem, state, again)
+            if dear:
+                last, value = value, problem.dual(state.z, state.w)
+                if value - last <= 0.1 * (value - before):
+                    return
 
     def _visit(self, step: Step, problem: Problem, state: State, order: np.ndarray) -> None:
         """Steps in z for all samples of `order`; in a domain, one by one (see `inside`)."""
@@ -288,12 +325,21 @@ class BCFW(Solver):
         if kernel is not None:
             frank_wolfe_pass(blocks, space, kernel, order, problem.alpha, search, *point, gaps)
             return
-        for i in order:
-            problem.answer(i, space, score_block(blocks, i, state.w, space))
+
+        def at(i: int) -> int:
+            return score_block(blocks, i, state.w, space)
+
+        for i in problem.visits(order, space, at, state.z, gaps):
             fixed = -1.0 if search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
             gaps[i] = frank_wolfe_step(blocks, i, space, problem.alpha, fixed, *point)
 
-    def _support_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
+    def _support_pass(
+        self,
+        problem: Problem,
+        state: State,
+        order: np.ndarray,
+        known: np.ndarray | None = None,
+    ) -> None:
         from maxmargin.kernels.blocks import score_block
         from maxmargin.kernels.support_pass import oracle_pass, support_step
 
@@ -305,8 +351,11 @@ class BCFW(Solver):
         if kernel is not None:
             oracle_pass(blocks, space, support, kernel, order, *options, *point, gaps)
             return
-        for i in order:
-            problem.answer(i, space, score_block(blocks, i, state.w, space))
+
+        def at(i: int) -> int:
+            return score_block(blocks, i, state.w, space)
+
+        for i in problem.visits(order, space, at, state.z, gaps, known):
             gaps[i] = support_step(blocks, i, space, support, *options, *point)
 
     def _cached_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
@@ -319,7 +368,12 @@ class BCFW(Solver):
         )  # fmt: skip
 
     def _plane_passes(
-        self, problem: Problem, state: State, order: np.ndarray, passes: int | str
+        self,
+        problem: Problem,
+        state: State,
+        order: np.ndarray,
+        passes: int | str,
+        known: np.ndarray | None = None,
     ) -> None:
         """A pass with the oracle and those over images that follow it; z is rebuilt at the end."""
         from maxmargin.solvers import planes
@@ -334,14 +388,29 @@ class BCFW(Solver):
                 self._visit(partial(step, policy=policy, bounded=False), problem, state, order)
 
         try:
-            visit(planes.oracle_pass, order)
+            visit(partial(planes.oracle_pass, known=known), order)
             planes.cached_passes(problem, state, passes, partial(visit, planes.cached_pass))
         finally:  # an oracle in Python may be interrupted
             planes.rebuild_z(problem, state)
 
+    def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
+        """P(w); what a dear oracle says at the newest weights serves the next epoch, too."""
+        if "answers" not in state.extra or w is not state.w:
+            return problem.primal(w)
+        value = problem.primal(w, out=state.extra["answers"])
+        state.extra["answered"] = 1
+        return value
+
+    def _take_answers(self, problem: Problem, state: State) -> np.ndarray | None:
+        """What the oracle said of the present weights at the last certificate, if it did."""
+        if not state.extra.pop("answered", 0):
+            return None
+        return state.extra["answers"]
+
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]
-        if not self.averaging or k == 0 or len(state.lag) == 0:
+        # with a dear oracle the average is not worth as many calls as the next epoch
+        if not self.averaging or k == 0 or len(state.lag) == 0 or problem.structure.dear:
             return [state.w]
         average = state.lag / (-k * (k + 1) / 2)
         average += state.w

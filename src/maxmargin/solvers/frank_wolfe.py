@@ -65,6 +65,8 @@ class FrankWolfe(Solver):
         state.extra["gap"] = gap
         vertex -= state.z
         change = problem.features(vertex)
+        if problem.structure.may_skip:  # gaps are bounds where the oracle gave up: not of this way
+            gap = float(state.w @ change + problem.blocks.weight @ problem.loss_of_change(vertex))
         if gap > 0.0:
             step = self._step(problem, state, change, gap)
             state.z += step * vertex

@@ -107,8 +107,11 @@ class Perceptron(Solver):
         if kernel is not None:
             return perceptron_pass(plain.blocks, space, kernel, order, *rest)
         mistakes = 0
-        for i in order:
-            plain.answer(i, space, score_block(plain.blocks, i, w, space))
+
+        def at(i: int) -> int:
+            return score_block(plain.blocks, i, w, space)
+
+        for i in plain.visits(order, space, at):
             mistakes += perceptron_step(plain.blocks, i, space, *rest)
         return mistakes
 

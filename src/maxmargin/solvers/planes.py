@@ -112,9 +112,14 @@ def course(problem: Problem, state: State, bounded: bool) -> Any:
 
 
 def oracle_pass(
-    problem: Problem, state: State, order: np.ndarray, policy: tuple[int, float], bounded: bool
+    problem: Problem,
+    state: State,
+    order: np.ndarray,
+    policy: tuple[int, float],
+    bounded: bool,
+    known: np.ndarray | None = None,
 ) -> None:
-    """Ask the oracle for each sample in `order`, and step."""
+    """Ask the oracle for each sample in `order`, and step; known : its answers, if they are."""
     from maxmargin.kernels.blocks import score_block
     from maxmargin.kernels.plane_pass import plane_oracle_pass, plane_step
 
@@ -125,8 +130,11 @@ def oracle_pass(
     if kernel is not None:
         plane_oracle_pass(blocks, space, *memory, kernel, order, *options, gaps)
     else:
-        for i in order:
-            problem.answer(i, space, score_block(blocks, i, state.w, space))
+
+        def at(i: int) -> int:
+            return score_block(blocks, i, state.w, space)
+
+        for i in problem.visits(order, space, at, state.z, gaps, known):
             gaps[i] = plane_step(blocks, i, space, *memory, *options)
     if np.isnan(gaps).any():
         i = int(np.flatnonzero(np.isnan(gaps))[0])

@@ -119,8 +119,11 @@ class Run:
                 f"the weights are not finite after epoch {state.epoch}; scale the features down",
             )
             return
-        if self._due():
+        ended = self.solver.ended(state)
+        if self._due() or ended is not None:
             self._certify()
+        if ended is not None:
+            self.stop(*ended)
         for callback in self.callbacks:
             callback.on_epoch(self)
 
@@ -151,7 +154,7 @@ class Run:
             guessed = np.isfinite(self.solver.estimate(state)) and not self._promising()
             if self._winner is not None and len(tried) > 1 and guessed and not last:
                 tried = [tried[self._winner]]  # far from the end, trust the kind that won before
-            values = [problem.primal(w) for w in tried]
+            values = [self.solver.objective(problem, state, w) for w in tried]
             newest = min(values)
             self.newest = tried[int(np.argmin(values))]
             if len(tried) > 1:
@@ -190,7 +193,7 @@ class Run:
             gap=primal - self.dual,
             norm_w=float(np.linalg.norm(self.newest)),
             train_error=state.extra.get("train_error", float("nan")),
-            extra=self.solver.facts(self.problem, state, primal),
+            extra=self.solver.facts(self.problem, state, primal) | self.problem.take_facts(),
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.

@@ -131,11 +131,13 @@ class Subgradient(Solver):
         if kernel is not None:
             subgradient_pass(problem.blocks, space, kernel, order, problem.alpha, *rest)
             return
-        for i in order:
+
+        def at(i: int) -> int:
             k = state.clock[0]
             scale = 1.0 / (problem.alpha * k) if k else 0.0
-            parts = score_scaled(problem.blocks, i, v, scale, space)
-            problem.answer(i, space, parts)
+            return score_scaled(problem.blocks, i, v, scale, space)
+
+        for i in problem.visits(order, space, at):
             subgradient_step(problem.blocks, i, space, *rest)
 
     def _inside(self, problem: Problem, state: State, order: np.ndarray) -> None:

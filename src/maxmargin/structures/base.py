@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from itertools import islice
@@ -76,16 +76,64 @@ class Structure(BaseEstimator):
     #: True if `maximize` may miss the maximum, but `maximize_within` proves how far it is off at
     #: most; objectives are then upper bounds, and certificates are proofs as with exact maxima.
     is_bounded: bool = False
+    #: False if `constraints` describe more than the hull of the outputs, a relaxation; an optimum
+    #: over them is then an upper bound.
+    is_tight: bool = True
     #: False if `tilt` is another entropic projection on Z than the expectation over the vertices;
     #: `log_partition` is then the maximum of theta . z + entropy, of which `tilt` is the gradient.
     tilt_is_expectation: bool = True
     #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
     binary: bool = False
+    #: True if a call of `maximize` costs far more than a step: solvers then ask less and step more.
+    dear: bool = False
+    #: True if `maximize_many` has processes of its own, so that threads must not call it at once.
+    in_processes: bool = False
+    #: True if `maximize_many` may give None for an answer that took too long.
+    may_skip: bool = False
 
     @property
     def proves(self) -> bool:
         """Whether objectives over this structure are upper bounds, so that gaps are proofs."""
         return self.is_exact or self.is_bounded
+
+    @staticmethod
+    def from_oracle(
+        maximize: Callable,
+        *,
+        n_parts: int | Callable | None = None,
+        encode: Callable | str | None = None,
+        decode: Callable | str | None = None,
+        feasible: Callable | None = None,
+        constraints: Any = None,
+        exact: bool | str = True,
+        binary: bool = True,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        on_timeout: str = "raise",
+    ) -> Structure:
+        """A structure from one Python function, such as a call of a solver package.
+
+        maximize : theta -> z or (theta, shape) -> z, the best output for these scores of the parts,
+            as a vector or as the numbers of the parts that are 1; with exact="bounded", a pair of
+            it and an upper bound on the best score.
+
+        All else is optional; see `OracleStructure`, which this returns.
+        """
+        from maxmargin.structures.oracle import OracleStructure
+
+        return OracleStructure(
+            maximize,
+            size=n_parts,
+            encoder=encode,
+            decoder=decode,
+            feasible=feasible,
+            rows=constraints,
+            exact=exact,
+            zero_one=binary,
+            n_jobs=n_jobs,
+            time_limit=time_limit,
+            on_timeout=on_timeout,
+        )
 
     # -- what a structure must say ---------------------------------------------------------------
     def n_parts(self, shape: Shape) -> int:
@@ -113,6 +161,20 @@ class Structure(BaseEstimator):
         labels = 1 means that each part is a 0/1 variable of its own.
         """
         return self.n_parts(shape), 1
+
+    def fault(self, z: np.ndarray, shape: Shape) -> str:
+        """Why z is no output, in a few words; empty if it is one or if that is not known."""
+        return ""
+
+    def is_fractional(self, z: np.ndarray) -> bool:
+        """Whether a vertex is no output but between some, as relaxed polytopes have."""
+        return False
+
+    def check_shape(self, shape: Shape) -> None:
+        """An error if the structure has no outputs of that shape, or no best one for some scores.
+
+        Called once before training for each shape.
+        """
 
     # -- what kernels need -----------------------------------------------------------------------
     def code(self, shape: Shape) -> Sequence[int]:
@@ -191,6 +253,28 @@ class Structure(BaseEstimator):
             return self._run("maximize", theta, shape)
         z = np.asarray(self.maximize(theta, shape), dtype=float)
         return z, score(np.asarray(theta, dtype=float), z)
+
+    def maximize_many(
+        self, thetas: Sequence[np.ndarray], shapes: Sequence[Shape]
+    ) -> Iterator[tuple[np.ndarray | None, float]]:
+        """`maximize` for many samples, in order, each with its bound: see `maximize_within`.
+
+        An iterator, so that whoever asks knows which sample an error is of. The bound is NaN where
+        none is promised (not `is_bounded`), the answer None if it was given up (`may_skip`).
+        """
+        for theta, shape in zip(thetas, shapes, strict=True):
+            if self.is_bounded:
+                yield self.maximize_within(theta, shape)
+            else:
+                yield self.maximize(theta, shape), np.nan
+
+    @property
+    def jobs(self) -> int:
+        """How many answers `maximize_many` looks for at a time."""
+        return 1
+
+    def release(self) -> None:
+        """Let go of processes, if any; the next call starts them again."""
 
     def project(self, point: np.ndarray, shape: Shape) -> np.ndarray:
         """The z of Z(shape) with the least |z - point|."""

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures.base import score
+from maxmargin.kernels import active_sizes
+from maxmargin.structures.base import Constraints, Structure
+from maxmargin.structures.junction_tree import (
+    Buckets,
+    buckets_of,
+    junction_code,
+    junction_constraints,
+    widest_of,
+)
 from maxmargin.structures.network_labels import NetworkLabels
 from maxmargin.structures.network_shapes import NetworkShape
+from maxmargin.structures.networks import Network
+from maxmargin.validation import is_number
 
 METHODS = ("auto", "exact", "bounded", "relaxed")
+_COMPILED: dict[str, dict[str, str]] = {
+    "auto": {"maximize": "network_either"},
+    "exact": {
+        "maximize": "network",
+        "max_marginals": "network",
+        "project": "network_project",
+        "tilt": "network_sums",
+    },
+    "bounded": {"maximize": "network_bounded"},
+    "relaxed": {},
+}
 
 
 class MarkovNetwork(NetworkLabels):
@@ -63,6 +84,10 @@ class MarkovNetwork(NetworkLabels):
         return self.method
 
     @property
+    def compiled(self) -> dict[str, str]:  # type: ignore[override]
+        return _COMPILED[self._method()]
+
+    @property
     def is_exact(self) -> bool:  # type: ignore[override]
         """Whether `maximize` finds the maximum over Z; if relaxed, over the relaxed one."""
         return self._method() in ("exact", "relaxed")
@@ -71,6 +96,11 @@ class MarkovNetwork(NetworkLabels):
     def is_bounded(self) -> bool:  # type: ignore[override]
         return not self.is_exact
 
+    @property
+    def is_tight(self) -> bool:  # type: ignore[override]
+        """Rows are those of the local polytope, which is Z only if that is asked for."""
+        return self._method() == "relaxed"
+
     def resolve(self, shapes: Iterable[NetworkShape]) -> MarkovNetwork:
         """The same with the method that "auto" stands for, where these are all shapes."""
         if self._method() != "auto":
@@ -78,24 +108,119 @@ class MarkovNetwork(NetworkLabels):
         method = "exact" if all(self._fits(shape) for shape in set(shapes)) else "bounded"
         return MarkovNetwork(**{**self.get_params(deep=False), "method": method})
 
-    def _fits(self, shape: NetworkShape) -> bool:
-        return float(self._known(shape).n_labels) ** shape.n_nodes <= self.max_table
-
     def has(self, ability: str) -> bool:
+        """Projections need exact maxima; corners of the relaxation are too many to list."""
+        if ability == "project":
+            return self.is_exact
         if ability in ("vertices", "k_best") and self._method() == "relaxed":
             return False
         return super().has(ability)
 
+    def _missing(self, ability: str) -> MissingAbilityError:
+        if self.method == "exact":
+            return super()._missing(ability)
+        return MissingAbilityError(
+            f"MarkovNetwork cannot `{ability}` with method={self.method!r}. Use method='exact', if"
+            " a junction tree fits max_table (`resolve` finds out), or a solver that needs"
+            ' `maximize` only, such as "bcfw".'
+        )
+
     # -- sizes -------------------------------------------------------------------------------------
+    def _buckets(self, shape: NetworkShape) -> Buckets:
+        return buckets_of(self._known(shape).network, shape.n_labels, self._widest(shape))
+
+    def _widest(self, shape: NetworkShape) -> int:
+        return widest_of(self._known(shape).n_labels, self._limit())
+
+    def _limit(self) -> int:
+        if not is_number(self.max_table, whole=True) or self.max_table < 1:
+            raise ValueError(f"max_table={self.max_table!r} must be a whole number, 1 or more.")
+        return int(self.max_table)
+
+    def _fits(self, shape: NetworkShape) -> bool:
+        """Whether the tables of a junction tree are small enough."""
+        found = self._buckets(shape)
+        return found.complete and found.entries(shape.n_labels) <= self.max_table
+
+    def _goes_exactly(self, shape: NetworkShape) -> bool:
+        method = self._method()
+        if method != "exact":
+            return method == "auto" and self._fits(shape)
+        if not self._fits(shape):
+            found = self._buckets(shape)
+            more = "" if found.complete else "at least "
+            raise ValueError(
+                f"shape {shape}: a treewidth of {more}{found.width} with {shape.n_labels} labels"
+                f" needs {more}{found.entries(shape.n_labels):,} entries in the tables of the"
+                f" junction tree, more than max_table={self.max_table:,}; use method='bounded'."
+            )
+        return True
+
     def code(self, shape: NetworkShape) -> Any:
+        """What kernels read, see `kernels.network` and `kernels.network_bounded`."""
         labels = self._known(shape).n_labels
+        exactly = self._goes_exactly(shape)
         head = [shape.n_nodes, labels, 0 if self.tied else labels * labels, shape.n_edges]
-        return np.concatenate([head, shape.network.edges.ravel()])
+        rules = [0 if exactly else 1, *self._stop_rules()]
+        if exactly:
+            rest = junction_code(shape, bool(self.tied), self._widest(shape))
+        else:
+            rest = arcs_code(shape.network)
+        return np.concatenate([head, rules, shape.network.edges.ravel(), rest])
+
+    def _stop_rules(self) -> list[int]:
+        if not is_number(self.max_rounds, whole=True) or self.max_rounds < 1:
+            raise ValueError(f"max_rounds={self.max_rounds!r} must be a whole number, 1 or more.")
+        if not is_number(self.tol) or not 0 <= self.tol <= 1:
+            raise ValueError(f"tol={self.tol!r} must be a number from 0 to 1.")
+        return [int(self.max_rounds), round(self.tol * 1e18)]
+
+    def scratch(self, shape: NetworkShape) -> tuple[int, int]:
+        parts, nodes = self.n_parts(shape), self._known(shape).n_nodes
+        if self._method() == "relaxed":
+            return parts, parts
+        if not self._goes_exactly(shape):
+            pairs = parts - nodes * shape.n_labels
+            return self.memory_size(shape) + pairs + 2 * shape.n_labels, 2 * nodes
+        found, labels = self._buckets(shape), shape.n_labels
+        messages = sum(labels ** len(scope) for scope in found.scopes)
+        floats = active_sizes.float_size(parts, nodes) + found.entries(labels) + 2 * messages
+        return floats, active_sizes.int_size(parts, nodes) + 2 * nodes + 1
+
+    def memory_size(self, shape: NetworkShape) -> int:
+        """The messages, if they are what finds the labels."""
+        if self._method() == "relaxed" or self._goes_exactly(shape):
+            return 0
+        return 2 * shape.n_edges * shape.n_labels
 
     def vertex_size(self, shape: NetworkShape) -> int:
         if self._method() == "relaxed":
             return self.n_parts(shape)
         return super().vertex_size(shape)
+
+    # -- abilities ---------------------------------------------------------------------------------
+    def project(self, point: np.ndarray, shape: NetworkShape) -> np.ndarray:
+        if not self.has("project"):
+            raise self._missing("project")
+        return super().project(point, shape)
+
+    def _overridden(self, ability: str) -> bool:
+        """By a subclass: the check above is no other way to project."""
+        known = MarkovNetwork if ability == "project" else Structure
+        return getattr(type(self), ability) is not getattr(known, ability)
+
+    def _run(
+        self, ability: str, theta: np.ndarray, shape: NetworkShape
+    ) -> tuple[np.ndarray, float]:
+        try:
+            return super()._run(ability, theta, shape)
+        except FloatingPointError as error:
+            if ability != "maximize" or not np.isneginf(self._allowed(theta, shape)).any():
+                raise
+            raise InfeasibleError(
+                "message passing found no labels that are allowed, and no proof that there are"
+                " none. Forbid less, or use method='exact' or a low score in place of -inf."
+            ) from error
 
     def integrality(self, z: np.ndarray, shape: NetworkShape) -> float:
         """The share of the nodes that have one label, and no fractions of several."""
@@ -103,20 +228,28 @@ class MarkovNetwork(NetworkLabels):
         largest = np.asarray(z)[: count * labels].reshape(count, labels).max(axis=1)
         return float((largest > 1.0 - 1e-6).mean())
 
-    # -- abilities ---------------------------------------------------------------------------------
-    def maximize(self, theta: np.ndarray, shape: NetworkShape) -> np.ndarray:
-        if self._method() == "relaxed":
-            from maxmargin.structures.linear import maximize_linear
+    # -- descriptions ------------------------------------------------------------------------------
+    def constraints(self, shape: NetworkShape) -> Constraints:
+        """Of the hull of labellings, by the tables of the junction tree, where these are exact.
 
-            return maximize_linear(self.constraints(shape), self._allowed(theta, shape))
-        theta, best, high = self._allowed(theta, shape), None, -np.inf
-        most = 1_000_000
-        for n, z in enumerate(islice(self.vertices(shape), most + 1)):
-            if n == most:
-                raise MissingAbilityError(f"shape {shape} has too many labelings to list.")
-            value = score(theta, z)
-            if value > high:
-                best, high = z, value
-        if best is None:
-            raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        return best
+        Else of the local polytope, which is larger: neighbours agree, but cycles need not.
+        """
+        if not self._goes_exactly(shape):
+            return super().constraints(shape)
+        parts, banned = self.n_parts(shape), self.forbidden(shape)
+        return junction_constraints(shape, bool(self.tied), self._widest(shape), parts, banned)
+
+
+@lru_cache(maxsize=1024)
+def arcs_code(network: Network) -> np.ndarray:
+    """The neighbours of all nodes, see `kernels.network_bounded`."""
+    n, m = network.n_nodes, network.n_edges
+    into = network.edges.T.ravel()  # arcs 0 to m - 1 enter first ends, the others second ends
+    other = np.roll(into, m)
+    order = np.lexsort((other, into))
+    place = np.empty(2 * m, dtype=np.int64)
+    place[order] = np.arange(2 * m)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(into, minlength=n))])
+    before = np.bincount(into[other < into], minlength=n)
+    lists = [other[order], order < m, order % max(m, 1), np.roll(place, m)[order]]
+    return np.concatenate([starts, before, *lists]).astype(np.int64)

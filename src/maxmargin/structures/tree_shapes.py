@@ -90,5 +90,5 @@ def _cycle(a: int, b: int, above: list[int]) -> str:
     names = ", ".join(map(str, nodes[:12])) + (", ..." if len(nodes) > 12 else "")
     return (
         f"edges: nodes {names} are a cycle of {len(nodes)}, and a tree has none. Drop one of its"
-        " edges, or use GraphCutSVM, which takes graphs with cycles."
+        " edges, or use NetworkSVM, which takes graphs with cycles."
     )

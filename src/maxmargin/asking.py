@@ -1,0 +1,274 @@
+"""How samples ask a structure that is written in Python, and what its answers must satisfy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from maxmargin.exceptions import InfeasibleError, OracleError
+from maxmargin.structures.base import Shape, Structure, score
+
+#: how much lower than another score a maximum may be, relative to 1 + its size: what linear
+#: programs and rounding leave
+TOL = 1e-6
+#: samples whose scores are held at a time
+CHUNK = 1024
+
+
+class Asking:
+    """Part of `Samples`: every answer of a Python method comes through here, and is checked."""
+
+    structure: Structure
+    shapes: list[Shape]
+    first: int
+    #: called after each answer of `maximize`, for progress; None for nothing
+    watch: Callable[[], None] | None = None
+
+    def parts(self, i: int) -> slice:
+        """Where sample i's parts stand in arrays of all samples' parts."""
+        raise NotImplementedError
+
+    def _begin_asking(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._known: dict[int, tuple[np.ndarray, float]] = {}
+
+    def take_facts(self) -> dict[str, float]:
+        """What was counted since the last call, for the record of a certificate."""
+        counts = Counter(self._counts)
+        self._counts.clear()
+        found = {}
+        if counts["judged"]:
+            found["fractional"] = counts["fractional"] / counts["judged"]
+        if not self.structure.proves and self.structure.dear:
+            found["worse_than_truth"] = float(counts["worse_than_truth"])
+        if self.structure.may_skip:
+            found["timeouts"] = float(counts["timeouts"])
+        return found
+
+    # -- one sample --------------------------------------------------------------------------------
+    def answer(self, i: int, space: Any, parts: int, skip: bool = False) -> float | None:
+        """space.vertex = argmax over space.theta, by the structure's Python method.
+
+        Returns None, or if the answer was given up and that is fine (skip), a bound on its score.
+        """
+        theta = space.theta[:parts].copy()
+        vertex, value = next(self.answers([i], [theta]))
+        if vertex is None:
+            self._refuse_none(i, skip)
+            return value
+        self._check_room(i, vertex)
+        space.vertex[:parts] = vertex
+        return None
+
+    def _check_room(self, i: int, vertex: np.ndarray) -> None:
+        room = self.structure.vertex_size(self.shapes[i])
+        if np.count_nonzero(vertex) > room:
+            raise ValueError(
+                f"sample {self.first + i}: {type(self.structure).__name__}.maximize returned"
+                f" {np.count_nonzero(vertex)} non-zeros, more than vertex_size says ({room})."
+            )
+
+    def _refuse_none(self, i: int, skip: bool) -> None:
+        if not skip:
+            raise OracleError(
+                f"sample {self.first + i}: the oracle took too long. Only training by bcfw and fw"
+                ' can go on without an answer (on_timeout="skip"); raise time_limit.'
+            )
+
+    def projected(self, point: np.ndarray, i: int) -> np.ndarray:
+        """The point of sample i's polytope next to the given one, by the structure's method."""
+        return self._ask("project", point, i)
+
+    def tilted(self, theta: np.ndarray, i: int) -> np.ndarray:
+        """The expectation of sample i's parts under scores theta, by the structure's method."""
+        return self._ask("tilt", theta, i)
+
+    def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
+        """What the structure's Python method returns for sample i, checked."""
+        if ability == "maximize":
+            z, _ = next(self.answers([i], [theta]))
+            if z is None:
+                self._refuse_none(i, skip=False)
+            assert z is not None
+            return z
+        try:
+            z = getattr(self.structure, ability)(theta, self.shapes[i])
+        except InfeasibleError as error:
+            raise InfeasibleError(f"sample {self.first + i}: {error}") from error
+        return self._vector_of(i, ability, z, theta)
+
+    # -- many samples ------------------------------------------------------------------------------
+    def answers(
+        self, numbers: Sequence[int], thetas: Sequence[np.ndarray]
+    ) -> Generator[tuple[np.ndarray | None, float]]:
+        """Checked answers of `maximize` for these samples: vertex, and its score or its bound.
+
+        The vertex is None, and the value a proven bound, if the structure gave it up.
+        """
+        shapes = [self.shapes[i] for i in numbers]
+        found = iter(self.structure.maximize_many(thetas, shapes))
+        try:
+            for i, theta in zip(numbers, thetas, strict=True):
+                z, bound = self._next_answer(found, i)
+                if self.watch is not None:
+                    self.watch()
+                if z is None and self.structure.may_skip:
+                    yield None, self._proven(i, theta)
+                else:
+                    yield self._checked(i, theta, z, bound)
+        finally:
+            close = getattr(found, "close", None)
+            if close is not None:
+                close()
+
+    def _next_answer(self, found: Iterator, i: int) -> tuple[Any, float]:
+        try:
+            return next(found)
+        except StopIteration:
+            raise ValueError("maximize_many gave fewer answers than were asked for.") from None
+        except (InfeasibleError, OracleError) as error:
+            named = type(error)(f"sample {self.first + i}: {error}")
+            raise named from error.__cause__ or error
+        except Exception as error:
+            error.add_note(f"raised by {type(self.structure).__name__} for sample {self.first + i}")
+            raise
+
+    def visits(
+        self,
+        order: np.ndarray,
+        space: Any,
+        score_at: Callable[[int], int],
+        point: np.ndarray | None = None,
+        gaps: np.ndarray | None = None,
+        known: np.ndarray | None = None,
+    ) -> Iterator[int]:
+        """The samples of `order`, each with scores in space.theta and its answer in space.vertex.
+
+        score_at(i) writes sample i's scores at the newest weights and returns how many. As many
+        samples as the structure asks at a time (`jobs`) are asked at the same weights; their scores
+        are those of the newest weights again when their turn comes. point and gaps : z of all
+        samples, and where their gaps are noted; a sample whose answer was given up is left out, its
+        gap being what is proven. known : answers of all samples, so that nobody is asked.
+        """
+        if known is not None:
+            for i in order:
+                parts = score_at(i)
+                space.vertex[:parts] = known[self.parts(i)]
+                yield i
+            return
+        jobs = self.structure.jobs
+        for start in range(0, len(order), jobs):
+            batch = order[start : start + jobs].tolist()
+            asked = {} if jobs == 1 else self._asked_at_once(batch, space, score_at)
+            for i in batch:
+                parts = score_at(i)
+                if jobs == 1:
+                    value = self.answer(i, space, parts, skip=gaps is not None)
+                    if value is None:
+                        yield i
+                    elif gaps is not None and point is not None:
+                        gaps[i] = value - score(space.theta[:parts], point[self.parts(i)])
+                    continue
+                theta, z, value = asked[i]
+                at = -np.inf if point is None else value - score(theta, point[self.parts(i)])
+                if z is None:
+                    self._refuse_none(i, skip=gaps is not None)
+                else:
+                    space.vertex[:parts] = z
+                    yield i
+                if gaps is not None:  # a step of another sample may have made this answer stale
+                    gaps[i] = at if z is None else max(gaps[i], at)
+
+    def _asked_at_once(
+        self, batch: list[int], space: Any, score_at: Callable[[int], int]
+    ) -> dict[int, tuple[np.ndarray, np.ndarray | None, float]]:
+        """Scores, answers and values of some samples at the present weights."""
+        numbers = list(dict.fromkeys(batch))
+        thetas = [space.theta[: score_at(i)].copy() for i in numbers]
+        found = {}
+        answers = zip(numbers, thetas, self.answers(numbers, thetas), strict=True)
+        for i, theta, (z, value) in answers:
+            if z is not None:
+                self._check_room(i, z)
+            found[i] = (theta, z, value)
+        return found
+
+    def _maximized(self, numbers: range, thetas: Callable[[int], np.ndarray]) -> Iterator[tuple]:
+        """(i, theta, vertex, value) of these samples, some at a time."""
+        for start in range(0, len(numbers), CHUNK):
+            chunk = numbers[start : start + CHUNK]
+            scores = [thetas(i) for i in chunk]
+            with closing(self.answers(chunk, scores)) as found:
+                for i, theta, (z, value) in zip(chunk, scores, found, strict=True):
+                    yield i, theta, z, value
+
+    # -- checks ------------------------------------------------------------------------------------
+    def _vector_of(self, i: int, ability: str, z: Any, theta: np.ndarray) -> np.ndarray:
+        z = np.asarray(z, dtype=float)
+        # The best score with a forbidden part is -inf; nothing else may be.
+        if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
+            raise OracleError(
+                f"sample {self.first + i}: {type(self.structure).__name__}.{ability} returned"
+                f" shape {z.shape} or numbers that are not finite;"
+                f" expected {len(theta)} finite numbers."
+            )
+        return z
+
+    def _checked(self, i: int, theta: np.ndarray, z: Any, bound: float) -> tuple[np.ndarray, float]:
+        structure, shape = self.structure, self.shapes[i]
+        z = self._vector_of(i, "maximize", z, theta)
+        why = structure.fault(z, shape)
+        if why:
+            raise OracleError(
+                f"sample {self.first + i}: the answer of {type(structure).__name__}.maximize is no"
+                f" output: {why}."
+            )
+        own = value = score(theta, z)
+        if structure.is_bounded:
+            value = float(bound)
+            if not value >= own - TOL * (1 + abs(own)):
+                raise OracleError(
+                    f"sample {self.first + i}: the bound {value:.6g} is below the score {own:.6g}"
+                    " of the answer that it came with."
+                )
+        self._compare(i, theta, own, value)
+        if structure.may_skip and structure.proves:
+            self._known[i] = (theta, value)
+        return z, value
+
+    def _truth_score(self, i: int, theta: np.ndarray) -> float:
+        """The score of the true output, where it is known."""
+        return -np.inf
+
+    def _compare(self, i: int, theta: np.ndarray, own: float, value: float) -> None:
+        """An answer must not be worse than the truth under the same scores."""
+        truth = self._truth_score(i, theta)
+        worse = own < truth - TOL * (1 + abs(truth))
+        if not self.structure.proves:
+            self._counts["worse_than_truth"] += worse
+        elif self.structure.is_bounded:
+            if value < truth - TOL * (1 + abs(truth)):
+                raise OracleError(
+                    f"sample {self.first + i}: the bound {value:.6g} is below the score {truth:.6g}"
+                    " of the true output, so that it is none."
+                )
+        elif worse:
+            raise OracleError(
+                f"sample {self.first + i}: the answer of {type(self.structure).__name__}.maximize"
+                f" has the score {own:.6g}, worse than the truth with {truth:.6g} under the same"
+                " scores. Correct it (a sign? a gap at which the solver stops?), or say that it is"
+                " not exact."
+            )
+
+    def _proven(self, i: int, theta: np.ndarray) -> float:
+        """An upper bound on sample i's best score that needs no answer: parts are in [0, 1]."""
+        self._counts["timeouts"] += 1
+        bound = float(np.maximum(theta, 0.0).sum())
+        if i in self._known:
+            then, value = self._known[i]
+            bound = min(bound, value + float(np.maximum(theta - then, 0.0).sum()))
+        return bound

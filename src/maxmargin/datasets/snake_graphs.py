@@ -1,0 +1,69 @@
+"""Images of snakes as graphs of their pixels."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.datasets.snakes import BACKGROUND, STEPS
+from maxmargin.graphs import Graph
+
+Edges = Literal["plain", "direction", "colours", "neighbourhood"]
+
+
+def snake_graphs(images: Any, edges: Edges = "colours") -> list[Graph]:
+    """A `Graph` of each image: its pixels row by row, each joined with those right of and below it.
+
+    Features of a pixel are the colours of the nine pixels around it, 9 x 5 zeros and ones.
+
+    edges : what features an edge has. "plain": none of its own; "direction": two, whether it leads
+        right or down; "colours": one for each direction and pair of colours of its ends, 50, one of
+        them 1; "neighbourhood": for each direction the features of both its ends, 2 x 2 x 45.
+    """
+    if edges not in ("plain", "direction", "colours", "neighbourhood"):
+        raise ValueError(
+            f'edges={edges!r} must be "plain", "direction", "colours" or "neighbourhood".'
+        )
+    return [_graph(_numbered(image, i), edges) for i, image in enumerate(images)]
+
+
+def _numbered(image: Any, i: int) -> np.ndarray:
+    """(H, W), which of the five colours each pixel has."""
+    image = np.asarray(image)
+    if image.ndim != 3 or image.shape[2] != 3:
+        raise ValueError(f"image {i} has shape {image.shape}, expected (rows, columns, 3).")
+    same = [(image == colour).all(axis=2) for colour in (BACKGROUND, *STEPS)]
+    known = np.any(same, axis=0)
+    if not known.all():
+        row, column = np.argwhere(~known)[0].tolist()
+        raise ValueError(
+            f"image {i}: pixel ({row}, {column}) has the colour"
+            f" {tuple(image[row, column].tolist())}, which no snake and no ground has."
+        )
+    return np.argmax(same, axis=0)
+
+
+def _graph(colours: np.ndarray, kind: Edges) -> Graph:
+    height, width = colours.shape
+    one = np.eye(len(STEPS) + 1)[colours]
+    padded = np.pad(one, ((1, 1), (1, 1), (0, 0)))
+    around = [padded[r : r + height, c : c + width] for r in range(3) for c in range(3)]
+    nodes = np.concatenate(around, axis=2).reshape(height * width, -1)
+    place = np.arange(height * width).reshape(height, width)
+    right = np.column_stack([place[:, :-1].ravel(), place[:, 1:].ravel()])
+    down = np.column_stack([place[:-1].ravel(), place[1:].ravel()])
+    ends = np.concatenate([right, down])
+    direction = np.repeat(np.eye(2), [len(right), len(down)], axis=0)
+    if kind == "plain":
+        return Graph(nodes, ends)
+    if kind == "direction":
+        return Graph(nodes, ends, direction)
+    flat = one.reshape(height * width, -1)
+    if kind == "colours":
+        own = np.einsum("ea,eb->eab", flat[ends[:, 0]], flat[ends[:, 1]]).reshape(len(ends), -1)
+    else:
+        own = np.concatenate([nodes[ends[:, 0]], nodes[ends[:, 1]]], axis=1)
+    both = np.einsum("ed,ef->edf", direction, own).reshape(len(ends), -1)
+    return Graph(nodes, ends, sparse.csr_array(both))

@@ -1,0 +1,108 @@
+"""Fits over falling penalties, each starting from the last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin.paths.base import (
+    Path,
+    check_count,
+    check_estimator,
+    check_positive,
+    check_share,
+    check_validation,
+)
+from maxmargin.paths.certificate import at_zero
+from maxmargin.paths.fits import Fits, prepared, problem_of
+from maxmargin.problem import Problem
+from maxmargin.solvers import Solver
+
+#: how good w = 0 is at the first alpha of a grid that nobody gave
+FIRST = 0.1
+
+
+class AlphaPath(Path):
+    """What `alpha_path` returns, largest alpha first. See `Path`."""
+
+    parameter: ClassVar[str] = "alpha"
+    plural: ClassVar[str] = "alphas"
+
+    @property
+    def alphas(self) -> np.ndarray:
+        return self.values
+
+    def _options(self, index: int) -> dict[str, Any]:
+        return {"alpha": self.points[index].alpha}
+
+
+def alpha_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    alphas: Sequence[float] | np.ndarray | None = None,
+    *,
+    validation: tuple[Any, Any] | None = None,
+    n_alphas: int = 10,
+    ratio: float = 1e-3,
+    tol: float | None = 1e-2,
+    max_epochs: int | None = 1000,
+    solver: str | Solver | None = None,
+    train_score: bool = True,
+    fit_params: Mapping[str, Any] | None = None,
+) -> AlphaPath:
+    """Fit the estimator for each alpha, from large to small, each fit starting from the last.
+
+    What is kept from one fit to the next is the dual point z, and with it w(z) for the new alpha.
+    Each fit has a certificate of its own. The estimator is not changed.
+
+    Parameters
+    ----------
+    estimator : any estimator or task of this library; its `domain`, if any, is kept.
+    alphas : positive numbers, in any order; None means `n_alphas` of them, each the same factor
+        below the one before, down to `ratio` times the first. The first is where w = 0 begins to
+        be more than 10 % worse than the optimum: alpha = |v|^2 / (2 * 0.1 * L), where L is the
+        greatest loss that outputs can have, and v the sum of the features of the truth less those
+        of outputs that have it (see `maxmargin.paths.certificate`). Above it there is nothing to
+        learn. For other objectives than margins, give alphas.
+    validation : held-out (X, y), whose scores choose `best_`.
+    tol, max_epochs, solver : as in estimators; None leaves the estimator's. A solver without a dual
+        point starts from the last weights.
+    train_score : also score the training data.
+    fit_params : further arguments of `fit`, such as {"sample_weight": ...}.
+    """
+    check_estimator(estimator, "alpha", ", by which the path goes.")
+    check_count("n_alphas", n_alphas)
+    check_share("ratio", ratio)
+    check_validation(validation)
+    found = None if alphas is None else check_positive("alphas", alphas)[::-1]
+    more = dict(fit_params or {})
+    fitted = prepared(estimator, tol, max_epochs, solver=solver)
+    if found is None:
+        found = _grid(problem_of(fitted, X, y, more, alpha=1.0), n_alphas, ratio)
+    fits = Fits(fitted, X, y, more, train_score, validation)
+    for alpha in found:
+        fits.add(alpha=alpha)
+    return AlphaPath(*fits.parts())
+
+
+def _grid(problem: Problem, n_alphas: int, ratio: float) -> list[float]:
+    if problem.objective != "margin":
+        raise ValueError(
+            f"objective={problem.objective!r}: where its path begins is not known beforehand; give"
+            " alphas, such as numpy.geomspace(1, 1e-4, 10)."
+        )
+    if not problem.domain.is_cone:
+        raise ValueError(
+            f"domain: where the path in a {type(problem.domain).__name__} begins is not known"
+            " beforehand; give alphas, such as numpy.geomspace(1, 1e-4, 10)."
+        )
+    first = at_zero(problem, FIRST)[1]
+    if first == 0.0:
+        raise ValueError(
+            "w = 0 is the optimum at every alpha: no output has a loss, or features tell nothing;"
+            " give alphas if that is meant."
+        )
+    return np.geomspace(first, ratio * first, n_alphas).tolist()

@@ -1,0 +1,117 @@
+"""Several paths beside one another, by the norm of their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.plotting.path import path_values
+from maxmargin.plotting.style import HINT, MARKERS, SERIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+LABELS = {
+    "norm_w": "|w|",
+    "hinge": "hinge loss, training",
+    "primal": "objective",
+    "train_error": "error, training",
+    "validation_error": "error, validation",
+    "n_epochs": "epochs",
+    "n_oracle": "oracle calls",
+    "seconds": "seconds",
+}
+
+
+class PathsDisplay:
+    """Paths of regularised optima beside paths of iterates: loss and error against the norm of w.
+
+    The pictures of the papers on the dual extragradient method. Optima have the least hinge loss
+    of all weights of their norm; what the error does along either path is the question.
+
+    Parameters
+    ----------
+    paths : {name: what a function of `maxmargin.paths` returned}.
+
+    Attributes
+    ----------
+    figure_ : the figure. axes_ : {number: axes}. lines_ : {(number, name of a path): its line}.
+    """
+
+    def __init__(self, paths: Mapping[str, Any]):
+        if not paths:
+            raise ValueError("paths: give at least one, such as {'reg-path': alpha_path(...)}.")
+        self.paths = dict(paths)
+
+    @classmethod
+    def from_paths(
+        cls,
+        paths: Mapping[str, Any],
+        *,
+        x: str = "norm_w",
+        panels: Sequence[str] = ("hinge", "validation_error"),
+        axes: Sequence[Axes] | None = None,
+    ) -> PathsDisplay:
+        """Draw paths. See `plot`."""
+        return cls(paths).plot(x=x, panels=panels, axes=axes)
+
+    def plot(
+        self,
+        *,
+        x: str = "norm_w",
+        panels: Sequence[str] = ("hinge", "validation_error"),
+        axes: Sequence[Axes] | None = None,
+    ) -> PathsDisplay:
+        """Draw the paths; where they have no such number, they are left out.
+
+        Parameters
+        ----------
+        x, panels : numbers of points: "norm_w", "hinge", "primal", "train_error",
+            "validation_error", "n_epochs", "n_oracle", "seconds".
+        axes : one for each panel; None means a new figure.
+        """
+        for name in (x, *panels):
+            if name not in LABELS:
+                raise ValueError(f"{name!r} must be one of {', '.join(LABELS)}.")
+        found = self._axes(len(panels)) if axes is None else list(axes)
+        if len(found) != len(panels):
+            raise ValueError(f"axes: {len(found)} for {len(panels)} panels.")
+        self.figure_: Figure = found[0].figure  # type: ignore[assignment]
+        self.axes_: dict[str, Axes] = dict(zip(panels, found, strict=True))
+        self.lines_: dict[tuple[str, str], Line2D] = {}
+        for panel, ax in self.axes_.items():
+            self._draw(ax, x, panel)
+        return self
+
+    def _axes(self, count: int) -> list[Axes]:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(f"plotting needs matplotlib: {HINT}") from error
+        size = (4.8 * count, 3.6)
+        return list(plt.subplots(1, count, figsize=size, squeeze=False, layout="constrained")[1][0])
+
+    def _draw(self, ax: Axes, x: str, panel: str) -> None:
+        for k, (name, path) in enumerate(self.paths.items()):
+            across, up = path_values(path, x), path_values(path, panel)
+            if not np.isfinite(up).any():
+                continue
+            (self.lines_[panel, name],) = ax.plot(
+                across,
+                up,
+                color=SERIES[k % len(SERIES)],
+                marker=MARKERS[k % len(MARKERS)],
+                markersize=3.5,
+                linestyle="-" if k % 2 == 0 else "--",
+                label=name,
+            )
+        ax.set_xlabel(LABELS[x])
+        ax.set_ylabel(LABELS[panel])
+        ax.grid(True, which="major", color="0.9", linewidth=0.8)
+        ax.set_axisbelow(True)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(frameon=False)

@@ -1,0 +1,172 @@
+"""The joint convex program, by library solvers: exact, and for small problems."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.result import State, Status
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.cone_program import ConeProgram, cone_program, point_features
+from maxmargin.solvers.feasible import ROUNDING, feasible
+from maxmargin.solvers.interior_point import Answer, by_clarabel, by_highs, load_clarabel
+from maxmargin.solvers.polytopes import polytopes
+from maxmargin.solvers.qp_memory import (
+    allowed_bytes,
+    n_entries,
+    program_bytes,
+    refuse,
+    rough_factor,
+)
+from maxmargin.solvers.weight_cones import is_polyhedral, weight_cones
+
+#: relative gap at which nothing is left to do: what interior-point methods reach
+_EXACT = 1e-7
+
+
+class ReferenceQP(Solver):
+    """Minimise  alpha/2 |w|^2 + sum_i omega_i H_i(w)  over w in W as one convex program.
+
+    The maximum over z in each H_i, a linear program over the polytope Z_i, is replaced by the dual
+    of that linear program; its prices and w are then minimised together (equation 15 of the
+    reference). An epoch is one solve by Clarabel, an interior-point method, or by HiGHS if the
+    program is linear (alpha = 0 in an l1 ball or in signs). The multipliers are the dual point z.
+
+    When to use it: to know the optimum of a small problem to seven digits. Time and memory grow
+    much faster than with the other solvers; what would not fit is refused before it is tried.
+
+    Structures need `constraints`, or `vertices` if their outputs are few. Where the constraints
+    are a relaxation (`Structure.is_tight` is False), the message says that the optimum is of it.
+
+    Parameters
+    ----------
+    memory_limit : bytes that the solve may take by the estimate; None means 80 % of what the
+        machine has free.
+
+    Reference: Taskar, Lacoste-Julien, Jordan, Journal of Machine Learning Research 2006.
+    """
+
+    name: ClassVar[str] = "qp"
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("constraints", "vertices"),)
+    needs_penalty: ClassVar[bool] = False
+    any_domain: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        memory_limit: float | None = None,
+        max_epochs: int | None = None,
+        tol: float | None = None,
+        random_state: Any = None,
+        check_every: int | None = None,
+    ):
+        self.memory_limit = memory_limit
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.check_every = check_every
+
+    def init(self, problem: Problem) -> State:
+        state = State(problem.weights(problem.truth), problem.truth.copy(), self.generator())
+        self._begin(state)
+        return state
+
+    def _begin(self, state: State) -> None:
+        state.extra = {
+            "solution": state.w.copy(),
+            "gap": np.inf,
+            "primal": np.inf,
+            "relaxed": np.nan,
+            "solved": 0,
+            "bytes": np.nan,
+            "words": "",
+        }
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        super()._adopt(problem, state)
+        self._begin(state)
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if problem.alpha == 0 and not np.isfinite(problem.domain.reach(problem.dim)):
+            raise ValueError(
+                "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball(10.0):"
+                " with neither, nothing bounds the objective from below but zero."
+            )
+        weight_cones(problem.domain, problem.dim)
+        if problem.alpha > 0 or not is_polyhedral(problem.domain, problem.dim):
+            load_clarabel()
+        allowed_bytes(self.memory_limit)
+
+    def epoch(self, problem: Problem, state: State) -> None:
+        if state.extra["solved"]:
+            return
+        limit = allowed_bytes(self.memory_limit)
+        program = self._program(problem, limit)
+        answer = by_highs(program) if program.is_linear else by_clarabel(program, limit)
+        state.extra["solved"], state.extra["words"] = 1, answer.words
+        state.extra["bytes"] = float(answer.n_bytes)
+        if answer.x is not None:
+            self._take(problem, state, program, answer)
+
+    def _program(self, problem: Problem, limit: float) -> ConeProgram:
+        """The convex program, if there is room for it."""
+        entries = n_entries(problem)
+        refuse(program_bytes(entries, 0), limit, f"{entries} non-zeros of features alone")
+        found = polytopes(problem)
+        features = point_features(problem, found)
+        factor = rough_factor(problem, found, features)
+        count = features.nnz + found.matrix.nnz
+        sizes = f"{len(found.owner)} parts, {found.matrix.shape[0]} prices, {count} non-zeros"
+        # the factor's numbers only, lest a guess refuse what would fit
+        refuse(8 * factor, limit, sizes)
+        return cone_program(problem, found, features)
+
+    def _take(self, problem: Problem, state: State, program: ConeProgram, answer: Answer) -> None:
+        """Weights and dual point from the solver's answer, and the exact gap between them."""
+        assert answer.x is not None
+        extra = state.extra
+        extra["solution"] = problem.domain.project(answer.x[: problem.dim])
+        if program.polytopes.relaxed:
+            # z may be no mixture of outputs, and proves nothing then
+            x = answer.x
+            value = x @ (program.square * x) / 2 + program.linear @ x + program.constant
+            extra["relaxed"] = float(value)
+        else:
+            u, miss = feasible(program.polytopes, answer.points)
+            z = program.polytopes.lift @ u
+            idle = problem.blocks.weight == 0
+            for i in np.flatnonzero(idle).tolist():
+                z[problem.parts(i)] = problem.truth[problem.parts(i)]
+            state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
+        state.w[:] = problem.weights(state.z)
+        extra["primal"] = min(problem.primal(w) for w in self.candidates(problem, state))
+        extra["gap"] = extra["primal"] - self.bound(problem, state)
+        state.n_oracle += 2 * problem.n
+
+    def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
+        """Next to z by the structure itself, where the equations leave more than rounding."""
+        own = [problem.projected(z[problem.parts(i)], i) for i in range(problem.n)]
+        return np.concatenate(own)
+
+    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+        return [state.w, state.extra["solution"]]
+
+    def estimate(self, state: State) -> float:
+        return float(state.extra["gap"])
+
+    def done(self, state: State) -> bool:
+        """Whether the gap is what an interior-point method can reach."""
+        return bool(state.extra["gap"] <= _EXACT * abs(state.extra["primal"]))
+
+    def ended(self, state: State) -> tuple[Status, str] | None:
+        extra = state.extra
+        if not extra["solved"]:
+            return None
+        if np.isfinite(extra["relaxed"]):
+            return Status.STOPPED, (
+                f"this is the optimum of a relaxation, {extra['relaxed']:.9g}, which the true one"
+                ' does not exceed; use solver="bcfw" to bound it from below'
+            )
+        return Status.FAILED, extra["words"]

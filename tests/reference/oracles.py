@@ -1,0 +1,59 @@
+"""Oracles as a user would write them, good and bad; processes load this, so it imports little."""
+
+import os
+import time
+
+import numpy as np
+
+
+def best_two(theta, shape):
+    """At most two of n items."""
+    return {int(p) for p in np.argsort(-theta, kind="stable")[:2] if theta[p] > 0}
+
+
+def marked(theta):
+    """Whether these are the scores of a sample that tests single out by its first feature."""
+    return abs(theta[0]) > 50
+
+
+def hangs(theta, shape):
+    """It never comes back for marked samples."""
+    if marked(theta):
+        time.sleep(3600)
+    return best_two(theta, shape)
+
+
+def raises(theta, shape):
+    if marked(theta):
+        raise ZeroDivisionError("no such plan")
+    return best_two(theta, shape)
+
+
+def dies(theta, shape):
+    if marked(theta):
+        os._exit(3)
+    return best_two(theta, shape)
+
+
+def chatty(theta, shape):
+    """What it prints must not get among the answers."""
+    print("thinking " * 3)
+    return best_two(theta, shape)
+
+
+def tells_process(theta, shape):
+    """The number of the process, in an answer."""
+    return np.array([float(os.getpid())] + [0.0] * (len(theta) - 1))
+
+
+def optimist(theta, shape):
+    """Every item that is worth something, and too low a bound."""
+    return theta > 0, -1.0
+
+
+def greedy(theta, shape):
+    """One item at most, and a bound: twice its score."""
+    best = int(np.argmax(theta))
+    z = np.zeros(len(theta))
+    z[best] = theta[best] > 0
+    return z, 2.0 * max(theta[best], 0.0)

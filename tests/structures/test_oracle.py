@@ -1,0 +1,267 @@
+"""A structure from one function: what it may return, what is checked, processes and time-outs."""
+
+import os
+import pickle
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from maxmargin import StructuredSVM, load
+from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
+from maxmargin.solvers import BCFW
+from maxmargin.structures import Constraints, OracleStructure, Program, Structure
+from maxmargin.structures.workers import Worker, Workers
+from reference import oracles
+from reference.oracles import best_two
+
+ROW = Program(np.ones((1, 5)), 2.0, part_upper=1.0)
+
+
+def samples(n=16, mark=None, seed=0):
+    """At most two of five items; the sample `mark` is singled out by its first feature."""
+    rng = np.random.default_rng(seed)
+    X = [rng.normal(size=(5, 3)) for _ in range(n)]
+    y = [best_two(x @ [1.0, -1.0, 0.5], None) for x in X]
+    if mark is not None:
+        X[mark][0] = 1e4
+    return X, y
+
+
+def fit(structure, X=None, y=None, **options):
+    if X is None:
+        X, y = samples()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return StructuredSVM(structure, **({"alpha": 0.05, "tol": 0.01} | options)).fit(X, y)
+
+
+# -- what functions take and return ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        best_two,
+        lambda theta: best_two(theta, None),
+        lambda theta, n=2: best_two(theta, None),
+        lambda theta, shape=None: best_two(theta, shape),
+        lambda theta, shape: sorted(best_two(theta, shape)),
+        lambda theta, shape: np.isin(np.arange(len(theta)), list(best_two(theta, shape))),
+        lambda theta, shape: np.isin(np.arange(len(theta)), list(best_two(theta, shape))) + 0.0,
+        lambda theta, shape: [1 if p in best_two(theta, shape) else 0 for p in range(len(theta))],
+    ],
+)
+def test_all_ways_to_name_an_output_are_one(oracle):
+    theta = np.array([3.0, -1.0, 2.0, 1.0])
+    structure = Structure.from_oracle(oracle)
+    assert isinstance(structure, OracleStructure)
+    assert structure.maximize(theta, (4,)).tolist() == [1, 0, 1, 0]
+    assert structure.maximize_within(theta, (4,))[1] == 5.0
+
+
+def test_lists_that_may_be_read_in_two_ways_are_refused():
+    structure = Structure.from_oracle(lambda theta: [0, 1])
+    with pytest.raises(OracleError, match="may be a vector or part numbers"):
+        structure.maximize(np.ones(2), (2,))
+    assert structure.maximize(np.ones(3), (3,)).tolist() == [1, 1, 0]
+    assert Structure.from_oracle(lambda theta: [0, 0]).maximize(np.ones(2), (2,)).sum() == 0
+    assert Structure.from_oracle(lambda theta: {0}).maximize(np.ones(1), (1,)).tolist() == [1]
+    assert Structure.from_oracle(lambda theta: [2, 0, 1]).maximize(np.ones(3), (3,)).sum() == 3
+    assert Structure.from_oracle(lambda theta: []).maximize(np.ones(3), (3,)).sum() == 0
+
+
+def test_outputs_are_given_back_as_asked():
+    z = np.array([0.0, 1.0, 1.0])
+    plain = Structure.from_oracle(best_two)
+    listed = Structure.from_oracle(best_two, encode="indices")
+    assert plain.encode({1, 2}, (3,)).tolist() == z.tolist()
+    assert plain.decode(z, (3,)).tolist() == z.tolist()
+    assert listed.encode([2, 1], (3,)).tolist() == z.tolist()
+    assert listed.encode([1], (2,)).tolist() == [0, 1]
+    assert listed.decode(z, (3,)).tolist() == [1, 2]
+    assert Structure.from_oracle(best_two, encode="vector").encode([0, 1], (2,)).tolist() == [0, 1]
+    named = Structure.from_oracle(
+        best_two,
+        n_parts=lambda shape: len(shape),
+        encode=lambda y, shape: np.array([name in y for name in shape]),
+        decode=lambda z, shape: {name for name, on in zip(shape, z, strict=True) if on},
+    )
+    shape = ("bread", "milk", "tea")
+    assert named.n_parts(shape) == 3
+    assert named.decode(named.encode({"tea"}, shape), shape) == {"tea"}
+
+
+def test_sizes_come_from_the_shape():
+    assert Structure.from_oracle(best_two).n_parts(ROW) == 5
+    assert Structure.from_oracle(best_two, n_parts=7).shape_of(7) == (7,)
+    with pytest.raises(ValueError, match="x has 5 rows, but there are 7"):
+        Structure.from_oracle(best_two, n_parts=7).shape_of(5)
+    with pytest.raises(ValueError, match="Say so by n_parts"):
+        Structure.from_oracle(best_two).n_parts(("a", "b"))
+
+
+def test_clones_pickles_and_grid_search():
+    structure = Structure.from_oracle(best_two, time_limit=60)
+    copy = pickle.loads(pickle.dumps(clone(structure)))
+    assert copy.get_params() == structure.get_params()
+    X, y = samples(12)
+    model = StructuredSVM(Structure.from_oracle(best_two), tol=0.1, max_epochs=30)
+    grid = {"alpha": [0.1], "structure__time_limit": [None, 60]}
+    search = GridSearchCV(model, grid, cv=2).fit(X, y)
+    assert search.best_score_ > 0.7
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def test_approximate_answers_worse_than_the_truth_are_counted_not_replaced():
+    X, y = samples()
+    structure = Structure.from_oracle(lambda t: {int(np.argmax(t))}, exact=False)
+    result = fit(structure, X, y, max_epochs=5, tol=0.0).result_
+    assert max(record.extra["worse_than_truth"] for record in result.history) > 0
+    assert not result.exact
+    assert "no proof" in result.certificate()
+
+
+def test_bounds_make_gaps_into_proofs():
+    X, y = samples()
+    exact = fit(Structure.from_oracle(best_two), X, y, tol=1e-4)
+    rough = fit(Structure.from_oracle(oracles.greedy, exact="bounded"), X, y, max_epochs=20)
+    assert rough.result_.exact
+    assert rough.result_.primal >= exact.result_.dual
+    assert rough.result_.dual <= exact.result_.primal
+
+
+def test_rows_make_projections_and_reference_solvers_possible():
+    structure = Structure.from_oracle(best_two, constraints=lambda shape: ROW)
+    assert structure.has("constraints")
+    assert isinstance(structure.constraints((5,)), Constraints)
+    assert not Structure.from_oracle(best_two).has("constraints")
+    z = structure.project(np.full(5, 0.9), (5,))
+    assert z == pytest.approx(np.full(5, 0.4))
+
+
+def test_models_are_saved_without_their_code(tmp_path):
+    X, y = samples()
+    model = fit(Structure.from_oracle(best_two), X, y)
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match=r"load\(path, oracle=function\)"):
+        load(tmp_path / "m")
+    again = load(tmp_path / "m", oracle=best_two)
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert again.structure.oracle is best_two
+    full = Structure.from_oracle(best_two, decode=lambda z: tuple(np.flatnonzero(z)))
+    fit(full, X, y).save(tmp_path / "full")
+    with pytest.raises(ModelFileError, match=r"oracle, decoder.*oracle=Structure\.from_oracle"):
+        load(tmp_path / "full", oracle=best_two)
+    assert load(tmp_path / "full", oracle=full).predict(X[:1])[0] == tuple(sorted(y[0]))
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+
+def test_one_process_gives_the_same_bits_and_several_the_same_optimum():
+    here = fit(Structure.from_oracle(best_two))
+    other = fit(Structure.from_oracle(oracles.chatty, time_limit=60))
+    assert np.array_equal(here.coef_, other.coef_)
+    two = [fit(Structure.from_oracle(best_two, n_jobs=2)) for _ in range(2)]
+    assert np.array_equal(two[0].coef_, two[1].coef_)
+    assert two[0].result_.status.name == "CONVERGED"
+    assert two[0].result_.dual <= here.result_.primal
+    assert here.result_.dual <= two[0].result_.primal
+    assert not hasattr(two[0].structure_, "_pool")
+
+
+def test_steps_of_a_batch_never_lower_the_dual():
+    from contract.problems import items
+
+    made = items(kind="function", seed=22)
+    made.problem.structure.set_params(n_jobs=2)
+    value = 0.0
+    for solver in (BCFW("frank-wolfe", "uniform"), BCFW("pairwise", "gap")):
+        state, value = solver.init(made.problem), 0.0
+        for _ in range(4):
+            solver.epoch(made.problem, state)
+            state.epoch += 1
+            risen = made.training.dual(state.z)
+            assert risen >= value - 1e-13
+            value = risen
+        np.testing.assert_allclose(state.w, made.training.weights(state.z), rtol=0, atol=1e-11)
+    made.problem.structure.release()
+    assert value > 0.01
+
+
+def test_processes_end_with_their_structure():
+    structure = Structure.from_oracle(oracles.tells_process, n_jobs=2, binary=False)
+    found = {int(z[0]) for z, _ in structure.maximize_many([np.zeros(2)] * 6, [(2,)] * 6)}
+    assert os.getpid() not in found
+    assert 1 <= len(found) <= 2
+    del structure
+    assert all(is_gone(pid) for pid in found)
+
+
+def is_gone(pid, seconds=20.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_no_process_is_left_when_its_parent_is_gone():
+    workers = Workers(time.sleep, False, 1, None)
+    worker = Worker(workers._payload, workers._inbox)
+    try:
+        workers._inbox.get(timeout=60)  # it is ready
+        worker.say((3600, None))
+        worker.process.stdin.close()  # which is what it sees if we end
+        assert worker.process.wait(60) == 0
+    finally:
+        worker.kill()
+
+
+def test_workers_that_left_for_want_of_work_are_replaced(monkeypatch):
+    monkeypatch.setattr("maxmargin.structures.workers.IDLE", 0.05)
+    structure = Structure.from_oracle(oracles.tells_process, time_limit=60, binary=False)
+    first = structure.maximize(np.zeros(2), (2,))[0]
+    structure._workers()._workers[0].process.wait(60)
+    second = structure.maximize(np.zeros(2), (2,))[0]
+    structure.release()
+    assert first != second
+
+
+def test_what_takes_too_long_is_ended_and_named():
+    X, y = samples(4, mark=2)
+    structure = Structure.from_oracle(oracles.hangs, time_limit=0.5)
+    with pytest.raises(OracleError, match=r"sample 2: the oracle took more than time_limit=0\.5 s"):
+        fit(structure, X, y, alpha=1.0)
+
+
+def test_what_takes_too_long_is_skipped_and_the_certificate_stays_true():
+    X, y = samples(3, mark=1)
+    y[1] = {0}
+    structure = Structure.from_oracle(oracles.hangs, time_limit=0.5, on_timeout="skip")
+    for solver in ("bcfw", "fw"):
+        model = fit(structure, X, y, alpha=1.0, solver=solver, max_epochs=2, tol=0.0)
+        exact = fit(Structure.from_oracle(best_two), X, y, alpha=1.0, tol=1e-3)
+        record = model.result_.history[-1]
+        assert record.extra["timeouts"] > 0
+        assert model.result_.exact
+        assert model.result_.primal >= exact.result_.dual
+        assert model.result_.dual <= exact.result_.primal
+    with pytest.raises(OracleError, match="sample 1: the oracle took too long"):
+        model.predict(X)
+
+
+def test_infeasible_truths_are_named():
+    X, y = samples()
+    y[3] = {0, 1, 2}
+    with pytest.raises(InfeasibleError, match="sample 3: its true output .*row 0 asks for <= 2"):
+        fit(Structure.from_oracle(best_two, constraints=ROW), X, y)

@@ -170,7 +170,9 @@ def draw(results: dict[str, Result], path: Path) -> None:
     display = ConvergenceDisplay.from_result(results, x="epoch", y="gap")
     display.ax_.set_xlabel("passes over the photographs")
     display.ax_.set_ylabel("duality gap")
-    display.figure_.set_size_inches(6.4, 4.0)
+    lines = {name: next(iter(own.values())) for name, own in display.lines_.items()}
+    display.ax_.legend(lines.values(), lines.keys(), loc="center left", bbox_to_anchor=(1.0, 0.5))
+    display.figure_.set_size_inches(6.0, 3.6)
     display.figure_.savefig(path, dpi=100, bbox_inches="tight")
 
 

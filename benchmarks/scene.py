@@ -35,7 +35,7 @@ from maxmargin.solvers import BCFW
 
 OPTIONS = True
 LOADERS = {"scene": load_scene, "yeast": load_yeast}
-ALPHAS = (0.3, 0.1, 0.03, 0.01, 0.003)
+ALPHAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
 COSTS = (0.1, 1.0, 10.0, 100.0)
 FIT = {"tol": 0.01, "max_epochs": 100}
 #: to compare penalties, less is enough

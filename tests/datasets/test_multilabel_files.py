@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import re
 
 import numpy as np
 import pytest
@@ -64,10 +65,8 @@ def test_what_is_written_is_read_again():
     ],
 )
 def test_faults_are_named_by_line(line, message):
-    with pytest.raises(ValueError, match="line 2") as found:
+    with pytest.raises(ValueError, match=re.escape(f"line 2: {message}")):
         read(b"0 1:1\n" + line + b"\n", n_features=5)
-    assert str(found.value).startswith(f"x.svm, line 2: {message}") or message in str(found.value)
-    assert "line 2" in str(found.value)
 
 
 def test_labels_beyond_the_last_are_named():

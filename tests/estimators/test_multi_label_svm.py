@@ -40,14 +40,17 @@ def test_without_pairs_labels_are_support_vector_machines_of_their_own(data):
     assert model.pair_coef_ is None
 
 
-def test_pairs_are_learned_and_help(data):
-    train, test = slice(0, 100), slice(100, 150)
-    joint = MultiLabelSVM(0.01).fit(data.X[train], data.y[train])
-    alone = MultiLabelSVM(0.01, pairs=None).fit(data.X[train], data.y[train])
-    drawn = np.array([data.pairs[k, m] for k, m in joint.pairs_])
-    assert joint.pair_coef_[drawn > 0].min() > joint.pair_coef_[drawn < 0].max()
-    found = [np.mean((m.predict(data.X[test]) == data.y[test]).all(axis=1)) for m in (joint, alone)]
-    assert found[0] > found[1]
+def test_pairs_are_learned_and_help():
+    data = make_multilabel(400, 5, 4, coupling=3.0, random_state=2)
+    train, test = slice(0, 200), slice(200, 400)
+    right = []
+    for pairs in ("all", None):
+        model = MultiLabelSVM(0.03, pairs=pairs, tol=0.01).fit(data.X[train], data.y[train])
+        right.append((model.predict(data.X[test]) == data.y[test]).all(axis=1).mean())
+        if pairs == "all":
+            drawn = np.array([data.pairs[k, m] for k, m in model.pairs_])
+            assert model.pair_coef_[drawn > 0].min() > 0 > model.pair_coef_[drawn < 0].max()
+    assert right[0] > right[1] + 0.04
 
 
 def test_decisions_margins_and_probabilities(data):
@@ -183,12 +186,13 @@ def test_pair_features_give_each_pair_weights_for_x(data):
         assert value == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_many_labels_are_learned_with_a_bound():
-    """All pairs of 22 labels: gaps are proofs, though the best labels are not always found."""
+    """All pairs of 22 labels: gaps are proofs, though the bound may not let them close."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 4))
     y = (X @ rng.normal(size=(4, 22)) > 0.5).astype(int)
-    model = MultiLabelSVM(0.5, tol=0.1).fit(X, y)
+    model = MultiLabelSVM(0.5, tol=0.1, max_epochs=15).fit(X, y)
     assert model.structure_.method == "bounded"
     assert model.result_.exact
     assert model.result_.gap >= 0
@@ -196,7 +200,7 @@ def test_many_labels_are_learned_with_a_bound():
     with pytest.raises(MissingAbilityError, match="cannot `leads`"):
         model.decision_function(X)
     assert model.predict_marginals(X[:1], n_draws=5).shape == (1, 22)
-    exact = MultiLabelSVM(0.5, tol=0.1, method="exact").fit(X, y)
+    exact = MultiLabelSVM(0.5, tol=0.1, max_epochs=5, method="exact").fit(X, y)
     assert exact.result_.dual <= model.result_.primal
     assert model.result_.dual <= exact.result_.primal
     tree = MultiLabelSVM(0.5, pairs="tree", tol=0.1).fit(X, y)

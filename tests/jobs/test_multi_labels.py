@@ -124,8 +124,11 @@ def test_arrays_that_are_wrong(job, tmp_path, arrays, message):
 
 def test_texts_that_are_wrong(job, model, files, tmp_path):
     (tmp_path / "x.svm").write_text("a 5:1\n")
-    with pytest.raises(ValueError, match="line 1: index 5 is beyond the 4 features"):
-        job.predict(model, [(tmp_path / "x.svm").open("rb")], io.BytesIO(), {})
+    with (
+        (tmp_path / "x.svm").open("rb") as source,
+        pytest.raises(ValueError, match="line 1: index 5 is beyond the 4 features"),
+    ):
+        job.predict(model, [source], io.BytesIO(), {})
     (tmp_path / "x.svm").write_text("# nothing\n")
     with pytest.raises(ValueError, match=r"x\.svm: holds no samples"):
         job.read([tmp_path / "x.svm"], {})

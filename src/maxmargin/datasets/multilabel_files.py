@@ -9,7 +9,10 @@ without white space, comma and colon.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
+from math import isfinite
+from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +22,7 @@ from maxmargin.text_lines import Readable, fields_of, name_of, text_lines
 
 #: features of a file at most: a larger index is a slip, and would take the memory of all weights
 MAX_FEATURES = 100_000_000
+_PLAIN = re.compile(r"\d{1,9}:[-+.0-9eE]+(?: \d{1,9}:[-+.0-9eE]+)*", re.ASCII)
 
 
 class LabelledRows(NamedTuple):
@@ -48,7 +52,9 @@ def read_multilabel(
             continue
         try:
             own = () if ":" in fields[0] else _labels(fields[0])
-            _add_features(fields[1:] if own else fields, indices, values, most)
+            features = fields[1:] if own else fields
+            if not _add_plain(features, indices, values, most):
+                _add_features(features, indices, values, most)
         except ValueError as error:
             raise ValueError(f"{name}, line {number}: {error}") from None
         ends.append(len(indices))
@@ -67,6 +73,24 @@ def _labels(text: str) -> tuple[str, ...]:
         again = next(own for k, own in enumerate(found) if own in found[:k])
         raise ValueError(f"label {again[:40]!r} is there twice")
     return found
+
+
+def _add_plain(fields: Sequence[str], indices: list[int], values: list[float], most: int) -> bool:
+    """The features of a line at once, if nothing about it is odd; else nothing, and False."""
+    if not _PLAIN.fullmatch(" ".join(fields)):
+        return False
+    tokens = " ".join(fields).replace(":", " ").split(" ")
+    places = list(map(int, tokens[::2]))
+    try:
+        own = list(map(float, tokens[1::2]))
+    except ValueError:
+        return False
+    rising = all(map(lt, places, places[1:])) and 1 <= places[0] and places[-1] <= most
+    if not rising or not all(map(isfinite, own)):
+        return False
+    indices.extend(place - 1 for place in places)
+    values.extend(own)
+    return True
 
 
 def _add_features(

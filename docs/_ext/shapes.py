@@ -280,10 +280,6 @@ def finite():
     return drawing.svg("shapes of lists of candidates"), note
 
 
-DRAWINGS = {"chain": chain, "matching": matching, "graph_cut": graph_cut}
-DRAWINGS |= {"tree": tree, "multi_label": multi_label, "multiclass": multiclass, "finite": finite}
-
-
 def linear_program():
     program = Program([[1, 2, 3, 2], [1, 0, 0, 1]], [5, 1], part_upper=1)
     z = LinearProgram().encode({1, 2}, program)
@@ -300,10 +296,10 @@ def linear_program():
     return drawing.svg("shapes of a linear program"), note
 
 
-DRAWINGS = {"linear_program": linear_program}
-DRAWINGS |= {"chain": chain, "matching": matching, "graph_cut": graph_cut}
-DRAWINGS |= {"tree": tree, "multiclass": multiclass, "finite": finite}
-DRAWINGS |= {"network": network, "tree": tree, "multiclass": multiclass, "finite": finite}
+DRAWINGS = {
+    own.__name__: own
+    for own in (chain, tree, network, matching, graph_cut, multi_label, multiclass, finite)
+} | {"linear_program": linear_program}
 
 
 class Shapes(SphinxDirective):

@@ -63,7 +63,7 @@ def test_every_round_has_a_true_certificate_and_the_optimum_is_reached(name, var
 
 
 @pytest.mark.parametrize("variant", ["1-slack", "n-slack"])
-@pytest.mark.parametrize("name", ["finite-l2", "multiclass-l1", "cut-tables"])
+@pytest.mark.parametrize("name", ["finite-l2", "multiclass-l1", "cut"])
 def test_weights_stay_in_their_domain(name, variant):
     made = problems.INSIDE[name]()
     best, bound, _ = optimum(made.training, 1e-7)

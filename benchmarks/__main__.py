@@ -21,6 +21,8 @@ NAMES = (
     "dear_oracle",
     "paths",
     "optimum",
+    "optimum_table",
+    "reference",
     "letters",
     "kernels",
     "multiclass",
@@ -29,10 +31,13 @@ NAMES = (
     "tagging_speed",
     "calibration",
     "trees",
+    "networks",
+    "scene",
     "alignment",
     "puppets",
     "horses",
     "isprs",
+    "snakes",
 )
 
 

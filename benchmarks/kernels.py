@@ -21,7 +21,7 @@ OPTIONS = True
 #: share of the training words on which alpha and gamma are chosen
 HELD_OUT = 0.25
 CHOICES: dict[str, tuple[tuple[float, ...], tuple[Any, ...]]] = {
-    "linear": ((1e-2, 3e-2, 1e-1), ("scale",)),
+    "linear": ((3e-2, 1e-1, 3e-1, 1.0), ("scale",)),
     "quadratic": ((3e-2, 1e-1, 3e-1), ("scale",)),
     "cubic": ((3e-2, 1e-1, 3e-1), ("scale",)),
     "rbf": ((3e-3, 1e-2, 3e-2), (0.02, 0.05)),

@@ -20,7 +20,7 @@ from maxmargin.datasets import load_dependencies
 from maxmargin.datasets.dependencies import Token
 
 ALPHAS = (0.1, 0.03, 0.01, 0.003)
-OPTIONS = {"loss": "hamming-sum", "tol": 0.02, "max_epochs": 40}
+FIT = {"loss": "hamming-sum", "tol": 0.02, "max_epochs": 40}
 KINDS = ("tree", "chain", "none")
 SPLITS = 3
 
@@ -72,9 +72,9 @@ def _right(model: Any, X: list, y: list) -> float:
 
 def _model(kind: str, alpha: float) -> Any:
     if kind == "tree":
-        return TreeSVM(alpha=alpha, **OPTIONS)
+        return TreeSVM(alpha=alpha, **FIT)
     joined = kind == "chain"
-    return ChainSVM(alpha=alpha, ends=joined, transitions=joined, **OPTIONS)
+    return ChainSVM(alpha=alpha, ends=joined, transitions=joined, **FIT)
 
 
 def _describe(token: Token, task: str) -> dict[str, int]:

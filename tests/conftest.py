@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from kernel_cache import ROOT, use_own_numba_cache
+from kernel_cache import ROOT, compile_all, use_own_numba_cache
 
 
 def find_data() -> Path | None:
@@ -17,7 +17,7 @@ def find_data() -> Path | None:
 
 
 # All of this must come before numba and numpy are imported, hence at import of this file.
-use_own_numba_cache()
+CACHE = use_own_numba_cache()
 os.environ.setdefault("MPLBACKEND", "Agg")
 # The test processes fill the cores already; one thread each also makes sums repeat bit for bit.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -26,6 +26,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("thorough", deadline=None, derandomize=False, max_examples=1000)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_finish(session):
+    """Share out the compilation among the workers of a large run."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker.startswith("gw") and len(session.items) > 1000:
+        compile_all(CACHE, int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,13 +5,16 @@ speaks of all samples alike (an option, the number of samples), there is no samp
 """
 
 # ruff: noqa: E501
+import sys
 import warnings
+from itertools import combinations
 from threading import Lock
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from maxmargin import (
     Bipartite,
@@ -20,12 +23,14 @@ from maxmargin import (
     GraphCutSVM,
     MatchingSVM,
     MulticlassSVM,
+    MultiLabelSVM,
+    NetworkSVM,
     StructuredSVM,
     TreeSVM,
     domains,
 )
 from maxmargin.callbacks import EarlyStopping
-from maxmargin.datasets import make_sequences
+from maxmargin.datasets import make_sequences, make_triplets
 from maxmargin.exceptions import (
     ConvergenceWarning,
     InfeasibleError,
@@ -34,9 +39,18 @@ from maxmargin.exceptions import (
 )
 from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming, PartCosts
+from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, OracleCache, Perceptron, Subgradient
-from maxmargin.structures import Finite, LinearProgram, Program, Structure
+from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, ReferenceQP, Subgradient
+from maxmargin.structures import (
+    Finite,
+    LinearProgram,
+    MarkovNetwork,
+    Network,
+    NetworkShape,
+    Program,
+    Structure,
+)
 from reference import oracles
 
 DATA = make_sequences(12, (2, 4), 3, 4, separation=2.0, random_state=2)
@@ -85,7 +99,24 @@ def graph_cut(X=GRAPHS, y=SIDES, fit=(), **options):
     return GraphCutSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
 
 
+ROWS = np.random.default_rng(6).normal(size=(6, 3))
+SWITCHES = np.array([[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 1]])
+
+
+def multi_label(X=ROWS, y=SWITCHES, fit=(), **options):
+    return MultiLabelSVM(**{"alpha": 0.1} | options).fit(X, y, **dict(fit))
+
+
+def switched(i, k, value):
+    y = SWITCHES.astype(float)
+    y[i, k] = value
+    return y
+
+
 PARENTS = [-1, 0, 1, 1]
+WIDE = Graph(
+    np.ones((400, 2)), [(v, v + s) for v in range(380) for s in (1, 20) if s == 20 or v % 20 < 19]
+)
 TREES = [Graph.from_parents(x.nodes, PARENTS) for x in GRAPHS]
 KINDS = [["a", "b", "c", "c"], ["b", "c", "a", "a"], *[["c", "a", "b", "b"]] * 3]
 
@@ -98,6 +129,10 @@ def tree_allowing(i, v, labels, X=TREES):
     """Sample i again, node v of which may have some labels only."""
     own = [labels if u == v else None for u in range(4)]
     return put(X, i, Graph.from_parents(X[i].nodes, PARENTS, labels=own))
+
+
+def network(X=GRAPHS, y=KINDS, **options):
+    return NetworkSVM(**{"alpha": 0.1, "max_epochs": 2, "tol": 1.0} | options).fit(X, y)
 
 
 def spoiled_edge(value):
@@ -157,6 +192,19 @@ class Mute(Structure):
 
     def encode(self, y, shape):
         return np.eye(shape[0])[y]
+
+
+class AtMostOne(Mute):
+    """One item or none; nothing but the best is known."""
+
+    def maximize(self, theta, shape):
+        return (np.arange(shape[0]) == np.argmax(theta)) * float(np.max(theta) > 0)
+
+
+def without_clarabel():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "clarabel", None)
+        return chain(solver="qp")
 
 
 V = ValueError
@@ -496,6 +544,30 @@ TABLE = [
     ("score of other nodes", lambda: graph_cut().score(GRAPHS, put(SIDES, 2, ["l"])), V, "sample 2: y has 1 labels but x has 4 rows"),
     ("exact marginals of graphs", lambda: graph_cut().predict_marginals(GRAPHS, "exact"), MissingAbilityError,
      "GraphCut has no exact marginals"),
+    # -- sets of labels
+    ("a label that is 2", lambda: multi_label(y=switched(2, 1, 2.0)), V, r"sample 2: y has .*2.0.* for label 1, expected 0 or 1"),
+    ("NaN for a label", lambda: multi_label(y=switched(3, 0, np.nan)), V, r"sample 3: y has .*nan.* for label 0, expected 0 or 1"),
+    ("rows of other lengths", lambda: multi_label(y=put(SWITCHES.tolist(), 4, [1, 0])), V, "sample 4: y has 2 entries, sample 0 has 3; .* equally long"),
+    ("one class a sample", lambda: multi_label(y=[0, 1, 0, 1, 1, 0]), V, r"y has shape \(6,\), .* For one class a sample, use MulticlassSVM"),
+    ("no labels at all", lambda: multi_label(y=np.zeros((6, 0))), V, r"y has no labels: shape \(n_samples, 0\)"),
+    ("empty sets only", lambda: multi_label(y=[set()] * 6), V, "y has no labels: all sets are empty"),
+    ("a list among sets", lambda: multi_label(y=put([{"a"}] * 6, 2, ["a"])), TypeError, "sample 2: y is list, expected a set of labels"),
+    ("labels of sets of two kinds", lambda: multi_label(y=put([{"a"}] * 6, 2, {1})), V, "y has labels of type int and str. Use one type"),
+    ("a label that was not learned", lambda: multi_label(y=[{"a"}, {"b"}] * 3).score(ROWS, put([{"a"}] * 6, 4, {"z"})), V,
+     "sample 4: y has 'z', which is not among the 2 labels learned"),
+    ("rows without labels", lambda: multi_label(y=SWITCHES[:5]), V, "X has 6 samples, y has 5"),
+    ("no y of sets", lambda: multi_label(y=None), V, "requires y to be passed"),
+    ("other labels to score", lambda: multi_label().score(ROWS, SWITCHES[:, :2]), V, "y has 2 labels, the model has 3"),
+    ("too many labels", lambda: multi_label(y=np.ones((6, 26)), method="exact"), V, r"26 labels whose pairs have cycles have 2\^26 outputs, .*bounded"),
+    ("a method that is none", lambda: multi_label(method="fast"), V, "method='fast' must be"),
+    ("a pair of an unknown label", lambda: multi_label(pairs=[(0, 5)]), V, "pairs names 5, but the labels are 0, 1, 2"),
+    ("a pair of three", lambda: multi_label(pairs=[(0, 1, 2)]), V, r"pairs has \(0, 1, 2\), expected pairs of two labels"),
+    ("a pair twice", lambda: multi_label(pairs=[(0, 1), (1, 0)]), V, r"pairs: edges: \(1, 0\) at place 1 is there already"),
+    ("pairs that are none", lambda: multi_label(pairs="some"), V, "pairs='some' must be"),
+    ("NaN of a row", lambda: multi_label(np.where(np.arange(18).reshape(6, 3) == 7, np.nan, ROWS)), V, r"sample 2: x\[0, 1\] is nan"),
+    ("other features of rows", lambda: multi_label().predict(ROWS[:, :2]), V, "X has 2 features, but MultiLabelSVM is expecting 3"),
+    ("node weights of other labels", lambda: multi_label(fit={"node_weight": np.ones((6, 2))}), V, r"sample 0: node_weight has shape \(2,\)"),
+    ("sets before fit", lambda: MultiLabelSVM().predict(ROWS), NotFittedError, "not fitted yet"),
     # -- trees
     ("a cycle", lambda: tree(put(TREES, 2, Graph(np.ones((4, 2)), [(0, 1), (1, 2), (2, 0)]))), V,
      r"sample 2: edges: nodes .* are a cycle of 3, and a tree has none. Drop one .*GraphCutSVM"),
@@ -539,8 +611,27 @@ TABLE = [
      "node 0 is its own parent; a root has -1.$"),
     ("features too large for their gradient", lambda: chain([1e160 * x for x in X], objective="likelihood", solver="lbfgs"),
      FloatingPointError, "sample 0: its scores are not finite; scale the features down"),
+    ("cutting planes of another kind", lambda: chain(solver=CuttingPlane("2-slack")), V, 'variant=\'2-slack\' must be "1-slack" or "n-slack"'),
+    ("cuts dropped at once", lambda: chain(solver=CuttingPlane(drop_after=0)), V, "drop_after=0 must be a whole number, 1 or more"),
+    ("cuts solved never", lambda: chain(solver=CuttingPlane("n-slack", resolve_every=0.5)), V, "resolve_every=0.5 must be a whole number"),
+    ("a cache of cuts that is none", lambda: chain(solver=CuttingPlane(cache=5)), TypeError, "cache=5 must be an OracleCache"),
+    ("cutting planes without a penalty", lambda: chain(solver="cutting-plane", alpha=0.0), V,
+     "CuttingPlane needs alpha > 0; give a small one"),
+    ("slacks of outputs beyond number", lambda: chain([np.ones((9, 4))] * 3, [["a", "b", "c"] * 3] * 3, objective="slack"),
+     MissingAbilityError, r'objective="slack" lists all outputs of a sample, 4096 at most, and Chain of shape \(9, 3\) has more'),
+    ("slacks by a solver of likelihoods", lambda: MulticlassSVM(objective="slack", solver="lbfgs").fit(FLAT, LABELS), V,
+     'LBFGS cannot minimise objective="slack"; solvers that can: .*"cutting-plane"'),
     ("a solver of likelihoods for matchings", lambda: MatchingSVM(solver="sdca").fit(PAIRED, LINKS), V,
      "SDCA cannot minimise objective=\"margin\"; solvers that can: (?!.*smoothed).*\"bcfw\""),
+    ("neither a penalty nor a bounded domain for qp", lambda: chain(solver="qp", alpha=0.0), V,
+     "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball"),
+    ("a convex program that does not fit", lambda: chain(solver=ReferenceQP(memory_limit=1e4)), V,
+     r"would take about .* MB, and the limit is 0.01 MB. Use solver=\"bcfw\""),
+    ("neither constraints nor vertices for qp", lambda: StructuredSVM(AtMostOne(), alpha=0.1, solver="qp").fit(X, [[0]] * 12),
+     MissingAbilityError, "ReferenceQP needs `constraints` or `vertices`, which AtMostOne cannot do. Define AtMostOne.constraints"),
+    ("qp without its package", without_clarabel, ImportError, r'pip install "maxmargin\[qp\]"'),
+    ("a likelihood for qp", lambda: chain(solver="qp", objective="likelihood"), V,
+     "ReferenceQP cannot minimise objective=\"likelihood\"; solvers that can: .*sdca"),
     ("a dead end at predict", lambda: tree(forbidden_pairs=[("c", "c")]).predict(
         put(TREES, 4, Graph(np.ones((2, 2)), [(0, 1)], labels=[["c"], ["c"]]))), InfeasibleError,
      "sample 4: every output is forbidden. Allow one at least"),
@@ -551,6 +642,16 @@ TABLE = [
      r"sample 2: edge_features\[1, 0\] is nan; features of edges must be finite. Impute"),
     ("a matrix for a tree", lambda: tree(put(TREES, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
     ("one tree alone", lambda: tree(TREES[0], KINDS[0]), TypeError, r"X must be a list of samples, found Graph. One sample alone: \[x\]"),
+    ("tables too large for a junction tree", lambda: MarkovNetwork(method="exact").code(
+        NetworkShape(Network(12, list(combinations(range(12), 2))), 9)), V,
+     "a treewidth of at least 11 with 9 labels needs at least .* entries .* use method='bounded'"),
+    ("a tuple for a network", lambda: MarkovNetwork().code((3, 2)), TypeError, r"shape=\(3, 2\) must be a NetworkShape\(network,"),
+    ("no labels for a network", lambda: NetworkShape(Network(2, [(0, 1)]), 0), V, "n_labels=0 must be a whole number, 1 or more"),
+    ("a node of a network without a label", lambda: NetworkShape(Network(2, [(0, 1)]), 2, [[True, True], [False, False]]), V,
+     "allowed: node 1 may have no label at all; allow one at least"),
+    ("an unknown method for a network", lambda: MarkovNetwork(method="best").is_exact, V, "method='best' must be one of auto, exact"),
+    ("marginals of messages", lambda: MarkovNetwork(method="bounded").tilt(np.zeros(8), NetworkShape(Network(2, [(0, 1)]), 2)),
+     MissingAbilityError, "cannot `tilt` with method='bounded'. Use method='exact'"),
     ("labels of other trees", lambda: tree(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
     ("other node features of trees", lambda: tree().predict([Graph(np.ones((4, 3)), PATH)]), V,
      "X has 3 node features, but TreeSVM is expecting 2"),
@@ -561,6 +662,20 @@ TABLE = [
     ("trees before fit", lambda: TreeSVM().predict(TREES), NotFittedError, "not fitted yet"),
     ("tables before fit", lambda: TreeSVM().pair_coef_, NotFittedError, "not fitted yet"),
     ("transitions before fit", lambda: ChainSVM().transition_coef_, NotFittedError, "not fitted yet"),
+    ("an unknown method", lambda: network(method="best"), V, "method='best' must be one of auto, exact, bounded, relaxed"),
+    ("a network too wide for a table", lambda: network([WIDE], [["a", "b"] * 200], method="exact"), V,
+     "treewidth of .* max_table=.*use method='bounded'"),
+    ("a likelihood within bounds", lambda: network(method="bounded", objective="likelihood"), MissingAbilityError,
+     "cannot `tilt`|needs `tilt`|tilt"),
+    ("margins within bounds", lambda: network(method="bounded").margins(GRAPHS), MissingAbilityError, "MarkovNetwork cannot `max_marginals`"),
+    ("other edge features of networks", lambda: network().predict([Graph(np.ones((4, 2)), PATH, np.ones((3, 2)))]), V,
+     "X has 2 edge features, but NetworkSVM is expecting 1"),
+    ("a matrix for a network", lambda: network(put(GRAPHS, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
+    ("labels of other networks", lambda: network(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
+    ("a pair of a network that is none", lambda: network(forbidden_pairs=["ab"]), V, "forbidden_pairs: 'ab' is no pair"),
+    ("a true pair that is forbidden", lambda: network(forbidden_pairs=[("a", "b")]), InfeasibleError,
+     r"sample 0: its true output is forbidden .*: y\[0\] and y\[1\] are 'a' and 'b', a pair"),
+    ("bounds before fit", lambda: NetworkSVM().predict_within(GRAPHS), NotFittedError, "not fitted yet"),
     # -- kernels
     ("kernel without inner products", lambda: multiclass(kernel=lambda A, B: np.tanh(A @ B.T - 99)), V,
      "not positive semi-definite: k\\(x, x\\) of sample .* is -1.*Only such kernels are inner products. Use \"linear\""),
@@ -595,6 +710,39 @@ TABLE = [
     ("signs of coordinates", lambda: chain(kernel="rbf", domain=domains.NonNegative([0])), V, "about single weights.*Use domains.L2Ball"),
     ("other features with a kernel", lambda: chain(kernel="rbf").predict([np.ones((2, 3))]), V, "X has 3 features, but ChainSVM is expecting 4"),
     ("score of other trees", lambda: tree().score(TREES, put(KINDS, 2, ["a"])), V, "sample 2: y has 1 labels but x has 4 nodes"),
+    # -- paths
+    ("alphas that are not positive", lambda: alpha_path(ChainSVM(), X, Y, [0.1, 0.0]), V,
+     "alphas must be positive numbers; 0.0 is none"),
+    ("no alphas", lambda: alpha_path(ChainSVM(), X, Y, []), V, "alphas must be positive numbers; there is none"),
+    ("alphas in words", lambda: alpha_path(ChainSVM(), X, Y, "small"), V, "alphas must be .*; 'small' is none"),
+    ("half an alpha count", lambda: alpha_path(ChainSVM(), X, Y, n_alphas=2.5), V, "n_alphas=2.5 must be a whole"),
+    ("a path of a class", lambda: alpha_path(ChainSVM, X, Y), TypeError, r"no estimator object, such as ChainSVM\("),
+    ("a path of another library", lambda: alpha_path(LogisticRegression(), FLAT, LABELS), TypeError,
+     "LogisticRegression has no option `alpha`"),
+    ("no gap allowed", lambda: eps_path(ChainSVM(), X, Y, 0.0), V, "eps=0.0 must be a number between 0 and 1"),
+    ("penalties the wrong way round", lambda: eps_path(ChainSVM(), X, Y, 0.1, 0.1, 1.0), V,
+     "alpha_min=1 is above alpha_max=0.1; exchange them"),
+    ("an alpha beyond the path", lambda: eps_path(ChainSVM(), X, Y, 0.5, 0.2, 0.1).model(0.3), V,
+     "alpha=0.3: the path goes from 0.2 down to 0.1. Give eps_path another alpha_max"),
+    ("an eps-path in a ball", lambda: eps_path(ChainSVM(domain=domains.L2Ball(1.0)), X, Y), V,
+     "in a L2Ball the gap at another alpha is not known from one model. Take domain=None"),
+    ("an eps-path of likelihoods", lambda: eps_path(ChainSVM(objective="likelihood"), X, Y), V,
+     'eps_path is for "margin".* Take alpha_path'),
+    ("an eps-path by steps without bounds", lambda: eps_path(ChainSVM(solver=Subgradient()), X, Y), V,
+     'needs the dual point of BCFW, not of Subgradient. Give solver="bcfw", or take alpha_path'),
+    ("an eps-path of huge features", lambda: eps_path(MulticlassSVM(), 1e200 * FLAT, LABELS), V,
+     "too large to be squared; scale them down"),
+    ("a path with a kernel", lambda: eps_path(ChainSVM(kernel="rbf"), X, Y), V,
+     "kernel: each model has support rows of its own, which a path does not keep. Transform"),
+    ("NaN on a path", lambda: eps_path(ChainSVM(), spoiled(2, 1, 3, np.nan), Y), V, r"sample 2: x\[1, 3\] is nan"),
+    ("fewer y than X on a path", lambda: alpha_path(ChainSVM(), X, Y[:-1]), V, "X has 12 samples, y has 11"),
+    ("a path of no epochs", lambda: iterates_path(ChainSVM(), X, Y, max_epochs=0), V, "max_epochs=0 must be"),
+    # -- triplets
+    ("triplets of one class", lambda: make_triplets(n_classes=1), V, "n_classes=1 must be a whole number, 2 or more"),
+    ("more features that tell than there are", lambda: make_triplets(n_features=3, n_relevant=4), V,
+     "n_relevant=4 is more than n_features=3"),
+    ("a triplet with a fourth pair", lambda: listed(make_triplets(4).X, [0, 1, 3, 2]), V,
+     "sample 2: .*expected an output number from 0 to 2"),
 ]  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def test_wrong_command_lines_would_be_found(monkeypatch):
 
 
 MODULES = ["maxmargin", "structures", "solvers", "losses", "domains", "tasks", "datasets"]
-MODULES += ["metrics", "callbacks", "plotting"]
+MODULES += ["metrics", "callbacks", "plotting", "paths"]
 
 
 @pytest.mark.parametrize("module", MODULES)

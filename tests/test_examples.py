@@ -129,6 +129,25 @@ def test_solvers(monkeypatch, capsys):
     assert "(default)" in output
 
 
+def test_paths(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("paths.py", [], monkeypatch, capsys)
+    best = dict(re.findall(r"^(\w+) +\d+ models, best letter error +([\d.]+) %", output, re.M))
+    assert set(best) == {"grid", "all", "run"}
+    assert max(map(float, best.values())) < 60
+    assert float(re.search(r"largest gap anywhere ([\d.]+) %", output)[1]) <= 10
+    assert re.search(r"at alpha [\d.]+: within [\d.]+ % of the best possible", output)
+    assert not list(tmp_path.iterdir())
+
+
+def test_triplets(monkeypatch, capsys):
+    output = run("triplets.py", [], monkeypatch, capsys)
+    right = {n: float(v) for n, v in re.findall(r"^(.+?) +([\d.]+) % right$", output, re.M)}
+    assert right["chance"] < right["logistic regression"] - 10 < right["BCFW"] - 20
+    assert right["BCFW"] < right["the true metric"] < right["BCFW"] + 5
+    assert right["dual extragradient"] == pytest.approx(right["BCFW"], abs=2)
+
+
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.name)
 def test_examples_are_short_and_for_the_gallery(file):
     text = file.read_text(encoding="utf-8")
@@ -146,3 +165,22 @@ def test_own_solver(monkeypatch, capsys, tmp_path):
     regret = dict(re.findall(r"^(.+?) +regret ([\d.]+) %$", output, re.MULTILINE))
     assert float(regret["learned from decisions"]) < 10 < float(regret["regression"])
     assert not list(tmp_path.iterdir())
+
+
+def test_snakes(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    output = run("snakes.py", ["--images", "60"], monkeypatch, capsys)
+    assert output.startswith("40 snakes to learn from, 20 to test on")
+    right = [float(own) for own in re.findall(r"([\d.]+)% of the snakes' pixels", output)]
+    assert len(right) == 3
+    assert right[0] < right[1] < right[2]
+    assert right[2] > 85
+    assert not list(tmp_path.iterdir())
+
+
+def test_multilabel(monkeypatch, capsys):
+    output = run("multilabel.py", [], monkeypatch, capsys)
+    assert output.startswith("300 samples to train on, 300 to test on, 6 labels")
+    right = re.findall(r"pairs (\w+) .*all right +([\d.]+) %", output)
+    assert [pairs for pairs, _ in right] == ["all", "tree", "None"]
+    assert float(right[0][1]) > float(right[2][1])

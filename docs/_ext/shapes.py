@@ -17,6 +17,7 @@ from maxmargin.structures import (
     LinearProgram,
     Matching,
     Multiclass,
+    MultiLabel,
     Network,
     Program,
     Tree,
@@ -211,6 +212,25 @@ def tree():
     return drawing.svg("shapes of a tree"), note
 
 
+def multi_label():
+    labels = ["sea", "sun", "wood"]
+    y = [1, 1, 0]
+    z = MultiLabel().encode(y, (3,))
+    drawing = Drawing(44 + 18 + 1.3 * CELL)
+    drawing.grid("x", "(n_features,), a row of X", features(1, 6))
+    drawing.grid("y", "(L,), a row", np.array(y), columns=labels, kind="parts")
+    drawing.words("or", "a set", ["{sea, sun}"])
+    drawing.grid("z: labels", "L = 3", z[:3], columns=labels, kind="parts")
+    drawing.grid(
+        "z: pairs", "L (L - 1) / 2 = 3", z[3:], columns=["0 1", "0 2", "1 2"], kind="parts"
+    )
+    note = (
+        "Two of three labels. z has 3 + 3 = 6 entries: which labels are on, then which pairs of"
+        " labels have both on."
+    )
+    return drawing.svg("shapes of sets of labels"), note
+
+
 def multiclass():
     drawing = Drawing(44 + 18 + 1.3 * CELL)
     drawing.grid("x", "(n_features,), a row of X", features(1, 7))
@@ -254,7 +274,7 @@ def linear_program():
 
 DRAWINGS = {"linear_program": linear_program}
 DRAWINGS |= {"chain": chain, "matching": matching, "graph_cut": graph_cut}
-DRAWINGS |= {"tree": tree, "multiclass": multiclass, "finite": finite}
+DRAWINGS |= {"tree": tree, "multi_label": multi_label, "multiclass": multiclass, "finite": finite}
 
 
 class Shapes(SphinxDirective):

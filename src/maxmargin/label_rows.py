@@ -103,3 +103,33 @@ def _from_sets(y: Sequence[Any], classes: np.ndarray | None) -> LabelRows:
                 )
             matrix[i, number[label]] = 1
     return LabelRows(matrix, classes, True)
+
+
+class TextRows(Sequence):
+    """Rows of features, some of whose last columns may be missing: text leaves zeros out.
+
+    open : a model may take missing columns for zeros.
+    """
+
+    def __init__(self, matrix: Any, open: bool = True):
+        self.matrix = sparse.csr_array(matrix)
+        self.open = open
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.ones(len(self), dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def __getitem__(self, which: Any) -> Any:
+        rows = [which] if isinstance(which, int | np.integer) else which
+        return TextRows(self.matrix[rows], self.open)
+
+    def widened(self, n_features: int) -> TextRows:
+        """With at least so many columns."""
+        missing = n_features - self.matrix.shape[1]
+        if missing <= 0 or not self.open:
+            return self
+        nothing = sparse.csr_array((len(self), missing))
+        return TextRows(sparse.hstack([self.matrix, nothing], format="csr"), self.open)

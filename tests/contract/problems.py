@@ -22,9 +22,11 @@ from maxmargin.structures import (
     Finite,
     GraphCut,
     LinearProgram,
+    MarkovNetwork,
     Matching,
     Multiclass,
     MultiLabel,
+    NetworkShape,
     Program,
     Structure,
     Tree,
@@ -394,25 +396,34 @@ def tree(
     tied=True,
     banned=None,
     seed=13,
+    method=None,
     **options,
 ):
-    """Small trees and forests; if not tied, with two edge features and nodes that lack labels."""
+    """Small trees and forests; if not tied, with two edge features and nodes that lack labels.
+
+    method : of a `MarkovNetwork`; most pairs of nodes are then joined.
+    """
     rng = np.random.default_rng(seed)
     X, shapes, truths, vertices = [], [], [], []
     for size in sizes:
         edges = np.array(trees.random_edges(size, rng, 0.8)).reshape(-1, 2)
+        if method is not None:
+            pairs = np.array(list(combinations(range(size), 2))).reshape(-1, 2)
+            edges = pairs[rng.random(len(pairs)) < 0.9]
         facts = None if tied else rng.normal(size=(len(edges), 2))
         allowed = rng.random((size, labels)) < 0.8
         allowed[np.arange(size), rng.integers(labels, size=size)] = True
-        shape = TreeShape(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
+        kind = TreeShape if method is None else NetworkShape
+        shape = kind(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
         X.append(Graph(rng.normal(size=(size, n_features)), edges, facts))
         shapes.append(shape)
         found = trees.labelings(size, edges.tolist(), labels, shape.allowed, banned)
         vertices.append([trees.vertex(y, edges.tolist(), labels, tied) for y in found])
         truths.append(vertices[-1][rng.integers(len(vertices[-1]))])
     features = TreeFeatures(n_edge_features=1 if tied else 2)
+    own = Tree(tied, banned) if method is None else MarkovNetwork(tied, banned, method)
     return make_case(
-        Tree(tied, banned), features, X, shapes, [tree_map(x, labels, tied) for x in X], truths,
+        own, features, X, shapes, [tree_map(x, labels, tied) for x in X], truths,
         vertices, n_labels=labels, cost=cost, seed=seed, rows=features.check, **options,
     )  # fmt: skip
 
@@ -474,6 +485,12 @@ CASES = {
     "chain-forbidden": lambda **options: chain(seed=6, banned=BANNED, **options),
     "tree": lambda **options: tree(banned=BANNED, sizes=(1, 2, 3, 4, 3, 2), seed=16, **options),
     "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
+    "network": lambda **options: tree(
+        tied=False, sizes=(1, 3, 4, 3), seed=17, method="exact", **options
+    ),
+    "network-bounded": lambda **options: tree(
+        sizes=(1, 2, 3, 4), seed=18, method="bounded", **options
+    ),
     "items": items,
     "assignment": assignment,
 }

@@ -24,10 +24,12 @@ from maxmargin.structures import (
     Finite,
     GraphCut,
     LinearProgram,
+    MarkovNetwork,
     Matching,
     Multiclass,
     MultiLabel,
     Network,
+    NetworkShape,
     Program,
     Structure,
     Tree,
@@ -92,14 +94,17 @@ def matching_case(name, shapes, medium, row_cap=1, column_cap=1):
 
 
 def tree_case(name, shapes, medium, tied=True, pairs=None):
-    """shapes : (number of nodes, edges, number of labels, allowed labels if not all)."""
+    """Of `Tree`, or of a `MarkovNetwork` whose maxima are exact, as the shapes are."""
 
     def vertices(shape):
         edges, labels = shape.network.edges.tolist(), shape.n_labels
         found = trees.labelings(shape.n_nodes, edges, labels, shape.allowed, pairs)
         return [trees.vertex(y, edges, labels, tied) for y in found]
 
-    structure = Tree(tied, None if pairs is None else np.array(pairs, dtype=bool))
+    mask = None if pairs is None else np.array(pairs, dtype=bool)
+    structure = Tree(tied, mask)
+    if not isinstance(shapes[0], TreeShape):
+        structure = MarkovNetwork(tied, mask, method="exact")
     return Case(name, structure, vertices, shapes, medium)
 
 
@@ -200,7 +205,17 @@ PROGRAMS = [
 #: the middle of the sides of a triangle is a corner of these rows, which is no whole number
 TRIANGLE = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
 KNAPSACK = Program([[2.0, 3.0, 4.0, 5.0]], 7.5, part_upper=1.0)
+LOOPS = [
+    NetworkShape(Network(1, []), 2),
+    NetworkShape(Network(3, [(0, 1), (2, 1), (2, 0)]), 2),
+    NetworkShape(Network(3, [(0, 1), (2, 1), (0, 2)]), 3),
+    NetworkShape(Network(4, [(0, 1), (1, 2), (3, 2), (0, 3)]), 2),
+    NetworkShape(Network(4, [(3, 1), (0, 1), (3, 0)]), 2, [[True, False]] + 3 * [[True, True]]),
+]
+GRID = NetworkShape(Network(9, cuts.grid_edges(3, 3)), 3)
 CASES = [
+    tree_case("network", LOOPS[:4], [GRID]),
+    tree_case("network-untied", LOOPS[2:], [GRID], tied=False),
     Case(
         "linear-program", LinearProgram(), program_vertices, PROGRAMS,
         [Program(sparse.diags_array([np.ones(12)] * 3, offsets=[0, 1, 2], shape=(10, 12)), 2.0,

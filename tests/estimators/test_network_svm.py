@@ -94,12 +94,12 @@ def test_without_cycles_it_is_a_tree(q):
 
 def test_without_transitions_nodes_are_independent():
     X, y = drawn(12, seed=3)
-    options = {"alpha": 0.1, "tol": 1e-7, "max_epochs": 1000}
+    options = {"alpha": 0.5, "tol": 1e-6, "max_epochs": 500}
     model = NetworkSVM(transitions=False, **options).fit(X, y)
     alone = [Graph(x.nodes, []) for x in X]
     tree = TreeSVM(ends=False, transitions=False, **options).fit(alone, y)
     assert model.pair_coef_ is None
-    assert model.result_.primal == pytest.approx(tree.result_.primal, rel=1e-6)
+    assert model.result_.primal == pytest.approx(tree.result_.primal, rel=2e-6)
     assert model.score(X, y) == pytest.approx(model.score(alone, y), abs=1e-12)
 
 
@@ -133,17 +133,17 @@ def test_forbidden_pairs_and_labels_are_kept(transitions):
 # -- learning --------------------------------------------------------------------------------------
 def test_snakes_need_their_edges():
     """Short ones, of which the ends are told by the pixels around them, the middle is not."""
-    made = make_snakes(24, length=4)
+    made = make_snakes(60, length=5)
     y = [labels.ravel() for labels in made.labels]
     right = []
     for edges, transitions in (("plain", False), ("colours", True)):
         X = snake_graphs(made.images, edges)
-        model = NetworkSVM(alpha=1e-2, tol=0.05, max_epochs=30, transitions=transitions)
-        model.fit(X[:16], y[:16])
-        right.append(model.score(X[16:], y[16:]))
-    assert right[0] < right[1]
-    assert right[1] > 0.95
-    assert all(own.bound >= own.score for own in model.predict_within(X[16:]))
+        model = NetworkSVM(alpha=1e-2, tol=0.05, max_epochs=15, transitions=transitions)
+        model.fit(X[:40], y[:40])
+        right.append(model.score(X[40:], y[40:]))
+    assert right[0] < 0.95
+    assert right[1] > 0.98
+    assert all(own.bound >= own.score for own in model.predict_within(X[40:]))
 
 
 # -- use -------------------------------------------------------------------------------------------
@@ -201,5 +201,13 @@ def test_saved_models_predict_alike(q, tmp_path):
 def test_scores_of_single_labels_need_exact_maxima():
     X, y = drawn(6)
     model = NetworkSVM(method="bounded", max_epochs=2).fit(X, y)
-    with pytest.raises(MissingAbilityError, match=r"method='bounded' has no score .*\"exact\""):
-        model.decision_function(X)
+    with pytest.raises(MissingAbilityError, match="MarkovNetwork cannot `max_marginals`"):
+        model.margins(X)
+    found = model.predict_within(X)
+    assert model.decision_function(X).tolist() == [own.score for own in found]
+    exact = NetworkSVM(method="exact", max_epochs=2).fit(X, y)
+    for x, own in zip(X, exact.margins(X), strict=True):
+        every, total = scores(exact, x)
+        for v, margin in enumerate(own):
+            tops = np.sort([total[every[:, v] == k].max() for k in range(3)])
+            assert margin == pytest.approx(tops[-1] - tops[-2], abs=1e-10)

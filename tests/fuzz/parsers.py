@@ -39,6 +39,7 @@ COLUMNS = [
 ]
 SENTENCES = [b"the cat sleeps\na dog\n\n", b"<s snum=1> the cat </s>\n<s snum=2> a </s>\n"]
 NAACL = [b"1 1 1 S\n1 2 2 P 0.5\n2 1 1\n", b"12 1 1\n13 0 2 S\n"]
+LABEL_SETS = [b"0,2 1:0.5 3:-1e-3\n 2:1\n# x\n1\nsea,wood 1:.25 2:0\n", b"a 1:1\n\n2:3\n"]
 PHARAOH = [b"0-0 1-2 2?1\n\n0-0\n", b"1-1 2p2\n"]
 JOINED = [b"the cat ||| le chat\n\na dog ||| un chien\n"]
 LETTERS = [
@@ -258,6 +259,11 @@ def graph_read(path, rng):
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
 
 
+def network_read(path, rng):
+    data = job_named("network").read([path], {})
+    assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
+
+
 def tree_arrays(rng):
     if rng.random() < 0.3:  # told by edges
         arrays = graph_arrays(rng)
@@ -276,6 +282,17 @@ def tree_read(path, rng):
     data = job_named("tree").read([path], {"forest": bool(rng.integers(2))})
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
     assert all(x.network.n_edges < x.network.n_nodes for x in data.inputs)
+
+
+def label_arrays(rng):
+    arrays = {"X": rng.random((4, 3)), "Y": rng.integers(2, size=(4, 3))}
+    return arrays | one_of(rng, {}, {"labels": np.array(["a", "b", "c"])})
+
+
+def labels_read(path, rng):
+    data = job_named("multilabel").read([path], {})
+    assert len(data.inputs) == len(data.outputs) > 0
+    assert np.isfinite(data.inputs.matrix.data).all()
 
 
 # -- points ----------------------------------------------------------------------------------------
@@ -396,7 +413,12 @@ PARSERS = {
         lambda rng: forged_npz(matching_arrays(rng), rng), matching_read, named=False
     ),
     "graph": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), graph_read, named=False),
+    "network": Parser(lambda rng: forged_npz(graph_arrays(rng), rng), network_read, named=False),
     "tree": Parser(lambda rng: forged_npz(tree_arrays(rng), rng), tree_read, named=False),
+    "label sets": Parser(text(LABEL_SETS), labels_read),
+    "label arrays": Parser(
+        lambda rng: forged_npz(label_arrays(rng), rng), labels_read, named=False
+    ),
     "scan text": Parser(text(SCAN_TEXT), scan_read),
     "scan PLY": Parser(text(SCAN_PLY), scan_read),
     "scan again": Parser(text(SCAN_TEXT + SCAN_PLY), scan_again),

@@ -202,7 +202,7 @@ def test_outside_the_path(path):
         (ChainSVM(), {"alpha_max": 0.1, "alpha_min": 1.0}, ValueError, "exchange them"),
         (ChainSVM(), {"validation": 3}, TypeError, "a pair"),
         (ChainSVM(domain=L2Ball(1.0)), {}, ValueError, "L2Ball .* Take domain=None"),
-        (ChainSVM(objective="likelihood"), {"solver": "bcfw"}, Exception, "likelihood"),
+        (ChainSVM(objective="likelihood"), {}, ValueError, "is for .margin.* Take alpha_path"),
         (ChainSVM(solver="ssg"), {}, ValueError, "needs the dual point of BCFW"),
         (ChainSVM, {}, TypeError, "is no estimator object"),
     ],

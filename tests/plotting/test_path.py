@@ -110,6 +110,10 @@ def test_paths_beside_one_another(data):
     line = display.lines_["hinge", "dual-ex"]
     assert line.get_xdata().tolist() == [point.norm_w for point in run.points]
     assert line.get_ydata().tolist() == [point.hinge for point in run.points]
+    assert display.axes_["hinge"].get_yscale() == "linear"
+    longer = iterates_path(MulticlassSVM(), *data, max_epochs=30)
+    wide = PathsDisplay.from_paths({"run": longer}, x="n_epochs", panels=["hinge"])
+    assert wide.axes_["hinge"].get_xscale() == "log"
     again = PathsDisplay.from_paths({"run": run}, x="n_epochs", panels=["train_error"])
     assert again.axes_["train_error"].get_xlabel() == "epochs"
     assert PathDisplay.from_path(run, kind="norm").ax_.get_xlabel() == "epochs"

@@ -58,6 +58,12 @@ def tree(folder):
     return {"data": [str(folder / "x.npz")]}
 
 
+def multilabel(folder):
+    rng = np.random.default_rng(3)
+    np.savez(folder / "x.npz", X=rng.normal(size=(20, 3)), Y=rng.integers(2, size=(20, 3)))
+    return {"data": [str(folder / "x.npz")]}
+
+
 def likely(task):
     """The same data, and the likelihood in the place of margins."""
 
@@ -84,6 +90,7 @@ def likely(task):
         (chain, "smoothed"),
         (tree, None),
         (tree, "dual-extragradient"),
+        (multilabel, None),
         (likely(tagging), None),
         (likely(chain), "lbfgs"),
         (likely(chain), "eg"),

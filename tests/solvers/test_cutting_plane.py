@@ -62,6 +62,24 @@ def test_every_round_has_a_true_certificate_and_the_optimum_is_reached(name, var
         dual = made.training.dual(z)
 
 
+@pytest.mark.parametrize("variant", ["1-slack", "n-slack"])
+@pytest.mark.parametrize("name", ["finite-l2", "multiclass-l1", "cut-tables"])
+def test_weights_stay_in_their_domain(name, variant):
+    made = problems.INSIDE[name]()
+    best, bound, _ = optimum(made.training, 1e-7)
+    rounds = EachRound()
+    chosen = solver(variant, tol=1e-4, max_epochs=200, check_every=1)
+    result = chosen.run(made.problem, callbacks=[rounds])
+    assert result.status is Status.CONVERGED
+    assert made.problem.domain.contains(result.w)
+    assert bound - 1e-9 <= result.primal <= best * (1 + 1e-4) + 1e-9
+    dual = 0.0
+    for _, w, z in rounds.seen:
+        np.testing.assert_allclose(w, made.training.weights(z), rtol=0, atol=1e-9)
+        assert dual - 1e-12 <= made.training.dual(z) <= best + 1e-9
+        dual = made.training.dual(z)
+
+
 @all_variants
 def test_one_sample_is_solved(variant):
     made = problems.chain(lengths=(3,))

@@ -63,14 +63,14 @@ def _said(error: BaseException) -> str:
 def is_told(error: BaseException) -> bool:
     """Whether somebody wrote the message for the user, and not the interpreter for us.
 
-    A ValueError or TypeError is raised by a `raise` statement in the first case; in the second, its
+    A ValueError, TypeError or ImportError is raised by a `raise` statement in the first case; in the second, its
     last frame is at an ordinary line of code.
     """
     if isinstance(error, UsageError | RunFailed | Interrupted | UnicodeError | OSError):
         return True
     if _is_run_error(error):
         return True
-    return isinstance(error, ValueError | TypeError) and _raised(error.__traceback__)
+    return isinstance(error, ValueError | TypeError | ImportError) and _raised(error.__traceback__)
 
 
 def _raised(frames: TracebackType | None) -> bool:

@@ -64,7 +64,10 @@ class L2Ball(_Ball):
     def _lowest(self, slope: np.ndarray) -> np.ndarray:
         down = self._signed(-slope)
         norm = float(np.linalg.norm(down))
-        return down * (self.radius / norm) if norm > 0 else np.zeros_like(slope)
+        if norm == 0:
+            return np.zeros_like(slope)
+        # once more in the cone: what rounding left of a slope across it is drawn out here
+        return self._signed(down * (self.radius / norm))
 
 
 class L1Ball(_Ball):

@@ -34,6 +34,9 @@ def _as_shape(shape: Any) -> Shape:
     return tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else shape
 
 
+BOUNDED = (
+    " The best outputs were not found exactly, and what their bounds leave open is part of the gap."
+)
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
 
 
@@ -359,7 +362,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 f"max_epochs={result.n_epochs} reached at a gap of"
                 f" {100 * result.relative_gap:.3g} % (tol asks for {100 * tol:g} %)."
                 f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}; large features"
-                " slow training: scale them.",
+                " slow training: scale them." + ("" if self.structure_.is_exact else BOUNDED),
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -412,7 +415,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             structure = Restricted(samples.structure, time_limit)
             limited = samples.restricted(structure, self._restricted_shapes(samples, part))
             z = np.empty(int(samples.part_ptr[-1]))
-            limited.apply("maximize", self.coef_, out=z)
+            limited.apply("maximize", self._weights(), out=z)
             found += [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
         if len(found) != len(restrictions):
             raise ValueError(f"{len(restrictions)} restrictions, but X has another number.")

@@ -36,12 +36,19 @@ class ChainSVM(NodeLabels):
     forbidden_first, forbidden_last : labels that must not begin or end a sequence.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks, domain, objective : see `StructuredSVM`.
+    kernel : compare the features of rows by a kernel: "linear", "poly", "rbf", a function
+        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
+        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
+        k(x, support_vectors_) @ dual_coef_.
 
     Attributes
     ----------
     classes_ : labels, sorted. coef_, result_, n_features_in_ : see `StructuredSVM`.
     node_coef_ (n_features, n_labels), bias_ (n_labels,), first_, last_ (n_labels,),
     transition_coef_ (n_labels, n_labels; row = left label) : the parts of coef_; None if absent.
+    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
+    dual_coef_ (n_support_, n_labels); residual_, the share of the kernel left out; dropped_, what
+    support vectors left out could change.
     """
 
     _noun = "rows"

@@ -16,6 +16,15 @@ from maxmargin.features.kernel_map import KernelMap, as_kernel_map
 from maxmargin.problem import Problem
 from maxmargin.validation import as_dense
 
+_LEARNED = (
+    "support_vectors_",
+    "dual_coef_",
+    "n_support_",
+    "residual_",
+    "dropped_",
+    "_in_coordinates",
+)
+
 
 class Support(NamedTuple):
     """Scores at x are k(x, rows) @ coefficients. dropped : by how much others could change them,
@@ -38,6 +47,8 @@ class Kernelised:
     """
 
     kernel: Any = None
+    #: while training: weights are of coordinates, and so must be what validation samples have
+    _in_coordinates = False
     kernel_: KernelMap | None
     coef_: Any
     n_features_in_: int
@@ -47,11 +58,12 @@ class Kernelised:
     def _training_rows(self, rows: Any) -> Any:
         """Checked samples, with coordinates for features."""
         self.kernel_ = as_kernel_map(self.kernel)
-        for name in ("support_vectors_", "dual_coef_", "n_support_", "residual_", "dropped_"):
+        for name in _LEARNED:
             self.__dict__.pop(name, None)
         if self.kernel_ is None:
             return rows
         _check_domain(getattr(self, "domain", None))
+        self._in_coordinates = True
         return _with_nodes(rows, self.kernel_.learn(getattr(rows, "nodes", rows)))
 
     def _learn_support(self, problem: Problem) -> None:
@@ -65,6 +77,7 @@ class Kernelised:
             self.support_vectors_, self.dual_coef_, self.dropped_ = found
             self.n_support_ = len(self.dual_coef_)
         own.forget()
+        del self._in_coordinates
 
     def _support(self, own: KernelMap, problem: Problem) -> Support:
         """The shorter of two: coefficients of the dual point, or those of the pivots."""
@@ -116,7 +129,7 @@ class Kernelised:
         if own is None:
             return rows
         matrix = getattr(rows, "nodes", rows).matrix
-        if own.basis_ is not None:  # still training, with weights of coordinates
+        if self._in_coordinates:
             return _with_nodes(rows, sparse.csr_array(own.coordinates(matrix)))
         if own.method == "random":
             scores = own.coordinates(matrix) @ self._node_weights()
@@ -127,7 +140,7 @@ class Kernelised:
     def _weights(self) -> Any:
         """Weights of what `_seen_rows` gives."""
         own = getattr(self, "kernel_", None)
-        if own is None or own.basis_ is not None:
+        if own is None or self._in_coordinates:
             return self.coef_
         labels = max(self._n_labels(), 1)
         rest = as_dense(self.coef_)[own.n_coordinates_ * labels :]

@@ -49,10 +49,17 @@ class MatchingSVM(StructuredSVM):
         candidate edges), Hamming(normalize=False, false_positive=1, false_negative=3), or a Loss.
     alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks, domain : see `StructuredSVM`.
+    kernel : compare the features of pairs by a kernel: "linear", "poly", "rbf", a function
+        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
+        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
+        k(x, support_vectors_) @ dual_coef_.
 
     Attributes
     ----------
     coef_, result_, n_features_in_ : see `StructuredSVM`. coef_ ends with the bias, if there is one.
+    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
+    dual_coef_ (n_support_, 1); residual_, the share of the kernel left out; dropped_, what
+    support vectors left out could change.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,11 +16,11 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.label_pairs import pairs_of
 from maxmargin.estimators.probabilities import Method
-from maxmargin.estimators.restrictions import Restriction, label_shape, some_labels
+from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, MultiLabelFeatures
-from maxmargin.label_rows import read_label_rows, to_sets
+from maxmargin.label_rows import TextRows, read_label_rows, to_sets
 from maxmargin.losses import Loss, resolve_loss
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, Samples
 from maxmargin.solvers import Solver
 from maxmargin.structures import MultiLabel, Network, Structure
 from maxmargin.structures.base import Shape
@@ -118,10 +118,15 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
 
     # -- samples -----------------------------------------------------------------------------------
     def _check_X(self, X: Any) -> tuple[Any, None]:
+        if isinstance(X, TextRows):
+            return check_rows(X), None
         matrix = check_array(  # numbers that are not finite are left to `check_rows`
             X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name="X"
         )
         return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))), None
+
+    def _in_chunks(self, X: Any) -> Iterator[Samples]:
+        return super()._in_chunks(X.widened(self.n_features_in_) if isinstance(X, TextRows) else X)
 
     def _n_labels(self) -> int:
         return len(self.classes_)
@@ -183,29 +188,30 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
     ) -> Any:
-        """As `StructuredSVM` says. known : {label: 0 or 1}; counts={1: n} : how many are on."""
-        rows = super().predict_restricted(X, restrictions, time_limit)
+        """As `StructuredSVM` says; outputs as those of `predict`.
+
+        known : {label: 0 or 1}; forbidden : labels that are off; counts : {1: how many are on}.
+        """
+        found = super().predict_restricted(X, restrictions, time_limit)
         nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
-        found = np.concatenate([nothing, *(row[None] for row in rows)])
-        return to_sets(found, self.classes_) if self.sets_ else found
+        rows = np.concatenate([nothing, *(row[None] for row in found)])
+        return to_sets(rows, self.classes_) if self.sets_ else rows
 
     def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
-        place = {label: k for k, label in enumerate(self.classes_.tolist())}
+        number = {label: k for k, label in enumerate(self.classes_.tolist())}
 
-        def placed(found: Any) -> Any:
-            if not isinstance(found, dict):
-                return found
-            unknown = [label for label in found if label not in place]
-            if unknown:
-                raise ValueError(
-                    f"label {unknown[0]!r} was not learned; known are {some_labels(self.classes_)}."
-                )
-            return {place[label]: value for label, value in found.items()}
+        def place(label: Any) -> int:
+            if label not in number:
+                raise ValueError(f"label {label!r} was not learned.")
+            return number[label]
 
-        own = replace(
-            restriction, known=placed(restriction.known), forbidden=placed(restriction.forbidden)
+        known, off = restriction.known or {}, restriction.forbidden or ()
+        numbered = replace(
+            restriction,
+            known={place(label): value for label, value in known.items()},
+            forbidden={place(label): [1] for label in off},
         )
-        return label_shape(own, self.structure_, shape, np.array([0, 1]))
+        return label_shape(numbered, self.structure_, shape, np.array([0, 1]))
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         """As `StructuredSVM` says; outputs are rows of zeros and ones, or sets."""

@@ -36,11 +36,18 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     bias : learn a (penalised) constant for each class.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks, domain, objective : see `StructuredSVM`.
+    kernel : compare the features of samples by a kernel: "linear", "poly", "rbf", a function
+        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
+        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
+        k(x, support_vectors_) @ dual_coef_.
 
     Attributes
     ----------
     classes_, coef_, result_, n_features_in_ : see `StructuredSVM`. node_coef_ (n_features,
     n_classes) and bias_ (n_classes,) : the parts of coef_.
+    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
+    dual_coef_ (n_support_, n_classes); residual_, the share of the kernel left out; dropped_, what
+    support vectors left out could change.
     """
 
     def __init__(

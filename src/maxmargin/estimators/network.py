@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
-from maxmargin.exceptions import MissingAbilityError
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import MarkovNetwork, Network, Structure
@@ -135,8 +134,10 @@ class NetworkSVM(GraphLabels):
         self.structure_ = self.structure_.resolve(shapes)
 
     def _structure_for(self, shapes: list[Shape]) -> Structure:
-        """New graphs may be too wide for the method that "auto" was in training."""
-        return clone(self.structure_).set_params(method=self.method).resolve(shapes)
+        """With "auto", exact where all can be, else each as it can be: new graphs may be wider."""
+        own = clone(self.structure_).set_params(method=self.method)
+        resolved = own.resolve(shapes)
+        return resolved if resolved.is_exact else own
 
     # -- predicting --------------------------------------------------------------------------------
     def predict_within(self, X: Any) -> list[Labelling]:
@@ -158,15 +159,9 @@ class NetworkSVM(GraphLabels):
                 found.append(Labelling(self.classes_[labels], own, max(own, float(bounds[i]))))
         return found
 
-    def decision_function(self, X: Any) -> list[np.ndarray]:
-        """(nodes, n_labels) a sample: the score of the best output with that label there.
+    def decision_function(self, X: Any) -> Any:
+        """The score w . F z of the labels found for each sample. Scores are not probabilities.
 
-        Where the best labels are found exactly only; else use `predict_within`.
+        `margins` tells how sure single labels are, where the best ones are found exactly.
         """
-        check_is_fitted(self, "coef_")
-        if not self.structure_.has("max_marginals"):
-            raise MissingAbilityError(
-                f"method={self.structure_.method!r} has no score of the best output with each"
-                ' label; fit with method="exact", or use predict_within for scores of outputs.'
-            )
-        return super().decision_function(X)
+        return np.array([own.score for own in self.predict_within(X)])

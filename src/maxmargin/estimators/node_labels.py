@@ -65,7 +65,7 @@ class NodeLabels(StructuredSVM):
             raise ValueError(f"y has {truth.size} labels but x has {len(output)} {self._noun}.")
         return truth == output
 
-    def decision_function(self, X: Any) -> list[np.ndarray]:
+    def decision_function(self, X: Any) -> Any:
         """(nodes, n_labels) a sample: the score of the best output with that label there."""
         return list(self._per_variable("max_marginals", X))
 

@@ -34,6 +34,10 @@ class TreeSVM(GraphLabels):
         pairs with labels that do not occur in y are left aside, because a fold may lack some.
     alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
     callbacks, domain, objective : see `StructuredSVM`.
+    kernel : compare the features of nodes by a kernel: "linear", "poly", "rbf", a function
+        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
+        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
+        k(x, support_vectors_) @ dual_coef_.
 
     Attributes
     ----------
@@ -42,6 +46,9 @@ class TreeSVM(GraphLabels):
     node_coef_ (n_features, n_labels), bias_ (n_labels,), root_, leaf_ (n_labels,), pair_coef_
     (q, n_labels, n_labels; row = label of the first end; without q if edges have no features) : the
     parts of coef_; None if absent.
+    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
+    dual_coef_ (n_support_, n_labels); residual_, the share of the kernel left out; dropped_, what
+    support vectors left out could change.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def whole(gram: np.ndarray, name: Name) -> Factor:
     _check_minors(gram, size, name)
     packed, order, rank, _ = dpstrf(gram.T, tol=PIVOT_TOL * largest, lower=1, overwrite_a=0)
     order = order - 1
-    lower = np.tril(packed)[:, :rank] if rank < len(size) else np.tril(packed)
+    lower = np.tril(packed)[:, :rank]
     _check_rest(gram, lower, order, rank, largest, name)
     out = np.empty((len(size), rank))
     out[order] = lower

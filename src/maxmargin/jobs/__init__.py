@@ -17,6 +17,7 @@ JOBS: dict[str, str] = {
     "graph": "maxmargin.jobs.graphs:GraphJob",
     "tree": "maxmargin.jobs.trees:TreeJob",
     "network": "maxmargin.jobs.networks:NetworkJob",
+    "multilabel": "maxmargin.jobs.multi_labels:MultiLabelJob",
     "segmentation": "maxmargin.jobs.segmentation:SegmentationJob",
     "scan": "maxmargin.jobs.scans:ScanJob",
 }

@@ -25,7 +25,7 @@ from maxmargin.kernels.label_sets import best_set, fill_low, float_size, make_se
 INT, FLOAT = types.int64, types.float64
 MOST = 18  # labels left of which all subsets are tried
 BLOCK = 12  # labels of a block, where more are left
-SWEEPS = 20
+SWEEPS, IDLE = 40, 4  # at most, and without a gain
 
 
 def work_size(labels: int, pairs: int) -> tuple[int, int]:
@@ -133,6 +133,16 @@ def finish(theta, shape, out):
     return value
 
 
+@piece(types.void(INTS, INT, INT))
+def shuffle(numbers, count, seed):
+    """Put them in another order, the same for the same seed, so that blocks are others."""
+    state = np.uint64(seed + 1)
+    for i in range(count - 1, 0, -1):
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        j = np.int64((state >> np.uint64(33)) % np.uint64(i + 1))
+        numbers[i], numbers[j] = numbers[j], numbers[i]
+
+
 @piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
 def roof(theta, shape, out, work, iwork):
     """Writes a subset, returns its score if it is the best, else a bound on that."""
@@ -165,13 +175,15 @@ def roof(theta, shape, out, work, iwork):
         if count > 0:
             improve(theta, pair, labels, left, count, out, found, rest)
         return finish(theta, shape, out)
-    value = finish(theta, shape, out)
-    for _ in range(SWEEPS):
+    value, idle = finish(theta, shape, out), 0
+    for sweep in range(SWEEPS):
         for first in range(0, count, BLOCK // 2):
             last = min(first + BLOCK, count)
             improve(theta, pair, labels, left[first:last], last - first, out, found, rest)
         again = finish(theta, shape, out)
-        if not again > value:
+        idle = 0 if again > value else idle + 1
+        value = max(value, again)
+        if idle == IDLE:
             break
-        value = again
+        shuffle(left, count, sweep)
     return max(bound, value)

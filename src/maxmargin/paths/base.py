@@ -196,6 +196,11 @@ def check_estimator(estimator: Any, option: str, use: str) -> None:
         raise TypeError(f"estimator: {name} is no estimator object, such as ChainSVM(alpha=0.01).")
     if option not in estimator.get_params(deep=False):
         raise TypeError(f"{type(estimator).__name__} has no option `{option}`{use}")
+    if estimator.get_params(deep=False).get("kernel") is not None:
+        raise ValueError(
+            "kernel: each model has support rows of its own, which a path does not keep. Transform"
+            " the features first, or fit model by model with warm_start=True."
+        )
 
 
 def check_validation(validation: Any) -> None:

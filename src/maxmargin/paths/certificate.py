@@ -107,7 +107,10 @@ def at_zero(problem: Problem, eps: float) -> tuple[Certificate, float]:
     weight = problem.blocks.weight
     hinges = np.maximum(problem.apply("maximize", w, point=problem.truth, out=z), 0.0)
     worst = float(weight @ hinges)
-    found = Certificate.of(problem, w, z, worst)
+    with np.errstate(over="ignore"):
+        found = Certificate.of(problem, w, z, worst)
+    if not np.isfinite(found.half_slope):
+        raise ValueError("the features are too large to be squared; scale them down.")
     least = _least(found, eps)
     s = np.empty_like(z)
     for _ in range(ROUNDS):

@@ -181,11 +181,12 @@ def eps_path(
         check_share(name, value)
     check_validation(validation)
     _check_ends(alpha_max, alpha_min)
+    _check_objective(getattr(estimator, "objective", "margin"))
     fitted = prepared(estimator, kappa * eps, max_epochs)
     engine = _solver(fitted, solver, kappa * eps)
     fitted.set_params(solver=engine)
     problem = problem_of(fitted, X, y, dict(fit_params or {}), alpha=1.0)
-    _check_problem(problem)
+    _check_domain(problem)
     pieces = _pieces(fitted, problem, engine, eps, alpha_max, alpha_min)
     train = (X, y) if train_score else None
     points = [_point(fitted, piece, train, validation) for piece in pieces.found]
@@ -278,12 +279,15 @@ def _solver(fitted: Any, solver: Any, tol: float) -> BCFW:
     return found.set_params(tol=tol, max_epochs=epochs, random_state=seed)
 
 
-def _check_problem(problem: Problem) -> None:
-    if problem.objective != "margin":
+def _check_objective(objective: str) -> None:
+    if objective != "margin":
         raise ValueError(
-            f'objective={problem.objective!r}: eps_path is for "margin", whose gap is known at'
-            " every alpha from one model. Take alpha_path."
+            f'objective={objective!r}: eps_path is for "margin", whose gap is known at every alpha'
+            " from one model. Take alpha_path."
         )
+
+
+def _check_domain(problem: Problem) -> None:
     if not problem.domain.is_cone:
         raise ValueError(
             f"domain: in a {type(problem.domain).__name__} the gap at another alpha is not known"

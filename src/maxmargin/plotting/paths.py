@@ -25,6 +25,8 @@ LABELS = {
     "n_oracle": "oracle calls",
     "seconds": "seconds",
 }
+#: from this factor on, axes are logarithmic
+WIDE = 15.0
 
 
 class PathsDisplay:
@@ -109,9 +111,20 @@ class PathsDisplay:
                 linestyle="-" if k % 2 == 0 else "--",
                 label=name,
             )
+        points = [(path_values(path, x), path_values(path, panel)) for path in self.paths.values()]
+        if _is_wide(np.concatenate([across for across, _ in points])):
+            ax.set_xscale("log")
+        if _is_wide(np.concatenate([up for _, up in points])):
+            ax.set_yscale("log")
         ax.set_xlabel(LABELS[x])
         ax.set_ylabel(LABELS[panel])
         ax.grid(True, which="major", color="0.9", linewidth=0.8)
         ax.set_axisbelow(True)
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False)
+
+
+def _is_wide(values: np.ndarray) -> bool:
+    """Whether the positive ones differ by so much that a logarithmic axis shows more."""
+    known = values[np.isfinite(values) & (values > 0)]
+    return len(known) > 0 and known.max() > WIDE * known.min()

@@ -11,6 +11,7 @@ from maxmargin.result import State
 from maxmargin.solvers import cuts, working_sets
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bcfw import OracleCache, check_cache
+from maxmargin.solvers.inside import is_free, raw_weights
 from maxmargin.validation import is_number
 
 #: the small program is solved to this share of the gap that is left
@@ -38,6 +39,9 @@ class CuttingPlane(Solver):
     turn; an output that is violated by more than epsilon joins its sample's working set, and after
     `resolve_every` such outputs, all models are minimised together again.
 
+    In a domain w is projected, and steps are those of `solvers.inside`: in Python, with a few
+    projections each.
+
     tol is on the relative gap, as everywhere: epsilon, the violation that is ignored, is
     tol / 2 times the lower bound on the objective.
 
@@ -59,6 +63,7 @@ class CuttingPlane(Solver):
     """
 
     name: ClassVar[str] = "cutting-plane"
+    any_domain: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -180,10 +185,19 @@ class CuttingPlane(Solver):
         self, problem: Problem, known: cuts.Cuts, lowest: float
     ) -> tuple[np.ndarray, float]:
         """The best mixture of cuts: its weights and its dual value."""
-        tolerance = _SHARE * max(lowest - cuts.dual(known, problem.alpha), 0.0)
-        cuts.solve(known, problem.alpha, tolerance, _STEPS)
-        w = known.planes(problem.dim).T @ known.mass[: known.n_cuts] / -problem.alpha
-        return w, cuts.dual(known, problem.alpha)
+        tolerance = _SHARE * max(lowest - self._value(problem, known)[1], 0.0)
+        if is_free(problem):
+            cuts.solve(known, problem.alpha, tolerance, _STEPS)
+        else:
+            cuts.solve_inside(problem, known, tolerance)
+        return self._value(problem, known)
+
+    @staticmethod
+    def _value(problem: Problem, known: cuts.Cuts) -> tuple[np.ndarray, float]:
+        """The weights of the mixture of cuts, and its dual value."""
+        mass = known.mass[: known.n_cuts]
+        w, lowest = problem.domain.lowest(known.planes(problem.dim).T @ mass, problem.alpha)
+        return w, float(mass @ known.loss[: known.n_cuts]) + lowest
 
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
@@ -195,6 +209,8 @@ class CuttingPlane(Solver):
 
     def settle(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)
+        if "raw" in state.extra:
+            state.extra["raw"] = raw_weights(problem, state.z)
         if "grown_cuts" in state.extra:
             state.extra["cuts_key"] = cuts.cuts_key(problem, state.z)
         working_sets.settle(problem, state)

@@ -126,7 +126,7 @@ class ExponentiatedGradient(Solver):
             return flat
         best, found = -np.inf, flat
         enough = np.inf
-        if problem.objective == "margin":
+        if problem.objective != "likelihood":
             enough = -_LOST * problem.primal(np.zeros(problem.dim))
         for raised in _RAISED:
             tried = np.where(problem.truth > 0, raised, 0.0)

@@ -15,12 +15,14 @@ _ACCURACY = 1e-10
 
 
 class Answer(NamedTuple):
-    """x (None if there is none), the multipliers u of the points' rows, and what was said."""
+    """x (None if there is none), the multipliers u of the points' rows, what was said, and the
+    bytes that the solve was expected to take.
+    """
 
     x: np.ndarray | None
     points: np.ndarray
     words: str
-    n_steps: int
+    n_bytes: float = np.nan
 
 
 def load_clarabel() -> Any:
@@ -53,13 +55,14 @@ def by_clarabel(program: ConeProgram, limit: float = np.inf) -> Answer:
     )
     size = solver.get_info().linsolver  # its own count; nothing of the factor is filled yet
     sizes = f"{program.matrix.shape[1]} variables, {program.matrix.shape[0]} rows"
-    refuse(program_bytes(program.matrix.nnz, size.nnzL), limit, sizes)
+    needed = program_bytes(program.matrix.nnz, size.nnzL)
+    refuse(needed, limit, sizes)
     found = solver.solve()
     x, duals = np.array(found.x), np.array(found.z)
     words = f"Clarabel says {found.status} after {found.iterations} steps"
     if not (np.isfinite(x).all() and np.isfinite(duals).all()):
-        return Answer(None, duals, words, int(found.iterations))
-    return Answer(x, duals[: program.n_points], words, int(found.iterations))
+        return Answer(None, duals, words, needed)
+    return Answer(x, duals[: program.n_points], words, needed)
 
 
 def by_highs(program: ConeProgram) -> Answer:
@@ -77,5 +80,5 @@ def by_highs(program: ConeProgram) -> Answer:
     )
     words = f"HiGHS says: {found.message}"
     if found.x is None:
-        return Answer(None, np.empty(0), words, int(found.nit))
-    return Answer(found.x, -found.ineqlin.marginals[: program.n_points], words, int(found.nit))
+        return Answer(None, np.empty(0), words)
+    return Answer(found.x, -found.ineqlin.marginals[: program.n_points], words)

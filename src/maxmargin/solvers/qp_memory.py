@@ -19,7 +19,7 @@ _FACTOR, _PROGRAM = 14, 70
 _INFO = Path("/proc/meminfo")
 
 
-class ProgramTooLargeError(MemoryError):
+class ProgramTooLargeError(ValueError):
     """A convex program would not fit in memory; the message says what to use instead."""
 
 

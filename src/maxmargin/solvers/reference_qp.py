@@ -79,6 +79,7 @@ class ReferenceQP(Solver):
             "primal": np.inf,
             "relaxed": np.nan,
             "solved": 0,
+            "bytes": np.nan,
             "words": "",
         }
 
@@ -105,6 +106,7 @@ class ReferenceQP(Solver):
         program = self._program(problem, limit)
         answer = by_highs(program) if program.is_linear else by_clarabel(program, limit)
         state.extra["solved"], state.extra["words"] = 1, answer.words
+        state.extra["bytes"] = float(answer.n_bytes)
         if answer.x is not None:
             self._take(problem, state, program, answer)
 
@@ -156,7 +158,8 @@ class ReferenceQP(Solver):
 
     def done(self, state: State) -> bool:
         """Whether the gap is what an interior-point method can reach."""
-        return bool(state.extra["gap"] <= _EXACT * abs(state.extra["primal"]))
+        gap, primal = state.extra["gap"], state.extra["primal"]
+        return bool(np.isfinite(gap) and gap <= _EXACT * abs(primal))
 
     def ended(self, state: State) -> tuple[Status, str] | None:
         extra = state.extra

@@ -84,7 +84,7 @@ class SmoothedGradient(Solver):
         state.w[:] = problem.domain.project(state.w)
         mu = self._first_mu(problem)
         state.extra = {"mu": mu, "least": _LEAST * mu, "bound": -np.inf, "curve": 1.0}
-        if problem.objective == "margin":  # what the dual point at hand proves
+        if problem.objective != "likelihood":  # what the dual point at hand proves
             worth = float(problem.blocks.weight @ problem.loss_at(state.z))
             self._keep_bound(problem, state, problem.slope(state.z), worth, state.z)
         look = self._look(problem, state, state.w)
@@ -119,7 +119,7 @@ class SmoothedGradient(Solver):
 
     def _look(self, problem: Problem, state: State, w: np.ndarray) -> Look:
         """One pass of `tilt` at w; its dual value is kept."""
-        z, margin = np.empty_like(problem.truth), problem.objective == "margin"
+        z, margin = np.empty_like(problem.truth), problem.objective != "likelihood"
         mu = state.extra["mu"] if margin else 1.0
         samples = _scaled(problem, mu) if margin else problem
         weight = problem.blocks.weight

@@ -7,21 +7,24 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.bcfw import OracleCache
+from maxmargin.solvers.inside import is_free, raw_weights, visit
 from maxmargin.solvers.support import check_support, make_support, support_key
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
-_SHARE = 0.1
+_SHARE = 0.5
 #: or for so many passes
 _PASSES = 50
 #: exchanges in a set at a visit, and how far to go along them, as in BCFW
 _EXCHANGES, _RELAXATION = 20, 1.5
-_NAMES = ("support", "support_size", "support_key", "gaps")
+_NAMES = ("support", "support_size", "support_key", "gaps", "raw")
 
 
 def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
     """Working sets that hold z, if there are none yet."""
     extra = state.extra
     extra.setdefault("gaps", np.full(problem.n, np.inf))
+    if not is_free(problem) and "raw" not in extra:
+        extra["raw"] = raw_weights(problem, state.z)
     if extra.get("support_size") != cache.size:
         extra["support"] = make_support(problem, state.z, cache.size)
         extra["support_size"] = cache.size
@@ -29,6 +32,7 @@ def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
 
 def adopt(problem: Problem, state: State) -> None:
     """Keep the sets of a state only if they are of these data and this z."""
+    state.extra.pop("raw", None)  # of another alpha or other data, maybe
     known = state.extra.get("support_key")
     if known is None or known != support_key(problem, state.z):
         forget(state)
@@ -95,8 +99,18 @@ def _solve(problem: Problem, state: State, target: float) -> None:
 
     blocks, space, support = problem.blocks, problem.space(), state.extra["support"]
     policy = (problem.alpha, _EXCHANGES, _RELAXATION)
-    for _ in range(_PASSES):
-        order = state.rng.permutation(problem.n)
+    left = 0.0
+
+    def step(problem: Problem, state: State, order: np.ndarray) -> None:
+        nonlocal left
         point = (state.w, state.z, state.lag, state.clock)
-        if solve_pass(blocks, space, support, order, *policy, *point) <= target:
+        left += solve_pass(blocks, space, support, order, *policy, *point)
+
+    for _ in range(_PASSES):
+        order, left = state.rng.permutation(problem.n), 0.0
+        if is_free(problem):
+            step(problem, state, order)
+        else:
+            visit(step, problem, state, order)
+        if left <= target:
             return

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from maxmargin.structures.base import Constraints
 from maxmargin.structures.network_shapes import NetworkShape
@@ -27,7 +29,7 @@ class Buckets(NamedTuple):
 
     order: list[int]
     scopes: list[list[int]]
-    complete: bool  # False if given up, because a bucket was too wide
+    complete: bool  # False if given up, because the last bucket is too wide
 
     @property
     def width(self) -> int:
@@ -40,15 +42,61 @@ class Buckets(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def buckets_of(network: Network, widest: int) -> Buckets:
-    """Nodes by the least number of new edges that go with them, until a bucket is too wide.
+def buckets_of(network: Network, n_labels: int, widest: int) -> Buckets:
+    """The best of some orders: by new edges, as numbered, and from one outer node to another.
 
-    widest : the most neighbours that a node may have when it goes.
+    New edges alone close in on grids from all sides, with a front that is too long.
+
+    widest : the most neighbours that a node may have when it goes; an order is given up beyond it.
     """
+    tried = [_greedy(network, widest)]
+    tried += [_in_order(network, order, widest) for order in _orders(network)]
+    return min(tried, key=lambda found: (not found.complete, found.entries(n_labels)))
+
+
+def _orders(network: Network) -> list[list[int]]:
+    """Nodes as numbered; and by how much nearer they are to one of four corners than to another."""
+    n, (a, b) = network.n_nodes, network.edges.T
+    joined = sparse.csr_array((np.ones(len(a)), (a, b)), shape=(n, n))
+    far, corner = [], 0
+    for _ in range(5):  # the first is anywhere, and only leads to the others
+        way = csgraph.dijkstra(joined, directed=False, unweighted=True, indices=corner)
+        far.append(np.where(np.isfinite(way), way, n))
+        corner = int(np.min(far[1:] or far, axis=0).argmax())
+    pairs = [np.lexsort((one, one - other)).tolist() for one, other in combinations(far[1:], 2)]
+    return [list(range(n)), *pairs]
+
+
+def _neighbours(network: Network) -> list[set[int]]:
     near: list[set[int]] = [set() for _ in range(network.n_nodes)]
     for a, b in network.edges.tolist():
         near[a].add(b)
         near[b].add(a)
+    return near
+
+
+def _in_order(network: Network, order: list[int], widest: int) -> Buckets:
+    near = _neighbours(network)
+    left: list[set[int]] = []
+    for v in order:
+        left.append(near[v])
+        if len(near[v]) > widest:
+            break
+        _eliminate(near, v, True)
+    return _sorted(order[: len(left)], left, network.n_nodes)
+
+
+def _sorted(order: list[int], left: list[set[int]], n_nodes: int) -> Buckets:
+    """Scopes by who goes first, if all go."""
+    place = {v: i for i, v in enumerate(order)}
+    complete = len(order) == n_nodes
+    key = place.__getitem__ if complete else None
+    return Buckets(order, [sorted(scope, key=key) for scope in left], complete)
+
+
+def _greedy(network: Network, widest: int) -> Buckets:
+    """Nodes by the least number of new edges that go with them."""
+    near = _neighbours(network)
     by_degree = network.n_nodes > _LARGE
     queue = [(_price(near, v, by_degree), v) for v in range(network.n_nodes)]
     known = [price for price, _ in queue]
@@ -62,13 +110,12 @@ def buckets_of(network: Network, widest: int) -> Buckets:
         order.append(v)
         left.append(near[v])
         if len(near[v]) > widest:
-            return Buckets(order, [sorted(scope) for scope in left], False)
+            break
         known[v] = (-1, -1)
         for u in _eliminate(near, v, by_degree):
             known[u] = _price(near, u, by_degree)
             heappush(queue, (known[u], u))
-    place = {v: i for i, v in enumerate(order)}
-    return Buckets(order, [sorted(scope, key=place.__getitem__) for scope in left], True)
+    return _sorted(order, left, network.n_nodes)
 
 
 def _price(near: list[set[int]], v: int, by_degree: bool) -> tuple[int, int]:
@@ -105,7 +152,7 @@ def widest_of(n_labels: int, max_table: int) -> int:
 @lru_cache(maxsize=1024)
 def junction_code(shape: NetworkShape, tied: bool, widest: int) -> np.ndarray:
     """What the kernels read of the buckets, see `kernels.network`."""
-    found = buckets_of(shape.network, widest)
+    found = buckets_of(shape.network, shape.n_labels, widest)
     labels, n = shape.n_labels, shape.n_nodes
     terms = _terms(shape, found, tied)
     records = []
@@ -185,7 +232,8 @@ def junction_constraints(
     message is not about; the shares of each tree of buckets add up to 1; and parts are sums of
     shares. What is banned is 0.
     """
-    found, labels = buckets_of(shape.network, widest), shape.n_labels
+    labels = shape.n_labels
+    found = buckets_of(shape.network, labels, widest)
     sizes = [labels ** len(scope) for scope in found.scopes]
     first = n_parts + labels * np.concatenate([[0], np.cumsum(sizes)])  # columns of tables
     below = n_parts + np.concatenate([[0], np.cumsum(sizes)])  # rows of messages, after the parts

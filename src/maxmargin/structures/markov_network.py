@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.kernels import active_sizes
-from maxmargin.structures.base import Constraints
+from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.junction_tree import (
     Buckets,
     buckets_of,
@@ -96,6 +96,11 @@ class MarkovNetwork(NetworkLabels):
     def is_bounded(self) -> bool:  # type: ignore[override]
         return not self.is_exact
 
+    @property
+    def is_tight(self) -> bool:  # type: ignore[override]
+        """Rows are those of the local polytope, which is Z only if that is asked for."""
+        return self._method() == "relaxed"
+
     def resolve(self, shapes: Iterable[NetworkShape]) -> MarkovNetwork:
         """The same with the method that "auto" stands for, where these are all shapes."""
         if self._method() != "auto":
@@ -122,7 +127,7 @@ class MarkovNetwork(NetworkLabels):
 
     # -- sizes -------------------------------------------------------------------------------------
     def _buckets(self, shape: NetworkShape) -> Buckets:
-        return buckets_of(self._known(shape).network, self._widest(shape))
+        return buckets_of(self._known(shape).network, shape.n_labels, self._widest(shape))
 
     def _widest(self, shape: NetworkShape) -> int:
         return widest_of(self._known(shape).n_labels, self._limit())
@@ -194,6 +199,16 @@ class MarkovNetwork(NetworkLabels):
         return super().vertex_size(shape)
 
     # -- abilities ---------------------------------------------------------------------------------
+    def project(self, point: np.ndarray, shape: NetworkShape) -> np.ndarray:
+        if not self.has("project"):
+            raise self._missing("project")
+        return super().project(point, shape)
+
+    def _overridden(self, ability: str) -> bool:
+        """By a subclass: the check above is no other way to project."""
+        known = MarkovNetwork if ability == "project" else Structure
+        return getattr(type(self), ability) is not getattr(known, ability)
+
     def _run(
         self, ability: str, theta: np.ndarray, shape: NetworkShape
     ) -> tuple[np.ndarray, float]:

@@ -108,6 +108,11 @@ class Restricted(Structure):
         return self.structure.proves
 
     @property
+    def is_tight(self) -> bool:  # type: ignore[override]
+        """Rows of rules may cut corners off that are no outputs."""
+        return False
+
+    @property
     def tilt_is_expectation(self) -> bool:  # type: ignore[override]
         return self.structure.tilt_is_expectation
 

@@ -156,6 +156,17 @@ def test_examples_are_short_and_for_the_gallery(file):
     assert len(file.read_text(encoding="utf-8").splitlines()) < 120
 
 
+def test_own_solver(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for name in ("ortools", "ortools.sat", "ortools.sat.python"):  # as good and slower to load
+        monkeypatch.setitem(sys.modules, name, None)
+    output = run("own_solver.py", [], monkeypatch, capsys)
+    assert re.search(r"^by_highs: within .* of the best possible objective \(conv", output)
+    regret = dict(re.findall(r"^(.+?) +regret ([\d.]+) %$", output, re.MULTILINE))
+    assert float(regret["learned from decisions"]) < 10 < float(regret["regression"])
+    assert not list(tmp_path.iterdir())
+
+
 def test_snakes(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     output = run("snakes.py", ["--images", "60", "--length", "5"], monkeypatch, capsys)

@@ -22,9 +22,6 @@ from numba import types
 
 from maxmargin.kernels.compile import FLOATS, INTS, ability, inlined, piece
 
-#: numbers before the ends of the edges
-HEAD = 7
-
 
 @inlined
 def step_on(loops, digits, p, at):
@@ -129,8 +126,8 @@ def collect(theta, shape, tables, messages, digits):
     return value
 
 
-@piece(types.void(FLOATS, INTS, INTS, FLOATS))
-def write_labels(theta, shape, labels, out):
+@piece(types.void(INTS, INTS, FLOATS))
+def write_labels(shape, labels, out):
     """The parts of labels."""
     n, K, stride, edges = shape[0], shape[1], shape[2], shape[3]
     out[:] = 0.0
@@ -160,7 +157,7 @@ def maximize(theta, shape, out, work, iwork):
             if score > high:
                 best, high = k, score
         labels[record[0]] = best
-    write_labels(theta, shape, labels, out)
+    write_labels(shape, labels, out)
     return value
 
 

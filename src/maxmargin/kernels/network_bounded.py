@@ -224,5 +224,5 @@ def maximize(theta, shape, out, work, iwork):
             seen = bound
     if value == -np.inf:
         return np.nan
-    write_labels(theta, shape, labels, out)
+    write_labels(shape, labels, out)
     return max(bound, value)

@@ -22,7 +22,7 @@ class NetworkLabels(LabelHull):
     end: one table of counts if `tied`, else one for each edge, in the order of the edges.
     """
 
-    #: the class of the shapes, and how they are made
+    #: the class of the shapes
     shapes: ClassVar[type[NetworkShape]] = NetworkShape
     tied: bool
     forbidden_pairs: Any

@@ -28,7 +28,7 @@ parser.add_argument("--data", help="folder that holds scene/")
 arguments = parser.parse_known_args()[0]
 if arguments.data:
     train, test = (load_scene(subset, arguments.data) for subset in ("train", "test"))
-    X, y, X_test, y_test, alpha = train.X, train.y, test.X, test.y, 0.003
+    X, y, X_test, y_test, alpha = train.X, train.y, test.X, test.y, 0.03
     names = train.label_names
 else:
     data = make_multilabel(600, 6, 8, coupling=2.0, random_state=1)

@@ -48,7 +48,7 @@ class MultiLabelJob(Job):
         " arrays have probabilities (samples, labels), too."
     )
     examples: ClassVar[tuple[str, ...]] = (
-        "train multilabel --data scene_train.svm.gz --alpha 0.0003 --out runs/scene",
+        "train multilabel --data scene_train.svm.gz --alpha 0.03 --out runs/scene",
         "train multilabel --data train.npz --pairs tree --objective likelihood --out RUN",
         "predict runs/scene new.svm > labels.txt",
         "evaluate runs/scene scene_test.svm.gz",

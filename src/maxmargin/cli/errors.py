@@ -63,8 +63,8 @@ def _said(error: BaseException) -> str:
 def is_told(error: BaseException) -> bool:
     """Whether somebody wrote the message for the user, and not the interpreter for us.
 
-    A ValueError, TypeError or ImportError is raised by a `raise` statement in the first case; in the second, its
-    last frame is at an ordinary line of code.
+    A ValueError, TypeError or ImportError is raised by a `raise` statement in the first case; in
+    the second, its last frame is at an ordinary line of code.
     """
     if isinstance(error, UsageError | RunFailed | Interrupted | UnicodeError | OSError):
         return True

@@ -63,7 +63,7 @@ def network(method="exact", alpha=ALPHA):
         shapes.append(shape)
         truths.append(y)
         costs.append(np.where(nodes, 1.0 - y, 0.0) / size)
-        X.append(rng.normal(size=(len(y), 3)))
+        X.append(rng.normal(scale=0.5, size=(len(y), 3)))
     return plain_problem(structure, shapes, X, truths, costs, alpha)
 
 
@@ -78,7 +78,7 @@ def restricted(alpha=ALPHA):
         shapes.append(RestrictedShape((3, 2), on=[labels[0]], matrix=count, upper=2.0))
         truths.append(y)
         costs.append(np.where(np.arange(len(y)) < 6, 1.0 - y, 0.0) / 3)
-        X.append(rng.normal(size=(len(y), 3)))
+        X.append(rng.normal(scale=0.5, size=(len(y), 3)))
     return plain_problem(Restricted(inner), shapes, X, truths, costs, alpha)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from maxmargin import domains
 from maxmargin.domains import (
     Domain,
     L1Ball,
@@ -204,3 +205,12 @@ def test_only_cones_are_signs_of_a_ball():
         L1Ball(1.0, signs=SubmodularCone()).check(4)
     with pytest.raises(ValueError, match="four weights for each table"):
         SubmodularCone([0, 1, 2]).check(5)
+
+
+def test_the_minimum_of_a_slope_across_the_cone_of_a_ball_is_no_rounding_drawn_out():
+    across = np.array([1.0, -1.0, -1.0, 1.0])
+    slope = 0.22 * across + 1e-12 * np.array([1.4, 3.7, -0.5, 1.7])
+    ball = domains.L2Ball(0.7, domains.SubmodularCone())
+    for place in (ball, domains.Product([([0, 1, 2, 3], ball)])):
+        _, value = place.lowest(slope)
+        assert -1e-11 < value <= 0.0

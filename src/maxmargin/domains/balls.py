@@ -64,10 +64,14 @@ class L2Ball(_Ball):
     def _lowest(self, slope: np.ndarray) -> np.ndarray:
         down = self._signed(-slope)
         norm = float(np.linalg.norm(down))
-        if norm == 0:
-            return np.zeros_like(slope)
-        # once more in the cone: what rounding left of a slope across it is drawn out here
-        return self._signed(down * (self.radius / norm))
+        return down * (self.radius / norm) if norm > 0 else np.zeros_like(slope)
+
+    def lowest(self, slope: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        w, value = super().lowest(slope, alpha)
+        if alpha == 0:
+            # not slope . w: of a slope across the cone, w is rounding drawn out to the radius
+            value = -float(self.radius) * float(np.linalg.norm(self._signed(-slope)))
+        return w, value
 
 
 class L1Ball(_Ball):

@@ -51,9 +51,8 @@ class Domain(BaseEstimator):
 
         On a cone that is -radius |P(-slope)|.
         """
-        found = self._lowest(slope) if np.isfinite(self.reach(len(slope))) else None
-        if found is not None:
-            return float(slope @ found)
+        if np.isfinite(self.reach(len(slope))):
+            return self.lowest(slope)[1]
         return -radius * float(np.linalg.norm(self.project(-slope)))
 
     def contains(self, w: np.ndarray, tol: float = 1e-9) -> bool:

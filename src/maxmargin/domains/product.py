@@ -77,6 +77,12 @@ class Product(Domain):
             w[own] = found
         return w
 
+    def lowest(self, slope: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        w, value = super().lowest(slope, alpha)
+        if alpha == 0 and np.isfinite(value):  # each knows its own minimum best
+            value = sum(domain.lowest(slope[own])[1] for own, domain in self._parts())
+        return w, value
+
     def lowest_within(self, slope: np.ndarray, radius: float) -> float:
         """Bounded groups as they are, all unbounded ones together within the radius."""
         total, steep = 0.0, float(np.sum(slope[self._free(len(slope))] ** 2))

@@ -184,14 +184,3 @@ def test_multilabel(monkeypatch, capsys):
     right = re.findall(r"pairs (\w+) .*all right +([\d.]+) %", output)
     assert [pairs for pairs, _ in right] == ["all", "tree", "None"]
     assert float(right[0][1]) > float(right[2][1])
-
-
-def test_own_solver(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    for name in ("ortools", "ortools.sat", "ortools.sat.python"):  # as good and slower to load
-        monkeypatch.setitem(sys.modules, name, None)
-    output = run("own_solver.py", [], monkeypatch, capsys)
-    assert re.search(r"^by_highs: within .* of the best possible objective \(conv", output)
-    regret = dict(re.findall(r"^(.+?) +regret ([\d.]+) %$", output, re.MULTILINE))
-    assert float(regret["learned from decisions"]) < 10 < float(regret["regression"])
-    assert not list(tmp_path.iterdir())

@@ -300,9 +300,6 @@ DRAWINGS = {
     own.__name__: own
     for own in (chain, tree, network, matching, graph_cut, multi_label, multiclass, finite)
 } | {"linear_program": linear_program}
-DRAWINGS = {"linear_program": linear_program}
-DRAWINGS |= {"chain": chain, "matching": matching, "graph_cut": graph_cut}
-DRAWINGS |= {"tree": tree, "multi_label": multi_label, "multiclass": multiclass, "finite": finite}
 
 
 class Shapes(SphinxDirective):

@@ -485,7 +485,9 @@ CASES = {
     "chain-forbidden": lambda **options: chain(seed=6, banned=BANNED, **options),
     "tree": lambda **options: tree(banned=BANNED, sizes=(1, 2, 3, 4, 3, 2), seed=16, **options),
     "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
-    "network": lambda **options: tree(sizes=(3, 4, 4, 3), seed=18, method="exact", **options),
+    "network": lambda **options: tree(
+        tied=False, sizes=(1, 3, 3, 3, 2, 3), seed=14, method="exact", **options
+    ),
     "items": items,
     "assignment": assignment,
 }

@@ -488,6 +488,7 @@ CASES = {
     "network": lambda **options: tree(
         tied=False, sizes=(1, 3, 3, 3, 2, 3), seed=14, method="exact", **options
     ),
+    "multi-label": multi_label,
     "items": items,
     "assignment": assignment,
 }
@@ -495,7 +496,6 @@ CASES = {
 DEAR = {
     "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),
     "from-oracle": lambda **options: items(kind="function", seed=22, **options),
-    "multi-label": multi_label,
 }
 
 

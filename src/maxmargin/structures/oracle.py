@@ -109,7 +109,12 @@ class OracleStructure(Structure):
 
     @property
     def jobs(self) -> int:
-        return effective_n_jobs(1 if self.n_jobs is None else self.n_jobs)
+        count = 1 if self.n_jobs is None else self.n_jobs
+        if not is_number(count, whole=True) or count == 0:
+            raise ValueError(
+                f"n_jobs={count!r} must be a whole number but 0, or None; -1: all cores."
+            )
+        return effective_n_jobs(int(count))
 
     def has(self, ability: str) -> bool:
         if ability == "constraints":

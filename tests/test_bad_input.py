@@ -256,6 +256,7 @@ TABLE = [
     ("NaN in a program", lambda: Program([[1, 0], [1, np.nan]], 1), V, "matrix: row 1 has entries that are not finite"),
     ("too few bounds", lambda: Program(np.ones((2, 3)), [1, 2, 3]), V, r"upper has shape \(3,\), expected \(2,\)"),
     ("a mask of another size", lambda: program(integral=np.ones(3, dtype=bool)), V, r"integral has shape \(3,\)"),
+    ("an oracle in no process", lambda: oracle(n_jobs=0), V, "n_jobs=0 must be 1 or more"),
     ("an oracle that raises", lambda: oracle(oracles.raises, MARKED), OracleError,
      "sample 2: the oracle raised ZeroDivisionError: no such plan"),
     ("an oracle that raises elsewhere", lambda: oracle(oracles.raises, MARKED, time_limit=60), OracleError,

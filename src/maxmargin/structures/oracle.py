@@ -111,9 +111,7 @@ class OracleStructure(Structure):
     def jobs(self) -> int:
         count = 1 if self.n_jobs is None else self.n_jobs
         if not is_number(count, whole=True) or count == 0:
-            raise ValueError(
-                f"n_jobs={count!r} must be a whole number but 0, or None; -1: all cores."
-            )
+            raise ValueError(f"n_jobs={count!r} must be 1 or more, -1 (all cores) or None.")
         return effective_n_jobs(int(count))
 
     def has(self, ability: str) -> bool:

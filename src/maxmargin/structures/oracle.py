@@ -188,6 +188,11 @@ class OracleStructure(Structure):
             return verdict
         return "" if bool(verdict) else "`feasible` says no"
 
+    def cure(self, ability: str) -> str:
+        if ability == "constraints":
+            return "Give from_oracle(..., constraints=Program(...))"
+        return f"One function cannot `{ability}`: write a class that can"
+
     def constraints(self, shape: Shape) -> Constraints:
         if self.rows is None:
             raise self._missing("constraints")

@@ -11,6 +11,7 @@ from scipy import optimize, sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.structures.base import Constraints, Shape, Structure, score
+from maxmargin.structures.linear import to_the_optimum
 from maxmargin.validation import is_number
 
 
@@ -216,7 +217,7 @@ class Restricted(Structure):
             integrality=whole,
             constraints=optimize.LinearConstraint(found.matrix, found.lower, found.upper),
             bounds=optimize.Bounds(0.0, ceiling),
-            options={"mip_rel_gap": 0.0, **limit},
+            options=to_the_optimum(columns) | limit,
         )
         if answer.x is None:
             if answer.status == 1:
@@ -224,7 +225,7 @@ class Restricted(Structure):
                     f"no output that keeps all rules was found in {self.time_limit} s; raise"
                     " time_limit, or give fewer rules."
                 )
-            raise InfeasibleError(f"no output keeps all rules: {answer.message}")
+            raise InfeasibleError("no output keeps all rules; give fewer, or wider ones.")
         # the solver's numbers are whole to 1e-6 or so
         z = self.structure.encode(self.structure.decode(answer.x[:parts], shape.shape), shape.shape)
         bound = -scale * float(answer.mip_dual_bound) if answer.status == 1 else -np.inf

@@ -149,3 +149,11 @@ def test_what_cannot_be_rescaled_is_said():
         problems.items(objective="slack")
     with pytest.raises(ValueError, match="sample 0: its loss is negative"):
         problems.multiclass(cost=lambda rng, truth, shape: truth - 1.0, objective="slack")
+
+
+def test_lists_that_would_not_fit_are_refused_with_the_cure(monkeypatch):
+    made = make("chain")
+    monkeypatch.setattr("maxmargin.features.memory.available", lambda: 10_000.0)
+    count = len(made.problem.truth)
+    with pytest.raises(MemoryError, match=f"all {count} outputs of 4 samples.*Use objective="):
+        make("chain")

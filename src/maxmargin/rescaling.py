@@ -15,11 +15,14 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.features.base import Group, PackedFeatures, pack
+from maxmargin.features.base import Group, PackedFeatures, pack, part_features
+from maxmargin.features.memory import refuse
 from maxmargin.structures.base import Shape, Structure
 
 #: outputs of a sample at most
 MOST = 4096
+#: bytes for each feature of a listed output, while they are packed
+ENTRY_BYTES = 48
 
 
 def rescaled(
@@ -35,6 +38,8 @@ def rescaled(
     if features.part_ptr[-1] != len(costs) or len(costs) != len(truth):
         raise ValueError(f"costs of {len(costs)} parts, truth of {len(truth)}, expected the same.")
     lists = {shape: _outputs(structure, shape) for shape in set(shapes)}
+    parts = part_features(features, features.dim)
+    _refuse_size(parts, [lists[shape] for shape in shapes], features.part_ptr)
     moves, losses, one_hot, counts = [], [], [], []
     for i, shape in enumerate(shapes):
         part = slice(int(features.part_ptr[i]), int(features.part_ptr[i + 1]))
@@ -51,7 +56,7 @@ def rescaled(
         moves.append(sparse.csr_array(move * loss[:, None]))
         losses.append(loss)
         counts.append(len(loss))
-    matrix = sparse.csr_array(sparse.block_diag(moves, format="csr") @ _scores(features))
+    matrix = sparse.csr_array(sparse.block_diag(moves, format="csr") @ parts)
     matrix.eliminate_zeros()
     matrix.sort_indices()
     packed = pack([Group(matrix, np.array(counts), 1, 0)], features.dim)
@@ -73,14 +78,18 @@ def _outputs(structure: Structure, shape: Shape) -> np.ndarray:
     return listed[~listed[:, structure.forbidden(shape)].any(axis=1)]
 
 
-def _scores(features: PackedFeatures) -> sparse.csr_array:
-    """F^T of all samples, one row a part."""
-    width = features.width.astype(np.int64)
-    row = np.repeat(np.arange(len(width)), width)
-    place = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width)
-    size = np.diff(features.indptr)[row]
-    pointers = np.concatenate([[0], np.cumsum(size)])
-    entries = np.arange(pointers[-1]) + np.repeat(features.indptr[:-1][row] - pointers[:-1], size)
-    columns = features.home[entries] + np.repeat(place, size)
-    shape = (len(row), features.dim)
-    return sparse.csr_array((features.value[entries], columns, pointers), shape=shape)
+def _refuse_size(parts: sparse.csr_array, lists: list[np.ndarray], part_ptr: np.ndarray) -> None:
+    """Fail if the features of all outputs would not fit.
+
+    An output has at most those of its own parts and of the true ones.
+    """
+    total, size = 0.0, np.diff(parts.indptr).astype(float)
+    for i, own in enumerate(lists):
+        each = size[int(part_ptr[i]) : int(part_ptr[i + 1])]
+        total += min(2 * float(np.count_nonzero(own, axis=0) @ each), len(own) * parts.shape[1])
+    count = sum(map(len, lists))
+    refuse(
+        ENTRY_BYTES * total,
+        f'objective="slack": the features of all {count} outputs of {len(lists)} samples',
+        'Use objective="margin", which lists none, or fewer or shorter samples.',
+    )

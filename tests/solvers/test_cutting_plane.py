@@ -11,6 +11,7 @@ from maxmargin import ChainSVM
 from maxmargin.callbacks import Callback
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, cuts as cuts_of
+from maxmargin.solvers.cut_checks import check_cuts
 from maxmargin.structures import Finite
 from reference.training import Training, optimum
 
@@ -129,9 +130,14 @@ def test_images_losses_and_products_of_cuts_are_those_of_their_outputs(grown):
     gram = cuts.gram.reshape(len(cuts.mass), -1)[:k, :k]
     np.testing.assert_allclose(gram, planes @ planes.T, atol=1e-14)
     assert outputs < k * problem.n  # stored once, however many cuts have them
-    assert cuts_of.dual(cuts, problem.alpha) == pytest.approx(
-        made.training.dual(state.z), abs=1e-13
-    )
+    assert dual_of(cuts, problem.alpha) == pytest.approx(made.training.dual(state.z), abs=1e-13)
+
+
+def dual_of(cuts, alpha):
+    """From masses and products of images only."""
+    k = cuts.n_cuts
+    mass, gram = cuts.mass[:k], cuts.gram.reshape(len(cuts.mass), -1)[:k, :k]
+    return float(mass @ cuts.loss[:k] - mass @ (gram @ mass) / (2 * alpha))
 
 
 def _penalty(made, z):
@@ -142,17 +148,52 @@ def _penalty(made, z):
 def test_cuts_without_mass_are_dropped_and_others_are_not(grown):
     made, _, state = grown
     cuts = state.extra["grown_cuts"]
-    before = cuts_of.dual(cuts, made.problem.alpha)
+    before = dual_of(cuts, made.problem.alpha)
     fewer = cuts_of.drop_cuts(made.problem, cuts, idle=1, recent=0)
     assert fewer.n_cuts < cuts.n_cuts
     assert (fewer.mass[1:] > 0).all()
     assert fewer.size[1] < cuts.size[1]
-    assert cuts_of.dual(fewer, made.problem.alpha) == pytest.approx(before, abs=1e-15)
+    assert dual_of(fewer, made.problem.alpha) == pytest.approx(before, abs=1e-15)
     np.testing.assert_allclose(cuts_of.dual_point(made.problem, fewer), state.z, atol=1e-15)
-    cuts_of.check_cuts(made.problem, fewer)
+    check_cuts(made.problem, fewer)
     again, ids = cuts_of.remember(made.problem, fewer, made.problem.truth, 9)
     assert again.size[1] == fewer.size[1]  # the truth is never forgotten
     np.testing.assert_array_equal(again.ids[: made.problem.n], ids)
+
+
+@pytest.mark.parametrize(
+    "name, place, value, words",
+    [
+        ("head", 0, 1, "outputs of other samples"),
+        ("head", 0, 10**9, "head of its cuts is out of range"),
+        ("older", -1, 0, "outputs of other samples"),
+        ("older", 0, 0, "older of its cuts is out of range"),
+        ("ids", 1, 0, "outputs of other samples"),
+        ("sample", 0, -1, "sample of its cuts is out of range"),
+        ("part", 0, 10**9, "part of its cuts is out of range"),
+        ("column", 0, -1, "column of its cuts is out of range"),
+        ("entry_ptr", 1, -1, "entry_ptr of its cuts is out of range"),
+        ("plane_ptr", 0, 1, "plane_ptr of its cuts is out of range"),
+    ],
+)
+def test_cuts_from_a_file_that_kernels_must_not_see_are_refused(grown, name, place, value, words):
+    made, _, state = grown
+    cuts = cuts_of.drop_cuts(made.problem, state.extra["grown_cuts"], idle=1, recent=0)
+    check_cuts(made.problem, cuts)
+    wrong = getattr(cuts, name).copy()
+    wrong[place] = value
+    with pytest.raises(ValueError, match=words):
+        check_cuts(made.problem, cuts._replace(**{name: wrong}))
+
+
+def test_parts_of_outputs_from_a_file_must_be_in_order(grown):
+    made, _, state = grown
+    cuts = state.extra["grown_cuts"]
+    long = int(np.flatnonzero(np.diff(cuts.entry_ptr[: cuts.size[1] + 1]) > 1)[0])
+    part, at = cuts.part.copy(), int(cuts.entry_ptr[long])
+    part[[at, at + 1]] = part[[at + 1, at]]
+    with pytest.raises(ValueError, match="part of its cuts is out of order"):
+        check_cuts(made.problem, cuts._replace(part=part))
 
 
 def test_a_cut_of_remembered_outputs_is_the_best_one(grown):

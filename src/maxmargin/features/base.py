@@ -75,6 +75,22 @@ class FeatureMap(BaseEstimator):
         return packed
 
 
+def part_features(packed: Any, dim: int) -> sparse.csr_array:
+    """F^T of all samples: a row for each part, a column for each weight.
+
+    packed : PackedFeatures, or the blocks of a problem, which have them.
+    """
+    width, counts = packed.width.astype(np.int64), np.diff(packed.indptr)
+    # each row of the packed features stands for `width` parts, whose weights lie side by side
+    row = np.repeat(np.arange(len(width)), width)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width)
+    own = counts[row]
+    indptr = np.concatenate([[0], np.cumsum(own)])
+    entry = np.arange(indptr[-1]) + np.repeat(packed.indptr[:-1][row] - indptr[:-1], own)
+    columns = packed.home[entry] + np.repeat(within, own)
+    return sparse.csr_array((packed.value[entry], columns, indptr), shape=(len(row), dim))
+
+
 def pack(groups: list[Group], dim: int) -> PackedFeatures:
     """Interleave the groups' rows sample by sample and number each sample's own weights."""
     from maxmargin.kernels.compile import loading

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-MEMINFO = Path("/proc/meminfo")
-#: where the system does not tell
-UNKNOWN = 8 << 30
+INFO = Path("/proc/meminfo")
 
 
-def available() -> int:
-    """Bytes that can be used without harm to others, as far as the system tells."""
+def available() -> float:
+    """Bytes that this machine has free; if it does not tell, all it has, or else infinity."""
     try:
-        for line in MEMINFO.read_text().splitlines():
+        for line in INFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
+                return 1024.0 * int(line.split()[1])
     except (OSError, ValueError, IndexError):
         pass
-    return UNKNOWN
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
 
 
-def refuse(need: int, what: str, cure: str) -> None:
+def refuse(need: float, what: str, cure: str) -> None:
     """Fail if so many bytes are not to be had."""
     free = available()
     if need > free:

@@ -100,6 +100,11 @@ def _grid(problem: Problem, n_alphas: int, ratio: float) -> list[float]:
             " beforehand; give alphas, such as numpy.geomspace(1, 1e-4, 10)."
         )
     first = at_zero(problem, FIRST)[1]
+    if first == np.inf:
+        raise ValueError(
+            "alphas: the bounds of this oracle at w = 0 are too wide to say where the path begins;"
+            " give alphas, such as numpy.geomspace(1, 1e-4, 10)."
+        )
     if first == 0.0:
         raise ValueError(
             "w = 0 is the optimum at every alpha: no output has a loss, or features tell nothing;"

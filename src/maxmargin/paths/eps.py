@@ -208,6 +208,11 @@ def _pieces(
 ) -> Pieces:
     eps *= 1 - 1e-9  # a hair less, so that rounding proves nothing false
     zero, least = at_zero(problem, eps)
+    if top is None and least == np.inf:
+        raise ValueError(
+            "alpha_max: the bounds of this oracle at w = 0 are too wide to say where the path"
+            " begins. Give alpha_max, or a larger eps."
+        )
     top = float("inf") if top is None else float(top)
     if end is None:
         end = ENDS * min(least, top)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from maxmargin.features.base import part_features
 from maxmargin.problem import Problem
 from maxmargin.solvers.polytopes import Polytopes, polytopes
 from maxmargin.solvers.weight_cones import weight_cones
@@ -38,7 +39,7 @@ class ConeProgram(NamedTuple):
 def point_features(problem: Problem, found: Polytopes) -> sparse.csr_array:
     """omega_i F_i^T for all entries of the points u, a row for each."""
     scale = sparse.diags_array(problem.blocks.weight[found.owner])
-    features = sparse.csr_array(scale @ (found.lift.T @ part_features(problem)))
+    features = sparse.csr_array(scale @ (found.lift.T @ part_features(problem.blocks, problem.dim)))
     features.eliminate_zeros()
     return features
 
@@ -88,18 +89,3 @@ def _empty(height: int, width: int) -> sparse.csr_array:
 
 def _truth_costs(problem: Problem) -> np.ndarray:
     return np.add.reduceat(problem.loss_costs * problem.truth, problem.part_ptr[:-1])
-
-
-def part_features(problem: Problem) -> sparse.csr_array:
-    """F^T of all samples: a row for each part, a column for each weight."""
-    blocks = problem.blocks
-    width, counts = blocks.width.astype(np.int64), np.diff(blocks.indptr)
-    # each row of the packed features stands for `width` parts, whose weights lie side by side
-    row = np.repeat(np.arange(len(width)), width)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(width) - width, width)
-    own = counts[row]
-    indptr = np.concatenate([[0], np.cumsum(own)])
-    entry = np.arange(indptr[-1]) + np.repeat(blocks.indptr[:-1][row] - indptr[:-1], own)
-    columns = blocks.home[entry] + np.repeat(within, own)
-    shape = (len(row), problem.dim)
-    return sparse.csr_array((blocks.value[entry], columns, indptr), shape=shape)

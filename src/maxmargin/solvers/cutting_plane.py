@@ -11,6 +11,7 @@ from maxmargin.result import State
 from maxmargin.solvers import cuts, working_sets
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bcfw import OracleCache, check_cache
+from maxmargin.solvers.cut_checks import check_cuts
 from maxmargin.solvers.inside import is_free, raw_weights
 from maxmargin.validation import is_number
 
@@ -134,7 +135,7 @@ class CuttingPlane(Solver):
         if self.variant == "n-slack":
             working_sets.check_restored(problem, fresh, state)
         else:
-            cuts.check_cuts(problem, state.extra["grown_cuts"])
+            check_cuts(problem, state.extra["grown_cuts"])
 
     # -- a round -----------------------------------------------------------------------------------
     def epoch(self, problem: Problem, state: State) -> None:

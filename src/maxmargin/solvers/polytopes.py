@@ -10,6 +10,7 @@ from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
+from maxmargin.solvers.qp_memory import program_bytes, refuse
 from maxmargin.structures.base import Constraints, Shape, Structure
 
 #: outputs of a sample that are listed at most, where its constraints are not known
@@ -32,12 +33,14 @@ class Polytopes(NamedTuple):
     relaxed: bool
 
 
-def polytopes(problem: Problem) -> Polytopes:
-    """Those of all samples whose weight is not zero."""
+def polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
+    """Those of all samples whose weight is not zero, unless they alone take more bytes."""
     known = {shape: _one(problem.structure, shape) for shape in set(problem.shapes)}
     banned = np.zeros(len(problem.truth), dtype=bool)
     banned[problem.forbidden_parts] = True
     own = [known[shape] for shape in problem.shapes]
+    count = sum(part.lift.nnz + part.matrix.nnz for part in own)
+    refuse(program_bytes(count, 0), limit, f"{count} non-zeros of polytopes alone")
     lift, matrix = _stacked([part.lift for part in own]), _stacked([part.matrix for part in own])
     bound = np.concatenate([part.bound for part in own])
     equal = np.concatenate([part.equal for part in own])
@@ -70,9 +73,11 @@ class _Part(NamedTuple):
 def _one(structure: Structure, shape: Shape) -> _Part:
     by_constraints = structure.has("constraints")
     if structure.has("vertices") and not (by_constraints and structure.is_tight):
-        listed = list(islice(structure.vertices(shape), MOST_VERTICES + 1))
+        # sparse at once: thousands of outputs of thousands of parts each
+        some = islice(structure.vertices(shape), MOST_VERTICES + 1)
+        listed = [sparse.coo_array(np.asarray(v, dtype=float)[None]) for v in some]
         if len(listed) <= MOST_VERTICES:
-            return _listed(np.array(listed))
+            return _listed(sparse.vstack(listed))
     if not by_constraints:
         raise MissingAbilityError(_words(structure, shape))
     return _rows(structure.constraints(shape), structure.n_parts(shape), not structure.is_tight)
@@ -90,9 +95,9 @@ def _words(structure: Structure, shape: Shape) -> str:
     )
 
 
-def _listed(vertices: np.ndarray) -> _Part:
-    """Shares of the vertices, which sum to one."""
-    total = sparse.csr_array(np.ones((1, len(vertices))))
+def _listed(vertices: sparse.coo_array) -> _Part:
+    """Shares of the vertices, a row each, which sum to one."""
+    total = sparse.csr_array(np.ones((1, vertices.shape[0])))
     return _Part(sparse.csr_array(vertices.T), total, np.ones(1), np.ones(1, dtype=bool), False)
 
 

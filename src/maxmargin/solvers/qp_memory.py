@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from maxmargin.features.memory import available
 from maxmargin.problem import Problem
-from maxmargin.solvers.polytopes import Polytopes
 from maxmargin.validation import is_number
+
+if TYPE_CHECKING:
+    from maxmargin.solvers.polytopes import Polytopes
 
 #: share of the free memory that a solve may take
 _SHARE = 0.8
@@ -18,24 +20,12 @@ _SHARE = 0.8
 #: fitted to four solves, then raised by a third, because others took up to a quarter more
 _FACTOR, _PROGRAM = 18, 93
 _INFO = Path("/proc/meminfo")
+#: bytes for a number of the factor, and for one of the program itself, which is held several times
+_FACTOR, _PROGRAM = 14, 70
 
 
 class ProgramTooLargeError(ValueError):
     """A convex program would not fit in memory; the message says what to use instead."""
-
-
-def free_memory() -> int | None:
-    """Bytes that this machine has free; None where it does not tell."""
-    try:
-        for line in _INFO.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 def allowed_bytes(memory_limit: float | None) -> float:
@@ -44,8 +34,7 @@ def allowed_bytes(memory_limit: float | None) -> float:
         if not is_number(memory_limit) or not memory_limit > 0:
             raise ValueError(f"memory_limit={memory_limit!r} must be a number of bytes above 0.")
         return float(memory_limit)
-    free = free_memory()
-    return float("inf") if free is None else _SHARE * free
+    return _SHARE * available()
 
 
 def program_bytes(n_entries: float, n_factor: float) -> float:

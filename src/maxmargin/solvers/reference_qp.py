@@ -114,7 +114,7 @@ class ReferenceQP(Solver):
         """The convex program, if there is room for it."""
         entries = n_entries(problem)
         refuse(program_bytes(entries, 0), limit, f"{entries} non-zeros of features alone")
-        found = polytopes(problem)
+        found = polytopes(problem, limit)
         features = point_features(problem, found)
         factor = rough_factor(problem, found, features)
         count = features.nnz + found.matrix.nnz

@@ -138,6 +138,8 @@ def test_labels_chosen_together_keep_what_is_known():
         assert np.array_equal(max(ranked, key=lambda pair: pair[0])[1], own)
     with pytest.raises(ValueError, match="sample 0: label 9 was not learned"):
         model.predict_restricted(X[:1], [Restriction(known={9: 1})])
+    with pytest.raises(ValueError, match="sample 0: counts={1: n} says how many labels are on"):
+        model.predict_restricted(X[:1], [Restriction(counts={0: 1})])
     sets = MultiLabelSVM(alpha=0.1).fit(X, [{"abcd"[k] for k in np.flatnonzero(y)} for y in Y])
     assert sets.predict_restricted(X[:1], [Restriction(known={"b": 1}, counts={1: 1})]) == [{"b"}]
 

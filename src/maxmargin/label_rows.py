@@ -75,8 +75,6 @@ def _checked(matrix: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
         i, k = np.argwhere(wrong)[0].tolist()
         found = matrix[i, k].item()
         raise ValueError(f"sample {i}: y has {found!r} for label {k}, expected 0 or 1.")
-            f"sample {i}: y has {matrix[i, k].item()!r} for label {k}, expected 0 or 1."
-        )
     return matrix.astype(np.int64)
 
 

@@ -39,7 +39,8 @@ SOLVERS = {
 }
 #: their oracles are linear programs, so that passes are dear
 BY_HIGHS = ("assignment", "linear-program", "restricted", "network-relaxed")
-FEWER = {"fw": 60, "ssg": 60, "projected-gradient": 10, "extragradient": 60}
+FEWER = dict.fromkeys(("fw", "ssg"), 20) | {"perceptron": 10}
+FEWER |= dict.fromkeys(("extragradient", "dual-extragradient", "projected-gradient"), 3)
 
 
 class Listed(problems.AtMostTwo):

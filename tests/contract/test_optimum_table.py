@@ -30,6 +30,7 @@ CANNOT = {
     "likelihood": 'cannot minimise objective="margin"',
     "ability": "needs `",
     "expectations": "expectations",
+    "rules": "cannot `tilt` with rules",
 }
 
 
@@ -65,7 +66,8 @@ def can(solver, structure):
     known, kind = problem(structure).structure, solver_classes()[solver]
     if "margin" not in kind.objectives:
         return False
-    able = all(any(known.has(ability) for ability in names) for names in kind().requires)
+    lacks = {"tilt"} if structure == "restricted" else set()  # with rules it cannot
+    able = all(any(known.has(own) for own in {*names} - lacks) for names in kind().requires)
     return able and (known.tilt_is_expectation or not kind.needs_expectations)
 
 

@@ -42,6 +42,7 @@ from maxmargin.losses import Hamming, PartCosts
 from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, ReferenceQP, Subgradient
+from maxmargin.solvers.qp_memory import ProgramTooLargeError
 from maxmargin.structures import (
     Finite,
     LinearProgram,
@@ -255,6 +256,7 @@ TABLE = [
     ("NaN in a program", lambda: Program([[1, 0], [1, np.nan]], 1), V, "matrix: row 1 has entries that are not finite"),
     ("too few bounds", lambda: Program(np.ones((2, 3)), [1, 2, 3]), V, r"upper has shape \(3,\), expected \(2,\)"),
     ("a mask of another size", lambda: program(integral=np.ones(3, dtype=bool)), V, r"integral has shape \(3,\)"),
+    ("an oracle in no process", lambda: oracle(n_jobs=0), V, "n_jobs=0 must be 1 or more"),
     ("an oracle that raises", lambda: oracle(oracles.raises, MARKED), OracleError,
      "sample 2: the oracle raised ZeroDivisionError: no such plan"),
     ("an oracle that raises elsewhere", lambda: oracle(oracles.raises, MARKED, time_limit=60), OracleError,
@@ -625,9 +627,9 @@ TABLE = [
      "SDCA cannot minimise objective=\"margin\"; solvers that can: (?!.*smoothed).*\"bcfw\""),
     ("neither a penalty nor a bounded domain for qp", lambda: chain(solver="qp", alpha=0.0), V,
      "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball"),
-    ("a convex program that does not fit", lambda: chain(solver=ReferenceQP(memory_limit=1e4)), V,
+    ("a convex program that does not fit", lambda: chain(solver=ReferenceQP(memory_limit=1e4)), ProgramTooLargeError,
      r"would take about .* MB, and the limit is 0.01 MB. Use solver=\"bcfw\""),
-    ("neither constraints nor vertices for qp", lambda: StructuredSVM(AtMostOne(), alpha=0.1, solver="qp").fit(X, [[0]] * 12),
+    ("neither constraints nor vertices for qp", lambda: StructuredSVM(AtMostOne(), alpha=0.1, solver="qp").fit(X, [0] * 12),
      MissingAbilityError, "ReferenceQP needs `constraints` or `vertices`, which AtMostOne cannot do. Define AtMostOne.constraints"),
     ("qp without its package", without_clarabel, ImportError, r'pip install "maxmargin\[qp\]"'),
     ("a likelihood for qp", lambda: chain(solver="qp", objective="likelihood"), V,

@@ -54,7 +54,7 @@ def test_command_lines_are_valid(line, tmp_path, monkeypatch):
     """Each is read to its end by the program, which then does nothing."""
     monkeypatch.chdir(tmp_path)
     tasks = {"run": "tagging", "RUN": "tagging", "aligned": "alignment"}
-    tasks |= {"masks-run": "segmentation", "ground": "scan"}
+    tasks |= {"masks-run": "segmentation", "ground": "scan", "scene-run": "multilabel"}
     for folder, task in tasks.items():
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "config.toml").write_text(f'task = "{task}"\n')

@@ -211,10 +211,11 @@ class Asking:
         z = np.asarray(z, dtype=float)
         # The best score with a forbidden part is -inf; nothing else may be.
         if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
+            shape = z.shape != theta.shape
+            found = f"shape {z.shape}" if shape else "numbers that are not finite (NaN, inf)"
             raise OracleError(
                 f"sample {self.first + i}: {type(self.structure).__name__}.{ability} returned"
-                f" shape {z.shape} or numbers that are not finite;"
-                f" expected {len(theta)} finite numbers."
+                f" {found}; expected {len(theta)} finite numbers."
             )
         return z
 
@@ -260,8 +261,9 @@ class Asking:
             raise OracleError(
                 f"sample {self.first + i}: the answer of {type(self.structure).__name__}.maximize"
                 f" has the score {own:.6g}, worse than the truth with {truth:.6g} under the same"
-                " scores. Correct it (a sign? a gap at which the solver stops?), or say that it is"
-                " not exact."
+                " scores. Does the truth break a rule that the oracle keeps (`feasible` finds such"
+                " samples)? Else correct the oracle (a sign? a gap at which the solver stops?), or"
+                " say that it is not exact."
             )
 
     def _proven(self, i: int, theta: np.ndarray) -> float:

@@ -508,7 +508,8 @@ def check_objective(objective: str, structure: Structure) -> None:
     if objective == "likelihood" and not able:
         raise MissingAbilityError(
             f'objective="likelihood" needs expectations over all outputs (`tilt`), which'
-            f' {type(structure).__name__} cannot compute. Use objective="margin".'
+            f" {type(structure).__name__} cannot compute. {structure.cure('tilt')}, or use"
+            ' objective="margin".'
         )
 
 

@@ -160,7 +160,10 @@ def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:
                 f"sample {i}: y is {type(labels).__name__}, expected a sequence of {length} labels."
             )
         if len(labels) != length:
-            raise ValueError(f"sample {i}: y has {len(labels)} labels but x has {length} rows.")
+            flat = " Use y.ravel()." if np.ndim(labels) > 1 and np.size(labels) == length else ""
+            raise ValueError(
+                f"sample {i}: y has {len(labels)} labels but x has {length} rows.{flat}"
+            )
 
 
 def check_labels(y: Sequence[Any]) -> list[np.ndarray]:

@@ -102,7 +102,7 @@ STRUCTURES = {
     **{
         name: (lambda make=make: make(alpha=ALPHA).problem)
         for name, make in (
-            problems.CASES | problems.INSIDE | {"matching": problems.matching}
+            problems.CASES | problems.INSIDE | {"matching": problems.matching} | problems.DEAR
         ).items()
     },
     "assignment": lambda: problems.assignment(alpha=ALPHA, n=2).problem,
@@ -137,9 +137,10 @@ def optimum(structure):
     return ReferenceQP(tol=0.0).run(found)
 
 
-def cell(solver, structure):
+def cell(solver, structure, short=True):
+    """What the solver ends with; short : few passes where each of them asks HiGHS."""
     chosen = SOLVERS.get(solver, solver_classes()[solver]()).set_params(tol=TOL)
-    if structure in BY_HIGHS:
+    if structure in BY_HIGHS and short:
         chosen = type(chosen)(**(chosen.get_params(deep=False) | {"max_epochs": FEWER.get(solver)}))
     try:
         result = chosen.run(problem(structure))
@@ -157,7 +158,7 @@ def text(cells):
     lines = ["| structure | optimum | " + " | ".join(f"`{s}`" for s in solvers) + " |"]
     lines.append("|---" * (len(solvers) + 2) + "|")
     notes = {}
-    for structure in STRUCTURES:
+    for structure in dict.fromkeys(structure for _, structure in cells):
         best = optimum(structure).primal
         shown = [_shown(cells[solver, structure], best, notes) for solver in solvers]
         lines.append(f"| {structure} | {best:.8f} | " + " | ".join(shown) + " |")

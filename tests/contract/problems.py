@@ -485,7 +485,10 @@ CASES = {
     "chain-forbidden": lambda **options: chain(seed=6, banned=BANNED, **options),
     "tree": lambda **options: tree(banned=BANNED, sizes=(1, 2, 3, 4, 3, 2), seed=16, **options),
     "tree-untied": lambda **options: tree(tied=False, seed=14, **options),
-    "network": lambda **options: tree(sizes=(3, 4, 4, 3), seed=18, method="exact", **options),
+    "network": lambda **options: tree(
+        tied=False, sizes=(1, 3, 3, 3, 2, 3), seed=14, method="exact", **options
+    ),
+    "multi-label": multi_label,
     "items": items,
     "assignment": assignment,
 }
@@ -493,7 +496,6 @@ CASES = {
 DEAR = {
     "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),
     "from-oracle": lambda **options: items(kind="function", seed=22, **options),
-    "multi-label": multi_label,
 }
 
 

@@ -16,7 +16,7 @@ from maxmargin.solvers import (
 )
 from reference.weight_sets import WeightSet
 
-ROUNDING = {"linear-program": 1e-6, "from-oracle": 1e-11}
+ROUNDING = dict.fromkeys(DEAR, 1e-11) | {"linear-program": 1e-6}
 SOLVERS = {
     "bcfw": BCFW(),
     "bcfw-planes": BCFW(cache=OracleCache(store="planes")),

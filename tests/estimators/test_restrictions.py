@@ -138,6 +138,8 @@ def test_labels_chosen_together_keep_what_is_known():
         assert np.array_equal(max(ranked, key=lambda pair: pair[0])[1], own)
     with pytest.raises(ValueError, match="sample 0: label 9 was not learned"):
         model.predict_restricted(X[:1], [Restriction(known={9: 1})])
+    with pytest.raises(ValueError, match="sample 0: counts={1: n} says how many labels are on"):
+        model.predict_restricted(X[:1], [Restriction(counts={0: 1})])
     sets = MultiLabelSVM(alpha=0.1).fit(X, [{"abcd"[k] for k in np.flatnonzero(y)} for y in Y])
     assert sets.predict_restricted(X[:1], [Restriction(known={"b": 1}, counts={1: 1})]) == [{"b"}]
 
@@ -149,6 +151,7 @@ def test_labels_chosen_together_keep_what_is_known():
         (Restriction(known={0: "q"}), "sample 0: label 'q' was not learned; known are 'a', 'b'"),
         (Restriction(known=["a"]), "must be a dictionary"),
         (Restriction(counts={"a": (3, 2)}), "cannot be there"),
+        (Restriction(counts={"a": "3"}), "cannot be there"),
         (Restriction(counts={"q": 1}), "was not learned"),
     ],
 )
@@ -160,8 +163,10 @@ def test_restrictions_that_do_not_fit_name_the_sample(chain, restriction, messag
 
 def test_too_few_or_odd_restrictions_are_refused(chain):
     model, X, _ = chain
-    with pytest.raises(ValueError, match="1 restrictions"):
+    with pytest.raises(ValueError, match="1 restrictions, but X has 2 samples"):
         model.predict_restricted(X[:2], [None])
+    with pytest.raises(TypeError, match="must be a list, one for each sample"):
+        model.predict_restricted(X[:1], Restriction())
     with pytest.raises(TypeError, match="is no Restriction"):
         model.predict_restricted(X[:1], [{0: "a"}])
     with pytest.raises(InfeasibleError, match="sample 1: no output keeps all rules"):

@@ -360,7 +360,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if result.status is Status.MAX_EPOCHS and np.isfinite(result.gap):
             warnings.warn(
                 f"max_epochs={result.n_epochs} reached at a gap of"
-                f" {100 * result.relative_gap:.3g} % (tol asks for {100 * tol:g} %)."
+                f" {100 * result.relative_gap:.3g} % of the objective reached (tol asks for"
+                f" {100 * tol:g} %)."
                 f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}; large features"
                 " slow training: scale them." + ("" if self.structure_.is_exact else BOUNDED),
                 ConvergenceWarning,
@@ -403,22 +404,28 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         best output found so far is taken.
         """
         check_is_fitted(self, "coef_")
+        if isinstance(restrictions, Restriction):
+            raise TypeError(
+                "restrictions must be a list, one for each sample, or None in its place."
+            )
         restrictions = list(restrictions)
         for own in restrictions:
             if own is not None and not isinstance(own, Restriction):
                 raise TypeError(f"restrictions: {own!r} is no Restriction, and not None.")
         found: list[Any] = []
+        count = 0
         for samples in self._in_chunks(X):
-            part = restrictions[samples.first : samples.first + samples.n]
+            count = samples.first + samples.n
+            part = restrictions[samples.first : count]
             if len(part) < samples.n:
-                break
+                continue
             structure = Restricted(samples.structure, time_limit)
             limited = samples.restricted(structure, self._restricted_shapes(samples, part))
             z = np.empty(int(samples.part_ptr[-1]))
             limited.apply("maximize", self._weights(), out=z)
             found += [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
-        if len(found) != len(restrictions):
-            raise ValueError(f"{len(restrictions)} restrictions, but X has another number.")
+        if count != len(restrictions):
+            raise ValueError(f"{len(restrictions)} restrictions, but X has {count} samples.")
         return found
 
     def _restricted_shapes(self, samples: Samples, restrictions: list[Any]) -> list[Shape]:

@@ -205,6 +205,11 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
                 raise ValueError(f"label {label!r} was not learned.")
             return number[label]
 
+        if set(restriction.counts or {}) - {1}:
+            raise ValueError(
+                "counts={1: n} says how many labels are on; of a single label, known={label: 0 or"
+                " 1} says it."
+            )
         known, off = restriction.known or {}, restriction.forbidden or ()
         numbered = replace(
             restriction,

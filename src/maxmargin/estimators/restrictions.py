@@ -131,7 +131,7 @@ def _items(name: str, found: Any) -> Any:
 def _range(label: Any, wanted: Any) -> tuple[float, float]:
     least, most = wanted if isinstance(wanted, tuple) else (wanted, wanted)
     least, most = 0 if least is None else least, np.inf if most is None else most
-    if not 0 <= least <= most:
+    if not (is_number(least) and is_number(most) and 0 <= least <= most):
         raise ValueError(f"counts: {label!r} cannot be there {wanted!r} times.")
     return float(least), float(most)
 

@@ -127,7 +127,7 @@ class Solver(BaseEstimator):
                 kind = type(structure).__name__
                 raise MissingAbilityError(
                     f"{type(self).__name__} needs {wanted}, which {kind} cannot do."
-                    f" Define {kind}.{names[0]}, or choose another solver."
+                    f" {structure.cure(names[0])}, or choose another solver."
                 )
         if problem.alpha < 0 or not np.isfinite(problem.alpha):
             raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")

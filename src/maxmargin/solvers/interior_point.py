@@ -43,7 +43,7 @@ def by_clarabel(program: ConeProgram, limit: float = np.inf) -> Answer:
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
     settings.max_threads = 1  # the same bits whatever the machine
-    settings.direct_solve_method = "faer"  # of dense blocks: on letters ten times as fast
+    settings.direct_solve_method = "faer"  # works on dense blocks, which letters have
     kinds = {"nonneg": clarabel.NonnegativeConeT, "soc": clarabel.SecondOrderConeT}
     solver = clarabel.DefaultSolver(
         sparse.csc_matrix(sparse.diags_array(program.square)),

@@ -91,7 +91,7 @@ def _words(structure: Structure, shape: Shape) -> str:
     return (
         f"ReferenceQP needs `constraints`, or `vertices` where outputs are few; {kind} has"
         f" {'`vertices` only' if structure.has('vertices') else 'neither'}, {why}."
-        f' Define {kind}.constraints, or use solver="bcfw", which needs `maximize` only.'
+        f' {structure.cure("constraints")}, or use solver="bcfw", which needs `maximize` only.'
     )
 
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 #: share of the free memory that a solve may take
 _SHARE = 0.8
-#: bytes for a number of the factor, and for one of the program itself, which is held several times
-_FACTOR, _PROGRAM = 14, 70
+#: bytes for a number of the factor, and for one of the program itself, which is held several times;
+#: fitted to four solves, then raised by a third, because others took up to a quarter more
+_FACTOR, _PROGRAM = 18, 93
 
 
 class ProgramTooLargeError(ValueError):

@@ -344,8 +344,12 @@ class Structure(BaseEstimator):
         have = ", ".join(f"`{a}`" for a in known if self.has(a)) or "none"
         name = type(self).__name__
         return MissingAbilityError(
-            f"{name} cannot `{ability}`; it has {have}. Define {name}.{ability}."
+            f"{name} cannot `{ability}`; it has {have}. {self.cure(ability)}."
         )
+
+    def cure(self, ability: str) -> str:
+        """What a user can do where an ability is missing."""
+        return f"Define {type(self).__name__}.{ability}"
 
     def _allowed(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
         """Scores as one checked vector, -inf on the parts that are forbidden."""

@@ -56,11 +56,11 @@ def _solve(
             constraints.matrix, constraints.lower, constraints.upper
         ),
         bounds=optimize.Bounds(0.0, ceiling),
-        options={} if integrality is None else _to_the_optimum(len(costs)),
+        options={} if integrality is None else to_the_optimum(len(costs)),
     )
 
 
-def _to_the_optimum(columns: int) -> dict[str, Any]:
+def to_the_optimum(columns: int) -> dict[str, Any]:
     """Options of branch and bound: else an answer up to 1e-4 worse would pass for the maximum.
 
     Small programs gain nothing by presolving, after which HiGHS at times prints lines of its own.

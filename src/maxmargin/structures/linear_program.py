@@ -52,7 +52,10 @@ class LinearProgram(Structure):
 
     def shape_of(self, n_parts: int) -> Shape:
         if self.program is None:
-            return super().shape_of(n_parts)
+            raise ValueError(
+                "which program? Give LinearProgram(program) for all samples, or each sample as a"
+                " pair (features, Program)."
+            )
         program = _program(self.program)
         if program.n_parts != n_parts:
             raise ValueError(f"x has {n_parts} rows, but the program has {program.n_parts} parts.")
@@ -120,6 +123,11 @@ class LinearProgram(Structure):
         if ability == "constraints":
             return not self._whole_numbers()
         return super().has(ability)
+
+    def cure(self, ability: str) -> str:
+        if ability == "constraints":
+            return "Relax the program (integral=False)"
+        return f"Linear programs cannot `{ability}`: use what they can"
 
     def constraints(self, shape: Shape) -> Constraints:
         if self._whole_numbers():

@@ -120,9 +120,16 @@ class MarkovNetwork(NetworkLabels):
         if self.method == "exact":
             return super()._missing(ability)
         return MissingAbilityError(
-            f"MarkovNetwork cannot `{ability}` with method={self.method!r}. Use method='exact', if"
-            " a junction tree fits max_table (`resolve` finds out), or a solver that needs"
-            ' `maximize` only, such as "bcfw".'
+            f"MarkovNetwork cannot `{ability}` with method={self.method!r}. {self.cure(ability)},"
+            ' or a solver that needs `maximize` only, such as "bcfw".'
+        )
+
+    def cure(self, ability: str) -> str:
+        if self.method == "exact":
+            return super().cure(ability)
+        return (
+            "Use method='exact', if a junction tree fits max_table (the graphs are too wide for it"
+            " if method='auto' was given)"
         )
 
     # -- sizes -------------------------------------------------------------------------------------

@@ -109,7 +109,10 @@ class OracleStructure(Structure):
 
     @property
     def jobs(self) -> int:
-        return effective_n_jobs(1 if self.n_jobs is None else self.n_jobs)
+        count = 1 if self.n_jobs is None else self.n_jobs
+        if not is_number(count, whole=True) or count == 0:
+            raise ValueError(f"n_jobs={count!r} must be 1 or more, -1 (all cores) or None.")
+        return effective_n_jobs(int(count))
 
     def has(self, ability: str) -> bool:
         if ability == "constraints":
@@ -184,6 +187,11 @@ class OracleStructure(Structure):
         if isinstance(verdict, str):
             return verdict
         return "" if bool(verdict) else "`feasible` says no"
+
+    def cure(self, ability: str) -> str:
+        if ability == "constraints":
+            return "Give from_oracle(..., constraints=Program(...))"
+        return f"One function cannot `{ability}`: write a class that can"
 
     def constraints(self, shape: Shape) -> Constraints:
         if self.rows is None:

@@ -11,6 +11,7 @@ from scipy import optimize, sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.structures.base import Constraints, Shape, Structure, score
+from maxmargin.structures.linear import to_the_optimum
 from maxmargin.validation import is_number
 
 
@@ -86,7 +87,8 @@ class Restricted(Structure):
     inside. Parts that are on or off cost nothing: the structure's own oracle finds the best output,
     labels that are known being the only ones allowed, and other parts drawing so high a score that
     no output without them is better. Rules go to the mixed-integer solver HiGHS, over the
-    structure's `constraints`; that finds the best output, too, but it may take long.
+    structure's `constraints`; that finds the best output, too, but it may take long. So do parts of
+    tied tables, which are counts, where one that must be on could be there more than once.
 
     Parameters
     ----------
@@ -192,9 +194,12 @@ class Restricted(Structure):
             scores = theta.copy()
             scores[drawn] += draw
         z, bound = self.structure.maximize_within(scores, shape.shape)
-        if not (z[drawn] > 0.5).all():
-            missing = int(drawn[np.flatnonzero(z[drawn] <= 0.5)[0]])
-            raise InfeasibleError(f"no output has all parts that must be on (part {missing}).")
+        counted = bool((z[drawn] > 1.5).any())  # parts that occur twice are drawn twice as much
+        missing = drawn[z[drawn] <= 0.5]
+        if counted or (len(missing) and not self.structure.is_exact):
+            return self._by_program(theta, shape)
+        if len(missing):
+            raise InfeasibleError(f"no output has all parts that must be on (part {missing[0]}).")
         # Taken from the score where that is the maximum, because the draw costs digits.
         value = score(theta, z)
         excess = bound - score(scores, z) if not self.structure.is_exact else 0.0
@@ -216,7 +221,7 @@ class Restricted(Structure):
             integrality=whole,
             constraints=optimize.LinearConstraint(found.matrix, found.lower, found.upper),
             bounds=optimize.Bounds(0.0, ceiling),
-            options={"mip_rel_gap": 0.0, **limit},
+            options=to_the_optimum(columns) | limit,
         )
         if answer.x is None:
             if answer.status == 1:
@@ -224,9 +229,15 @@ class Restricted(Structure):
                     f"no output that keeps all rules was found in {self.time_limit} s; raise"
                     " time_limit, or give fewer rules."
                 )
-            raise InfeasibleError(f"no output keeps all rules: {answer.message}")
+            raise InfeasibleError("no output keeps all rules; give fewer, or wider ones.")
         # the solver's numbers are whole to 1e-6 or so
         z = self.structure.encode(self.structure.decode(answer.x[:parts], shape.shape), shape.shape)
+        why = self._broken(z, shape, 1e-6)
+        if why:
+            raise MissingAbilityError(
+                f"{type(self.structure).__name__} cannot keep this: {why}. Its `constraints` do not"
+                " tie that to its outputs; give rules about other parts, such as labels."
+            )
         bound = -scale * float(answer.mip_dual_bound) if answer.status == 1 else -np.inf
         return z, max(score(theta, z), bound)
 
@@ -266,7 +277,8 @@ class Restricted(Structure):
         sure = np.concatenate([shape.on, self.forbidden(shape)])
         rows = [inner.matrix, sparse.eye_array(columns, format="csr")[sure]]
         value = np.concatenate([np.ones(len(shape.on)), np.zeros(len(sure) - len(shape.on))])
-        lower, upper = [inner.lower, value], [inner.upper, value]
+        # parts of tied tables are counts, and on if they are 1 or more
+        lower, upper = [inner.lower, value], [inner.upper, np.where(value > 0.0, np.inf, 0.0)]
         if shape.matrix is not None:
             if shape.matrix.shape[1] != parts:
                 raise ValueError(
@@ -285,7 +297,7 @@ class Restricted(Structure):
             if not self._broken(z, shape):
                 yield z
 
-    def _broken(self, z: np.ndarray, shape: RestrictedShape) -> str:
+    def _broken(self, z: np.ndarray, shape: RestrictedShape, tol: float = 1e-9) -> str:
         """What an output does not keep, in words; nothing if it keeps all."""
         for own, wanted in ((shape.on, "must be on"), (shape.off, "must be off")):
             wrong = own[(z[own] > 0.5) != (wanted == "must be on")]
@@ -293,7 +305,8 @@ class Restricted(Structure):
                 return f"part {wrong[0]} {wanted}"
         if shape.matrix is not None:
             sums = shape.matrix @ z
-            wrong = np.flatnonzero((sums < shape.lower - 1e-9) | (sums > shape.upper + 1e-9))
+            low, high = shape.lower - tol, shape.upper + tol
+            wrong = np.flatnonzero((sums < low) | (sums > high))
             if len(wrong):
                 row = int(wrong[0])
                 return (

@@ -73,9 +73,8 @@ def _checked(matrix: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
         wrong = ~((matrix == 0) | (matrix == 1))
     if wrong.any():
         i, k = np.argwhere(wrong)[0].tolist()
-        raise ValueError(
-            f"sample {i}: y has {matrix[i, k].item()!r} for label {k}, expected 0 or 1."
-        )
+        found = matrix[i, k].item()
+        raise ValueError(f"sample {i}: y has {found!r} for label {k}, expected 0 or 1.")
     return matrix.astype(np.int64)
 
 

@@ -205,8 +205,6 @@ def accuracy(variant):
     """(relative gap, epochs) within which a variant is done on every case."""
     if "frank-wolfe" in variant:
         return 6e-2, 400
-    if variant == "cuts-n-2":  # two outputs a sample, the rest merged: slow where they are many
-        return 1e-2, 1000
     if any(word in variant for word in ("auto", "uniform", "gap", "relaxation")):
         return 1e-5, 120
     return (1e-3, 200) if "none" in variant else (1e-2, 200)

@@ -7,9 +7,9 @@ from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM, load
 from maxmargin.datasets import make_sequences
 from maxmargin.domains import L2Ball, NonNegative
 from maxmargin.exceptions import ConvergenceWarning
-from maxmargin.paths import eps_path
+from maxmargin.paths import alpha_path, eps_path
 from maxmargin.solvers import BCFW
-from maxmargin.structures import Finite
+from maxmargin.structures import Finite, Structure
 from maxmargin.tasks import SequenceTagger
 
 EPS = 0.1
@@ -217,3 +217,18 @@ def test_a_solver_of_yours(data):
     path = eps_path(ChainSVM(), *data, EPS, alpha_min=0.05, solver=own)
     assert own.tol is None
     assert path.gaps.max() <= EPS
+
+
+def test_bounds_too_wide_to_say_where_the_path_begins_are_told():
+    def loose(theta, shape):
+        return np.eye(len(theta))[theta.argmax()], theta.max() + 1.0
+
+    rng = np.random.default_rng(0)
+    samples = [rng.normal(size=(4, 3)) for _ in range(5)]
+    truth = [np.eye(4)[0]] * 5
+    oracle = Structure.from_oracle(loose, n_parts=lambda shape: shape[0], exact="bounded")
+    model = StructuredSVM(structure=oracle)
+    with pytest.raises(ValueError, match=r"bounds of this oracle at w = 0.*Give alpha_max"):
+        eps_path(model, samples, truth, eps=0.1)
+    with pytest.raises(ValueError, match=r"bounds of this oracle at w = 0.*give alphas"):
+        alpha_path(model, samples, truth)

@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers import cuts, working_sets
+from maxmargin.solvers import cut_program, cuts, working_sets
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bcfw import OracleCache, check_cache
 from maxmargin.solvers.cut_checks import check_cuts
@@ -188,9 +188,9 @@ class CuttingPlane(Solver):
         """The best mixture of cuts: its weights and its dual value."""
         tolerance = _SHARE * max(lowest - self._value(problem, known)[1], 0.0)
         if is_free(problem):
-            cuts.solve(known, problem.alpha, tolerance, _STEPS)
+            cut_program.solve(known, problem.alpha, tolerance, _STEPS)
         else:
-            cuts.solve_inside(problem, known, tolerance)
+            cut_program.solve_inside(problem, known, tolerance)
         return self._value(problem, known)
 
     @staticmethod

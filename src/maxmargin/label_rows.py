@@ -23,11 +23,10 @@ def read_label_rows(y: Any, classes: np.ndarray | None = None) -> LabelRows:
     """Labels of samples: a 0/1 matrix, dense or sparse, a data frame of them, or a list of sets.
 
     classes : the labels to expect; None means to learn them: names of a frame's columns, numbers of
-    a matrix's, and of sets, all that occur, sorted.
+    a matrix's, and of sets, all that occur, sorted. Columns of a frame may come in any order.
     """
     if hasattr(y, "columns") and hasattr(y, "to_numpy"):
-        names = np.array(list(y.columns))
-        return LabelRows(_checked(y.to_numpy(), classes), names, False)
+        return _from_frame(y, classes)
     if sparse.issparse(y):
         y = y.toarray()
     if not is_list(y):
@@ -76,6 +75,22 @@ def _checked(matrix: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
         found = matrix[i, k].item()
         raise ValueError(f"sample {i}: y has {found!r} for label {k}, expected 0 or 1.")
     return matrix.astype(np.int64)
+
+
+def _from_frame(y: Any, classes: np.ndarray | None) -> LabelRows:
+    names = np.array(list(y.columns))
+    matrix = _checked(y.to_numpy(), classes)
+    if classes is None:
+        return LabelRows(matrix, names, False)
+    known, found = classes.tolist(), names.tolist()
+    if known == list(range(len(known))) and set(found) != set(known):
+        return LabelRows(matrix, classes, False)  # labels that were learned without names
+    for name in found:
+        if name not in known:
+            raise ValueError(f"y has a column {name!r}, which is none of the labels learned.")
+    if len(set(found)) < len(found):
+        raise ValueError("y has two columns of the same name.")
+    return LabelRows(matrix[:, [found.index(name) for name in known]], classes, False)
 
 
 def _from_sets(y: Sequence[Any], classes: np.ndarray | None) -> LabelRows:

@@ -110,6 +110,10 @@ def test_a_frame_names_its_labels(data):
     assert model.classes_.tolist() == NAMES.tolist()
     assert model.pairs_.tolist() == [[1, 0], [3, 2]]
     assert model.score(data.X, frame) == pytest.approx(np.mean(model.predict(data.X) == data.y))
+    assert model.score(data.X, frame[NAMES[::-1]]) == model.score(data.X, frame)
+    other = pandas.DataFrame(data.y, columns=[*NAMES[:-1], "desert"])
+    with pytest.raises(ValueError, match="column 'desert', which is none of the labels"):
+        model.score(data.X, other)
 
 
 def test_sparse_rows_are_the_same_data(data):

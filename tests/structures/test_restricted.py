@@ -11,8 +11,10 @@ from maxmargin.structures import (
     Chain,
     Finite,
     GraphCut,
+    MarkovNetwork,
     Matching,
     Network,
+    NetworkShape,
     Restricted,
     RestrictedShape,
     Tree,
@@ -171,3 +173,28 @@ def test_shapes_are_frozen_and_equal_if_all_is():
         shape.on = [2]
     assert clone(Restricted(Chain(), 2.0)).get_params()["time_limit"] == 2.0
     assert "1 rules" in repr(shape)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["chain", "untied", "tree", "bounded"])
+def test_pairs_that_must_be_on_may_be_there_more_than_once(name, seed):
+    bounded = (MarkovNetwork(method="bounded"), NetworkShape(RING, 2))
+    inner, shape = bounded if name == "bounded" else CASES[name]
+    rng = np.random.default_rng(seed)
+    vertices = list(inner.vertices(shape))
+    kept = vertices[rng.integers(len(vertices))]
+    count, labels = inner.variables(shape)
+    pairs = np.flatnonzero(kept[count * labels :]) + count * labels
+    theta = rng.normal(size=len(kept))
+    structure, own = Restricted(inner), RestrictedShape(shape, on=rng.permutation(pairs)[:2])
+    z, bound = structure.maximize_within(theta, own)
+    assert (z[own.on] > 0).all()
+    assert theta @ z <= best(structure, own, theta) + 1e-9 <= bound + 2e-9
+    if name != "bounded":
+        assert theta @ z == pytest.approx(best(structure, own, theta), abs=1e-9)
+
+
+def test_rules_that_a_cut_cannot_keep_are_refused():
+    differ = RestrictedShape(RING, matrix=np.r_[np.zeros(4), np.ones(4)], lower=2)
+    with pytest.raises(MissingAbilityError, match="GraphCut cannot keep this: rule 0"):
+        Restricted(GraphCut()).maximize(np.r_[np.ones(4), -np.ones(4)], differ)

@@ -55,7 +55,10 @@ def multi_label_scores(
 
 
 def multi_label_f1(truth: Any, predicted: Any, average: Average = "micro") -> float:
-    """F1 of all entries together ("micro"), its mean over labels ("macro") or over samples."""
+    """F1 of all entries together ("micro"), its mean over labels ("macro") or over samples.
+
+    As in scikit-learn, a sample (or label) that is empty in both counts as 0, right as it is.
+    """
     names = {"micro": "micro", "macro": "macro", "example": "samples"}
     if average not in names:
         raise ValueError(f'average={average!r} must be "micro", "macro" or "example".')
@@ -70,7 +73,7 @@ def multi_label_f1(truth: Any, predicted: Any, average: Average = "micro") -> fl
 
 
 def jaccard(truth: Any, predicted: Any) -> float:
-    """The mean over samples of |A and B| / |A or B|."""
+    """The mean over samples of |A and B| / |A or B|; 0 for a sample without labels in both."""
     a, b = _pair(truth, predicted)
     if not a.size:
         return 0.0

@@ -10,7 +10,7 @@ from scipy import optimize, sparse
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures.base import Constraints
 
-_INFEASIBLE, _UNBOUNDED = 2, 3
+TIMED_OUT, _INFEASIBLE, _UNBOUNDED = 1, 2, 3
 
 
 def maximize_linear(
@@ -26,7 +26,7 @@ def maximize_linear(
     ceiling = np.full(matrix.shape[1], np.inf)
     ceiling[: len(theta)][theta == -np.inf] = 0.0
     scale = np.abs(costs).max() or 1.0
-    answer = _solve(costs / scale, constraints, ceiling, integrality)
+    answer = solve_rows(costs / scale, constraints, ceiling, integrality)
     if answer.x is None:
         raise InfeasibleError(_why(constraints, costs, ceiling, answer, integrality))
     z = answer.x[: len(theta)]
@@ -38,14 +38,21 @@ def maximize_linear(
     return np.where(near, whole, z)
 
 
-def _solve(
+def solve_rows(
     costs: np.ndarray,
     constraints: Constraints,
     ceiling: np.ndarray,
     integrality: np.ndarray | None = None,
+    time_limit: float | None = None,
 ) -> Any:
-    """What scipy says; `milp` is its one interface for two-sided rows, without integrality too."""
-    whole = None
+    """What scipy says; `milp` is its one interface for two-sided rows, without integrality too.
+
+    integrality : which of the first columns must be whole; then to the optimum: else an answer up
+    to 1e-4 worse would pass for the maximum. Presolving, which small programs gain nothing by, made
+    HiGHS 1.12 hang on some of them and call others infeasible, so that this is asked again.
+    """
+    options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
+    whole, presolve = None, True
     if integrality is not None:
         whole = np.zeros(len(costs))
         whole[: len(integrality)] = integrality
@@ -66,6 +73,20 @@ def to_the_optimum(columns: int) -> dict[str, Any]:
     Small programs gain nothing by presolving, after which HiGHS at times prints lines of its own.
     """
     return {"mip_rel_gap": 0.0, "presolve": columns > 1000}
+        presolve = len(costs) > 1000
+        options["mip_rel_gap"] = 0.0
+    rows = optimize.LinearConstraint(constraints.matrix, constraints.lower, constraints.upper)
+    while True:
+        answer = optimize.milp(
+            costs,
+            integrality=whole,
+            constraints=rows,
+            bounds=optimize.Bounds(0.0, ceiling),
+            options={**options, "presolve": presolve},
+        )
+        if answer.x is not None or whole is None or answer.status == TIMED_OUT or not presolve:
+            return answer
+        presolve = False
 
 
 def _why(
@@ -103,7 +124,7 @@ def violated_row(constraints: Constraints, ceiling: np.ndarray) -> int:
         constraints.upper / size,
     )
     costs = np.concatenate([np.zeros(columns), np.ones(2 * rows)])
-    answer = _solve(costs, elastic, np.concatenate([ceiling, np.full(2 * rows, np.inf)]))
+    answer = solve_rows(costs, elastic, np.concatenate([ceiling, np.full(2 * rows, np.inf)]))
     if answer.x is None:
         return -1
     off = np.abs(answer.x[columns : columns + rows] - answer.x[columns + rows :])
@@ -116,7 +137,7 @@ def endless_part(constraints: Constraints, ceiling: np.ndarray, costs: np.ndarra
     upper = np.where(np.isfinite(constraints.upper), 0.0, np.inf)
     room = np.where(np.isfinite(ceiling), 0.0, 1.0)
     scale = np.abs(costs).max() or 1.0
-    answer = _solve(costs / scale, Constraints(constraints.matrix, lower, upper), room)
+    answer = solve_rows(costs / scale, Constraints(constraints.matrix, lower, upper), room)
     if answer.x is None or answer.fun > -1e-9:
         return -1
     return int((costs * answer.x).argmin())

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.structures.base import Constraints, Shape, Structure, score
-from maxmargin.structures.linear import to_the_optimum
+from maxmargin.structures.linear import TIMED_OUT, solve_rows, to_the_optimum
 from maxmargin.validation import is_number
 
 
@@ -212,6 +212,8 @@ class Restricted(Structure):
         count, labels = self.structure.variables(shape.shape)
         costs, ceiling, whole = np.zeros(columns), np.full(columns, np.inf), np.zeros(columns)
         costs[:parts] = np.where(np.isfinite(theta), -theta, 0.0)
+        if labels > 1:
+            ceiling[: count * labels] = 1.0
         ceiling[:parts][np.isneginf(theta)] = 0.0
         whole[: count * labels] = 1
         scale = np.abs(costs).max() or 1.0
@@ -223,8 +225,10 @@ class Restricted(Structure):
             bounds=optimize.Bounds(0.0, ceiling),
             options=to_the_optimum(columns) | limit,
         )
+        limit = None if self.time_limit is None else self._limit()
+        answer = solve_rows(costs / scale, found, ceiling, whole, limit)
         if answer.x is None:
-            if answer.status == 1:
+            if answer.status == TIMED_OUT:
                 raise TimeoutError(
                     f"no output that keeps all rules was found in {self.time_limit} s; raise"
                     " time_limit, or give fewer rules."
@@ -238,7 +242,7 @@ class Restricted(Structure):
                 f"{type(self.structure).__name__} cannot keep this: {why}. Its `constraints` do not"
                 " tie that to its outputs; give rules about other parts, such as labels."
             )
-        bound = -scale * float(answer.mip_dual_bound) if answer.status == 1 else -np.inf
+        bound = -scale * float(answer.mip_dual_bound) if answer.status == TIMED_OUT else -np.inf
         return z, max(score(theta, z), bound)
 
     def _limit(self) -> float:

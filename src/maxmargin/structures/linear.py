@@ -56,23 +56,6 @@ def solve_rows(
     if integrality is not None:
         whole = np.zeros(len(costs))
         whole[: len(integrality)] = integrality
-    return optimize.milp(
-        costs,
-        integrality=whole,
-        constraints=optimize.LinearConstraint(
-            constraints.matrix, constraints.lower, constraints.upper
-        ),
-        bounds=optimize.Bounds(0.0, ceiling),
-        options={} if integrality is None else to_the_optimum(len(costs)),
-    )
-
-
-def to_the_optimum(columns: int) -> dict[str, Any]:
-    """Options of branch and bound: else an answer up to 1e-4 worse would pass for the maximum.
-
-    Small programs gain nothing by presolving, after which HiGHS at times prints lines of its own.
-    """
-    return {"mip_rel_gap": 0.0, "presolve": columns > 1000}
         presolve = len(costs) > 1000
         options["mip_rel_gap"] = 0.0
     rows = optimize.LinearConstraint(constraints.matrix, constraints.lower, constraints.upper)

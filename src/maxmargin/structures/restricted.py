@@ -11,7 +11,7 @@ from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.structures.base import Constraints, Shape, Structure, score
-from maxmargin.structures.linear import TIMED_OUT, solve_rows, to_the_optimum
+from maxmargin.structures.linear import TIMED_OUT, solve_rows
 from maxmargin.validation import is_number
 
 
@@ -217,14 +217,6 @@ class Restricted(Structure):
         ceiling[:parts][np.isneginf(theta)] = 0.0
         whole[: count * labels] = 1
         scale = np.abs(costs).max() or 1.0
-        limit = {} if self.time_limit is None else {"time_limit": self._limit()}
-        answer = optimize.milp(
-            costs / scale,
-            integrality=whole,
-            constraints=optimize.LinearConstraint(found.matrix, found.lower, found.upper),
-            bounds=optimize.Bounds(0.0, ceiling),
-            options=to_the_optimum(columns) | limit,
-        )
         limit = None if self.time_limit is None else self._limit()
         answer = solve_rows(costs / scale, found, ceiling, whole, limit)
         if answer.x is None:

@@ -71,15 +71,14 @@ def letters(chosen: Any) -> None:
     train, held = pick(0), pick(1)
     ChainSVM(max_epochs=1).fit(train[0][:5], train[1][:5])  # compiles
     options = {"validation": held, "train_score": False}
-    path, cost = timed(lambda: eps_path(ChainSVM(), *train, EPS, TOP, END, **options))
+    model = ChainSVM(max_epochs=1000)
+    path, cost = timed(lambda: eps_path(model, *train, EPS, TOP, END, **options))
     print(f"letters, {len(train[0])} words, eps {EPS}: {told(path, cost)}")
     print(f"  breakpoints {', '.join(f'{b:.3g}' for b in path.breakpoints)}")
     print(f"  the rule of the paper would need about {paper_count(path):.0f} models")
     grid = np.geomspace(TOP, END, len(path))
     for tol in (EPS, EPS / 2):
-        found, cost = timed(
-            lambda tol=tol: alpha_path(ChainSVM(), *train, grid, tol=tol, **options)
-        )
+        found, cost = timed(lambda tol=tol: alpha_path(model, *train, grid, tol=tol, **options))
         print(f"  grid of {len(grid)}, tol {tol}: {told(found, cost)}", flush=True)
     epochs = max(chosen.epochs // 10, 1)  # projections on chains are dear
     run, cost = timed(lambda: iterates_path(ChainSVM(), *train, max_epochs=epochs, **options))
@@ -100,7 +99,7 @@ def alignment(chosen: Any) -> None:
         "train_score": False,
         "fit_params": {"parallel": statistics},
     }
-    model = WordAligner()
+    model = WordAligner(tol=0.01, max_epochs=1000)
     alphas = np.geomspace(1.0, 1e-4, 13)
     found = {"reg-path": alpha_path(model, *train, alphas, **options)}
     found["eps-path"] = eps_path(model, *train, EPS, TOP, 1e-4, **options)

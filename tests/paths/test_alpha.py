@@ -7,7 +7,7 @@ from maxmargin import ChainSVM, MulticlassSVM, load
 from maxmargin.datasets import make_sequences
 from maxmargin.domains import L2Ball
 from maxmargin.exceptions import ConvergenceWarning
-from maxmargin.paths import alpha_path, iterates_path
+from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.solvers import DualExtragradient
 from maxmargin.tasks import SequenceTagger
 
@@ -24,7 +24,8 @@ def data():
 @pytest.fixture(scope="module")
 def path(data):
     X, y = data
-    return alpha_path(ChainSVM(), X[:40], y[:40], ALPHAS, validation=(X[40:], y[40:]))
+    model = ChainSVM(tol=1e-2, max_epochs=1000)
+    return alpha_path(model, X[:40], y[:40], ALPHAS, validation=(X[40:], y[40:]))
 
 
 def test_from_large_to_small_each_certified(path):
@@ -46,7 +47,8 @@ def test_from_large_to_small_each_certified(path):
 def test_warm_fits_are_as_good_as_cold_ones_with_any_solver(solver, data):
     X, y = data
     tol = EXACT[solver]
-    path = alpha_path(ChainSVM(), X[:30], y[:30], [1.0, 0.2], tol=tol, solver=solver)
+    model = ChainSVM(tol=tol, max_epochs=1000)
+    path = alpha_path(model, X[:30], y[:30], [1.0, 0.2], solver=solver)
     for point in path.points:
         assert point.gap <= tol * point.primal
         cold = ChainSVM(alpha=point.alpha, tol=1e-3).fit(X[:30], y[:30]).result_
@@ -56,7 +58,7 @@ def test_warm_fits_are_as_good_as_cold_ones_with_any_solver(solver, data):
 
 def test_z_is_kept_so_that_fits_are_shorter_than_cold_ones(data):
     alphas = np.geomspace(0.2, 0.02, 6)
-    path = alpha_path(ChainSVM(), *data, alphas, train_score=False)
+    path = alpha_path(ChainSVM(tol=1e-2), *data, alphas, train_score=False)
     cold = [ChainSVM(alpha=a, tol=1e-2).fit(*data).result_.n_epochs for a in alphas]
     assert sum(point.n_epochs for point in path.points) < sum(cold)
 
@@ -75,6 +77,17 @@ def test_models_of_the_path(path, data, tmp_path):
     assert repr(path).startswith("<AlphaPath: 3 alphas from 1 to 0.03, |w| from ")
     with pytest.raises(IndexError, match="the path has 3 alphas, 0 to 2"):
         path.model(3)
+
+
+def test_options_of_the_estimator_hold_unless_others_are_given(data):
+    X, y = data
+    model = ChainSVM(tol=0.3, max_epochs=7)
+    path = alpha_path(model, X, y, [1.0], validation=data)
+    assert (path.best_.tol, path.best_.max_epochs) == (0.3, 7)
+    path = alpha_path(model, X, y, [1.0], tol=0.2, max_epochs=9, validation=data)
+    assert (path.best_.tol, path.best_.max_epochs) == (0.2, 9)
+    path = eps_path(model, X, y, 0.5, alpha_max=1.0, alpha_min=0.5)
+    assert path.model(1.0).max_epochs == 7
 
 
 def test_by_itself_it_begins_where_zero_weights_cease_to_do(data):

@@ -47,8 +47,8 @@ def alpha_path(
     validation: tuple[Any, Any] | None = None,
     n_alphas: int = 10,
     ratio: float = 1e-3,
-    tol: float | None = 1e-2,
-    max_epochs: int | None = 1000,
+    tol: float | None = None,
+    max_epochs: int | None = None,
     solver: str | Solver | None = None,
     train_score: bool = True,
     fit_params: Mapping[str, Any] | None = None,
@@ -68,8 +68,8 @@ def alpha_path(
         of outputs that have it (see `maxmargin.paths.certificate`). Above it there is nothing to
         learn. For other objectives than margins, give alphas.
     validation : held-out (X, y), whose scores choose `best_`.
-    tol, max_epochs, solver : as in estimators; None leaves the estimator's. A solver without a dual
-        point starts from the last weights.
+    tol, max_epochs, solver : of each fit; None means those of the estimator. A solver without a
+        dual point starts from the last weights.
     train_score : also score the training data.
     fit_params : further arguments of `fit`, such as {"sample_weight": ...}.
     """

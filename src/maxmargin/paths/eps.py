@@ -137,7 +137,7 @@ def eps_path(
     *,
     kappa: float = 0.5,
     validation: tuple[Any, Any] | None = None,
-    max_epochs: int | None = 1000,
+    max_epochs: int | None = None,
     solver: str | Solver | None = None,
     train_score: bool = True,
     fit_params: Mapping[str, Any] | None = None,
@@ -167,12 +167,12 @@ def eps_path(
     Parameters
     ----------
     estimator : any estimator or task with margins as its objective, w anywhere (domain=None) or in
-        a cone, such as NonNegative. Its callbacks and time_limit are not used.
+        a cone, such as NonNegative. Its tol, callbacks and time_limit are not used.
     alpha_max : where to begin; None means infinity. alpha_min : where to end; None means a
         thousandth of where w = 0 ceases to be good enough, or of alpha_max if that is less.
     kappa : models are solved to a gap of kappa * eps; the less, the fewer and the dearer they are.
-    max_epochs : of each model; None leaves the estimator's. Where they do not suffice, the path
-        ends early with a warning.
+    max_epochs : of each model; None means that of the estimator. Where they do not suffice, the
+        path ends early with a warning.
     solver : a BCFW, or None for the estimator's if it is one.
     validation, train_score, fit_params : as in `alpha_path`.
     """

@@ -69,7 +69,7 @@ def l1_path(
         the one before, from `ratio` times the l1 norm of the solution without a ball up to that
         norm. Without a penalty (alpha=0) there is no such solution: give radii.
     validation : held-out (X, y), whose scores choose `best_`.
-    tol, max_epochs : as in estimators; None leaves theirs.
+    tol, max_epochs : of each fit, in the place of those of the estimator; None leaves these.
     solver : "auto" is the estimator's own if it names one; else "smoothed" where the structure has
         expectations, BCFW without averages where it has none, "extragradient" where alpha is 0.
     train_score : also score the training data.

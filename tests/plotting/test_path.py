@@ -38,7 +38,8 @@ def test_counts_and_scores_are_drawn_against_the_radius(path):
         assert line.get_ydata().tolist() == [getattr(point, name) for point in path.points]
     assert display.ax_.get_xlabel() == "radius of the l1 ball"
     assert display.score_ax_.get_ylabel() == "score"
-    assert len(display.ax_.get_legend().get_texts()) == 4
+    names = [own.get_text() for own in display.ax_.get_legend().get_texts()]
+    assert names[2:] == ["score, training", "score, validation", "best, validation"]
 
 
 def test_profiles_of_the_largest_weights(path):
@@ -79,10 +80,23 @@ def test_penalties_have_three_panels_with_the_best_marked(data):
         assert display.lines_[name].get_ydata().tolist() == expected
     errors = [1 - point.validation_score for point in path.points]
     assert display.lines_["validation_error"].get_ydata().tolist() == errors
+    assert set(display.best_line_.get_xdata()) == {path.alphas[path.best_index_]}
+    assert display.axes_["error"].get_legend().get_texts()[-1].get_text() == "best, validation"
     ax = plt.subplots()[1]
     assert PathDisplay.from_path(path, ax=ax).axes_ == {"objective": ax}
     quiet = alpha_path(MulticlassSVM(), *data, [1.0], train_score=False)
     assert list(PathDisplay.from_path(quiet).axes_) == ["objective", "norm"]
+
+
+def test_a_curve_that_hardly_rises_is_not_cut(data):
+    path = alpha_path(MulticlassSVM(), *data, [1.0, 0.999], train_score=False)
+    display = PathDisplay.from_path(path)
+    highest = max(point.norm_w for point in path.points)
+    low, high = display.axes_["norm"].get_ylim()
+    assert low == 0
+    assert high >= 1.05 * highest
+    assert display.best_line_ is None
+    assert display.axes_["norm"].get_legend() is None
 
 
 def test_models_between_breakpoints_are_steps(data):

@@ -43,6 +43,8 @@ PARAMETERS = {
     "alpha": "alpha (large on the left)",
     "n_epochs": "epochs",
 }
+#: what is free above the highest point, as a share of it
+HEADROOM = 0.05
 
 
 def path_values(path: Any, name: str) -> np.ndarray:
@@ -66,7 +68,8 @@ class PathDisplay:
     ----------
     ax_, axes_, figure_ : where it is drawn: the first axes, and {kind: axes}. score_ax_ : the axes
         of the scores, on the right of "counts"; None if there are none.
-    lines_ : {name of a number, or number of a weight: its line}.
+    lines_ : {name of a number, or number of a weight: its line}. best_line_ : the vertical line at
+        the best point in the last axes, where the legend names it; None without validation scores.
     """
 
     def __init__(self, path: Any):
@@ -106,16 +109,21 @@ class PathDisplay:
             raise ValueError(f"kind={kind!r} must be one of {', '.join(KINDS)}, or None.")
         self.score_ax_: Axes | None = None
         self.lines_: dict[Any, Line2D] = {}
+        self.best_line_: Line2D | None
         self.axes_: dict[str, Axes] = self._axes(kind, ax)
         self.ax_: Axes = next(iter(self.axes_.values()))
         self.figure_: Figure | SubFigure = self.ax_.figure
+        last = list(self.axes_.values())[-1]
         for name, own in self.axes_.items():
-            self._frame(own)
+            self.best_line_ = self._frame(own)
             if name == "weights":
-                self._draw_weights(own, n_weights)
+                handles = self._draw_weights(own, n_weights)
             else:
-                self._draw_kind(own, name)
-        list(self.axes_.values())[-1].set_xlabel(PARAMETERS[self.path.parameter])
+                handles = self._draw_kind(own, name)
+            if own is last and self.best_line_:
+                handles.append(self.best_line_)
+            self._name(own, handles, 2 if name == "counts" else len(handles))
+        last.set_xlabel(PARAMETERS[self.path.parameter])
         return self
 
     def _axes(self, kind: str | None, ax: Axes | None) -> dict[str, Axes]:
@@ -133,7 +141,8 @@ class PathDisplay:
         )[1]
         return dict(zip(names, found, strict=True))
 
-    def _frame(self, ax: Axes) -> None:
+    def _frame(self, ax: Axes) -> Line2D | None:
+        """Axes without curves; the line at the best point, if that is known."""
         ax.set_xscale("log")
         ax.grid(True, which="major", color="0.9", linewidth=0.8)
         ax.set_axisbelow(True)
@@ -141,8 +150,10 @@ class PathDisplay:
             ax.axvline(alpha, color=GREY, linewidth=0.6, alpha=0.4, label="_breakpoint")
         if self.path.parameter == "alpha" and not ax.xaxis_inverted():
             ax.invert_xaxis()
-        if self.path.validated:
-            ax.axvline(self.path.values[self.path.best_index_], color=GREEN, linewidth=1, alpha=0.6)
+        if not self.path.validated:
+            return None
+        best = self.path.values[self.path.best_index_]
+        return ax.axvline(best, color=GREEN, linewidth=1, alpha=0.6, label="best, validation")
 
     def _known(self, looks: dict[str, Look]) -> dict[str, Look]:
         """Those numbers that are known somewhere."""
@@ -152,20 +163,28 @@ class PathDisplay:
             if np.isfinite(path_values(self.path, name)).any()
         }
 
-    def _draw_kind(self, ax: Axes, kind: str) -> None:
+    def _draw_kind(self, ax: Axes, kind: str) -> list[Line2D]:
+        """Draw the numbers of this kind; the lines that a legend names."""
         known = self._known(LOOKS[kind])
         self._draw(ax, known)
         ax.set_ylabel("number" if kind == "counts" else "|w|" if kind == "norm" else kind)
-        ax.set_ylim(bottom=0)
+        drawn = np.concatenate([[0.0], *(self._curve(name)[1] for name in known)])
+        highest = float(drawn[np.isfinite(drawn)].max())
+        ax.set_ylim(0, max(ax.get_ylim()[1], (1 + HEADROOM) * highest))
         handles = [self.lines_[name] for name in known]
         if kind == "counts":
             handles += self._draw_scores(ax)
-        if len(handles) > 1:
+        return handles if len(handles) > 1 else []
+
+    @staticmethod
+    def _name(ax: Axes, handles: list[Line2D], columns: int) -> None:
+        """A legend above the axes, if there is anything to name."""
+        if handles:
             ax.legend(
                 handles=handles,
                 loc="lower center",
                 bbox_to_anchor=(0.5, 1.0),
-                ncols=2 if kind == "counts" else len(handles),
+                ncols=columns,
                 frameon=False,
             )
 
@@ -208,7 +227,7 @@ class PathDisplay:
             return x, np.array([self.path.certificate(own)[name == "dual"] for own in x])
         return np.repeat(ends, 2)[1:-1], np.repeat(values, 2)
 
-    def _draw_weights(self, ax: Axes, n_weights: int) -> None:
+    def _draw_weights(self, ax: Axes, n_weights: int) -> list[Line2D]:
         size = abs(self.path.weights).max(axis=0)
         size = np.asarray(size.todense() if hasattr(size, "todense") else size).ravel()
         chosen = np.argsort(-size, kind="stable")[: min(n_weights, np.count_nonzero(size))]
@@ -218,3 +237,4 @@ class PathDisplay:
             (self.lines_[k],) = ax.plot(self.path.values, profile, color=colour, alpha=0.7)
         ax.axhline(0.0, color=GREY, linewidth=0.8)
         ax.set_ylabel(f"weights (the {len(chosen)} largest)")
+        return []

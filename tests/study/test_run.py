@@ -4,10 +4,13 @@ import sys
 
 import pytest
 
-from maxmargin.cli.compare_text import words
+from maxmargin.cli.compare_text import Progress, words
+from maxmargin.cli.console import Console
+from maxmargin.report.study_page import _exponents
 from maxmargin.runs import LockedError, RunError, RunFolder
 from maxmargin.study import plan_in, run_study
 from maxmargin.study.process import CellError
+from maxmargin.study.run import Event
 
 
 def test_every_cell_is_measured_once_and_written(tiny, made_up, tmp_path):
@@ -43,6 +46,29 @@ def test_summary_has_means_spreads_and_exponents(tiny, made_up, tmp_path):
     assert found["perceptron", "peak_bytes"] == pytest.approx(1.0)
     assert found["perceptron", "n_oracle"] == pytest.approx(1.0)
     assert ("bcfw", "n_project") not in found  # none was made
+
+
+def test_intervals_are_promised_only_where_there_are_some(tiny, made_up, tmp_path):
+    few = run_study({**tiny, "sizes": [10, 40]}, tmp_path / "few")
+    told = words(few, tmp_path, None)
+    assert "exponent (too few runs for an interval)" in told
+    assert "95 %" not in told
+    assert "95 %" not in str(_exponents(few))
+    more = run_study({**tiny, "sizes": [10, 20, 40]}, tmp_path / "more")
+    assert "exponent (95 % interval)" in words(more, tmp_path, None)
+    assert "95 % interval" in str(_exponents(more))
+
+
+def test_one_epoch_is_told_in_the_singular(tiny, made_up, tmp_path, capsys):
+    events = []
+    run_study(tiny, tmp_path / "s", listener=events.append)
+    done = events[-1]
+    for count in (1, 3):
+        document = {**done.document, "n_epochs": count}
+        Progress(Console())(Event("done", 1, 1, done.cell, document))
+    first, second = capsys.readouterr().err.splitlines()
+    assert " s, 1 epoch, gap" in first
+    assert " s, 3 epochs, gap" in second
 
 
 def test_resumed_study_keeps_its_cells(tiny, made_up, tmp_path):

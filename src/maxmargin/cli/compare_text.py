@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.console import Console
-from maxmargin.cli.text import pad, shown, width
+from maxmargin.cli.text import counted, pad, shown, width
 
 if TYPE_CHECKING:
     from maxmargin.study import Event
@@ -70,7 +70,7 @@ def _left(seconds: float | None) -> str:
 
 
 def _result(cell: Mapping[str, Any]) -> str:
-    parts = [f"{cell['seconds']:.2f} s", f"{cell['n_epochs']} epochs"]
+    parts = [f"{cell['seconds']:.2f} s", counted(cell["n_epochs"], "epoch")]
     if cell["relative_gap"] is not None:
         parts.append(f"gap {100 * cell['relative_gap']:.2g} %")
     if cell["test_error"] is not None:
@@ -139,7 +139,9 @@ def _growth(summary: Mapping[str, Any]) -> str:
         return ""
     found = {(e["solver"], e["quantity"]): e for e in summary["exponents"]}
     lines = [[s, *(_exponent(found.get((s, q))) for q in QUANTITIES)] for s in solvers]
-    title = f"Growth: quantity ~ {summary['size_name']} ^ exponent (95 % interval)"
+    known = any(e["low"] is not None for e in summary["exponents"])
+    interval = "95 % interval" if known else "too few runs for an interval"
+    title = f"Growth: quantity ~ {summary['size_name']} ^ exponent ({interval})"
     if any("time_limit" in row["statuses"] for row in summary["rows"]):
         title += "; none for the time and calls of solvers that a time limit has cut short"
     return f"{title}\n" + _table(["solver", *QUANTITIES.values()], lines)

@@ -234,7 +234,10 @@ def _exponents(study: Mapping[str, Any]) -> Html | None:
         table.append([str(own.get("solver", "")), grows, between])
     if not table:
         return None
-    return grid_html("Growth", ["solver", "in words", "95 % interval of the exponent"], table)
+    columns = ["solver", "in words", "95 % interval of the exponent"]
+    if not any(between for *_, between in table):  # two runs leave none
+        table, columns = [own[:2] for own in table], columns[:2]
+    return grid_html("Growth", columns, table)
 
 
 def _grown(quantity: str) -> str:

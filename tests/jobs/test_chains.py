@@ -151,6 +151,15 @@ def test_labels_with_spaces_need_npz(tmp_path):
         JOB.predict(spaced, [source], io.BytesIO(), {})
 
 
+def test_labels_that_were_not_learned_are_told(model, tmp_path):
+    data = JOB.read([saved(tmp_path, parts(y=Y + 50))], {})
+    note = JOB.evaluate(model, data)["tables"][0]["note"]
+    assert note == (
+        "30 of 30 sequences have labels that the model has not learned, which count as wrong:"
+        " 50, 51, 52."
+    )
+
+
 def test_evaluation(model, tmp_path):
     y = Y.copy()
     last = slice(len(Y) - LENGTHS[-1], None)
@@ -162,6 +171,7 @@ def test_evaluation(model, tmp_path):
     assert values["label error"] == found["error"] == pytest.approx(LENGTHS[-1] / len(Y))
     assert values["sequence error"] == pytest.approx(1 / 30)
     assert np.sum(found["confusion"]["counts"]) == len(Y)
+    assert [table["note"] for table in found["tables"]] == ["", ""]
     worst = found["drawings"][0]
     assert (worst["kind"], worst["errors"]) == ("tokens", LENGTHS[-1])
     assert worst["tokens"] == [str(t + 1) for t in range(LENGTHS[-1])]

@@ -175,7 +175,8 @@ class ChainJob(Job):
         def drawn(i: int, errors: int) -> Drawing:
             return _drawing(i, errors, data, truth[i], predicted[i])
 
-        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown)
+        known = texts_of(model.classes_)
+        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown, known)
         return with_reliability(evaluation, model, data)
 
     def describe(self, model: Any) -> list[Table]:

@@ -17,6 +17,8 @@ from maxmargin.tasks.tag_schemes import mark_chunks
 MAX_LABELS = 40
 #: what stands for the other labels there
 OTHERS = "(others)"
+#: pairs of labels shown of those taken for one another
+MAX_PAIRS = 15
 #: tokens shown of one sample
 MAX_SHOWN = 200
 
@@ -72,9 +74,14 @@ def label_evaluation(
     facts: dict[str, Any],
     drawn: Callable[[int, int], Drawing],
     shown: int,
+    known: Sequence[str],
     whole: str = "sequence",
 ) -> Evaluation:
-    """How labels compare; `drawn` draws sample i with so many errors, `whole` is what one is."""
+    """How labels compare.
+
+    `drawn` draws sample i with so many errors, `known` are the labels that the model has learned,
+    `whole` is what a sample is.
+    """
     report = per_label_scores(truth, predicted)
     matrix, note = confusion(truth, predicted)
     return Evaluation(
@@ -85,9 +92,26 @@ def label_evaluation(
             _error("label error", report.token_error, "share of wrong labels"),
             _error(f"{whole} error", report.sequence_error, "share with any label wrong"),
         ],
-        tables=[score_table("Labels", report, "label"), confused_table(truth, predicted, note)],
+        tables=[
+            score_table("Labels", report, "label", unknown_note(truth, known, whole)),
+            confused_table(truth, predicted, note),
+        ],
         confusion=matrix,
         drawings=[drawn(i, errors) for i, errors in worst(truth, predicted, shown)],
+    )
+
+
+def unknown_note(truth: Labels, known: Sequence[str], whole: str) -> str:
+    """Which true labels the model has not learned, and in how many samples they occur."""
+    strange = [set(own).difference(known) for own in truth]
+    names = sorted(set().union(*strange))
+    if not names:
+        return ""
+    count = sum(map(bool, strange))
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return (
+        f"{count:,} of {len(truth):,} {whole}s {'has' if count == 1 else 'have'} labels that the"
+        f" model has not learned, which count as wrong: {', '.join(names[:10])}{more}."
     )
 
 
@@ -125,16 +149,21 @@ def confusion(truth: Labels, predicted: Labels) -> tuple[Confusion, str]:
     return Confusion(labels=list(names), counts=counts.tolist()), note
 
 
-def confused_table(truth: Labels, predicted: Labels, note: str = "", n: int = 20) -> Table:
-    """The mistakes made most often."""
+def confused_table(truth: Labels, predicted: Labels, note: str = "") -> Table:
+    """The mistakes made most often, and how many more kinds of them there are."""
     pairs: Counter[tuple[str, str]] = Counter()
     for t, p in zip(truth, predicted, strict=True):
         pairs.update((a, b) for a, b in zip(t, p, strict=True) if a != b)
-    ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[:n]
+    ranked = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))
+    shown, rest = ranked[:MAX_PAIRS], ranked[MAX_PAIRS:]
+    if rest:
+        times = sum(count for _, count in rest)
+        more = f"{len(rest):,} more pair{'s' * (len(rest) > 1)} of labels, {times:,} times in all."
+        note = f"{more} {note}".rstrip()
     return Table(
         title="Mistakes made most often",
         columns=["true", "predicted", "count"],
-        rows=[[t, p, count] for (t, p), count in ranked],
+        rows=[[t, p, count] for (t, p), count in shown],
         note=note,
     )
 

@@ -107,7 +107,8 @@ class TreeJob(GraphJob):
             name = f"{self.name.capitalize()} {i + 1}"
             return self._drawn(name, data.inputs[i], truth[i], predicted[i], errors)
 
-        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown, self.name)
+        known = texts_of(model.classes_)
+        evaluation = label_evaluation(truth, predicted, data.facts, drawn, shown, known, self.name)
         return with_reliability(evaluation, model, data)
 
     def _drawn(

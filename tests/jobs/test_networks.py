@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from maxmargin import NetworkSVM
 from maxmargin.jobs import job_named
@@ -63,6 +64,26 @@ def test_labels_of_nodes_are_learned(job, case):
     assert ("log loss" in named) == (model.objective == "likelihood")
     assert [own["errors"] for own in evaluation["drawings"]] == sorted(wrong, reverse=True)[:3]
     assert {own["kind"] for own in evaluation["drawings"]} == {"tokens"}
+
+
+def test_edge_features_may_be_sparse(job, tmp_path):
+    arrays = make_arrays(3)
+    features = np.random.default_rng(0).integers(0, 2, size=(len(arrays["edges"]), 4)) * 1.5
+    rows = sparse.csr_array(features)
+    four = {
+        "edge_features_data": rows.data,
+        "edge_features_indices": rows.indices,
+        "edge_features_indptr": rows.indptr,
+        "edge_features_shape": rows.shape,
+    }
+    dense = job.read([saved(tmp_path, arrays | {"edge_features": features})], {})
+    found = job.read([saved(tmp_path, arrays | four)], {})
+    for own, other in zip(found.inputs, dense.inputs, strict=True):
+        assert np.array_equal(own.edge_features.toarray(), other.edge_features)
+    short = arrays | four
+    del short["edge_features_shape"]
+    with pytest.raises(ValueError, match="edge_features_indptr and edge_features_shape of a CSR"):
+        job.read([saved(tmp_path, short)], {})
 
 
 @pytest.mark.parametrize("write", ["auto", "npz"])

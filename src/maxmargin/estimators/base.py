@@ -139,7 +139,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
         if given is not None:
             return given
-        return [self.structure_.shape_of(int(n)) for n in rows.lengths]
+        found = []
+        for i, count in enumerate(rows.lengths):
+            try:
+                found.append(self.structure_.shape_of(int(count)))
+            except ValueError as error:
+                raise ValueError(f"sample {i}: {error}") from error
+        return found
 
     def _n_labels(self) -> int:
         return 0

@@ -19,7 +19,10 @@ KNOWN = (
 )  # fmt: skip
 NODES_CURE = "give nodes (V, n_features), one row for each node, all samples one after another."
 EDGES_CURE = "give edges (E, 2), the two nodes of each edge, counted from 0 within their sample."
-FEATURES_CURE = "give edge_features (E, n_features), one row for each edge."
+FEATURES_CURE = (
+    "give edge_features (E, n_features), one row for each edge, or edge_features_data,"
+    " edge_features_indices, edge_features_indptr and edge_features_shape of a CSR matrix."
+)
 LABELS_CURE = "give labels (V,), one number or text for each node."
 PARENTS_CURE = (
     "give parents (V,), the parent of each node, counted from 0 within its sample, -1 for a root."

@@ -31,10 +31,10 @@ class NetworkJob(TreeJob):
         "Files .npz as numpy.savez writes them, with nodes (V, n_features) of all samples one after"
         " another, or nodes_data, nodes_indices, nodes_indptr and nodes_shape of a CSR matrix;"
         " edges (E, 2), the two nodes of each edge, counted from 0 within their sample;"
-        " edge_features (E, n_features) if edges differ; labels (V,), numbers or texts, of any"
-        " number of kinds; and, if there is more than one sample, node_ptr and edge_ptr (n + 1,),"
-        " where the nodes and edges of each begin and the last ones end, or n_nodes and n_edges"
-        " (n,), how many each has."
+        " edge_features (E, n_features) if edges differ, or a CSR matrix as above; labels (V,),"
+        " numbers or texts, of any number of kinds; and, if there is more than one sample, node_ptr"
+        " and edge_ptr (n + 1,), where the nodes and edges of each begin and the last ones end, or"
+        " n_nodes and n_edges (n,), how many each has."
     )
     examples: ClassVar[tuple[str, ...]] = (
         "train network --data train.npz --validation dev.npz --out RUN",

@@ -1,6 +1,7 @@
 """ReferenceQP against optima found without it, in every domain, and what it refuses."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from scipy import sparse
 
 from contract import problems
 from contract.optimum_table import network
+from maxmargin import ChainSVM
+from maxmargin.datasets import make_sequences
 from maxmargin.domains import Domain, L1Ball, L2Ball, NonNegative, Product, Signs, SubmodularCone
-from maxmargin.exceptions import MissingAbilityError
+from maxmargin.exceptions import ConvergenceWarning, MissingAbilityError
 from maxmargin.features.base import part_features
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, ReferenceQP, interior_point, qp_memory, reference_qp
@@ -293,3 +296,15 @@ def test_rows_may_be_bounded_on_both_sides():
     result = ReferenceQP(tol=1e-7).run(made.problem)
     assert result.relative_gap <= 1e-7
     assert result.status is Status.CONVERGED
+
+
+def test_a_time_limit_holds_within_the_solve():
+    data = make_sequences(60, (8, 12), 8, 6, random_state=0)
+    best = ChainSVM(alpha=0.1, tol=1e-2).fit(data.X, data.y).result_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = ChainSVM(alpha=0.1, solver="qp", time_limit=0.02).fit(data.X, data.y)
+    result = model.result_
+    assert result.status is not Status.CONVERGED
+    assert result.dual <= best.primal
+    assert result.primal >= best.dual

@@ -179,8 +179,10 @@ def prepare(theta, shape, turned, messages):
     for start in range(0, len(theta) - n * K, K * K):
         table = theta[n * K + start : n * K + start + K * K]
         transpose(table, K, turned[start : start + K * K])
+    # larger ones are of no use, and their rounding would spoil the bound
+    most = min(16.0 * largest * (n + shape[3]), LARGEST)
     for p in range(len(messages)):
-        if not abs(messages[p]) <= LARGEST:
+        if not abs(messages[p]) <= most:
             messages[p] = 0.0
     return largest
 

@@ -36,12 +36,13 @@ def load_clarabel() -> Any:
     return clarabel
 
 
-def by_clarabel(program: ConeProgram, limit: float = np.inf) -> Answer:
+def by_clarabel(program: ConeProgram, limit: float = np.inf, seconds: float = np.inf) -> Answer:
     """The optimum by an interior-point method, unless its factor would take too many bytes."""
     clarabel = load_clarabel()
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _ACCURACY
+    settings.time_limit = seconds
     settings.max_threads = 1  # the same bits whatever the machine
     settings.direct_solve_method = "faer"  # works on dense blocks, which letters have
     kinds = {"nonneg": clarabel.NonnegativeConeT, "soc": clarabel.SecondOrderConeT}
@@ -65,7 +66,7 @@ def by_clarabel(program: ConeProgram, limit: float = np.inf) -> Answer:
     return Answer(x, duals[: program.n_points], words, needed)
 
 
-def by_highs(program: ConeProgram) -> Answer:
+def by_highs(program: ConeProgram, seconds: float = np.inf) -> Answer:
     """The optimum of a linear program, by HiGHS."""
     found = optimize.linprog(
         program.linear,
@@ -76,6 +77,7 @@ def by_highs(program: ConeProgram) -> Answer:
         options={
             "primal_feasibility_tolerance": _ACCURACY,
             "dual_feasibility_tolerance": _ACCURACY,
+            "time_limit": None if seconds == np.inf else seconds,
         },
     )
     words = f"HiGHS says: {found.message}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from maxmargin.callbacks import Callback, TimeLimit
 from maxmargin.problem import Problem
-from maxmargin.result import State, Status
+from maxmargin.result import Result, State, Status
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.feasible import ROUNDING, feasible
@@ -49,6 +52,8 @@ class ReferenceQP(Solver):
     """
 
     name: ClassVar[str] = "qp"
+    #: when a solve must end
+    _deadline: float = np.inf
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("constraints", "vertices"),)
     needs_penalty: ClassVar[bool] = False
     any_domain: ClassVar[bool] = True
@@ -66,6 +71,14 @@ class ReferenceQP(Solver):
         self.tol = tol
         self.random_state = random_state
         self.check_every = check_every
+
+    def run(
+        self, problem: Problem, state: State | None = None, callbacks: Sequence[Callback] = ()
+    ) -> Result:
+        """As of all solvers; a `TimeLimit` holds within the one solve, too."""
+        limits = [own.seconds for own in callbacks if isinstance(own, TimeLimit)]
+        self._deadline = time.perf_counter() + min(limits, default=np.inf)
+        return super().run(problem, state, callbacks)
 
     def init(self, problem: Problem) -> State:
         state = State(problem.weights(problem.truth), problem.truth.copy(), self.generator())
@@ -104,7 +117,11 @@ class ReferenceQP(Solver):
             return
         limit = allowed_bytes(self.memory_limit)
         program = self._program(problem, limit)
-        answer = by_highs(program) if program.is_linear else by_clarabel(program, limit)
+        left = self._deadline - time.perf_counter()
+        if program.is_linear:
+            answer = by_highs(program, max(left, 1e-3))
+        else:
+            answer = by_clarabel(program, limit, max(left, 1e-3))
         state.extra["solved"], state.extra["words"] = 1, answer.words
         state.extra["bytes"] = float(answer.n_bytes)
         if answer.x is not None:

@@ -21,7 +21,7 @@ def test_cut_after_any_epoch(name, tmp_path):
     path = tmp_path / "run"
     for cut in range(1, EPOCHS):
         short = solver_of(name, max_epochs=cut).run(make().problem, callbacks=[Checkpoint(path)])
-        assert short.n_epochs == cut
+        assert short.n_epochs == (1 if name == "qp" else cut)  # all in one
         again = solver_of(name).run(make().problem, callbacks=[Checkpoint(path, resume=True)])
         assert outcome(again) == whole
         path.unlink()

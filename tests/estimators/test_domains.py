@@ -66,7 +66,10 @@ def test_a_ball_is_learned_in():
 def test_every_domain_goes_with_every_solver(solver, domain):
     X, y = listed(20)
     needs_penalty = solver_classes()[solver].needs_penalty
-    alpha = 0.05 if needs_penalty or (domain is None and solver == "smoothed") else 0.0
+    bounded = isinstance(domain, domains.L2Ball | domains.L1Ball)
+    unbounded = solver == "qp" and not bounded
+    unbounded |= domain is None and solver == "smoothed"
+    alpha = 0.05 if needs_penalty or unbounded else 0.0
     model = ranker(solver=solver, domain=domain, max_epochs=20, alpha=alpha).fit(X, y)
     assert domains.base.check_domain(domain, 4).contains(model.coef_)
     if solver != "perceptron":

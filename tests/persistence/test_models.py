@@ -15,6 +15,7 @@ from contract.problems import AtMostTwo
 from maxmargin import ChainSVM, MulticlassSVM, StructuredSVM
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.domains import Domain
+from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.exceptions import ModelFileError
 from maxmargin.features import FeatureMap
@@ -25,6 +26,7 @@ from maxmargin.solvers import Solver
 from maxmargin.solvers.saddle import SaddleSolver
 from maxmargin.structures import Finite, Structure
 from maxmargin.structures.active_set import LabelHull
+from maxmargin.structures.network_labels import NetworkLabels
 from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.base import Task
 from maxmargin.tasks.graph_makers import GraphMaker
@@ -279,7 +281,7 @@ def library_classes():
 
 def test_every_class_of_the_library_is_known():
     abstract = {Structure, FeatureMap, Loss, Solver, SaddleSolver, Domain, Task, GraphMaker}
-    abstract |= {LabelHull, NodeLabels}
+    abstract |= {LabelHull, NodeLabels, GraphLabels, NetworkLabels}
     missing = [c.__name__ for c in library_classes() if registry.name_of(c) is None]
     assert sorted(missing) == sorted(c.__name__ for c in abstract), (
         "add the new class to KNOWN in maxmargin/persistence/registry.py"

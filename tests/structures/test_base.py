@@ -102,13 +102,15 @@ def test_linear_program_with_two_sided_rows_and_extra_columns():
     assert maximize_linear(constraints, np.array([1.0, 2.0])) == pytest.approx([0.875, 1.125])
     assert maximize_linear(constraints, np.array([-1.0, -2.0])) == pytest.approx([0.5, 0.0])
     assert maximize_linear(constraints, np.array([1.0, -np.inf])) == pytest.approx([2.0, 0.0])
-    with pytest.raises(InfeasibleError, match="no solution"):  # z1 + e reach 0.75 at most
+    with pytest.raises(
+        InfeasibleError, match="no output satisfies all rows"
+    ):  # z1 + e reach 0.75 at most
         maximize_linear(constraints, np.array([-np.inf, 1.0]))
 
 
 def test_linear_program_without_solution_says_so():
     impossible = Constraints(sparse.csr_array(np.ones((1, 2))), np.array([3.0]), np.array([2.0]))
-    with pytest.raises(InfeasibleError, match="no solution"):
+    with pytest.raises(InfeasibleError, match="no output satisfies all rows"):
         maximize_linear(impossible, np.zeros(2))
 
 

@@ -95,7 +95,7 @@ def test_the_order_goes_from_roots_down_with_siblings_side_by_side(shape):
     ],
 )
 def test_cycles_are_named(edges, nodes):
-    with pytest.raises(ValueError, match=r"edges: nodes .* Drop one .* GraphCutSVM") as caught:
+    with pytest.raises(ValueError, match=r"edges: nodes .* Drop one .* NetworkSVM") as caught:
         TreeShape(Network(6, edges), 2)
     text = str(caught.value)
     names = text.split("nodes ")[1].split(" are a cycle")[0]

@@ -253,7 +253,6 @@ TABLE = [
     ("rows too few for a program", lambda: program(X=put(ITEMS, 2, ITEMS[2][:3])), V, "sample 2: x has 3 rows, but the program has 4 parts"),
     ("rows too few for a program at predict", lambda: program().predict(put(ITEMS, 2, ITEMS[2][:3])), V,
      "sample 2: x has 3 rows, but the program has 4 parts"),
-    ("no program", lambda: program(None), V, r"each sample as a pair \(features, Program\)"),
     ("no program", lambda: program(None), V, r"sample 0: which program\? Give LinearProgram\(program\)"),
     ("no Program but a matrix", lambda: program(np.ones((1, 4))), TypeError, "must be a Program"),
     ("lower above upper", lambda: Program([[1, 1], [1, 0]], 1, [0, 2]), V, "row 1: lower 2 is above upper 1"),

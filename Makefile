@@ -50,7 +50,7 @@ bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
 
 soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, damage files of all formats, kill runs
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)
-	$(BIN)/python -m pytest -n auto -m soak tests/structures tests/tasks tests/persistence tests/runs tests/test_checkpoint_files.py tests/jobs tests/fuzz $(SOAK_ARGS)
+	$(BIN)/python -m pytest -n auto -m soak tests/contract tests/solvers tests/estimators tests/real tests/regression tests/test_checkpoints.py tests/structures tests/tasks tests/persistence tests/runs tests/test_checkpoint_files.py tests/jobs tests/fuzz $(SOAK_ARGS)
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

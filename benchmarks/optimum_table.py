@@ -13,8 +13,6 @@ def main() -> None:
     from maxmargin.solvers.base import solver_classes
 
     cells = {
-        (solver, name): cell(solver, name, short=False)
-        for name in STRUCTURES
-        for solver in solver_classes()
+        (solver, name): cell(solver, name) for name in STRUCTURES for solver in solver_classes()
     }
     print(text(cells))

@@ -1,12 +1,14 @@
 """Set-up shared by all tests: fresh numba kernels, repeatable hypothesis, the real data."""
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from kernel_cache import ROOT, compile_all, use_own_numba_cache
+from thinning import is_left_out
 
 
 def find_data() -> Path | None:
@@ -37,8 +39,11 @@ def pytest_collection_finish(session):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what needs the real data, so that `-m "not data"` leaves it out."""
+    """Mark what needs the real data, and of tests with many parameters those for long runs."""
+    seen = Counter()
     for item in items:
+        if is_left_out(item.nodeid, seen):
+            item.add_marker("soak")
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
 

@@ -138,10 +138,10 @@ def optimum(structure):
     return ReferenceQP(tol=0.0).run(found)
 
 
-def cell(solver, structure, short=True):
-    """What the solver ends with; short : few passes where each of them asks HiGHS."""
+def cell(solver, structure):
+    """What the solver ends with, after few passes where each of them asks HiGHS."""
     chosen = SOLVERS.get(solver, solver_classes()[solver]()).set_params(tol=TOL)
-    if structure in BY_HIGHS and short:
+    if structure in BY_HIGHS:
         chosen = type(chosen)(**(chosen.get_params(deep=False) | {"max_epochs": FEWER.get(solver)}))
     try:
         result = chosen.run(problem(structure))

@@ -1,12 +1,13 @@
 """One optimum: every solver on every structure, beside the optimum that ReferenceQP proves.
 
 `pytest -s` prints a row for each structure; `python -m benchmarks optimum_table` prints the table
-that docs/optimum.md shows, with as many passes where these ask HiGHS as elsewhere.
+that docs/optimum.md shows.
 """
 
 import numpy as np
 import pytest
 
+from contract import problems
 from contract.optimum_table import BY_HIGHS, STRUCTURES, cell, optimum, problem, text
 from maxmargin import structures
 from maxmargin.solvers.base import solver_classes
@@ -34,7 +35,12 @@ CANNOT = {
 }
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
+#: rows of the same structure with other data or in a domain, for long runs
+MORE = {"chain-csr", "chain-forbidden", "tree-untied", *problems.INSIDE}
+ROWS = [pytest.param(name, marks=[pytest.mark.soak] if name in MORE else []) for name in STRUCTURES]
+
+
+@pytest.mark.parametrize("structure", ROWS)
 def test_every_solver_ends_within_its_certificate_of_the_one_optimum(structure):
     best = optimum(structure)
     assert best.relative_gap <= 1e-7

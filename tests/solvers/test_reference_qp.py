@@ -149,7 +149,7 @@ def test_it_goes_on_from_another_solver_and_stops_at_its_own_optimum():
 
 
 def test_a_failure_of_the_interior_point_solver_is_told(monkeypatch):
-    def fails(program, limit):
+    def fails(program, *limits):
         return interior_point.Answer(
             None, np.empty(0), "Clarabel says NumericalError after 3 steps"
         )
@@ -164,8 +164,8 @@ def test_a_failure_of_the_interior_point_solver_is_told(monkeypatch):
 def test_an_answer_that_misses_tol_is_a_failure_with_its_gap(monkeypatch):
     real = interior_point.by_clarabel
 
-    def poor(program, limit):
-        answer = real(program, limit)
+    def poor(program, *limits):
+        answer = real(program, *limits)
         return answer._replace(x=0.9 * answer.x, points=0.999 * answer.points, words="poor")
 
     monkeypatch.setattr(reference_qp, "by_clarabel", poor)

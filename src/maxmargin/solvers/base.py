@@ -109,6 +109,9 @@ class Solver(BaseEstimator):
     def certified(self, state: State) -> None:
         """Called after a certificate of this state."""
 
+    def heed(self, callbacks: Sequence[Callback]) -> None:
+        """Called before the run: what its callbacks ask for within an epoch, such as a limit."""
+
     def settle(self, problem: Problem, state: State) -> None:
         """Called before the last certificate: remove what rounding has added up."""
 
@@ -193,6 +196,7 @@ class Solver(BaseEstimator):
         """Solve; a given state is continued (and certified first). Returns the best certified w."""
         self.check(problem)
         self.load(problem)
+        self.heed(callbacks)
         warm = state is not None
         if state is None:
             state = self.init(problem)

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin.callbacks import Callback, TimeLimit
 from maxmargin.problem import Problem
-from maxmargin.result import Result, State, Status
+from maxmargin.result import State, Status
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.feasible import ROUNDING, feasible
@@ -72,13 +72,10 @@ class ReferenceQP(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def run(
-        self, problem: Problem, state: State | None = None, callbacks: Sequence[Callback] = ()
-    ) -> Result:
-        """As of all solvers; a `TimeLimit` holds within the one solve, too."""
+    def heed(self, callbacks: Sequence[Callback]) -> None:
+        """A `TimeLimit` holds within the one solve, too."""
         limits = [own.seconds for own in callbacks if isinstance(own, TimeLimit)]
         self._deadline = time.perf_counter() + min(limits, default=np.inf)
-        return super().run(problem, state, callbacks)
 
     def init(self, problem: Problem) -> State:
         state = State(problem.weights(problem.truth), problem.truth.copy(), self.generator())

@@ -5,6 +5,10 @@ from __future__ import annotations
 from sklearn.exceptions import ConvergenceWarning
 
 
+class OptionError(ValueError, TypeError):
+    """An option of an estimator, structure, solver ... is of the wrong type or out of its range."""
+
+
 class MissingAbilityError(TypeError):
     """A solver or a method needs something that the structure cannot do; the message says what."""
 
@@ -26,5 +30,6 @@ __all__ = [
     "InfeasibleError",
     "MissingAbilityError",
     "ModelFileError",
+    "OptionError",
     "OracleError",
 ]

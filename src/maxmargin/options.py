@@ -1,0 +1,162 @@
+"""Options of estimators, structures, feature maps, solvers and losses: declared once, checked once.
+
+A constructor's annotations are the declaration: `bias: bool`, `step: Literal["pairwise", ...]`,
+`max_epochs: Count`, `domain: Domain | None`. `check_options` compares every option of an object
+with them, and what is inside its options with their own. It is called wherever options are about
+to be used: by `fit`, by packing, by solvers, by structures called by hand, and after loading.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from maxmargin.exceptions import OptionError
+
+#: sizes above this overflow in compiled code
+_LARGEST = 2**62
+
+
+class Bounds(NamedTuple):
+    """Which numbers an option may be: low <= x <= high, without the ends where they are open."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    open_low: bool = False
+    open_high: bool = False
+    infinite: bool = False
+
+    def contain(self, value: Any) -> bool:
+        """Whether a number lies within; NaN never does."""
+        above = value > self.low if self.open_low else value >= self.low
+        below = value < self.high if self.open_high else value <= self.high
+        return bool(above and below and (self.infinite or _is_finite(value)))
+
+    def __str__(self) -> str:
+        words = []
+        if self.low > -np.inf:
+            words.append(f"above {self.low:g}" if self.open_low else f"at least {self.low:g}")
+        if self.high < np.inf:
+            words.append(f"below {self.high:g}" if self.open_high else f"at most {self.high:g}")
+        return " and ".join(words)
+
+
+#: annotations of common options
+Count = Annotated[int, Bounds(1)]
+CountOrZero = Annotated[int, Bounds(0)]
+Positive = Annotated[float, Bounds(0, open_low=True)]
+NonNegative = Annotated[float, Bounds(0)]
+Probability = Annotated[float, Bounds(0, 1)]
+
+
+def check_options(own: Any) -> None:
+    """Raise an OptionError if an option of an object is not what its class declares.
+
+    Parameters
+    ----------
+    own : object
+        Its class stores each argument of `__init__` under the argument's name. Options that are
+        objects with options are checked with it.
+    """
+    cls: Any = type(own)
+    for name, hint in declared_options(cls).items():
+        value = getattr(own, name)
+        if not _fits(value, hint):
+            raise OptionError(
+                f"{cls.__name__}: {name}={_shorten(value)} must be {_describe(hint)}."
+            )
+        for inner in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(inner, BaseEstimator):
+                check_options(inner)
+
+
+@cache
+def declared_options(cls: type) -> dict[str, Any]:
+    """The annotations of the constructor's arguments, by name."""
+    if cls.__init__ is object.__init__:  # type: ignore[misc]
+        return {}
+    try:
+        hints = get_type_hints(cls.__init__, include_extras=True)  # type: ignore[misc]
+    except NameError:  # a class of the user's, annotated with names that exist for checkers only
+        return {}
+    return {name: hint for name, hint in hints.items() if name != "return"}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any or hint is object:
+        return True
+    if origin is Annotated:
+        if not isinstance(arguments[1], Bounds):
+            return _fits(value, arguments[0])
+        kind_fits = _is_real(value) if arguments[0] is float else _fits(value, arguments[0])
+        return kind_fits and arguments[1].contain(value)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in arguments)
+    if origin is Literal:
+        return any(type(value) is type(one) and value == one for one in arguments)
+    if origin is not None:
+        return _fits_container(value, origin, arguments)
+    if hint is bool:
+        return isinstance(value, bool | np.bool_)
+    if hint is int:
+        return isinstance(value, Integral) and _is_real(value) and abs(int(value)) <= _LARGEST
+    if hint is float:
+        return _is_real(value) and _is_finite(value)
+    return value is None if hint in (None, NoneType) else isinstance(value, hint)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
+
+
+def _fits_container(value: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
+    if origin is Callable:
+        return callable(value)
+    if issubclass(origin, Mapping):
+        return isinstance(value, origin)
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
+        return False
+    if origin is tuple and Ellipsis not in arguments:
+        return len(value) == len(arguments) and all(map(_fits, value, arguments))
+    return all(_fits(one, arguments[0]) for one in value)
+
+
+def _describe(hint: Any) -> str:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return f"{_describe(arguments[0])} {arguments[1]}"
+    if origin in (Union, UnionType):
+        *others, last = [_describe(one) for one in arguments]
+        return f"{', '.join(others)} or {last}"
+    if origin is Literal:
+        return " or ".join(repr(one) for one in arguments)
+    if origin is Callable:
+        return "a function"
+    if origin is not None:
+        name = origin.__name__.lower()
+        inner = [_describe(one) for one in arguments if one not in (Any, Ellipsis)]
+        return f"a {name} of {', '.join(inner)}" if inner else f"a {name}"
+    names = {bool: "True or False", int: "an integer", float: "a finite number", str: "a string"}
+    if hint in (None, NoneType):
+        return "None"
+    return names.get(hint, f"an object of class {getattr(hint, '__name__', hint)}")
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value) if not isinstance(value, int) or abs(value) < 10**60 else "(a huge integer)"
+    return text if len(text) <= 60 else text[:57] + "..."

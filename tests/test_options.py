@@ -1,0 +1,94 @@
+"""Declared options: what fits, what does not, and how the error reads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from maxmargin.exceptions import OptionError
+from maxmargin.options import Bounds, Count, Positive, check_options
+
+
+class Inner(BaseEstimator):
+    def __init__(self, size: Count = 3):
+        self.size = size
+
+
+class Outer(BaseEstimator):
+    def __init__(
+        self,
+        flag: bool = True,
+        count: Count = 1,
+        scale: Positive = 1.0,
+        share: Annotated[float, Bounds(0, 1, open_high=True)] = 0.5,
+        limit: Annotated[float, Bounds(0, infinite=True)] | None = None,
+        kind: Literal["a", "b", 4] = "a",
+        names: Sequence[str] = (),
+        pairs: Sequence[tuple[int, str]] = (),
+        weights: Mapping[Any, float] | None = None,
+        function: Callable[[int], int] | None = None,
+        inner: Inner | Literal["auto"] = "auto",
+        free: Any = None,
+    ):
+        self.flag = flag
+        self.count = count
+        self.scale = scale
+        self.share = share
+        self.limit = limit
+        self.kind = kind
+        self.names = names
+        self.pairs = pairs
+        self.weights = weights
+        self.function = function
+        self.inner = inner
+        self.free = free
+
+
+GOOD = [
+    ("flag", [False, np.True_]),
+    ("count", [1, np.int32(7), 2**40]),
+    ("scale", [1e-300, 3, np.float32(2.5)]),
+    ("share", [0, 0.0, 0.999]),
+    ("limit", [None, 0, np.inf]),
+    ("kind", ["b", 4]),
+    ("names", [["x"], ("x", "y"), np.array(["x"])]),
+    ("pairs", [[(1, "x")], [[1, "x"]]]),
+    ("weights", [None, {"x": 1.0}]),
+    ("function", [None, abs]),
+    ("inner", ["auto", Inner(5)]),
+    ("free", [object()]),
+]
+BAD = [
+    ("flag", [-1, 0, 0.5, "yes", None]),
+    ("count", [0, -1, 1.0, True, np.nan, "1", 2**70]),
+    ("scale", [0, -1.0, np.nan, np.inf, True, "1", 10**400, 1j]),
+    ("share", [1.0, -1e-9, np.nan]),
+    ("limit", [-1, np.nan]),
+    ("kind", ["c", 4.0, None, ["a"]]),
+    ("names", ["x", [1], None, {"x"}]),
+    ("pairs", [[(1,)], [("x", 1)], ["1x"]]),
+    ("weights", [[1.0], "x"]),
+    ("function", ["abs"]),
+    ("inner", ["none", Inner, Inner(0)]),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in GOOD for v in values])
+def test_what_fits(name, value):
+    check_options(Outer(**{name: value}))
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in BAD for v in values])
+def test_what_does_not_fit_is_named(name, value):
+    named = "size" if isinstance(value, Inner) else name
+    with pytest.raises(OptionError, match=f"{named}=.* must be "):
+        check_options(Outer(**{name: value}))
+
+
+def test_error_says_what_is_expected():
+    with pytest.raises(OptionError, match=r"^Outer: count=0 must be an integer at least 1\.$"):
+        check_options(Outer(count=0))
+    with pytest.raises(OptionError, match=r"^Outer: kind='c' must be 'a' or 'b' or 4\.$"):
+        check_options(Outer(kind="c"))

@@ -12,12 +12,6 @@ SOAK_ARGS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-# Numba's disk cache does not see that a kernel called from another file changed, so benchmarks of an edited source
-# tree get a cache folder of their own. (The tests do the same in tests/conftest.py.) The demo uses numba's own cache,
-# so that a program started after it finds the kernels compiled.
-SOURCE_HASH = $(shell find src/maxmargin/kernels -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
-FRESH_KERNELS = NUMBA_CACHE_DIR="$(CURDIR)/.cache/run-$(SOURCE_HASH)"
-
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint docs format bench soak clean
 # Two pips must not write to one environment at a time.
@@ -46,7 +40,7 @@ format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by i
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
-	$(FRESH_KERNELS) $(BIN)/python -m benchmarks $(BENCH_ARGS)
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, damage files of all formats, kill runs
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)

@@ -7,10 +7,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "tests")]
 
-from kernel_cache import use_own_numba_cache
-
-# The kernels that the tests have compiled serve here, too.
-use_own_numba_cache()
 # One thread makes the examples' numbers repeat.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["MPLBACKEND"] = "Agg"

@@ -1,4 +1,4 @@
-"""Set-up shared by all tests: fresh numba kernels, repeatable hypothesis, the real data."""
+"""Set-up shared by all tests: compiled functions, repeatable hypothesis, the real data."""
 
 import os
 from collections import Counter
@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from kernel_cache import ROOT, compile_all, use_own_numba_cache
+from kernel_cache import compile_all
 from thinning import is_left_out
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def find_data() -> Path | None:
@@ -19,7 +21,6 @@ def find_data() -> Path | None:
 
 
 # All of this must come before numba and numpy are imported, hence at import of this file.
-CACHE = use_own_numba_cache()
 os.environ.setdefault("MPLBACKEND", "Agg")
 # The test processes fill the cores already; one thread each also makes sums repeat bit for bit.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -34,7 +35,7 @@ def pytest_collection_finish(session):
     """Share out the compilation among the workers of a large run."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker.startswith("gw") and len(session.items) > 1000:
-        compile_all(CACHE, int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+        compile_all(int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
 
 
 @pytest.hookimpl(tryfirst=True)

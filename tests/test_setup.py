@@ -1,33 +1,11 @@
 """The set-up of the tests themselves, and what an installed copy must bring along."""
 
-import os
 from importlib.metadata import entry_points, metadata
 from importlib.resources import files
 
 import pytest
 
 from conftest import find_data
-from kernel_cache import CACHE, source_hash
-
-
-def test_numba_uses_the_cache_folder_of_these_sources():
-    import numba
-
-    expected = CACHE / f"numba-{source_hash()}"
-    assert os.environ["NUMBA_CACHE_DIR"] == str(expected)
-    assert numba.config.CACHE_DIR == str(expected)
-
-
-def test_source_hash_sees_content_and_names(tmp_path):
-    (tmp_path / "kernels").mkdir()
-    file = tmp_path / "kernels" / "chain.py"
-    file.write_text("a = 1\n")
-    first = source_hash(tmp_path)
-    assert source_hash(tmp_path) == first
-    file.write_text("a = 2\n")
-    second = source_hash(tmp_path)
-    file.rename(tmp_path / "chain.py")
-    assert len({first, second, source_hash(tmp_path)}) == 3
 
 
 def test_find_data_prefers_the_variable(tmp_path, monkeypatch):

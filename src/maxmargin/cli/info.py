@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,23 +57,11 @@ def _threads() -> dict[str, str]:
 
 
 def _kernels() -> dict[str, str]:
-    from numba import njit
+    from maxmargin.kernels.cache import cache_folder
 
-    from maxmargin.kernels import compile as compiling
-
-    # Any plain function of the kernels' folder tells where numba keeps that folder's kernels;
-    # without a signature nothing is compiled.
-    folder = Path(str(njit(cache=True)(compiling.tuple_type).stats.cache_path))
-    sources = {
-        path.stem: path.stat().st_mtime for path in Path(compiling.__file__).parent.glob("*.py")
-    }
-    tag = f".py{sys.version_info.major}{sys.version_info.minor}"
-    fresh = [
-        index
-        for index in folder.glob(f"*{tag}.nbi")
-        if index.stat().st_mtime >= sources.get(index.name.split(".")[0], float("inf"))
-    ]
-    state = f"{len(fresh)} compiled" if fresh else "none compiled yet; the first fit does it, once"
+    folder = cache_folder()
+    count = sum(1 for _ in folder.glob("*.nbc"))
+    state = f"{count} compiled" if count else "none compiled yet; the first fit does it, once"
     return {"kernel cache": str(folder), "kernels": state}
 
 

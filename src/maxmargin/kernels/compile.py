@@ -9,7 +9,10 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
-from numba import njit, types
+from numba import config, njit, types
+from numba.core import typeinfer
+
+from maxmargin.kernels.cache import SourceCache
 
 FLOATS = types.Array(types.float64, 1, "C")
 INTS = types.Array(types.int64, 1, "C")
@@ -24,19 +27,20 @@ SHORTS = types.Array(types.int32, 1, "C")
 ABILITY = types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS)
 POINTER = types.FunctionType(ABILITY)
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 _SLOW = 1.5  # seconds of loading after which the user is told that kernels are being compiled
 _told = threading.Event()
 
 
 def ability(function: Callable) -> Any:
     """An ability of a structure: called from Python, and by pointer from the passes."""
-    return njit(ABILITY, **_OPTIONS)(function)
+    return _compile(function, ABILITY, _OPTIONS)
 
 
 def kernel(signature: Any) -> Callable[[Callable], Any]:
     """A kernel that Python calls; with an explicit signature, so found in the disk cache."""
-    return njit(signature, no_cfunc_wrapper=True, **_OPTIONS)
+    options = {**_OPTIONS, "no_cfunc_wrapper": True}
+    return lambda function: _compile(function, signature, options)
 
 
 def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callable:
@@ -47,8 +51,22 @@ def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callab
     """
     freedoms = {"contract"} | ({"reassoc"} if reorder else set())
     freedoms |= {"nnan", "nsz"} if no_nan else set()
-    options = {**_OPTIONS, "fastmath": freedoms}
-    return njit(signature, no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)
+    options = {
+        **_OPTIONS, "fastmath": freedoms, "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
+    }  # fmt: skip
+    return lambda function: _compile(function, signature, options)
+
+
+def _compile(function: Callable, signature: Any, options: dict[str, Any]) -> Any:
+    """Do what `njit(signature, **options)` does, with a cache of our own."""
+    dispatcher = njit(**options)(function)
+    if config.DISABLE_JIT:
+        return dispatcher
+    dispatcher._cache = SourceCache(function, options)
+    with typeinfer.register_dispatcher(dispatcher):
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+    return dispatcher
 
 
 def inlined(function: Callable) -> Any:

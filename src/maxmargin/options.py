@@ -51,6 +51,8 @@ class Bounds(NamedTuple):
 #: annotations of common options
 Count = Annotated[int, Bounds(1)]
 CountOrZero = Annotated[int, Bounds(0)]
+#: of nodes, labels and the like, whose products are sizes of arrays
+Size = Annotated[int, Bounds(1, 2**31 - 1)]
 Positive = Annotated[float, Bounds(0, open_low=True)]
 NonNegative = Annotated[float, Bounds(0)]
 Probability = Annotated[float, Bounds(0, 1)]
@@ -68,13 +70,25 @@ def check_options(own: Any) -> None:
     cls: Any = type(own)
     for name, hint in declared_options(cls).items():
         value = getattr(own, name)
-        if not _fits(value, hint):
-            raise OptionError(
-                f"{cls.__name__}: {name}={_shorten(value)} must be {_describe(hint)}."
-            )
+        check_option(f"{cls.__name__}: {name}", value, hint)
         for inner in value if isinstance(value, list | tuple) else (value,):
             if isinstance(inner, BaseEstimator):
                 check_options(inner)
+
+
+def check_option(name: str, value: Any, hint: Any) -> None:
+    """Raise an OptionError if a value is not what an annotation says.
+
+    Parameters
+    ----------
+    name : str
+        What the error calls it, such as "Chain: tied".
+    value : object
+    hint : type or annotation
+        Such as `Count` or `bool | None`.
+    """
+    if not _fits(value, hint):
+        raise OptionError(f"{name}={_shorten(value)} must be {_describe(hint)}.")
 
 
 @cache

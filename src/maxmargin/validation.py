@@ -32,12 +32,70 @@ def check_rows(X: Any, name: Callable[[int, int, int], str] | None = None) -> Ro
     if hasattr(X, "matrix") and hasattr(X, "lengths"):
         return _check_flat(Rows(X.matrix, X.lengths), name)
     samples = _as_samples(X)
-    if any(sparse.issparse(x) for x in samples):
-        matrix = sparse.vstack([sparse.csr_array(x) for x in samples], format="csr")
-    else:
-        matrix = sparse.csr_array(np.concatenate(samples, axis=0))
     lengths = np.array([x.shape[0] for x in samples], dtype=np.int64)
-    return _check_flat(Rows(matrix, lengths), name)
+    return _check_flat(Rows(stack_rows(samples), lengths), name)
+
+
+def stack_rows(samples: Sequence[Any]) -> sparse.csr_array:
+    """Rows of all samples, as `as_array` gives them, in one matrix."""
+    if any(sparse.issparse(x) for x in samples):
+        return sparse.csr_array(sparse.vstack([sparse.csr_array(x) for x in samples], format="csr"))
+    return sparse.csr_array(np.concatenate(samples, axis=0))
+
+
+def as_csr(matrix: Any) -> sparse.csr_array:
+    """A sparse matrix of any format as CSR, for compiled code: scipy itself checks no indices.
+
+    Raises a ValueError unless all indices are within its shape. Arrays are shared where possible;
+    indices may be unsorted, and there may be several entries for one place.
+    """
+    if matrix.ndim != 2:
+        raise ValueError(f"the sparse array has {matrix.ndim} dimension(s), expected 2.")
+    if matrix.format == "lil" and any(map(_lengths_differ, matrix.rows, matrix.data)):
+        raise ValueError("the sparse matrix has rows whose columns and values differ in number.")
+    if matrix.format in ("lil", "dok", "dia"):
+        matrix = matrix.tocsr() if matrix.format == "lil" else matrix.tocoo()
+    if matrix.format == "coo":
+        for axis, (indices, side) in enumerate(zip(matrix.coords, matrix.shape, strict=True)):
+            _check_indices(indices, side, len(matrix.data), ("row", "column")[axis])
+    else:
+        _check_compressed(matrix)
+    return sparse.csr_array(matrix)
+
+
+def _lengths_differ(columns: Any, values: Any) -> bool:
+    return len(columns) != len(values)
+
+
+def _check_compressed(matrix: Any) -> None:
+    """Check the index arrays of a matrix in CSR, CSC or BSR format."""
+    by_column, block = matrix.format == "csc", matrix.data.shape[1:]
+    lines, side = matrix.shape[::-1] if by_column else matrix.shape
+    if matrix.format == "bsr" and len(block) == 2 and all(block):
+        lines, side = lines // block[0], side // block[1]
+    elif block or matrix.format == "bsr":
+        raise ValueError(f"the sparse matrix has values of shape {matrix.data.shape}.")
+    starts, name = matrix.indptr, "row" if by_column else "column"
+    if starts.dtype.kind not in "iu" or starts.shape != (lines + 1,):
+        raise ValueError(f"the sparse matrix has {starts.size} starts, expected {lines + 1}.")
+    if starts[0] != 0 or (starts[1:] < starts[:-1]).any():
+        raise ValueError("the sparse matrix has starts (indptr) that do not rise from 0.")
+    if starts[-1] != len(matrix.indices):
+        raise ValueError(
+            f"the sparse matrix has {len(matrix.indices)} indices, its indptr ends at {starts[-1]};"
+            " use matrix.prune() if there are more on purpose."
+        )
+    _check_indices(matrix.indices, side, len(matrix.data), name)
+
+
+def _check_indices(indices: np.ndarray, side: int, n_values: int, name: str) -> None:
+    if indices.dtype.kind not in "iu" or indices.shape != (n_values,):
+        raise ValueError(f"the sparse matrix has {indices.size} indices of {n_values} values.")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < side):
+        wrong = indices[(indices < 0) | (indices >= side)][0]
+        raise ValueError(
+            f"the sparse matrix has an entry in {name} {wrong}, outside 0 to {side - 1}."
+        )
 
 
 def _as_samples(X: Any) -> list[Any]:
@@ -76,18 +134,18 @@ def is_list(values: Any) -> bool:
 
 
 def as_array(i: int, x: Any) -> Any:
-    """Sample i as an array of float64, or as a sparse matrix of real numbers."""
+    """Sample i as an array of float64, or as a CSR matrix of real numbers."""
     try:
         array = x if sparse.issparse(x) else np.asarray(x)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"dtype {array.dtype}")
-        return array if sparse.issparse(x) else array.astype(np.float64, copy=False)
+        return as_csr(x) if sparse.issparse(x) else array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample {i}: x is not an array of real numbers ({error}).") from None
 
 
 def _check_flat(rows: Rows, name: Callable[[int, int, int], str] | None = None) -> Rows:
-    matrix = sparse.csr_array(rows.matrix)
+    matrix = as_csr(rows.matrix)
     if matrix.dtype != np.float64:
         if matrix.dtype.kind not in "biuf":
             raise ValueError(f"X has dtype {matrix.dtype}, expected real numbers.")
@@ -220,7 +278,7 @@ def _type_of_label(label: Any) -> str:
 
 def as_dense(w: Any) -> np.ndarray:
     """Weights as a flat array, from one or from a sparse row."""
-    return w.toarray().ravel() if sparse.issparse(w) else w
+    return as_csr(w).toarray().ravel() if sparse.issparse(w) else w
 
 
 def is_number(value: Any, whole: bool = False) -> bool:

@@ -10,7 +10,7 @@ from scipy import sparse
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.graphs import Graph
 from maxmargin.structures.networks import Network
-from maxmargin.validation import Rows, as_array, check_rows, is_list
+from maxmargin.validation import Rows, as_array, check_rows, is_list, stack_rows
 
 #: how the four weights of an edge feature (labels 00, 01, 10, 11) add to the score of the first
 #: end's label 1, of the second end's, and of a cut; what is left does not depend on the labels
@@ -125,6 +125,12 @@ def _check_edge_rows(X: list[Graph]) -> Rows:
     """Edge features of all samples; a sample may have no edges."""
     lengths = np.array([x.network.n_edges for x in X], dtype=np.int64)
     own = [as_array(i, x.edge_features) for i, x in enumerate(X)]
+    for i, (x, features) in enumerate(zip(X, own, strict=True)):
+        if features.shape[:1] != (x.network.n_edges,) or x.nodes.shape[0] != x.network.n_nodes:
+            raise ValueError(
+                f"sample {i}: its Graph was changed: {x.nodes.shape[0]} rows of node features and"
+                f" {features.shape[0]} of edge features, but {x.network}."
+            )
     first = next((i for i, count in enumerate(lengths) if count), 0)
     width = own[first].shape[1]
     for i, features in enumerate(own):
@@ -133,11 +139,7 @@ def _check_edge_rows(X: list[Graph]) -> Rows:
                 f"sample {i}: {features.shape[1]} edge features, sample {first} has {width}."
             )
     own = [own[i] for i in np.flatnonzero(lengths)] or [np.zeros((0, width))]
-    if any(sparse.issparse(features) for features in own):
-        matrix = sparse.vstack([sparse.csr_array(features) for features in own], format="csr")
-    else:
-        matrix = sparse.csr_array(np.concatenate(own, axis=0))
-    matrix = sparse.csr_array(matrix, dtype=np.float64)
+    matrix = sparse.csr_array(stack_rows(own), dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     rows = Rows(matrix, lengths)
     _refuse(rows, ~np.isfinite(matrix.data), "must be finite. Impute or drop it before fitting.")

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import ModelFileError
 from maxmargin.result import History, State
+from maxmargin.structures.frozen import Frozen
 
 #: of a State, what a warm start takes up; the rest belongs to a run that is over
 _KEPT_OF_STATE = ("w", "z", "rng", "epoch", "n_oracle", "n_project", "seconds", "solver", "best")
@@ -61,7 +62,7 @@ def _put_together(cls: type, options: dict[str, Any], facts: dict[str, Any]) -> 
         return cls(facts["value"])
     if issubclass(cls, History):
         return cls(facts["records"])
-    if issubclass(cls, tuple) or is_dataclass(cls):
+    if issubclass(cls, tuple | Frozen) or is_dataclass(cls):
         return cls(**facts)
     value = cls.__new__(cls)
     for name in facts:

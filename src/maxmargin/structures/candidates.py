@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from maxmargin.structures.frozen import Frozen, read_only
 
-class Candidates:
+#: integers and sides beyond which products in 64 bits could overflow
+_LARGEST, _LONGEST = 2**62, 2**31 - 1
+
+
+class Candidates(Frozen):
     """The shape of a matching with candidate edges or caps of its own. Equal if all is equal.
 
     Parameters
@@ -20,6 +26,12 @@ class Candidates:
     row_caps, column_caps : (J,) and (K,), in how many links each node may be at most. None means
         those of the structure.
     """
+
+    fields = ("shape", "edges", "row_caps", "column_caps")
+    shape: tuple[int, int]
+    edges: np.ndarray | None
+    row_caps: np.ndarray | None
+    column_caps: np.ndarray | None
 
     def __init__(
         self,
@@ -42,52 +54,24 @@ class Candidates:
     @cached_property
     def links(self) -> np.ndarray:
         """(E, 2), the edges in the order of the parts."""
-        return all_pairs(self.shape) if self.edges is None else self.edges
+        return read_only(all_pairs(self.shape)) if self.edges is None else self.edges
 
     @cached_property
-    def numbers(self) -> dict[tuple[int, int], int]:
+    def numbers(self) -> Mapping[tuple[int, int], int]:
         """The number of each edge."""
-        return {(j, k): part for part, (j, k) in enumerate(self.links.tolist())}
+        return MappingProxyType({(j, k): n for n, (j, k) in enumerate(self.links.tolist())})
 
     @cached_property
     def index(self) -> np.ndarray:
         """Starts, other ends and parts by rows, then by columns; empty if all pairs are edges."""
         if self.edges is None:
-            return np.empty(0, dtype=np.int64)
+            return read_only(np.empty(0, dtype=np.int64))
         found = []
         for side, other in ((0, 1), (1, 0)):
             order = np.lexsort((self.edges[:, other], self.edges[:, side]))
             counts = np.bincount(self.edges[:, side], minlength=self.shape[side])
             found += [[0], np.cumsum(counts), self.edges[order, other], order]
-        return np.concatenate(found).astype(np.int64)
-
-    @cached_property
-    def _key(self) -> tuple[Any, ...]:
-        arrays = (self.edges, self.row_caps, self.column_caps)
-        return self.shape, *(None if a is None else a.tobytes() for a in arrays)
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Candidates):
-            return NotImplemented
-        return self._hash == other._hash and self._key == other._key
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be found again; hashes of text and bytes differ between processes."""
-        return {k: self.__dict__[k] for k in ("shape", "edges", "row_caps", "column_caps")}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
-            raise AttributeError(f"Candidates are frozen: make new ones to change {name}.")
-        super().__setattr__(name, value)
+        return read_only(np.concatenate(found).astype(np.int64))
 
     def __repr__(self) -> str:
         caps = [f"{n}=..." for n in ("row_caps", "column_caps") if getattr(self, n) is not None]
@@ -98,7 +82,7 @@ class Candidates:
 def check_sides(shape: Any) -> tuple[int, int]:
     """(J, K) as two whole numbers, 0 or more."""
     sides = whole("shape", shape)
-    if sides.shape != (2,) or (sides < 0).any():
+    if sides.shape != (2,) or (sides < 0).any() or (sides > _LONGEST).any():
         raise ValueError(f"shape is {shape}, expected (J, K), the numbers of rows and columns.")
     return int(sides[0]), int(sides[1])
 
@@ -122,9 +106,9 @@ def whole(name: str, values: Any) -> np.ndarray:
         if broken.any():
             raise ValueError(f"{name}: {as_float[broken].flat[0]} is not a whole number.")
         found = as_float
-    found = found.astype(np.int64)
-    found.setflags(write=False)
-    return found
+    if found.size and not -_LARGEST <= found.min() <= found.max() <= _LARGEST:
+        raise ValueError(f"{name}: numbers are beyond 2**62.")
+    return read_only(found.astype(np.int64))
 
 
 def _floats(name: str, values: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from maxmargin.structures.base import Constraints
+from maxmargin.structures.frozen import read_only
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
 
@@ -166,7 +167,7 @@ def junction_code(shape: NetworkShape, tied: bool, widest: int) -> np.ndarray:
     flat = [table, message, *starts]
     for record in records:
         flat += record
-    return np.array(flat, dtype=np.int64)
+    return read_only(np.array(flat, dtype=np.int64))
 
 
 def _terms(shape: NetworkShape, found: Buckets, tied: bool) -> list[list[list[int]]]:

@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.kernels import active_sizes
 from maxmargin.structures.base import Constraints, Structure
+from maxmargin.structures.frozen import read_only
 from maxmargin.structures.junction_tree import (
     Buckets,
     buckets_of,
@@ -259,4 +260,4 @@ def arcs_code(network: Network) -> np.ndarray:
     starts = np.concatenate([[0], np.cumsum(np.bincount(into, minlength=n))])
     before = np.bincount(into[other < into], minlength=n)
     lists = [other[order], order < m, order % max(m, 1), np.roll(place, m)[order]]
-    return np.concatenate([starts, before, *lists]).astype(np.int64)
+    return read_only(np.concatenate([starts, before, *lists]).astype(np.int64))

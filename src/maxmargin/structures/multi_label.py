@@ -13,6 +13,7 @@ from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures.base import Constraints, Structure, check_k
+from maxmargin.structures.frozen import read_only
 from maxmargin.structures.label_subsets import best_subsets, hull, subset_vertices, vertex
 from maxmargin.structures.networks import Network, network_of
 from maxmargin.structures.tree import Tree
@@ -234,7 +235,7 @@ def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
 
 
 def _code(kind: int, head: list[int], rest: Any) -> np.ndarray:
-    return np.concatenate([[kind], head, rest]).astype(np.int64)
+    return read_only(np.concatenate([[kind], head, rest]).astype(np.int64))
 
 
 def _local(network: Network) -> Constraints:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from maxmargin.options import Size, check_option
 from maxmargin.structures.candidates import whole
+from maxmargin.structures.frozen import Frozen, read_only
 
 
-class Network:
+class Network(Frozen):
     """The shape of a Markov network: so many nodes, and which of them are joined by edges.
 
     Equal if all is equal. Parts that belong to edges are in the order of the edges.
@@ -22,12 +23,12 @@ class Network:
     edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
     """
 
+    fields = ("n_nodes", "edges")
     n_nodes: int
     edges: np.ndarray
 
     def __init__(self, n_nodes: Any, edges: Any):
-        if not isinstance(n_nodes, Integral) or n_nodes < 1:
-            raise ValueError(f"n_nodes={n_nodes!r} must be a whole number, 1 or more.")
+        check_option("Network: n_nodes", n_nodes, Size)
         self.n_nodes = int(n_nodes)
         self.edges = _check_edges(edges, self.n_nodes)
 
@@ -52,32 +53,7 @@ class Network:
         edges[:] = order % max(m, 1)
         ends[:] = self.edges.ravel()
         arcs[:] = place.reshape(2, m).T.ravel()
-        return found
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.n_nodes, self.edges.tobytes()))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Network):
-            return NotImplemented
-        if self._hash != other._hash or self.n_nodes != other.n_nodes:
-            return False
-        return np.array_equal(self.edges, other.edges)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be found again; hashes of bytes differ between processes."""
-        return {"n_nodes": self.n_nodes, "edges": self.edges}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
-            raise AttributeError(f"a Network is frozen: make a new one to change {name}.")
-        super().__setattr__(name, value)
+        return read_only(found)
 
     def __repr__(self) -> str:
         return f"Network({self.n_nodes} nodes, {self.n_edges} edges)"

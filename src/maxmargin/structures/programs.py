@@ -10,12 +10,14 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.structures.base import Constraints
+from maxmargin.structures.frozen import Frozen, read_only
+from maxmargin.validation import as_csr
 
 #: what rows may be off by, relative to the size of their terms
 ROW_TOL = 1e-6
 
 
-class Program:
+class Program(Frozen):
     """lower <= matrix @ z <= upper and 0 <= z <= part_upper. Equal if all is equal.
 
     Parameters
@@ -28,6 +30,7 @@ class Program:
     part_upper : (parts,) or one number, how large parts may be; None means no bound but the rows.
     """
 
+    fields = ("matrix", "upper", "lower", "part_upper")
     matrix: sparse.csr_array
     upper: np.ndarray
     lower: np.ndarray
@@ -52,9 +55,8 @@ class Program:
         _refuse("row", bottom == np.inf, lambda r: "lower must not be inf.")
         _refuse("row", top == -np.inf, lambda r: "upper must not be -inf.")
         _refuse("part_upper: part", ceiling < 0, lambda p: f"{ceiling[p]:g} is below 0.")
-        for values in (top, bottom, ceiling):
-            values.setflags(write=False)
-        self.upper, self.lower, self.part_upper = top, bottom, ceiling
+        self.upper, self.lower = read_only(top), read_only(bottom)
+        self.part_upper = read_only(ceiling)
 
     @property
     def n_parts(self) -> int:
@@ -94,42 +96,13 @@ class Program:
         return ""
 
     @cached_property
-    def _key(self) -> tuple[Any, ...]:
-        m = self.matrix
-        arrays = (m.data, m.indices, m.indptr, self.upper, self.lower, self.part_upper)
-        return m.shape, *(np.ascontiguousarray(a).tobytes() for a in arrays)
-
-    @cached_property
     def checksum(self) -> int:
         """The same in every process, unlike hashes."""
-        found = crc32(repr(self.matrix.shape).encode())
-        for part in self._key[1:]:
-            found = crc32(part, found)
+        m = self.matrix
+        found = crc32(repr(m.shape).encode())
+        for part in (m.data, m.indices, m.indptr, self.upper, self.lower, self.part_upper):
+            found = crc32(part.tobytes(), found)
         return found
-
-    def __hash__(self) -> int:
-        return self.checksum
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Program):
-            return NotImplemented
-        return self.checksum == other.checksum and self._key == other._key
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be found again."""
-        return {k: self.__dict__[k] for k in ("matrix", "upper", "lower", "part_upper")}
-
-    def _check_loaded(self) -> None:
-        """A ValueError if what a file held is no program."""
-        own = Program(self.matrix, self.upper, self.lower, None, self.part_upper)
-        self.__dict__.update(own.__dict__)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
-            raise AttributeError(f"a Program is frozen: make a new one to change {name}.")
-        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"Program({self.n_rows} rows, {self.n_parts} parts, {self.checksum:08x})"
@@ -137,8 +110,8 @@ class Program:
 
 def _matrix(values: Any) -> sparse.csr_array:
     try:
-        if not sparse.issparse(values):
-            values = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        dense = not sparse.issparse(values)
+        values = np.atleast_2d(np.asarray(values, dtype=float)) if dense else as_csr(values)
         found = sparse.csr_array(values, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:
         raise ValueError(f"matrix: not a matrix of numbers ({error})") from None
@@ -152,7 +125,7 @@ def _matrix(values: Any) -> sparse.csr_array:
         entry = np.flatnonzero(~np.isfinite(found.data))[0]
         row = int(np.searchsorted(found.indptr, entry, side="right")) - 1
         raise ValueError(f"matrix: row {row} has entries that are not finite.")
-    return found
+    return read_only(found)
 
 
 def _numbers(name: str, values: Any, size: int, default: float) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,13 @@ from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.structures.base import Constraints, Shape, Structure, score
+from maxmargin.structures.candidates import whole
+from maxmargin.structures.frozen import Frozen, read_only
 from maxmargin.structures.linear import TIMED_OUT, solve_rows
-from maxmargin.validation import is_number
+from maxmargin.validation import as_csr, is_number
 
 
-class RestrictedShape:
+class RestrictedShape(Frozen):
     """The shape of a sample with some of its outputs only. Frozen; equal if all is equal.
 
     Parameters
@@ -26,6 +27,7 @@ class RestrictedShape:
         infinite, and one number stands for all rows.
     """
 
+    fields = ("shape", "on", "off", "matrix", "lower", "upper")
     shape: Shape
     on: np.ndarray
     off: np.ndarray
@@ -48,29 +50,6 @@ class RestrictedShape:
         self.on, self.off = _numbers("on", on), _numbers("off", off)
         self.matrix = rows
         self.lower, self.upper = _bounds("lower", lower, count), _bounds("upper", upper, count)
-
-    @cached_property
-    def _key(self) -> tuple[Any, ...]:
-        arrays = [self.on, self.off, self.lower, self.upper]
-        if self.matrix is not None:
-            arrays += [self.matrix.indptr, self.matrix.indices, self.matrix.data]
-        return (self.shape, *[own.tobytes() for own in arrays])
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RestrictedShape) and self._key == other._key
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what can be found again."""
-        names = ("shape", "on", "off", "matrix", "lower", "upper")
-        return {name: getattr(self, name) for name in names}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
-            raise AttributeError(f"a RestrictedShape is frozen: make a new one to change {name}.")
-        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         rules = 0 if self.matrix is None else self.matrix.shape[0]
@@ -324,21 +303,22 @@ def _inside(shape: Any) -> Shape:
 
 
 def _rows(matrix: Any) -> sparse.csr_array:
-    dense = not sparse.issparse(matrix)
-    found = sparse.csr_array(np.atleast_2d(np.asarray(matrix)) if dense else matrix, dtype=float)
+    rows = as_csr(matrix) if sparse.issparse(matrix) else np.atleast_2d(np.asarray(matrix))
+    found = sparse.csr_array(rows, dtype=float, copy=True)
     found.sum_duplicates()
     if not np.isfinite(found.data).all():
         raise ValueError("the matrix of the rules has numbers that are not finite.")
-    return found
+    return read_only(found)
 
 
 def _numbers(name: str, parts: Any) -> np.ndarray:
-    found = np.unique(np.asarray(list(parts)))
-    if found.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if found.dtype.kind not in "iu" or found.min() < 0:
+    given = np.asarray(list(parts))
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be numbers of parts, 0 or more; found {given.flat[0]!r}.")
+    found = np.unique(whole(name, given))
+    if found.size and found[0] < 0:
         raise ValueError(f"{name} must be numbers of parts, 0 or more; found {found[0]!r}.")
-    return found.astype(np.int64)
+    return read_only(found)
 
 
 def _bounds(name: str, values: Any, count: int) -> np.ndarray:
@@ -347,4 +327,4 @@ def _bounds(name: str, values: Any, count: int) -> np.ndarray:
         raise ValueError(f"{name} has NaN.")
     if found.ndim and found.shape != (count,):
         raise ValueError(f"{name} has shape {found.shape}, expected one number for {count} rows.")
-    return np.array(np.broadcast_to(found, (count,)))
+    return read_only(np.array(np.broadcast_to(found, (count,))))

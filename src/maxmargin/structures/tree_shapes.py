@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.structures.frozen import read_only
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
 
@@ -56,7 +57,7 @@ def _order(network: Network) -> np.ndarray:
     found[3] = 0
     inner = found[1] >= 0
     found[3, inner] = network.edges[found[2, inner], 0] == found[1, inner]
-    return found
+    return read_only(found)
 
 
 def _tree(root: int, near: Any, above: list[int], edge: list[int]) -> list[int]:

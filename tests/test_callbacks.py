@@ -295,7 +295,7 @@ def test_a_real_interrupt_ends_a_fit_in_good_order(solver):
     try:
         assert child.stdout.readline() == "started\n"
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=600)
     finally:
         child.kill()
     assert child.returncode == 0, err

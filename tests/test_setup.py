@@ -5,11 +5,18 @@ from importlib.resources import files
 
 import pytest
 
-from conftest import find_data
+from conftest import DATA_SETS, find_data
+
+
+def fill(folder):
+    """Folders of all data sets in it."""
+    for name in DATA_SETS:
+        (folder / name).mkdir(parents=True)
+    return folder
 
 
 def test_find_data_prefers_the_variable(tmp_path, monkeypatch):
-    monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path))
+    monkeypatch.setenv("MAXMARGIN_DATA", str(fill(tmp_path)))
     assert find_data() == tmp_path.resolve()
 
 
@@ -25,7 +32,9 @@ def test_find_data_looks_beside_the_project(tmp_path, monkeypatch):
     monkeypatch.setattr(conftest, "ROOT", tmp_path / "project")
     assert find_data() is None
     (tmp_path / "shared" / "data").mkdir(parents=True)
-    assert find_data() == (tmp_path / "shared" / "data").resolve()
+    assert find_data() is None  # of another project
+    filled = fill(tmp_path / "shared" / "data")
+    assert find_data() == filled.resolve()
 
 
 def test_tests_with_real_data_are_marked(request, data_dir):

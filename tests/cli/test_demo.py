@@ -134,7 +134,7 @@ def test_progress_is_on_stderr_also_when_it_is_no_terminal(folder):
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(Path(maxmargin.__file__).parents[1])},
-        timeout=300,
+        timeout=1200,
         check=False,
     )
     assert run.returncode == 0

@@ -31,7 +31,7 @@ def test_without_a_file_or_with_a_dash_stdin_is_read(
     assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0
     expected = capsysbinary.readouterr().out
     words = io.BytesIO((texts / "words.txt").read_bytes())
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(words))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(words, encoding="utf-8"))
     assert main(["predict", str(model_file), *arguments]) == 0
     assert capsysbinary.readouterr().out == expected
 
@@ -113,7 +113,7 @@ def test_a_pipe_that_is_closed_is_no_fault(model_file, tmp_path):
     os.close(writing)
     assert os.read(reading, 9).startswith(b"the ")
     os.close(reading)
-    _, errors = run.communicate(timeout=120)
+    _, errors = run.communicate(timeout=600)
     assert errors == b""
     assert run.returncode == 141
 

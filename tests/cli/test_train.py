@@ -25,7 +25,7 @@ def program(*arguments, **settings):
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(Path(maxmargin.__file__).parents[1])},
-        timeout=300,
+        timeout=1200,
         check=False,
         **settings,
     )
@@ -332,11 +332,11 @@ def test_interruption_tells_how_to_go_on_from_anywhere(texts, tmp_path, monkeypa
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(maxmargin.__file__).parents[1])},
     )
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while time.monotonic() < until and not (out / "history.jsonl").exists():
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 130
     assert errors.splitlines()[-1].endswith("go on with: maxmargin train --resume 'a run'")
     summary = RunFolder(out).read_json("summary.json")

@@ -1,7 +1,6 @@
 """load_conll2000: the real file's published counts, faults named by line, unknown labels."""
 
 import gzip
-import time
 
 import pytest
 
@@ -35,14 +34,11 @@ def test_truth_scores_one_against_itself(real):
     assert len(report) == 11
 
 
-def test_real_file_has_the_known_checksum_and_loads_fast(data_dir):
+def test_real_file_has_the_known_checksum(data_dir):
     file = data_dir / "conll2000" / "train.txt.gz"
     raw = gzip.decompress(file.read_bytes())
     assert len(raw) == 2842164
     conll2000._check_train(raw, "train.txt.gz")
-    start = time.process_time()
-    load_conll2000(path=file)
-    assert time.process_time() - start < 2.0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """load_letters: the real file's published counts, tolerance to copies, faults named by line."""
 
 import gzip
-import time
 
 import numpy as np
 import pytest
@@ -58,13 +57,10 @@ def test_published_counts(real):
     assert "Kassel" in real.DESCR
 
 
-def test_real_file_has_the_known_digest_and_loads_fast(data_dir):
+def test_real_file_has_the_known_digest(data_dir):
     file = data_dir / "ocr_letters" / "letter.data.gz"
     raw = gzip.decompress(file.read_bytes())
     letters._check(raw, "letter.data.gz")
-    start = time.process_time()
-    load_letters(file)
-    assert time.process_time() - start < 3.0
 
 
 def digest_of(rows):

@@ -1,7 +1,6 @@
 """make_words: shapes, seeds, and that neighbouring letters carry information."""
 
 import string
-import time
 
 import numpy as np
 import pytest
@@ -62,12 +61,6 @@ def test_new_words_are_spelled_not_only_listed():
 def test_bad_options_are_named(option, value):
     with pytest.raises(ValueError, match=f"{option} is {value}"):
         make_words(**{option: value})
-
-
-def test_fast():
-    start = time.process_time()
-    make_words(5000)
-    assert time.process_time() - start < 4.0
 
 
 def viterbi(unary, transitions):

@@ -1,7 +1,6 @@
 """Optima, expectations and projections over a list of vertices."""
 
 import numpy as np
-from scipy.optimize import nnls
 
 
 def score(theta, z):
@@ -43,17 +42,40 @@ def max_marginals(theta, vertices, n_parts):
 
 
 def nearest_in_hull(point, vertices):
-    """The point of the hull nearest to `point`, exactly.
+    """The point of the hull nearest to `point` (Wolfe 1976), checked over all vertices.
 
-    With u_k = vertex_k - point, the x >= 0 that minimises |sum_k x_k u_k|^2 + (1 - sum_k x_k)^2 is
-    a multiple of the shares wanted: for x = s a with a in the simplex and u = sum_k a_k u_k, the
-    best s leaves |u|^2 / (1 + |u|^2), which grows with |u|.
+    z is a mixture of active vertices. Each step adds the vertex furthest along point - z, until
+    none is further than z itself, but for rounding: that is the variational inequality.
     """
     allowed = [v for v in vertices if not np.isneginf(np.asarray(point)[np.asarray(v) != 0]).any()]
     vertices = np.array(allowed, dtype=float)
     target = np.where(np.isneginf(point), 0.0, point)
-    matrix = np.vstack([(vertices - target).T, np.ones(len(vertices))])
-    aim = np.zeros(len(matrix))
-    aim[-1] = 1.0
-    shares, _ = nnls(matrix, aim, maxiter=100 * len(vertices))
-    return shares @ vertices / shares.sum()
+    active, shares = [int(np.square(vertices - target).sum(axis=1).argmin())], np.ones(1)
+    for _ in range(100 * len(vertices)):
+        z = shares @ vertices[active]
+        ahead = (vertices - z) @ (target - z)
+        rounding = 1e-15 * (1.0 + np.abs(vertices - z) @ np.abs(target - z)).max()
+        new = int(ahead.argmax())
+        if ahead[new] <= rounding or new in active:
+            assert ahead[new] <= 100 * rounding, f"{ahead[new]:.1e} ahead of a reference projection"
+            return z
+        active, shares = _nearest_mixture(vertices, target, [*active, new], np.append(shares, 0.0))
+    raise AssertionError("a reference projection did not settle")
+
+
+def _nearest_mixture(vertices, target, active, shares):
+    """Walk to the nearest point of the affine hull of the active; drop whom that takes to zero."""
+    while True:
+        first, *others = vertices[active]
+        edges = np.reshape(others - first, (len(others), len(target)))
+        rest = np.linalg.lstsq(edges.T, target - first, rcond=None)[0]
+        wanted = np.append(1.0 - rest.sum(), rest)
+        falling = wanted <= 0.0
+        if not falling.any():
+            return active, wanted
+        reach = np.full(len(active), np.inf)
+        reach[falling] = shares[falling] / np.maximum(shares - wanted, 1e-300)[falling]
+        shares = shares + reach.min() * (wanted - shares)
+        keep = reach > reach.min()
+        active = [k for k, kept in zip(active, keep, strict=True) if kept]
+        shares = shares[keep] / shares[keep].sum()

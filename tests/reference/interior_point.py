@@ -1,6 +1,7 @@
 """Projections by an interior-point solver of quadratic programs."""
 
 import numpy as np
+import piqp
 from scipy import sparse
 
 
@@ -12,8 +13,6 @@ def nearest(constraints, point):
     number that it sees. They are set to less than can be reached, because where a part and its
     price are both next to zero the error of z is the root of the tolerance.
     """
-    import piqp
-
     allowed = np.flatnonzero(np.isfinite(point))
     z = np.zeros(len(point))
     target = np.asarray(point, dtype=float)[allowed]
@@ -42,3 +41,19 @@ def nearest(constraints, point):
     solver.solve()
     z[allowed] = size * solver.result.x
     return z
+
+
+def nearest_mixture(vertices, point):
+    """min 1/2 |z - point|^2 over mixtures z of the vertices, to about 1e-7."""
+    vertices = np.asarray(vertices, dtype=float)
+    n = len(vertices)
+    offsets = vertices - point
+    solver = piqp.DenseSolver()
+    for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
+        setattr(solver.settings, name, 1e-15)
+    bounds = (np.zeros(n), np.full(n, np.inf))
+    products = offsets @ offsets.T
+    solver.setup(products, np.zeros(n), np.ones((1, n)), np.ones(1), None, None, None, *bounds)
+    solver.solve()
+    shares = np.maximum(solver.result.x, 0.0)
+    return shares @ vertices / shares.sum()

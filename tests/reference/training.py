@@ -8,8 +8,8 @@ w(z) = the w of that minimum, which is raw(z) = 1/alpha sum_i omega_i F_i (y_i -
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import nnls
 
+from reference.enumeration import nearest_in_hull
 from reference.weight_sets import WeightSet
 
 
@@ -39,13 +39,8 @@ class Block:
         return self.vertices[np.argmax(self.vertices @ theta)]
 
     def distance(self, z):
-        """How far z is from the hull of the vertices (an upper bound, exact at 0).
-
-        x >= 0 minimises |V^T x - z|^2 + (sum x - 1)^2, which is 0 if and only if z is in the hull.
-        """
-        matrix = np.vstack([self.vertices.T, np.ones(len(self.vertices))])
-        shares, _ = nnls(matrix, np.append(z, 1.0), maxiter=1000 * len(self.vertices))
-        return float(np.abs(matrix @ shares - np.append(z, 1.0)).max())
+        """How far z is from the hull of the vertices, in the largest coordinate."""
+        return float(np.abs(z - nearest_in_hull(z, self.vertices)).max())
 
 
 @dataclass(frozen=True)

@@ -300,4 +300,4 @@ def study_cell(k, solver, size, seed):
 
 
 def write(path: Path, document) -> None:
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(document), encoding="utf-8")

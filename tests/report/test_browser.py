@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import SessionNotCreatedException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -60,8 +61,11 @@ def browser(tmp_path_factory):
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    found = webdriver.Chrome(options=options, service=Service(executable_path=DRIVER))
-    found.set_page_load_timeout(60)
+    try:
+        found = webdriver.Chrome(options=options, service=Service(executable_path=DRIVER))
+    except SessionNotCreatedException as error:
+        pytest.skip(f"{DRIVER} cannot drive {BROWSER} here: {error.msg}")
+    found.set_page_load_timeout(600)
     yield found
     found.quit()
 

@@ -123,6 +123,17 @@ def test_a_signal_ends_the_run_after_the_epoch(whole, data, tmp_path, number):
     assert outcome(folder.path) == outcome(whole.path)
 
 
+def test_a_signal_that_is_ignored_stays_ignored(whole, data, tmp_path):
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        folder = RunFolder(tmp_path / "run").create(config(data))
+        train(folder, callbacks=[Signal(3, signal.SIGINT)])
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert outcome(folder.path) == outcome(whole.path)
+
+
 def test_a_signal_after_the_last_epoch_leaves_the_rest_to_be_done(whole, data, tmp_path):
     folder = RunFolder(tmp_path / "run").create(config(data))
     with pytest.raises(KeyboardInterrupt):

@@ -129,7 +129,7 @@ def test_a_study_killed_again_and_again_finds_the_same(tiny, tmp_path):
     ]
 
 
-def wait_for(condition, seconds=120):
+def wait_for(condition, seconds=600):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -145,7 +145,7 @@ def processes_of(session):
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{name}/stat") as stream:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as stream:
                 state = stream.read().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue

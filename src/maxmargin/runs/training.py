@@ -49,6 +49,7 @@ def train(
 
     SIGINT and SIGTERM end the run after the epoch, with a checkpoint and the model so far; the
     message of the summary begins with "interrupted" then. A second one is a KeyboardInterrupt.
+    Where one of them is ignored, as SIGINT is in background jobs of scripts, it stays ignored.
     """
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     with folder.open().locked():

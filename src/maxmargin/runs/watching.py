@@ -96,7 +96,8 @@ class Interrupts(Callback):
     """End the run after the epoch in which SIGINT or SIGTERM comes; the second time, at once.
 
     A context manager: handlers are there only within, and only in the main thread. Where no solver
-    is at work, a signal is a KeyboardInterrupt.
+    is at work, a signal is a KeyboardInterrupt. A signal that is ignored stays so: shells start
+    background jobs of scripts with SIGINT ignored, so that Ctrl-C does not reach them.
     """
 
     def __init__(self) -> None:
@@ -107,7 +108,8 @@ class Interrupts(Callback):
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._handle)
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):  # None: not Python's
+                    self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.options import Count, NonNegativeOrInf
 from maxmargin.result import Record, Result, Status
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class Recorder(Callback):
 class TimeLimit(Callback):
     """End the run after so many seconds (wall time, certificates included)."""
 
-    def __init__(self, seconds: float):
+    def __init__(self, seconds: NonNegativeOrInf):
         self.seconds = seconds
 
     def on_epoch(self, run: Run) -> None:
@@ -172,7 +173,7 @@ class EarlyStopping(Callback):
     patience : certificates without a better score before the run ends.
     """
 
-    def __init__(self, X: Any, y: Any, metric: Callable | None = None, patience: int = 5):
+    def __init__(self, X: Any, y: Any, metric: Callable | None = None, patience: Count = 5):
         self.X = X
         self.y = y
         self.metric = metric

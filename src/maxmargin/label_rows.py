@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from maxmargin.validation import is_list
+from maxmargin.validation import as_csr, is_list
 
 
 class LabelRows(NamedTuple):
@@ -28,7 +28,7 @@ def read_label_rows(y: Any, classes: np.ndarray | None = None) -> LabelRows:
     if hasattr(y, "columns") and hasattr(y, "to_numpy"):
         return _from_frame(y, classes)
     if sparse.issparse(y):
-        y = y.toarray()
+        y = as_csr(y).toarray()
     if not is_list(y):
         raise TypeError(
             f"y must be a matrix of zeros and ones or a list of sets, found {type(y).__name__}."
@@ -128,7 +128,7 @@ class TextRows(Sequence):
     """
 
     def __init__(self, matrix: Any, open: bool = True):
-        self.matrix = sparse.csr_array(matrix)
+        self.matrix = as_csr(matrix) if sparse.issparse(matrix) else sparse.csr_array(matrix)
         self.open = open
 
     @property

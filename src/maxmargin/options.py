@@ -1,15 +1,17 @@
 """Options of estimators, structures, feature maps, solvers and losses: declared once, checked once.
 
 A constructor's annotations are the declaration: `bias: bool`, `step: Literal["pairwise", ...]`,
-`max_epochs: Count`, `domain: Domain | None`. `check_options` compares every option of an object
-with them, and what is inside its options with their own. It is called wherever options are about
-to be used: by `fit`, by packing, by solvers, by structures called by hand, and after loading.
+`max_epochs: Count`, `domain: Domain | None`, or with what to do instead
+`Annotated[float, Bounds(0), "For no bound give None."]`. `check_options` compares every option of
+an object with them, and what is inside its options with their own. It is called wherever options
+are about to be used: by `fit`, by packing, by solvers, by structures called by hand, and after
+loading.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -54,8 +56,13 @@ CountOrZero = Annotated[int, Bounds(0)]
 #: of nodes, labels and the like, whose products are sizes of arrays
 Size = Annotated[int, Bounds(1, 2**31 - 1)]
 Positive = Annotated[float, Bounds(0, open_low=True)]
+PositiveOrInf = Annotated[float, Bounds(0, open_low=True, infinite=True)]
 NonNegative = Annotated[float, Bounds(0)]
+NonNegativeOrInf = Annotated[float, Bounds(0, infinite=True)]
 Probability = Annotated[float, Bounds(0, 1)]
+Jobs = Count | Annotated[int, Bounds(high=-1)] | None
+Verbosity = CountOrZero | bool
+Seed = CountOrZero | np.random.Generator | np.random.RandomState | None
 
 
 def check_options(own: Any) -> None:
@@ -69,11 +76,17 @@ def check_options(own: Any) -> None:
     """
     cls: Any = type(own)
     for name, hint in declared_options(cls).items():
-        value = getattr(own, name)
-        check_option(f"{cls.__name__}: {name}", value, hint)
-        for inner in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(inner, BaseEstimator):
-                check_options(inner)
+        if name in vars(own):
+            check_option(f"{cls.__name__}: {name}", getattr(own, name), hint)
+            _check_inside(getattr(own, name))
+
+
+def _check_inside(value: Any) -> None:
+    if isinstance(value, list | tuple):
+        for inner in value:
+            _check_inside(inner)
+    elif isinstance(value, BaseEstimator) or type(value).__module__.startswith("maxmargin."):
+        check_options(value)
 
 
 def check_option(name: str, value: Any, hint: Any) -> None:
@@ -88,7 +101,8 @@ def check_option(name: str, value: Any, hint: Any) -> None:
         Such as `Count` or `bool | None`.
     """
     if not _fits(value, hint):
-        raise OptionError(f"{name}={_shorten(value)} must be {_describe(hint)}.")
+        cures = [f" {more}" for more in getattr(hint, "__metadata__", ()) if isinstance(more, str)]
+        raise OptionError(f"{name}={_shorten(value)} must be {_describe(hint)}.{''.join(cures)}")
 
 
 @cache
@@ -142,8 +156,15 @@ def _fits_container(value: Any, origin: Any, arguments: tuple[Any, ...]) -> bool
     if origin is Callable:
         return callable(value)
     if issubclass(origin, Mapping):
-        return isinstance(value, origin)
-    if isinstance(value, str | bytes) or not isinstance(value, Sequence | np.ndarray):
+        return isinstance(value, Mapping) and all(
+            _fits(key, arguments[0]) and _fits(one, arguments[1]) for key, one in value.items()
+        )
+    kinds = (Sequence, Set, np.ndarray) if origin is Collection else (Sequence, np.ndarray)
+    if (
+        isinstance(value, str | bytes)
+        or not isinstance(value, kinds)
+        or getattr(value, "shape", 1) == ()
+    ):
         return False
     if origin is tuple and Ellipsis not in arguments:
         return len(value) == len(arguments) and all(map(_fits, value, arguments))
@@ -159,7 +180,7 @@ def _describe(hint: Any) -> str:
         return f"{', '.join(others)} or {last}"
     if origin is Literal:
         return " or ".join(repr(one) for one in arguments)
-    if origin is Callable:
+    if Callable in (origin, hint):
         return "a function"
     if origin is not None:
         name = origin.__name__.lower()

@@ -19,6 +19,7 @@ from maxmargin.asking import TOL, Asking
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
+from maxmargin.options import check_options
 from maxmargin.rescaling import rescaled
 from maxmargin.structures.base import Shape, Structure, score
 from maxmargin.structures.simplex import Finite
@@ -59,6 +60,7 @@ class Samples(Asking):
         self.dim = features.dim
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
+        check_options(structure)
         self._begin_asking()
         self._check_shapes()
         codes = [np.asarray(structure.code(shape), dtype=np.int64) for shape in self.shapes]
@@ -107,6 +109,14 @@ class Samples(Asking):
     def _all_parts(self, values: np.ndarray) -> np.ndarray:
         """Values of all samples' parts, fit for the kernels, which check nothing."""
         return _vector("all samples' parts", values, int(self.part_ptr[-1]))
+
+    def _weights(self, w: Any) -> np.ndarray:
+        """Weights fit for the kernels; not all of them would tell NaN from a low score."""
+        found = _vector("w", w, self.dim)
+        if not np.isfinite(found).all():
+            k = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise FloatingPointError(f"weight {k} is {found[k]}; weights must be finite.")
+        return found
 
     def space(self, ability: str = "maximize") -> Any:
         """Scratch for one thread that calls this ability."""
@@ -169,7 +179,7 @@ class Samples(Asking):
         """theta_i = F_i^T w + c_i."""
         from maxmargin.kernels.blocks import score_block
 
-        w, space = _vector("w", w, self.dim), self.space()
+        w, space = self._weights(w), self.space()
         return space.theta[: score_block(self.blocks, i, w, space)].copy()
 
     def apply(
@@ -185,7 +195,7 @@ class Samples(Asking):
         `tilt` and a residual of `project`. What the ability writes (vertices, expectations) goes
         to `out`, all samples' parts.
         """
-        w = _vector("w", w, self.dim)
+        w = self._weights(w)
         point = np.empty(0) if point is None else self._all_parts(point)
         if out is None:
             out = np.empty(0)
@@ -194,7 +204,7 @@ class Samples(Asking):
         values = np.empty(self.n)
         kernel = self.structure.kernel(ability)
         run = self._interpreted(ability) if kernel is None else self._compiled(ability, kernel)
-        threads = 1 if kernel is None and self.structure.in_processes else self.n_jobs
+        threads = 1 if kernel is None and self.structure.in_processes else min(self.n_jobs, self.n)
         bounds = np.linspace(0, self.n, threads + 1).astype(int)
         ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
         if len(ranges) == 1:

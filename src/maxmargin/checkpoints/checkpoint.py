@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from maxmargin.callbacks import Callback
 from maxmargin.checkpoints.snapshot import Snapshot, read_snapshot, restore, take
+from maxmargin.options import Count, NonNegativeOrInf, check_options
 from maxmargin.persistence import save
 from maxmargin.result import Status
-from maxmargin.validation import is_number
 
 if TYPE_CHECKING:
     from maxmargin.solvers.run import Run
@@ -52,8 +52,8 @@ class Checkpoint(Callback):
     def __init__(
         self,
         path: str | os.PathLike,
-        seconds: float = 60.0,
-        epochs: int | None = None,
+        seconds: NonNegativeOrInf = 60.0,
+        epochs: Count | None = None,
         resume: bool = False,
     ):
         self.path = path
@@ -75,12 +75,7 @@ class Checkpoint(Callback):
         self._epoch, self._moment, self._cost = run.state.epoch, time.perf_counter(), 0.0
 
     def _check(self) -> None:
-        if not (is_number(self.seconds) and self.seconds >= 0):
-            raise ValueError(f"Checkpoint: seconds={self.seconds!r} must be a number, 0 or more.")
-        if self.epochs is not None and not (
-            is_number(self.epochs, whole=True) and self.epochs >= 1
-        ):
-            raise ValueError(f"Checkpoint: epochs={self.epochs!r} must be 1 or more, or None.")
+        check_options(self)
         folder = Path(self.path).expanduser().parent
         if not folder.is_dir():
             raise FileNotFoundError(

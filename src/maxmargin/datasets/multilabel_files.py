@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.text_lines import Readable, fields_of, name_of, text_lines
+from maxmargin.validation import as_csr
 
 #: features of a file at most: a larger index is a slip, and would take the memory of all weights
 MAX_FEATURES = 100_000_000
@@ -142,7 +143,7 @@ def numbered(found: LabelledRows, n_labels: int, name: str) -> np.ndarray:
 
 def write_multilabel(sink: Any, X: Any, labels: Iterable[Iterable[Any]]) -> None:
     """Write samples to a binary file, values to the last bit. A sample without anything is 1:0."""
-    rows = sparse.csr_array(X)
+    rows = as_csr(X) if sparse.issparse(X) else sparse.csr_array(X)
     text = io.StringIO()
     for i, own in enumerate(labels):
         part = slice(rows.indptr[i], rows.indptr[i + 1])

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
 from maxmargin.domains.base import Domain
 from maxmargin.domains.signs import Signs
-from maxmargin.validation import is_number
+from maxmargin.options import Bounds, check_options
+
+Radius = Annotated[
+    float,
+    Bounds(0, open_low=True),
+    "A ball of radius 0 holds only w = 0; for no bound at all, give domain=None.",
+]
 
 
 class _Ball(Domain):
@@ -18,16 +24,12 @@ class _Ball(Domain):
     weight around.
     """
 
-    def __init__(self, radius: float, signs: Any = None):
+    def __init__(self, radius: Radius, signs: Domain | None = None):
         self.radius = radius
         self.signs = signs
 
     def check(self, dim: int) -> None:
-        if not is_number(self.radius) or not 0 < self.radius < np.inf:
-            raise ValueError(
-                f"radius={self.radius!r} must be a positive number; a ball of radius 0 holds only"
-                " w = 0. For no bound at all, give domain=None."
-            )
+        check_options(self)
         if self.signs is not None:
             self._check_signs()
             self.signs.check(dim)

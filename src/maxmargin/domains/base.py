@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.options import check_options
+
 
 class Domain(BaseEstimator):
     """A closed convex set W of weight vectors that holds 0.
@@ -102,5 +104,6 @@ def check_domain(domain: Any, dim: int) -> Domain:
         raise TypeError(
             f"domain={domain!r} must be a Domain, such as domains.L2Ball(10.0), or None."
         )
+    check_options(found)
     found.check(dim)
     return found

@@ -21,13 +21,23 @@ from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_options,
+)
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Shape, check_k
-from maxmargin.validation import as_dense, check_sample_weight, check_targets, is_number
+from maxmargin.validation import as_dense, check_sample_weight, check_targets
 
 
 def _as_shape(shape: Any) -> Shape:
@@ -89,16 +99,16 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         structure: Structure,
         features: FeatureMap | None = None,
         *,
-        alpha: float = 1e-2,
+        alpha: NonNegative = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        max_epochs: int = 100,
-        random_state: Any = 0,
-        verbose: int = 0,
-        n_jobs: int | None = None,
+        tol: NonNegativeOrInf = 1e-3,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         objective: Literal["margin", "likelihood", "slack"] = "margin",
@@ -121,10 +131,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     # -- what estimators for known structures say otherwise ---------------------------------------
     def _make_structure(self) -> Structure:
-        if not isinstance(self.structure, Structure):
-            raise TypeError(
-                f"structure={self.structure!r} must be a Structure object, such as Finite()."
-            )
         return clone(self.structure)
 
     def _make_features(self) -> FeatureMap:
@@ -220,8 +226,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
-        if not is_number(self.alpha):
-            raise TypeError(f"alpha={self.alpha!r} must be a number, 0 or more.")
+        check_options(self)
         self.structure_ = self._make_structure()
         self.feature_map_ = self._make_features()
         rows, given = self._check_X(X)
@@ -251,7 +256,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         )
 
     def _pack(self, rows: Any, shapes: list[Shape]) -> Any:
-        counts = {shape: self.structure_.n_parts(shape) for shape in set(shapes)}
+        counts: dict[Shape, int] = {}
+        for i, shape in enumerate(shapes):
+            if shape not in counts:
+                try:
+                    counts[shape] = self.structure_.n_parts(shape)
+                except ValueError as error:
+                    raise ValueError(f"sample {i}: {error}") from error
         n_parts = np.array([counts[shape] for shape in shapes], dtype=np.int64)
         return self.feature_map_.pack(rows, self._n_labels(), n_parts)
 
@@ -320,12 +331,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         )
 
     def _callbacks(self) -> list[Callback]:
-        if isinstance(self.callbacks, Callback) or not all(
-            isinstance(callback, Callback) for callback in self.callbacks
-        ):
-            raise TypeError("callbacks must be a list of Callback objects: callbacks=[...].")
-        if self.time_limit is not None and not (is_number(self.time_limit) and self.time_limit > 0):
-            raise ValueError(f"time_limit={self.time_limit!r} must be positive seconds, or None.")
         found = list(self.callbacks)
         if self.verbose:
             found.append(ProgressBar())

@@ -21,6 +21,15 @@ from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
 from maxmargin.graphs import Graph
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative as NonNegativeNumber,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+)
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
 from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
@@ -72,20 +81,20 @@ class GraphCutSVM(StructuredSVM):
 
     def __init__(
         self,
-        alpha: float = 1e-2,
+        alpha: NonNegativeNumber = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
-        tol: float = 1e-3,
-        max_epochs: int = 100,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 1e-3,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
         tables: bool = False,
         bias: bool = True,
         multiclass: bool = False,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
     ):

@@ -16,11 +16,20 @@ from maxmargin.estimators.restrictions import Restriction, link_shape
 from maxmargin.features import FeatureMap, KernelMap, PartFeatures
 from maxmargin.graphs import Bipartite
 from maxmargin.losses import Loss
+from maxmargin.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+)
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching, Structure
 from maxmargin.structures.base import Shape
 from maxmargin.structures.candidates import Candidates, check_pairs
-from maxmargin.structures.matching import sides_of
+from maxmargin.structures.matching import Cap, sides_of
 from maxmargin.validation import (
     Rows,
     as_array,
@@ -74,20 +83,20 @@ class MatchingSVM(StructuredSVM):
 
     def __init__(
         self,
-        alpha: float = 1e-2,
+        alpha: NonNegative = 1e-2,
         loss: str | Loss = "hamming-sum",
         solver: str | Solver = "bcfw",
-        tol: float = 1e-3,
-        max_epochs: int = 100,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 1e-3,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
-        row_cap: int = 1,
-        column_cap: int = 1,
+        row_cap: Cap = 1,
+        column_cap: Cap = 1,
         bias: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
@@ -110,9 +119,7 @@ class MatchingSVM(StructuredSVM):
         self.kernel = kernel
 
     def _make_structure(self) -> Structure:
-        structure = Matching(self.row_cap, self.column_cap)
-        structure.check_caps()
-        return structure
+        return Matching(self.row_cap, self.column_cap)
 
     def _make_features(self) -> FeatureMap:
         return PartFeatures(self.bias)

@@ -20,6 +20,15 @@ from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, MultiLabelFeatures
 from maxmargin.label_rows import TextRows, read_label_rows, to_sets
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+)
 from maxmargin.problem import Problem, Samples
 from maxmargin.solvers import Solver
 from maxmargin.structures import MultiLabel, Network, Structure
@@ -69,17 +78,17 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
 
     def __init__(
         self,
-        alpha: float = 1e-2,
+        alpha: NonNegative = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        max_epochs: int = 100,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 1e-3,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         objective: Literal["margin", "likelihood"] = "margin",
@@ -247,7 +256,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         X: Any,
         method: Method = "auto",
         n_draws: int = 100,
-        random_state: Any = 0,
+        random_state: Seed = 0,
     ) -> np.ndarray:
         """(n_samples, n_labels), P(label); else as `StructuredSVM` says."""
         found = super().predict_marginals(X, method, n_draws, random_state)

@@ -18,6 +18,15 @@ from maxmargin.estimators.probabilities import Method, label_numbers
 from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
+from maxmargin.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+)
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Shape
@@ -52,17 +61,17 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     def __init__(
         self,
-        alpha: float = 1e-2,
+        alpha: NonNegative = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        max_epochs: int = 100,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 1e-3,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
@@ -146,7 +155,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         X: Any,
         method: Method = "auto",
         n_draws: int = 100,
-        random_state: Any = 0,
+        random_state: Seed = 0,
     ) -> np.ndarray:
         """(n_samples, n_classes) softmax of scores / temperature_; else as `StructuredSVM` says."""
         found = super().predict_marginals(X, method, n_draws, random_state)

@@ -14,6 +14,15 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.features.kernel_map import KernelMap
 from maxmargin.losses import Loss
+from maxmargin.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+)
 from maxmargin.solvers import Solver
 from maxmargin.structures import MarkovNetwork, Network, Structure
 from maxmargin.structures.base import Shape, score
@@ -83,17 +92,17 @@ class NetworkSVM(GraphLabels):
 
     def __init__(
         self,
-        alpha: float = 1e-2,
+        alpha: NonNegative = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
-        tol: float = 1e-3,
-        max_epochs: int = 100,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 1e-3,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         objective: Literal["margin", "likelihood"] = "margin",

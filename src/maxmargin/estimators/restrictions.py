@@ -12,7 +12,7 @@ from scipy import sparse
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
 from maxmargin.structures.restricted import RestrictedShape
-from maxmargin.validation import is_number
+from maxmargin.validation import as_csr, is_number
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Restriction:
         lower: list[Any] = []
         upper: list[Any] = []
         if self.rules is not None:
-            matrix.append(sparse.csr_array(np.atleast_2d(_matrix(self.rules[0])), dtype=float))
+            matrix.append(sparse.csr_array(_matrix(self.rules[0]), dtype=float))
             for bounds, found in ((lower, self.rules[1]), (upper, self.rules[2])):
                 bounds.append(np.broadcast_to(found, (matrix[0].shape[0],)))
         for row, least, most in rows:
@@ -137,7 +137,9 @@ def _range(label: Any, wanted: Any) -> tuple[float, float]:
 
 
 def _matrix(found: Any) -> Any:
-    return found if sparse.issparse(found) else np.asarray(found, dtype=float)
+    return (
+        as_csr(found) if sparse.issparse(found) else np.atleast_2d(np.asarray(found, dtype=float))
+    )
 
 
 def some_labels(classes: np.ndarray) -> str:

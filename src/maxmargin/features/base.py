@@ -9,6 +9,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from maxmargin.options import check_options
+from maxmargin.validation import as_csr
+
+_INT32 = 2**31
+
 
 class Group(NamedTuple):
     """Rows of one kind: row r of sample i adds `matrix[r] @ W` to `width` parts.
@@ -64,6 +69,7 @@ class FeatureMap(BaseEstimator):
 
     def pack(self, X: Any, n_labels: int, n_parts: np.ndarray) -> PackedFeatures:
         """Checked samples as flat arrays."""
+        check_options(self)
         packed = pack(self.groups(X, n_labels, n_parts), self.dim(self.n_columns(X), n_labels))
         found = np.diff(packed.part_ptr)
         if not np.array_equal(found, n_parts):
@@ -99,6 +105,7 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
         from maxmargin.kernels import pack as kernels
 
     n = len(groups[0].counts)
+    groups = [_checked(g, group, n, dim) for g, group in enumerate(groups)]
     local = [_localise(group, kernels) for group in groups]
     rows = np.sum([group.counts for group in groups], axis=0)
     row_ptr = _pointers(rows)
@@ -125,6 +132,26 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     return PackedFeatures(
         row_ptr, width, indptr, index, home, value, block_ptr, source, block_width, part_ptr, dim
     )  # fmt: skip
+
+
+def _checked(g: int, group: Group, n: int, dim: int) -> Group:
+    """The group, after a proof that compiled code stays within its arrays and `dim` weights."""
+    matrix, counts = as_csr(group.matrix), np.asarray(group.counts)
+    width, base, columns = int(group.width), int(group.base), matrix.shape[1] if matrix.nnz else 0
+    if counts.shape != (n,) or counts.dtype.kind not in "iu" or (n and counts.min() < 0):
+        raise ValueError(f"features, group {g}: counts must be {n} integers, 0 or more.")
+    if counts.sum() != matrix.shape[0]:
+        raise ValueError(
+            f"features, group {g}: counts of {counts.sum()} rows, but there are {matrix.shape[0]}."
+        )
+    if not (
+        0 < width < _INT32 and columns < _INT32 and base >= 0 and base + columns * width <= dim
+    ):
+        raise ValueError(
+            f"features, group {g}: {columns} columns of width {width} from weight {base} on do not"
+            f" fit in {dim} weights; `dim` and `groups` of the feature map disagree."
+        )
+    return Group(matrix.astype(np.float64, copy=False), counts.astype(np.int64), width, base)
 
 
 def _pointers(counts: np.ndarray) -> np.ndarray:

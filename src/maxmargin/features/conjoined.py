@@ -38,7 +38,7 @@ class LabelConjoined(FeatureMap):
         return X.matrix.shape[1]
 
     def _n_rows(self, n_columns: int) -> int:
-        return n_columns + int(self.bias) + 2 * int(self.ends)
+        return n_columns + bool(self.bias) + 2 * bool(self.ends)
 
     def dim(self, n_columns: int, n_labels: int) -> int:
         pairs = n_labels * n_labels if self.transitions else 0

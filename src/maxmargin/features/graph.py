@@ -79,7 +79,7 @@ class GraphFeatures(FeatureMap):
         return X.nodes.matrix.shape[1] + (4 if self.tables else 1) * X.edges.matrix.shape[1]
 
     def dim(self, n_columns: int, n_labels: int) -> int:
-        return n_columns + int(self.bias)
+        return n_columns + bool(self.bias)
 
     def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes, edges = X.nodes.matrix, -X.edges.matrix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,10 +12,11 @@ from sklearn.exceptions import NotFittedError
 
 from maxmargin.features import kernel_functions as functions, pivots, random_features
 from maxmargin.features.kernel_functions import Kernel
-from maxmargin.features.kernel_options import check_options
+from maxmargin.features.kernel_options import check_together
 from maxmargin.features.memory import refuse
 from maxmargin.features.merging import merge_rows
-from maxmargin.validation import Rows, check_rows, locate
+from maxmargin.options import Bounds, Count, CountOrZero, NonNegative, Positive, check_options
+from maxmargin.validation import Rows, as_csr, check_rows, locate
 
 #: bytes for each pair of rows while an exact factor is made and packed
 PAIR_BYTES = 32
@@ -73,17 +74,17 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        kernel: Literal["linear", "poly", "rbf"] | Callable[[Any, Any], Any] = "rbf",
         *,
-        gamma: float | Literal["scale"] = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
+        gamma: Positive | Literal["scale"] = "scale",
+        degree: Count = 3,
+        coef0: NonNegative = 1.0,
         method: Literal["exact", "nystroem", "random"] = "exact",
-        n_components: int | None = None,
+        n_components: Count | None = None,
         landmarks: Literal["random", "k-means++"] = "random",
-        max_support: int | None = None,
-        drop: float = 1e-9,
-        random_state: int = 0,
+        max_support: Count | None = None,
+        drop: Annotated[float, Bounds(0, 1, open_high=True)] = 1e-9,
+        random_state: CountOrZero | np.random.Generator | None = 0,
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -99,7 +100,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
     # -- as a transformer --------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None) -> KernelMap:
         """Learn coordinates from rows: an array or CSR matrix (rows, features)."""
-        matrix = sparse.csr_array(X, dtype=np.float64)
+        matrix = _matrix(X)
         self.learn(check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))))
         return self
 
@@ -107,7 +108,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         """(rows, n_coordinates_) coordinates of rows."""
         if not hasattr(self, "n_coordinates_"):
             raise NotFittedError("this KernelMap is not fitted yet; call fit first.")
-        matrix = sparse.csr_array(X, dtype=np.float64)
+        matrix = _matrix(X)
         if matrix.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {matrix.shape[1]} features, but KernelMap is expecting"
@@ -119,6 +120,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
     def learn(self, rows: Rows) -> sparse.csr_array:
         """Fit to the rows of samples and return their coordinates."""
         check_options(self)
+        check_together(self)
         matrix = rows.matrix
         self.n_features_in_ = int(matrix.shape[1])
         self.gamma_ = self._number(matrix)
@@ -269,6 +271,10 @@ def _name(row: int, lengths: np.ndarray) -> str:
     """What errors call a row."""
     i, place = locate(row, lengths)
     return f"sample {i}" if lengths[i] == 1 else f"row {place} of sample {i}"
+
+
+def _matrix(X: Any) -> sparse.csr_array:
+    return sparse.csr_array(as_csr(X) if sparse.issparse(X) else X, dtype=np.float64)
 
 
 def _as_csr(factor: pivots.Factor, which: np.ndarray) -> sparse.csr_array:

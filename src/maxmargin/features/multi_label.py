@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
+from maxmargin.options import CountOrZero
 from maxmargin.validation import Rows, check_rows
 
 
@@ -25,7 +26,7 @@ class MultiLabelFeatures(FeatureMap):
     n_pairs : E.
     """
 
-    def __init__(self, bias: bool = True, pair_features: bool = False, n_pairs: int = 0):
+    def __init__(self, bias: bool = True, pair_features: bool = False, n_pairs: CountOrZero = 0):
         self.bias = bias
         self.pair_features = pair_features
         self.n_pairs = n_pairs
@@ -38,7 +39,7 @@ class MultiLabelFeatures(FeatureMap):
 
     def dim(self, n_columns: int, n_labels: int) -> int:
         pairs = n_columns + 1 if self.pair_features else 1
-        return (n_columns + int(self.bias)) * n_labels + pairs * self.n_pairs
+        return (n_columns + bool(self.bias)) * n_labels + pairs * self.n_pairs
 
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         wrong = (X.lengths != 1) | (n_parts != n_labels + self.n_pairs)

@@ -30,7 +30,7 @@ class PartFeatures(FeatureMap):
         return X.matrix.shape[1]
 
     def dim(self, n_columns: int, n_labels: int) -> int:
-        return n_columns + int(self.bias)
+        return n_columns + bool(self.bias)
 
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         matrix = X.matrix

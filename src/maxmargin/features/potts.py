@@ -9,6 +9,7 @@ from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.features.graph import GraphFeatures, GraphRows
+from maxmargin.options import CountOrZero
 
 
 class PottsFeatures(FeatureMap):
@@ -23,7 +24,7 @@ class PottsFeatures(FeatureMap):
     n_edge_features : how many of the features are of edges.
     """
 
-    def __init__(self, bias: bool = True, n_edge_features: int = 1):
+    def __init__(self, bias: bool = True, n_edge_features: CountOrZero = 1):
         self.bias = bias
         self.n_edge_features = n_edge_features
 
@@ -34,7 +35,7 @@ class PottsFeatures(FeatureMap):
         return X.nodes.matrix.shape[1] + X.edges.matrix.shape[1]
 
     def dim(self, n_columns: int, n_labels: int) -> int:
-        nodes = n_columns - self.n_edge_features + int(self.bias)
+        nodes = n_columns - self.n_edge_features + bool(self.bias)
         return nodes * n_labels + self.n_edge_features
 
     def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:

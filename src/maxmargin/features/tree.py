@@ -10,6 +10,8 @@ from scipy import sparse
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.features.graph import GraphRows, check_graphs
 from maxmargin.graphs import Graph
+from maxmargin.options import CountOrZero
+from maxmargin.validation import as_csr
 
 
 class TreeFeatures(FeatureMap):
@@ -34,7 +36,7 @@ class TreeFeatures(FeatureMap):
         bias: bool = True,
         ends: bool = True,
         transitions: bool = True,
-        n_edge_features: int = 1,
+        n_edge_features: CountOrZero = 1,
     ):
         self.bias = bias
         self.ends = ends
@@ -48,7 +50,7 @@ class TreeFeatures(FeatureMap):
         return X.nodes.matrix.shape[1] + X.edges.matrix.shape[1]
 
     def dim(self, n_columns: int, n_labels: int) -> int:
-        nodes = n_columns - self.n_edge_features + int(self.bias) + 2 * int(self.ends)
+        nodes = n_columns - self.n_edge_features + bool(self.bias) + 2 * bool(self.ends)
         pairs = self.n_edge_features * n_labels * n_labels if self.transitions else 0
         return nodes * n_labels + pairs
 
@@ -116,7 +118,7 @@ def has_constant_edges(x: Graph) -> bool:
     if features.shape[1] != 1:
         return False
     if sparse.issparse(features):
-        return bool((features.toarray() == 1).all())
+        return bool((as_csr(features).toarray() == 1).all())
     return bool((features == 1).all())
 
 

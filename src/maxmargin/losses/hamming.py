@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from maxmargin.losses.base import Loss
+from maxmargin.options import NonNegative, check_options
 from maxmargin.structures.base import Shape, Structure
 
 
@@ -30,9 +31,9 @@ class Hamming(Loss):
     def __init__(
         self,
         normalize: bool = True,
-        class_weight: Mapping[Any, float] | np.ndarray | None = None,
-        false_positive: float = 1.0,
-        false_negative: float = 1.0,
+        class_weight: Mapping[Any, NonNegative] | Sequence[NonNegative] | np.ndarray | None = None,
+        false_positive: NonNegative = 1.0,
+        false_negative: NonNegative = 1.0,
     ):
         self.normalize = normalize
         self.class_weight = class_weight
@@ -40,11 +41,7 @@ class Hamming(Loss):
         self.false_negative = false_negative
 
     def bind(self, classes: np.ndarray) -> Hamming:
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                f"class_weight is {self.class_weight!r}, expected {{label: weight}} or an array of"
-                " one weight for each label."
-            )
+        check_options(self)
         if not isinstance(self.class_weight, Mapping):
             return self
         self._warn_of_unknown(classes.tolist())

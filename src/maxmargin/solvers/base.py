@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, clone
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.options import check_options
 from maxmargin.problem import Problem
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers.run import Run
 from maxmargin.structures import Structure
-from maxmargin.validation import is_number
 
 
 class Solver(BaseEstimator):
@@ -123,6 +123,7 @@ class Solver(BaseEstimator):
 
     def check(self, problem: Problem) -> None:
         """Fail before the first pass, and say the cure."""
+        check_options(self)
         structure = problem.structure
         for names in self.requires:
             if not any(structure.has(name) for name in names):
@@ -154,7 +155,6 @@ class Solver(BaseEstimator):
                 f" {type(problem.domain).__name__} (any_domain = True); use one that does, such as"
                 f' solver="{"smoothed" if likelihood else "bcfw"}", or domain=None.'
             )
-        self._check_limits()
 
     def _check_objective(self, objective: str, structure: Structure) -> None:
         if minimised_as(objective) in self.objectives:
@@ -164,16 +164,6 @@ class Solver(BaseEstimator):
             f'{type(self).__name__} cannot minimise objective="{objective}"; solvers that can:'
             f' {", ".join(able)}, or solver="auto".'
         )
-
-    def _check_limits(self) -> None:
-        for name, least in (("max_epochs", 0), ("check_every", 1)):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not is_number(value, whole=True) or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
-        if self.tol is not None and not (is_number(self.tol) and self.tol >= 0):
-            raise ValueError(f"tol={self.tol!r} must be a number, 0 or more (0: never stop early).")
 
     def limits(self) -> tuple[int, float]:
         """max_epochs and tol, with their defaults."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.inside import Step, is_free, raw_weights, visit
-from maxmargin.validation import is_number
 
 #: rounds of five passes over remembered vertices at most, where the oracle is dear
 _DEAR_ROUNDS = 20
@@ -42,8 +42,8 @@ class OracleCache(BaseEstimator):
 
     def __init__(
         self,
-        size: int = 30,
-        passes: int | Literal["auto"] = "auto",
+        size: Annotated[int, Bounds(1, 10_000)] = 30,
+        passes: CountOrZero | Literal["auto"] = "auto",
         store: Literal["auto", "vertices", "planes"] = "auto",
     ):
         self.size = size
@@ -55,24 +55,6 @@ class OracleCache(BaseEstimator):
         from maxmargin.solvers.planes import planes_pay
 
         return planes_pay(problem) if self.store == "auto" else self.store == "planes"
-
-
-def check_cache(cache: OracleCache | None) -> None:
-    """Fail if its options make no sense."""
-    if cache is None:
-        return
-    if not isinstance(cache, OracleCache):
-        raise TypeError(f'cache={cache!r} must be an OracleCache, "auto" or None.')
-    for name, least in (("size", 1), ("passes", 0)):
-        value = getattr(cache, name)
-        if name == "passes" and value == "auto":
-            continue
-        if not is_number(value, whole=True) or value < least:
-            raise ValueError(
-                f"OracleCache: {name}={value!r} must be a whole number, {least} or more."
-            )
-    if cache.store not in ("auto", "vertices", "planes"):
-        raise ValueError(f"OracleCache: store={cache.store!r} must be auto, vertices or planes.")
 
 
 class BCFW(Solver):
@@ -128,11 +110,11 @@ class BCFW(Solver):
         line_search: bool = True,
         averaging: bool = True,
         cache: OracleCache | Literal["auto"] | None = "auto",
-        relaxation: float = 1.5,
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        relaxation: Annotated[float, Bounds(1, 2, open_high=True)] = 1.5,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.step = step
         self.sampling = sampling
@@ -147,15 +129,8 @@ class BCFW(Solver):
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if self.step not in _EXCHANGES:
-            raise ValueError(f"step={self.step!r} must be one of {list(_EXCHANGES)}.")
-        if self.sampling not in ("permutation", "uniform", "gap"):
-            raise ValueError(f"sampling={self.sampling!r} must be permutation, uniform or gap.")
         if not self.line_search and (self.step != "frank-wolfe" or self._cache() is not None):
             raise ValueError('line_search=False goes with step="frank-wolfe" and no cache only.')
-        if not 1 <= self.relaxation < 2:
-            raise ValueError(f"relaxation={self.relaxation} must be at least 1 and below 2.")
-        check_cache(self._cache())
 
     def _cache(self) -> OracleCache | None:
         if self.cache == "auto":

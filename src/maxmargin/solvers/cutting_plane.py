@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers import cut_program, cuts, working_sets
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.bcfw import OracleCache, check_cache
+from maxmargin.solvers.bcfw import OracleCache
 from maxmargin.solvers.cut_checks import check_cuts
 from maxmargin.solvers.inside import is_free, raw_weights
-from maxmargin.validation import is_number
 
 #: the small program is solved to this share of the gap that is left
 _SHARE = 0.1
@@ -70,12 +70,12 @@ class CuttingPlane(Solver):
         self,
         variant: Literal["1-slack", "n-slack"] = "1-slack",
         cache: OracleCache | Literal["auto"] | None = "auto",
-        drop_after: int = 50,
-        resolve_every: int = 100,
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        drop_after: Count = 50,
+        resolve_every: Count = 100,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.variant = variant
         self.cache = cache
@@ -85,16 +85,6 @@ class CuttingPlane(Solver):
         self.tol = tol
         self.random_state = random_state
         self.check_every = check_every
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if self.variant not in ("1-slack", "n-slack"):
-            raise ValueError(f'variant={self.variant!r} must be "1-slack" or "n-slack".')
-        for name in ("drop_after", "resolve_every"):
-            value = getattr(self, name)
-            if not is_number(value, whole=True) or value < 1:
-                raise ValueError(f"{name}={value!r} must be a whole number, 1 or more.")
-        check_cache(self._cache())
 
     def _cache(self) -> OracleCache | None:
         return OracleCache() if self.cache == "auto" else self.cache

@@ -7,6 +7,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from maxmargin.domains import Product
+from maxmargin.options import (
+    Count,
+    CountOrZero,
+    NonNegative,
+    NonNegativeOrInf,
+    Positive,
+    Seed,
+    check_options,
+)
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.output_geometry import EntropicOutputs, check_tilt
@@ -14,7 +23,6 @@ from maxmargin.solvers.projected_steps import ProjectedSteps
 from maxmargin.solvers.saddle import SaddleSolver, check_entropic
 from maxmargin.solvers.tilted_steps import TiltedSteps
 from maxmargin.solvers.weight_geometry import BlockWeights, EntropicWeights, Weights
-from maxmargin.validation import is_number
 
 
 class DualExtragradient(SaddleSolver):
@@ -61,16 +69,16 @@ class DualExtragradient(SaddleSolver):
         self,
         geometry: Literal["euclidean", "entropic"] = "euclidean",
         memory: Literal["plain", "low"] = "plain",
-        step: float | Literal["auto", "norm", "adaptive"] = "auto",
+        step: Positive | Literal["auto", "norm", "adaptive"] = "auto",
         past: bool = False,
         restarts: bool = False,
-        ratio: float | Literal["auto"] = "auto",
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        ratio: Positive | Literal["auto"] = "auto",
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
         z_geometry: Literal["euclidean", "entropic"] = "euclidean",
-        start: float = 0.0,
+        start: NonNegative = 0.0,
     ):
         self.geometry = geometry
         self.z_geometry = z_geometry
@@ -105,17 +113,10 @@ class DualExtragradient(SaddleSolver):
         return (*super().kernels(), "saddle_tilt") if self.entropic else super().kernels()
 
     def check(self, problem: Problem) -> None:
-        if self.z_geometry not in ("euclidean", "entropic"):
-            raise ValueError(f'z_geometry={self.z_geometry!r} must be "euclidean" or "entropic".')
+        check_options(self)
         if self.entropic:
             check_tilt(self, problem)
         super().check(problem)
-        if not is_number(self.start) or not 0 <= self.start < np.inf:
-            raise ValueError(f"start={self.start!r} must be a number, 0 or more.")
-        if self.geometry not in ("euclidean", "entropic"):
-            raise ValueError(f'geometry={self.geometry!r} must be "euclidean" or "entropic".')
-        if self.memory not in ("plain", "low"):
-            raise ValueError(f'memory={self.memory!r} must be "plain" or "low".')
         if self.restarts and self.memory == "low":
             raise ValueError('restarts need the average z, which memory="low" does not keep.')
         if self.restarts and "entropic" in (self.geometry, self.z_geometry):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from maxmargin.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -17,7 +18,6 @@ from maxmargin.solvers.potentials import (
     scores_of,
     why_stuck,
 )
-from maxmargin.validation import is_number
 
 _RAISED = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 11.0, 16.0, 24.0)  # how much likelier, as a log
 _LOST = 0.05  # of the objective at w = 0, which the dual value at the start may be below 0
@@ -72,12 +72,12 @@ class ExponentiatedGradient(Solver):
         mode: Literal["online", "batch"] = "online",
         sampling: Literal["permutation", "uniform"] = "permutation",
         start: Literal["truth", "uniform"] = "truth",
-        growth: float = 2.0,
+        growth: Annotated[float, Bounds(1, 100)] = 2.0,
         averaging: bool = True,
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.mode = mode
         self.sampling = sampling
@@ -88,18 +88,6 @@ class ExponentiatedGradient(Solver):
         self.tol = tol
         self.random_state = random_state
         self.check_every = check_every
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        for name, allowed in (
-            ("mode", ("online", "batch")),
-            ("sampling", ("permutation", "uniform")),
-            ("start", ("truth", "uniform")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {list(allowed)}.")
-        if not is_number(self.growth) or not 1 <= self.growth <= 100:
-            raise ValueError(f"growth={self.growth!r} must be a number from 1 to 100.")
 
     def kernels(self) -> tuple[str, ...]:
         return ("batch", "entropic")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Positive, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.saddle import SaddleSolver
@@ -35,12 +36,12 @@ class Extragradient(SaddleSolver):
 
     def __init__(
         self,
-        step: float | Literal["norm", "adaptive"] = "adaptive",
-        ratio: float | Literal["auto"] = "auto",
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        step: Positive | Literal["norm", "adaptive"] = "adaptive",
+        ratio: Positive | Literal["auto"] = "auto",
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.step = step
         self.ratio = ratio

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from maxmargin.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.validation import is_number
 
 _ENOUGH = 1e-4  # share of the promised decrease that a step must bring
 _FLATTER = 0.9  # share of the slope along the step that may be left
@@ -34,11 +34,11 @@ class LBFGS(Solver):
 
     def __init__(
         self,
-        memory: int = 10,
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        memory: Annotated[int, Bounds(1, 10_000)] = 10,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.memory = memory
         self.max_epochs = max_epochs
@@ -68,11 +68,6 @@ class LBFGS(Solver):
         state.w[:] = w  # all that counts here
         state.z = np.empty(0)
         self._begin(problem, state)
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if not is_number(self.memory, whole=True) or self.memory < 1:
-            raise ValueError(f"memory={self.memory!r} must be a whole number, 1 or more.")
 
     def _look(self, problem: Problem, state: State, w: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and its gradient; one pass, whose dual value is kept."""

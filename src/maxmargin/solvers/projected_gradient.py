@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Positive, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.saddle import SaddleSolver
@@ -31,13 +32,13 @@ class ProjectedGradient(SaddleSolver):
 
     def __init__(
         self,
-        step: float | Literal["norm"] = "norm",
+        step: Positive | Literal["norm"] = "norm",
         decay: bool = True,
-        ratio: float | Literal["auto"] = "auto",
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        ratio: Positive | Literal["auto"] = "auto",
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.step = step
         self.decay = decay
@@ -46,11 +47,6 @@ class ProjectedGradient(SaddleSolver):
         self.tol = tol
         self.random_state = random_state
         self.check_every = check_every
-
-    def check(self, problem: Problem) -> None:
-        if self.step == "adaptive":
-            raise ValueError('ProjectedGradient takes step="norm" or a number.')
-        super().check(problem)
 
     def find_ratio(self, problem: Problem) -> float:
         """That of the papers, with which this is here to be compared, penalty or none."""

@@ -9,7 +9,6 @@ from scipy import sparse
 
 from maxmargin.features.memory import available
 from maxmargin.problem import Problem
-from maxmargin.validation import is_number
 
 if TYPE_CHECKING:
     from maxmargin.solvers.polytopes import Polytopes
@@ -27,11 +26,7 @@ class ProgramTooLargeError(ValueError):
 
 def allowed_bytes(memory_limit: float | None) -> float:
     """The limit that the user gave, or a share of the free memory."""
-    if memory_limit is not None:
-        if not is_number(memory_limit) or not memory_limit > 0:
-            raise ValueError(f"memory_limit={memory_limit!r} must be a number of bytes above 0.")
-        return float(memory_limit)
-    return _SHARE * available()
+    return _SHARE * available() if memory_limit is None else float(memory_limit)
 
 
 def program_bytes(n_entries: float, n_factor: float) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from maxmargin.callbacks import Callback, TimeLimit
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, PositiveOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers.base import Solver
@@ -60,11 +61,11 @@ class ReferenceQP(Solver):
 
     def __init__(
         self,
-        memory_limit: float | None = None,
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        memory_limit: PositiveOrInf | None = None,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.memory_limit = memory_limit
         self.max_epochs = max_epochs
@@ -107,7 +108,6 @@ class ReferenceQP(Solver):
         weight_cones(problem.domain, problem.dim)
         if problem.alpha > 0 or not is_polyhedral(problem.domain, problem.dim):
             load_clarabel()
-        allowed_bytes(self.memory_limit)
 
     def epoch(self, problem: Problem, state: State) -> None:
         if state.extra["solved"]:

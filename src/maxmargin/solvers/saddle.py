@@ -16,7 +16,6 @@ from maxmargin.result import State
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.identity import described
 from maxmargin.solvers.weight_geometry import EuclideanWeights, Weights
-from maxmargin.validation import is_number
 
 _RANGES = 8  # stretches of samples with sums of their own; fixed, so that threads change no bit
 _SAFETY = 1.02  # a power iteration comes from below
@@ -64,15 +63,6 @@ class SaddleSolver(Solver):
         super().load(problem)
         with loading():
             problem.structure.kernel(self.requires[0][0])
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if self.step_rule not in ("norm", "adaptive") and not (
-            is_number(self.step) and 0 < self.step < np.inf
-        ):
-            raise ValueError(f'step={self.step!r} must be "norm", "adaptive" or a positive number.')
-        if self.ratio != "auto" and not (is_number(self.ratio) and 0 < self.ratio < np.inf):
-            raise ValueError(f'ratio={self.ratio!r} must be "auto" or a positive number.')
 
     @property
     def step_rule(self) -> Any:
@@ -122,7 +112,7 @@ class SaddleSolver(Solver):
 
         An adaptive step starts from two power iterations, well above 1 / L, and finds its way.
         """
-        if is_number(self.step):
+        if not isinstance(self.step, str):
             return float(self.step)
         if "norm" not in extra:  # that of F alone, whatever the ratio
             extra["norm"] = self.norm(problem, geometry)

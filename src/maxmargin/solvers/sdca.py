@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -39,21 +40,16 @@ class SDCA(Solver):
     def __init__(
         self,
         sampling: Literal["gap", "permutation", "uniform"] = "gap",
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.sampling = sampling
         self.max_epochs = max_epochs
         self.tol = tol
         self.random_state = random_state
         self.check_every = check_every
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if self.sampling not in ("gap", "permutation", "uniform"):
-            raise ValueError(f"sampling={self.sampling!r} must be gap, permutation or uniform.")
 
     def kernels(self) -> tuple[str, ...]:
         return ("batch", "sdca")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver, check_counts
@@ -54,10 +55,10 @@ class SmoothedGradient(Solver):
 
     def __init__(
         self,
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.max_epochs = max_epochs
         self.tol = tol

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -38,21 +39,16 @@ class Subgradient(Solver):
     def __init__(
         self,
         averaging: Literal["weighted", "half"] | None = "weighted",
-        max_epochs: int | None = None,
-        tol: float | None = None,
-        random_state: Any = None,
-        check_every: int | None = None,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
     ):
         self.averaging = averaging
         self.max_epochs = max_epochs
         self.tol = tol
         self.random_state = random_state
         self.check_every = check_every
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if self.averaging not in ("weighted", "half", None):
-            raise ValueError(f'averaging={self.averaging!r} must be "weighted", "half" or None.')
 
     def kernels(self) -> tuple[str, ...]:
         return ("batch", "online")

@@ -8,19 +8,22 @@ from contextlib import nullcontext
 from importlib import import_module
 from itertools import islice
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.options import Jobs, Positive, check_options
 
 #: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
 #: `Candidates` or a `Network`
 Shape = Any
 
 
+#: products of two sides fit in 64 bits
+LONGEST = 2**31 - 1
 #: outputs that `k_best` lists at most
 MOST_LISTED = 100_000
 
@@ -30,6 +33,22 @@ def check_k(k: Any) -> int:
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k={k!r} must be a whole number, 1 or more.")
     return int(k)
+
+
+def check_sides(shape: Any, *names: str, least: int = 1) -> tuple[int, ...]:
+    """The integers that a shape consists of; a ValueError if it is anything else."""
+    good = isinstance(shape, tuple | list) and len(shape) == len(names)
+    if not good or not all(_is_side(side, least) for side in shape):
+        raise ValueError(
+            f"shape={shape!r} must be a tuple of integers from {least} to {LONGEST}:"
+            f" ({', '.join(names)}{',' * (len(names) == 1)})."
+        )
+    return tuple(map(int, shape))
+
+
+def _is_side(side: Any, least: int) -> bool:
+    whole = isinstance(side, Integral) and not isinstance(side, bool | np.bool_)
+    return whole and least <= side <= LONGEST
 
 
 def score(theta: np.ndarray, z: np.ndarray) -> float:
@@ -105,11 +124,11 @@ class Structure(BaseEstimator):
         decode: Callable | str | None = None,
         feasible: Callable | None = None,
         constraints: Any = None,
-        exact: bool | str = True,
+        exact: bool | Literal["bounded"] = True,
         binary: bool = True,
-        n_jobs: int | None = None,
-        time_limit: float | None = None,
-        on_timeout: str = "raise",
+        n_jobs: Jobs = None,
+        time_limit: Positive | None = None,
+        on_timeout: Literal["raise", "skip"] = "raise",
     ) -> Structure:
         """A structure from one Python function, such as a call of a solver package.
 
@@ -353,6 +372,7 @@ class Structure(BaseEstimator):
 
     def _allowed(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
         """Scores as one checked vector, -inf on the parts that are forbidden."""
+        check_options(self)
         # kernels are compiled for arrays that can be written to
         theta = np.require(theta, np.float64, ["C", "W"]).ravel()
         expected = self.n_parts(shape)
@@ -367,9 +387,9 @@ class Structure(BaseEstimator):
         return theta
 
     def _run(self, ability: str, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
-        kernel = self._compiled(ability)
+        theta, kernel = self._allowed(theta, shape), self._compiled(ability)
         code = np.require(self.code(shape), np.int64, ["C", "W"])
-        out, value = self._call(ability, kernel, self._allowed(theta, shape), code, shape)
+        out, value = self._call(ability, kernel, theta, code, shape)
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         if np.isnan(value):

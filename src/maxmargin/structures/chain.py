@@ -12,7 +12,7 @@ from scipy import sparse
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.kernels import active_sizes
 from maxmargin.structures.active_set import LabelHull
-from maxmargin.structures.base import Constraints, Shape, check_k
+from maxmargin.structures.base import Constraints, Shape, check_k, check_sides
 
 
 class Chain(LabelHull):
@@ -49,36 +49,37 @@ class Chain(LabelHull):
         self.forbidden_last = forbidden_last
 
     def _n_tables(self, shape: Shape) -> int:
-        return 1 if self.tied else shape[0] - 1
+        return 1 if self.tied else _sides(shape)[0] - 1
 
     def n_parts(self, shape: Shape) -> int:
-        length, labels = shape
+        length, labels = _sides(shape)
         return length * labels + self._n_tables(shape) * labels * labels
 
     def variables(self, shape: Shape) -> tuple[int, int]:
-        return int(shape[0]), int(shape[1])
+        length, labels = _sides(shape)
+        return length, labels
 
     def code(self, shape: Shape) -> tuple[int, ...]:
-        length, labels = shape
+        length, labels = _sides(shape)
         return length, labels, 0 if self.tied else labels * labels
 
     def scratch(self, shape: Shape) -> tuple[int, int]:
-        length, labels = shape
+        length, labels = _sides(shape)
         parts = self.n_parts(shape)
         own = 3 * length * labels + labels * labels + 5 * labels + length
         floats = active_sizes.float_size(parts, length) + own
         return floats, active_sizes.int_size(parts, length) + 2 * length
 
     def vertex_size(self, shape: Shape) -> int:
-        return 2 * shape[0] - 1
+        return 2 * _sides(shape)[0] - 1
 
     def radius(self, shape: Shape) -> float:
         """|z - z'| is largest where all labels differ and, if tied, each has one pair all along."""
-        pairs = shape[0] - 1
-        return float(np.sqrt(2 * shape[0] + 2 * (pairs**2 if self.tied else pairs)))
+        pairs = _sides(shape)[0] - 1
+        return float(np.sqrt(2 * (pairs + 1) + 2 * (pairs**2 if self.tied else pairs)))
 
     def forbidden(self, shape: Shape) -> np.ndarray:
-        length, labels = shape
+        length, labels = _sides(shape)
         found = []
         if self.forbidden_first is not None:
             found.append(self._mask("forbidden_first", (labels,)))
@@ -98,7 +99,7 @@ class Chain(LabelHull):
         return np.flatnonzero(mask)
 
     def encode(self, y: Any, shape: Shape) -> np.ndarray:
-        length, labels = shape
+        length, labels = _sides(shape)
         y = _whole(np.asarray(y))
         if y.shape != (length,):
             raise ValueError(f"y has shape {y.shape}, expected ({length},).")
@@ -112,7 +113,7 @@ class Chain(LabelHull):
         return z
 
     def decode(self, z: np.ndarray, shape: Shape) -> np.ndarray:
-        length, labels = shape
+        length, labels = _sides(shape)
         return z[: length * labels].reshape(length, labels).argmax(axis=1)
 
     def k_best(self, theta: np.ndarray, shape: Shape, k: int) -> list[tuple[np.ndarray, float]]:
@@ -121,9 +122,9 @@ class Chain(LabelHull):
 
         with loading():
             from maxmargin.kernels.chain_k_best import k_best
-        length, labels = shape
-        k = min(check_k(k), labels**length)
+        length, labels = _sides(shape)
         theta = self._allowed(theta, shape)
+        k = min(check_k(k), labels**length)
         code = np.require(self.code(shape), np.int64, ["C", "W"])
         scores = np.empty(k)
         sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
@@ -145,7 +146,7 @@ class Chain(LabelHull):
 
     def constraints(self, shape: Shape) -> Constraints:
         """Each node has one label; each pair table has its nodes' labels as row and column sums."""
-        length, labels = shape
+        length, labels = _sides(shape)
         nodes, places = length * labels, sparse.eye_array(length - 1)
         line, same = np.ones((1, labels)), sparse.eye_array(labels)
         every = sparse.eye_array(nodes, format="csr")
@@ -168,6 +169,10 @@ class Chain(LabelHull):
         return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
 
 
+def _sides(shape: Shape) -> tuple[int, ...]:
+    return check_sides(shape, "length", "number of labels")
+
+
 def _whole(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind in "fO":
         labels = labels.astype(np.float64)
@@ -179,7 +184,7 @@ def _whole(labels: np.ndarray) -> np.ndarray:
 
 def _beside(nodes: Any, pairs: Any, shape: Shape) -> Any:
     """A block row: columns of the nodes, then columns of all places' pair tables."""
-    length, labels = shape
+    length, labels = _sides(shape)
     if pairs is None:
         pairs = sparse.csr_array((nodes.shape[0], (length - 1) * labels * labels))
     return sparse.hstack([nodes, pairs], format="csr")
@@ -187,7 +192,7 @@ def _beside(nodes: Any, pairs: Any, shape: Shape) -> Any:
 
 def _tie(matrix: Any, equal: np.ndarray, shape: Shape) -> tuple[Any, np.ndarray]:
     """Tables of all places become auxiliary variables, their sum the tied table."""
-    length, labels = shape
+    length, labels = _sides(shape)
     nodes, square = length * labels, labels * labels
     table = sparse.csr_array((matrix.shape[0], square))
     matrix = sparse.hstack([matrix[:, :nodes], table, matrix[:, nodes:]])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.kernels import active_sizes
+from maxmargin.options import Count, Probability, check_options
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.frozen import read_only
 from maxmargin.structures.junction_tree import (
@@ -22,9 +23,7 @@ from maxmargin.structures.junction_tree import (
 from maxmargin.structures.network_labels import NetworkLabels
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.networks import Network
-from maxmargin.validation import is_number
 
-METHODS = ("auto", "exact", "bounded", "relaxed")
 _COMPILED: dict[str, dict[str, str]] = {
     "auto": {"maximize": "network_either"},
     "exact": {
@@ -66,10 +65,10 @@ class MarkovNetwork(NetworkLabels):
         self,
         tied: bool = True,
         forbidden_pairs: Any = None,
-        method: str = "auto",
-        max_table: int = 1 << 22,
-        max_rounds: int = 100,
-        tol: float = 1e-7,
+        method: Literal["auto", "exact", "bounded", "relaxed"] = "auto",
+        max_table: Count = 1 << 22,
+        max_rounds: Count = 100,
+        tol: Probability = 1e-7,
     ):
         self.tied = tied
         self.forbidden_pairs = forbidden_pairs
@@ -80,8 +79,7 @@ class MarkovNetwork(NetworkLabels):
 
     # -- which method ------------------------------------------------------------------------------
     def _method(self) -> str:
-        if self.method not in METHODS:
-            raise ValueError(f"method={self.method!r} must be one of {', '.join(METHODS)}.")
+        check_options(self)
         return self.method
 
     @property
@@ -138,12 +136,7 @@ class MarkovNetwork(NetworkLabels):
         return buckets_of(self._known(shape).network, shape.n_labels, self._widest(shape))
 
     def _widest(self, shape: NetworkShape) -> int:
-        return widest_of(self._known(shape).n_labels, self._limit())
-
-    def _limit(self) -> int:
-        if not is_number(self.max_table, whole=True) or self.max_table < 1:
-            raise ValueError(f"max_table={self.max_table!r} must be a whole number, 1 or more.")
-        return int(self.max_table)
+        return widest_of(self._known(shape).n_labels, int(self.max_table))
 
     def _fits(self, shape: NetworkShape) -> bool:
         """Whether the tables of a junction tree are small enough."""
@@ -169,19 +162,12 @@ class MarkovNetwork(NetworkLabels):
         labels = self._known(shape).n_labels
         exactly = self._goes_exactly(shape)
         head = [shape.n_nodes, labels, 0 if self.tied else labels * labels, shape.n_edges]
-        rules = [0 if exactly else 1, *self._stop_rules()]
+        rules = [0 if exactly else 1, int(self.max_rounds), round(self.tol * 1e18)]
         if exactly:
             rest = junction_code(shape, bool(self.tied), self._widest(shape))
         else:
             rest = arcs_code(shape.network)
         return np.concatenate([head, rules, shape.network.edges.ravel(), rest])
-
-    def _stop_rules(self) -> list[int]:
-        if not is_number(self.max_rounds, whole=True) or self.max_rounds < 1:
-            raise ValueError(f"max_rounds={self.max_rounds!r} must be a whole number, 1 or more.")
-        if not is_number(self.tol) or not 0 <= self.tol <= 1:
-            raise ValueError(f"tol={self.tol!r} must be a number from 0 to 1.")
-        return [int(self.max_rounds), round(self.tol * 1e18)]
 
     def scratch(self, shape: NetworkShape) -> tuple[int, int]:
         parts, nodes = self.n_parts(shape), self._known(shape).n_nodes

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.options import Bounds, check_options
+from maxmargin.structures.base import Constraints, Shape, Structure, check_sides
 from maxmargin.structures.candidates import Candidates, all_pairs, check_pairs, repeated
 
+#: in how many links a node may be
+Cap = Annotated[
+    int,
+    Bounds(0),
+    "Where the caps of nodes differ, give samples Bipartite(..., row_caps=..., column_caps=...), or"
+    " to a structure used by hand Candidates as shapes.",
+]
 MatchingShape = Shape | Candidates
 
 
@@ -41,7 +48,7 @@ class Matching(Structure):
     tilt_is_expectation = False
     binary = True
 
-    def __init__(self, row_cap: int = 1, column_cap: int = 1):
+    def __init__(self, row_cap: Cap = 1, column_cap: Cap = 1):
         self.row_cap = row_cap
         self.column_cap = column_cap
 
@@ -52,27 +59,22 @@ class Matching(Structure):
     # -- caps --------------------------------------------------------------------------------------
     def _cap(self, side: str) -> int:
         """The cap of all nodes of a side that have none of their own."""
-        cap = getattr(self, f"{side}_cap")
-        if not isinstance(cap, Integral) or cap < 0:
-            raise ValueError(
-                f"{side}_cap={cap!r} must be a whole number, 0 or more: in how many links a {side}"
-                f" may be. Where the caps of the {side}s differ, give samples Bipartite(...,"
-                f" {side}_caps=...), or to a structure used by hand Candidates as shapes."
-            )
-        return int(cap)
+        check_options(self)
+        return int(getattr(self, f"{side}_cap"))
 
-    def check_caps(self) -> None:
-        """Fail unless both caps are whole numbers, 0 or more."""
-        self._cap("row"), self._cap("column")
+    def _capped(self, rows: int, columns: int) -> list[int]:
+        return [min(self._cap("row"), columns), min(self._cap("column"), rows)]
 
     def _caps(self, shape: MatchingShape) -> tuple[np.ndarray, np.ndarray]:
         """The caps of each row and each column."""
         rows, columns = sides_of(shape)
         row_caps = getattr(shape, "row_caps", None)
         column_caps = getattr(shape, "column_caps", None)
-        return (
-            np.full(rows, self._cap("row")) if row_caps is None else row_caps,
-            np.full(columns, self._cap("column")) if column_caps is None else column_caps,
+        return (  # no larger than can matter, lest sums of them overflow
+            np.minimum(self._cap("row") if row_caps is None else row_caps, np.full(rows, columns)),
+            np.minimum(
+                self._cap("column") if column_caps is None else column_caps, np.full(columns, rows)
+            ),
         )
 
     def _top(self, shape: MatchingShape) -> int:
@@ -111,12 +113,12 @@ class Matching(Structure):
         rows, columns = sides_of(shape)
         parts = rows * columns
         if not isinstance(shape, Candidates):
-            return rows, columns, parts, self._cap("row"), self._cap("column"), 0, 0
+            return rows, columns, parts, *self._capped(rows, columns), 0, 0
         own = shape.row_caps is not None or shape.column_caps is not None
         caps = np.concatenate(self._caps(shape)) if own else np.empty(0, dtype=np.int64)
         index = shape.index
         head = [rows, columns, shape.n_edges]
-        head += [-1, -1] if own else [self._cap("row"), self._cap("column")]
+        head += [-1, -1] if own else self._capped(rows, columns)
         head += [7, 7 + len(caps) if len(index) else 0]
         return np.concatenate([np.array(head, dtype=np.int64), caps, index])
 
@@ -223,8 +225,9 @@ class Matching(Structure):
 
 def sides_of(shape: MatchingShape) -> tuple[int, int]:
     """(J, K)."""
-    rows, columns = shape.shape if isinstance(shape, Candidates) else shape
-    return int(rows), int(columns)
+    sides = shape.shape if isinstance(shape, Candidates) else shape
+    rows, columns = check_sides(sides, "rows", "columns", least=0)
+    return rows, columns
 
 
 def _links(shape: MatchingShape) -> np.ndarray:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import combinations
-from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.structures.base import Constraints, Structure, check_k
+from maxmargin.options import check_options
+from maxmargin.structures.base import Constraints, Structure, check_k, check_sides
 from maxmargin.structures.frozen import read_only
 from maxmargin.structures.label_subsets import best_subsets, hull, subset_vertices, vertex
 from maxmargin.structures.networks import Network, network_of
@@ -24,6 +23,8 @@ from maxmargin.structures.tree_shapes import TreeShape
 FEW, MOST = 20, 25
 #: labels whose subsets' hull is written down: it takes a column for each of them
 HULL = 10
+#: labels of which all pairs are written down
+_PAIRED = 4096
 _ALL, _FOREST, _ROOF = 0, 1, 2
 Method = Literal["exact", "bounded", "auto"]
 
@@ -70,8 +71,7 @@ class MultiLabel(Structure):
         return not self.is_exact
 
     def _checked(self) -> str:
-        if self.method not in ("exact", "bounded", "auto"):
-            raise ValueError(f'method={self.method!r} must be "exact", "bounded" or "auto".')
+        check_options(self)
         return self.method
 
     # -- sizes -------------------------------------------------------------------------------------
@@ -187,15 +187,18 @@ def labels_of(shape: Any) -> Network:
     """The labels of a shape as nodes of a network, their pairs as its edges."""
     if not isinstance(shape, tuple):
         return network_of(shape)
-    known = len(shape) == 1 and isinstance(shape[0], Integral) and not isinstance(shape[0], bool)
-    if not known or shape[0] < 1:
-        raise ValueError(f"shape={shape!r} must be (number of labels,) or a Network of labels.")
-    return _all_pairs(int(shape[0]))
+    labels = check_sides(shape, "number of labels")[0]
+    if labels > _PAIRED:
+        raise ValueError(
+            f"{labels} labels have too many pairs: at most {_PAIRED} may have all. Give a Network"
+            " of the pairs that count as the shape."
+        )
+    return _all_pairs(labels)
 
 
 @lru_cache(maxsize=64)
 def _all_pairs(labels: int) -> Network:
-    return Network(labels, np.array(list(combinations(range(labels), 2))).reshape(-1, 2))
+    return Network(labels, np.column_stack(np.triu_indices(labels, 1)))
 
 
 @lru_cache(maxsize=64)

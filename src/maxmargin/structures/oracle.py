@@ -12,10 +12,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
+from maxmargin.options import Jobs, Positive, check_options
 from maxmargin.structures.answers import TimedOut, as_vector, split_bound
 from maxmargin.structures.base import Constraints, Shape, Structure
 from maxmargin.structures.programs import Program
-from maxmargin.validation import is_number
 
 #: options that are functions, which model files do not hold
 _FUNCTIONS = ("oracle", "size", "encoder", "decoder", "feasible", "rows")
@@ -68,11 +68,11 @@ class OracleStructure(Structure):
         decoder: Callable | str | None = None,
         feasible: Callable | None = None,
         rows: Any = None,
-        exact: bool | str = True,
+        exact: bool | Literal["bounded"] = True,
         zero_one: bool = True,
-        n_jobs: int | None = None,
-        time_limit: float | None = None,
-        on_timeout: Literal["raise", "skip"] | str = "raise",
+        n_jobs: Jobs = None,
+        time_limit: Positive | None = None,
+        on_timeout: Literal["raise", "skip"] = "raise",
     ):
         self.oracle = oracle
         self.size = size
@@ -109,10 +109,7 @@ class OracleStructure(Structure):
 
     @property
     def jobs(self) -> int:
-        count = 1 if self.n_jobs is None else self.n_jobs
-        if not is_number(count, whole=True) or count == 0:
-            raise ValueError(f"n_jobs={count!r} must be 1 or more, -1 (all cores) or None.")
-        return effective_n_jobs(int(count))
+        return 1 if self.n_jobs is None else effective_n_jobs(int(self.n_jobs))
 
     def has(self, ability: str) -> bool:
         if ability == "constraints":
@@ -276,13 +273,7 @@ class OracleStructure(Structure):
     def _check_options(self) -> None:
         if not callable(self.oracle):
             raise TypeError(f"the oracle must be a function, found {self.oracle!r}.")
-        if self.exact not in (True, False, "bounded"):
-            raise ValueError(f'exact={self.exact!r} must be True, False or "bounded".')
-        if self.on_timeout not in ("raise", "skip"):
-            raise ValueError(f'on_timeout={self.on_timeout!r} must be "raise" or "skip".')
-        limit = self.time_limit
-        if limit is not None and not (is_number(limit) and 0 < limit < np.inf):
-            raise ValueError(f"time_limit={limit!r} must be positive seconds, or None.")
+        check_options(self)
         if self.may_skip and not self.zero_one:
             raise ValueError(
                 'on_timeout="skip" needs binary=True: only parts between 0 and 1 bound what was'

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.options import Size, check_option
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.graph_cut import refuse_rewards
 from maxmargin.structures.networks import Network, network_of
-from maxmargin.validation import is_number
 
 
 class Potts(Structure):
@@ -129,8 +129,7 @@ class Potts(Structure):
 def _split(shape: Any) -> tuple[Network, int]:
     if not (isinstance(shape, tuple) and len(shape) == 2):
         raise TypeError(f"shape={shape!r} must be a pair (Network, number of labels).")
-    if not is_number(shape[1], whole=True) or shape[1] < 1:
-        raise ValueError(f"{shape[1]!r} labels: the number must be whole, 1 or more.")
+    check_option("number of labels", shape[1], Size)
     return network_of(shape[0]), int(shape[1])
 
 

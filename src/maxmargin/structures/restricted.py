@@ -9,11 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.options import PositiveOrInf
 from maxmargin.structures.base import Constraints, Shape, Structure, score
 from maxmargin.structures.candidates import whole
 from maxmargin.structures.frozen import Frozen, read_only
 from maxmargin.structures.linear import TIMED_OUT, solve_rows
-from maxmargin.validation import as_csr, is_number
+from maxmargin.validation import as_csr
 
 
 class RestrictedShape(Frozen):
@@ -76,7 +77,7 @@ class Restricted(Structure):
         best output found counts, and how far it is off at most is told (`is_bounded`).
     """
 
-    def __init__(self, structure: Structure, time_limit: float | None = None):
+    def __init__(self, structure: Structure, time_limit: PositiveOrInf | None = None):
         self.structure = structure
         self.time_limit = time_limit
 
@@ -196,8 +197,7 @@ class Restricted(Structure):
         ceiling[:parts][np.isneginf(theta)] = 0.0
         whole[: count * labels] = 1
         scale = np.abs(costs).max() or 1.0
-        limit = None if self.time_limit is None else self._limit()
-        answer = solve_rows(costs / scale, found, ceiling, whole, limit)
+        answer = solve_rows(costs / scale, found, ceiling, whole, self.time_limit)
         if answer.x is None:
             if answer.status == TIMED_OUT:
                 raise TimeoutError(
@@ -215,12 +215,6 @@ class Restricted(Structure):
             )
         bound = -scale * float(answer.mip_dual_bound) if answer.status == TIMED_OUT else -np.inf
         return z, max(score(theta, z), bound)
-
-    def _limit(self) -> float:
-        limit: Any = self.time_limit
-        if not is_number(limit) or not limit > 0:
-            raise ValueError(f"time_limit={self.time_limit!r} must be positive seconds, or None.")
-        return float(limit)
 
     def tilt(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
         return self.structure.tilt(self._sure("tilt", theta, shape), shape.shape)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.structures.base import Constraints, Shape, Structure, check_sides
 
 
 class Finite(Structure):
@@ -23,24 +23,25 @@ class Finite(Structure):
     binary = True
 
     def n_parts(self, shape: Shape) -> int:
-        return int(shape[0])
+        return _count(shape)
 
     def shape_of(self, n_parts: int) -> Shape:
         return (n_parts,)
 
     def variables(self, shape: Shape) -> tuple[int, int]:
-        return 1, int(shape[0])
+        return 1, _count(shape)
 
     def n_vertices(self, shape: Shape) -> int:
-        return int(shape[0])
+        return _count(shape)
 
     def vertex_size(self, shape: Shape) -> int:
         return 1
 
     def encode(self, y: Any, shape: Shape) -> np.ndarray:
-        if not 0 <= y < shape[0] or y != int(y):
-            raise ValueError(f"y is {y}, expected an output number from 0 to {shape[0] - 1}.")
-        z = np.zeros(shape[0])
+        count = _count(shape)
+        if not 0 <= y < count or y != int(y):
+            raise ValueError(f"y is {y}, expected an output number from 0 to {count - 1}.")
+        z = np.zeros(count)
         z[int(y)] = 1.0
         return z
 
@@ -48,10 +49,14 @@ class Finite(Structure):
         return int(np.argmax(z))
 
     def constraints(self, shape: Shape) -> Constraints:
-        return Constraints(sparse.csr_array(np.ones((1, shape[0]))), np.ones(1), np.ones(1))
+        return Constraints(sparse.csr_array(np.ones((1, _count(shape)))), np.ones(1), np.ones(1))
 
     def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
-        yield from np.eye(shape[0])
+        yield from np.eye(_count(shape))
+
+
+def _count(shape: Shape) -> int:
+    return check_sides(shape, "number of outputs")[0]
 
 
 class Multiclass(Finite):

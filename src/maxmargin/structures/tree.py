@@ -56,8 +56,8 @@ class Tree(NetworkLabels):
         """Max-product with lists of the k best, O(V K k (K + log k))."""
         from maxmargin.structures.tree_best import best_labels
 
-        k, stride = check_k(k), 0 if self.tied else self._known(shape).n_labels ** 2
-        found = best_labels(self._allowed(theta, shape), shape, stride, k)
+        k, theta = check_k(k), self._allowed(theta, shape)
+        found = best_labels(theta, shape, 0 if self.tied else shape.n_labels**2, k)
         if not found:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return [(self.encode(labels, shape), score) for labels, score in found]

@@ -10,11 +10,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.options import CountOrZero, check_options
 from maxmargin.tasks import edge_features
 from maxmargin.tasks.alignment_checks import Pair
 from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.pair_edges import Edges, stretches
-from maxmargin.validation import Rows, is_number
+from maxmargin.validation import Rows
 
 _NOTHING = 1e-3  # half of all features are posteriors below this; what is left trains twice as fast
 Groups = dict[str, edge_features.Features]
@@ -41,15 +42,14 @@ class AlignmentFeatures(BaseEstimator):
     statistics_ : the WordStatistics in use. columns_ : names of the other aligners.
     """
 
-    def __init__(self, frequent: int = 30, vectors: Any = None):
+    def __init__(self, frequent: CountOrZero = 30, vectors: Any = None):
         self.frequent = frequent
         self.vectors = vectors
 
     def fit(self, statistics: WordStatistics, columns: Sequence[str] = ()) -> AlignmentFeatures:
         """Take the fitted statistics, and the names of other aligners whose links will be given."""
         check_is_fitted(statistics, "hmm_")
-        if not is_number(self.frequent, whole=True) or self.frequent < 0:
-            raise ValueError(f"frequent={self.frequent!r} must be a whole number, 0 or more.")
+        check_options(self)
         if self.vectors is not None and not hasattr(self.vectors, "cosines"):
             raise TypeError(
                 f"vectors is {type(self.vectors).__name__}, expected an object with a method"
@@ -148,7 +148,6 @@ class AlignmentFeatures(BaseEstimator):
             raise ValueError("AlignmentFeatures: statistics_ is no fitted WordStatistics")
         if type(columns) is not list or not all(isinstance(name, str) for name in columns):
             raise ValueError("AlignmentFeatures: columns_ is no list of names")
-        if not is_number(self.frequent, whole=True) or self.frequent < 0:
-            raise ValueError(f"AlignmentFeatures: frequent={self.frequent!r} is no count of words")
+        check_options(self)
         if self.vectors is not None and not hasattr(self.vectors, "cosines"):
             raise ValueError("AlignmentFeatures: vectors has no method cosines")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.options import Bounds, Count, CountOrZero, Verbosity, check_options
 from maxmargin.tasks.alignment_checks import Pair, check_iterable, check_pair
 from maxmargin.tasks.loaded_statistics import check_stems, check_tables
 from maxmargin.tasks.pair_edges import Edges
 from maxmargin.tasks.translation_models import MoveTables, Text, TranslationModels, pointers
 from maxmargin.tasks.word_forms import Vocabulary
-from maxmargin.validation import is_number
 
 _UNSEEN = 1e-7  # probability of words that were not seen together, or too seldom to keep
 _UNKNOWN = 1e-5  # of words not in the vocabulary, so that the places of their neighbours decide
@@ -72,16 +72,16 @@ class WordStatistics(BaseEstimator):
 
     def __init__(
         self,
-        mixture_rounds: int = 5,
-        hmm_rounds: int = 5,
+        mixture_rounds: Count = 5,
+        hmm_rounds: CountOrZero = 5,
         *,
         agree: bool = True,
-        p0: float = 0.2,
-        far: int = 10,
-        max_length: int = 60,
-        min_probability: float = 1e-5,
-        stem_length: int | None = 5,
-        verbose: int = 0,
+        p0: Annotated[float, Bounds(0, 1, True, True)] = 0.2,
+        far: Annotated[int, Bounds(1, 10**6)] = 10,
+        max_length: Count = 60,
+        min_probability: Annotated[float, Bounds(0, 1, open_high=True)] = 1e-5,
+        stem_length: Count | None = 5,
+        verbose: Verbosity = 0,
     ):
         self.mixture_rounds = mixture_rounds
         self.hmm_rounds = hmm_rounds
@@ -96,7 +96,7 @@ class WordStatistics(BaseEstimator):
     # -- learning ----------------------------------------------------------------------------------
     def fit(self, pairs: Iterable[Pair], y: Any = None) -> WordStatistics:
         """Read the sentence pairs once and learn all tables."""
-        self._check_options()
+        check_options(self)
         check_iterable(pairs)
         self.__dict__.pop("_known", None)  # vocabularies of an earlier fit
         vocabularies = Vocabulary(), Vocabulary()
@@ -120,25 +120,6 @@ class WordStatistics(BaseEstimator):
             )  # fmt: skip
             self.stems_.stems_ = None
         return self
-
-    def _check_options(self) -> None:
-        whole = {"mixture_rounds": 1, "hmm_rounds": 0, "far": 1, "max_length": 1}
-        for name, least in whole.items():
-            value = getattr(self, name)
-            if not is_number(value, whole=True) or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
-        if not is_number(self.p0) or not 0 < self.p0 < 1:
-            raise ValueError(f"p0={self.p0!r} must be a number between 0 and 1.")
-        if not is_number(self.min_probability) or not 0 <= self.min_probability < 1:
-            raise ValueError(
-                f"min_probability={self.min_probability!r} must be a number from 0 to 1."
-            )
-        if self.stem_length is not None and not (
-            is_number(self.stem_length, whole=True) and self.stem_length > 0
-        ):
-            raise ValueError(
-                f"stem_length={self.stem_length!r} must be a number of letters, or None."
-            )
 
     def _fit_text(
         self, source: Text, target: Text, source_words: list[str], target_words: list[str]
@@ -296,7 +277,7 @@ class WordStatistics(BaseEstimator):
         if "_known" in self.__dict__:
             raise ValueError("WordStatistics: vocabularies are made anew, not loaded")
         if hasattr(self, "hmm_"):
-            self._check_options()
+            check_options(self)
             check_tables(self)
             check_stems(self, self.stems_, WordStatistics)
 

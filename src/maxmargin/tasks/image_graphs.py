@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from numbers import Integral
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.graphs import Graph
+from maxmargin.options import Bounds, Count, CountOrZero, Positive, check_options
 from maxmargin.tasks.graph_makers import GraphMaker, Made
 from maxmargin.tasks.image_checks import check_image
 from maxmargin.tasks.image_cues import palette_of
@@ -23,7 +23,6 @@ from maxmargin.tasks.image_features import (
 )
 from maxmargin.tasks.image_maps import lab_of
 from maxmargin.tasks.image_regions import Regions, pixels, superpixels
-from maxmargin.validation import is_number
 
 #: pixels for typical colours, and nodes for scales, that are drawn from all training images
 DRAWN = 100_000
@@ -66,13 +65,13 @@ class ImageGraphs(GraphMaker):
         self,
         graph: Literal["superpixels", "pixels"] = "superpixels",
         *,
-        n_segments: int = 800,
-        compactness: float = 20.0,
+        n_segments: Count = 800,
+        compactness: Positive = 20.0,
         connectivity: Literal[4, 8] = 4,
         features: Sequence[str] = ("colour", "smooth", "texture", "place", "grid", "contrast"),
-        n_bins: int = 2,
-        n_colours: int = 48,
-        random_state: int = 0,
+        n_bins: Annotated[int, Bounds(0, 1000)] = 2,
+        n_colours: Annotated[int, Bounds(1, 2**16)] = 48,
+        random_state: CountOrZero | np.random.Generator | None = 0,
     ):
         self.graph = graph
         self.n_segments = n_segments
@@ -114,18 +113,8 @@ class ImageGraphs(GraphMaker):
         self.knots_ = np.quantile((nodes - self.mean_) / self.scale_, levels, axis=0)
 
     def _check_options(self) -> None:
-        for name, known in (("graph", ("superpixels", "pixels")), ("connectivity", (4, 8))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be one of {list(known)}.")
-        for name, least in (("n_segments", 1), ("n_bins", 0), ("n_colours", 1)):
-            value: Any = getattr(self, name)
-            if not isinstance(value, Integral) or value is True or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
-        if not is_number(self.compactness) or self.compactness <= 0:
-            raise ValueError(f"compactness={self.compactness!r} must be a positive number.")
-        named = () if isinstance(self.features, str) else tuple(self.features)
-        wrong = [name for name in named if name not in GROUPS]
-        if wrong or not named:
+        check_options(self)
+        if not len(self.features) or any(name not in GROUPS for name in self.features):
             raise ValueError(f"features={self.features!r} must be some of {list(GROUPS)}.")
 
     def _view(self, x: np.ndarray) -> View:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from maxmargin.graphs import Graph
+from maxmargin.options import Count, CountOrZero, NonNegative, PositiveOrInf, check_options
 from maxmargin.tasks import point_columns, point_edges, point_features as measures
 from maxmargin.tasks.graph_makers import GraphMaker, Made
 from maxmargin.tasks.point_clouds import Cloud, check_cloud
@@ -72,20 +72,20 @@ class PointGraphs(GraphMaker):
 
     def __init__(
         self,
-        graph: str = "auto",
-        neighbours: int = 6,
+        graph: Literal["auto", "knn", "plane", "surface", "given"] = "auto",
+        neighbours: Count = 6,
         features: Sequence[str] = ("height", "shape", "extra"),
-        sizes: Sequence[float] = (1.5, 3, 6, 12),
-        radii: Sequence[float] = (1, 2, 4, 8, 16, 32),
-        knots: int = 8,
-        components: int = 45,
+        sizes: Sequence[NonNegative] = (1.5, 3, 6, 12),
+        radii: Sequence[NonNegative] = (1, 2, 4, 8, 16, 32),
+        knots: CountOrZero = 8,
+        components: Count = 45,
         *,
-        links: int = 2,
-        grade: float = 0.2,
-        jump: float = 10.0,
-        up: str = "z",
-        n_sample: int = 50_000,
-        random_state: int = 0,
+        links: CountOrZero = 2,
+        grade: PositiveOrInf = 0.2,
+        jump: PositiveOrInf = 10.0,
+        up: Literal["x", "y", "z"] = "z",
+        n_sample: Count = 50_000,
+        random_state: CountOrZero | np.random.Generator | None = 0,
     ):
         self.graph = graph
         self.neighbours = neighbours
@@ -103,26 +103,17 @@ class PointGraphs(GraphMaker):
 
     # -- checks ------------------------------------------------------------------------------------
     def _check_options(self) -> None:
-        if self.graph not in GRAPHS:
-            raise ValueError(f"graph={self.graph!r} must be one of {', '.join(GRAPHS)}.")
+        check_options(self)
         unknown = [name for name in self.features if name not in FEATURES]
-        if isinstance(self.features, str) or unknown or not len(self.features):
+        if unknown or not len(self.features):
             raise ValueError(
                 f"features={self.features!r} must be a list of some of {', '.join(FEATURES)}."
             )
-        if self.up not in ("x", "y", "z"):
-            raise ValueError(f"up={self.up!r} must be 'x', 'y' or 'z'.")
-        least_of = {"neighbours": 1, "knots": 0, "components": 1, "links": 0, "n_sample": 1}
-        for name, least in least_of.items():
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or value < least or (name == "knots" and value == 1):
-                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more.")
+        if self.knots == 1:
+            raise ValueError("knots=1 must be 0, for none, or 2 or more.")
         for name in ("sizes", "radii"):
-            if not len(getattr(self, name)) or not min(getattr(self, name)) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be numbers, 0 or more.")
-        for name in ("jump", "grade"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must be positive.")
+            if not len(getattr(self, name)):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be one number at least.")
 
     def check(self, i: int, x: Any) -> Cloud:
         cloud = check_cloud(i, x)

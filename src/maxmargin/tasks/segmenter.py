@@ -13,6 +13,16 @@ from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import GraphCutSVM
 from maxmargin.losses import Hamming, Loss, resolve_loss
 from maxmargin.metrics import SegmentationReport, segmentation_scores
+from maxmargin.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_options,
+)
 from maxmargin.solvers import Solver
 from maxmargin.tasks.base import Task
 from maxmargin.tasks.graph_makers import GraphMaker, Made
@@ -76,19 +86,19 @@ class Segmenter(SegmentProbabilities, Task):
     def __init__(
         self,
         kind: Literal["images", "points"] = "images",
-        alpha: float = 1e-3,
+        alpha: NonNegative = 1e-3,
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
-        tol: float = 0.01,
-        max_epochs: int = 300,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 0.01,
+        max_epochs: CountOrZero = 300,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
         graphs: GraphMaker | None = None,
         tables: bool = False,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
     ):
         self.kind = kind
@@ -110,6 +120,7 @@ class Segmenter(SegmentProbabilities, Task):
         self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
     ) -> Segmenter:
         """Learn graphs_ and model_; sample_weight: one number a sample."""
+        check_options(self)
         maker = self._maker()
         checked = [maker.check(i, x) for i, x in enumerate(each_sample(inputs, maker.noun))]
         masks = check_masks(labels, len(checked), maker.noun)
@@ -134,8 +145,6 @@ class Segmenter(SegmentProbabilities, Task):
         return self
 
     def _maker(self) -> GraphMaker:
-        if self.kind not in _KINDS:
-            raise ValueError(f"kind={self.kind!r} must be one of {sorted(_KINDS)}.")
         own = _KINDS[self.kind]
         if self.graphs is None:
             return own()

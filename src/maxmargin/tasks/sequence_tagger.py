@@ -15,6 +15,17 @@ from maxmargin.estimators.probabilities import Method
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
+from maxmargin.options import (
+    Count,
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_options,
+)
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.tasks.base import Task
 from maxmargin.tasks.tag_reports import TaggingReport, WeightTable, strongest
@@ -69,21 +80,21 @@ class SequenceTagger(Task):
 
     def __init__(
         self,
-        alpha: float | None = None,
+        alpha: NonNegative | None = None,
         loss: str | Loss = "hamming-sum",
         solver: str | Solver | None = None,
-        tol: float = 0.05,
-        max_epochs: int = 100,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 0.05,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
         templates: list[str] | None = None,
         columns: list[str] | None = None,
-        min_count: int = 1,
+        min_count: Count = 1,
         bio: bool = False,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         objective: Literal["margin", "likelihood"] = "margin",
     ):
@@ -106,6 +117,7 @@ class SequenceTagger(Task):
 
     def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
         """Learn features_ and model_; sample_weight: one number a sentence."""
+        check_options(self)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         rows = features.fit_transform(sentences)
         if features.n_features_ == 0 and self.min_count > 1:
@@ -162,7 +174,7 @@ class SequenceTagger(Task):
         sentences: Sentences,
         method: Method = "auto",
         n_draws: int = 100,
-        random_state: Any = 0,
+        random_state: Seed = 0,
     ) -> list[np.ndarray]:
         """P(tag) of each token under p(y) ~ exp(score / temperature_), exact by default.
 
@@ -180,7 +192,7 @@ class SequenceTagger(Task):
         *,
         method: Method = "auto",
         n_draws: int = 100,
-        random_state: Any = 0,
+        random_state: Seed = 0,
     ) -> SequenceTagger:
         """Set temperature_ to what makes `predict_marginals` fit held-out sentences best.
 

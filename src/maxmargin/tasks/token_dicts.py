@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
 
+from maxmargin.options import Count
 from maxmargin.tasks.token_templates import intern
 
 Locate = Callable[[int], str]
@@ -22,7 +23,7 @@ class DictIndex:
     number of a token into words for an error message.
     """
 
-    def __init__(self, min_count: int = 1):
+    def __init__(self, min_count: Count = 1):
         self.min_count = min_count
 
     def fit(self, tokens: list[dict], locate: Locate) -> csr_array:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, get_index_dtype
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.options import Count
 from maxmargin.tasks.token_dicts import DictIndex
 from maxmargin.tasks.token_templates import TemplateIndex, default_templates, parse_templates
 from maxmargin.validation import Rows, locate
@@ -83,7 +84,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         templates: list[str] | None = None,
         *,
         columns: list[str] | None = None,
-        min_count: int = 1,
+        min_count: Count = 1,
     ):
         self.templates = templates
         self.columns = columns

@@ -16,6 +16,17 @@ from maxmargin.estimators import StructuredSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.losses import Hamming
 from maxmargin.metrics import alignment_error_rate
+from maxmargin.options import (
+    Count,
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_options,
+)
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching
 from maxmargin.tasks.alignment_checks import (
@@ -37,7 +48,7 @@ from maxmargin.tasks.link_probabilities import (
     samples_of,
 )
 from maxmargin.tasks.tag_reports import WeightTable, strongest
-from maxmargin.validation import as_dense, is_number
+from maxmargin.validation import as_dense
 
 
 class WordAligner(LinkProbabilities, Task):
@@ -86,23 +97,23 @@ class WordAligner(LinkProbabilities, Task):
 
     def __init__(
         self,
-        alpha: float | None = None,
-        c_plus: float = 1.0,
-        c_minus: float = 4.0,
+        alpha: NonNegative | None = None,
+        c_plus: NonNegative = 1.0,
+        c_minus: NonNegative = 4.0,
         solver: str | Solver = "bcfw",
-        tol: float = 0.02,
-        max_epochs: int = 200,
-        random_state: Any = 0,
-        verbose: int = 0,
+        tol: NonNegativeOrInf = 0.02,
+        max_epochs: CountOrZero = 200,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
         *,
         normalize: bool = False,
-        max_links: int = 1,
+        max_links: Count = 1,
         strict: bool = False,
         statistics: WordStatistics | None = None,
         features: AlignmentFeatures | None = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
         warm_start: bool = False,
-        time_limit: float | None = None,
+        time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
     ):
@@ -139,7 +150,7 @@ class WordAligner(LinkProbabilities, Task):
             look in training as they will on new pairs.
         columns : links of other aligners, {name: one set of (i, j) for each pair}.
         """
-        self._check_options()
+        check_options(self)
         checked = check_pairs(pairs)
         if not checked:
             raise ValueError("no pairs to learn from.")
@@ -159,14 +170,6 @@ class WordAligner(LinkProbabilities, Task):
             model.fit(samples_of(rows, checked), truth, node_weight=prices)
         self.statistics_, self.features_, self.model_ = statistics, features, model
         return self
-
-    def _check_options(self) -> None:
-        if not is_number(self.max_links, whole=True) or self.max_links < 1:
-            raise ValueError(f"max_links={self.max_links!r} must be a whole number, 1 or more.")
-        for name in ("c_plus", "c_minus"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 <= value < np.inf:
-                raise ValueError(f"{name}={value!r} must be a number, 0 or more.")
 
     def _statistics(self, pairs: list[Pair], parallel: Any) -> WordStatistics:
         if isinstance(parallel, WordStatistics):

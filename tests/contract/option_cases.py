@@ -1,0 +1,210 @@
+"""Odd values for every option of every public class, tried in a process that may crash.
+
+python tests/contract/option_cases.py GROUP few|all prints what is tried before it is, and a line
+for each outcome that is neither a right result nor an error that names the option.
+"""
+
+import faulthandler
+import inspect
+import signal
+import sys
+import tempfile
+import warnings
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+import maxmargin
+from maxmargin import Graph, callbacks, domains, features, losses, solvers, structures, tasks
+from maxmargin.checkpoints import Checkpoint
+from maxmargin.structures import Network, TreeShape
+from maxmargin.structures.network_shapes import NetworkShape
+from maxmargin.structures.restricted import RestrictedShape
+
+FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.zeros((2, 2)), [])
+ALL = (*FEW, 0, True, np.inf, -np.inf, 1e300, 10**400, 1j, b"x", {}, set(), object(), [[]], -0.0)
+ALL += (np.int8(-1), np.float32(0.5), np.array("text"), np.arange(3), (1, 2), lambda *_: None, int)
+SECONDS = 120  # after which a case counts as hanging, and ends the process
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(12, 3))
+CLASSES = np.arange(12) % 3
+CHAINS = [ROWS[:4], ROWS[4:7]], [CLASSES[:4], CLASSES[4:7]]
+NODES = [Graph(ROWS[:4], [(0, 1), (1, 2), (2, 3)]), Graph(ROWS[4:7], [(0, 1), (1, 2)])]
+RINGS = [Graph(x.nodes, [*x.edges.tolist(), (0, len(x.nodes.data) - 1)]) for x in NODES]
+PAIRS = [RNG.normal(size=(2, 3, 2)), RNG.normal(size=(2, 2, 2))]
+WORDS = [(["a", "b"], ["x", "y"]), (["b", "c"], ["y", "z"]), (["a"], ["x"])]
+IMAGES = [RNG.random((8, 9, 3)), RNG.random((9, 8, 3))]
+CLOUDS = [RNG.random((40, 3)) * 10, RNG.random((30, 3)) * 10]
+PROGRAM = structures.Program(np.ones((1, 3)), 1.0, part_upper=1.0)
+
+
+def fit(model, X, y):
+    model.fit(X, y).predict(X)
+
+
+def multiclass(**options):
+    fit(maxmargin.MulticlassSVM(max_epochs=3, **options), ROWS, CLASSES)
+
+
+def solve(solver):
+    options = {} if "margin" in solver.objectives else {"objective": "likelihood"}
+    if isinstance(solver, solvers.DualExtragradient) and solver.geometry == "entropic":
+        options["domain"] = domains.L1Ball(1.0)
+    fit(maxmargin.MulticlassSVM(solver=solver, max_epochs=3, tol=0.1, **options), ROWS, CLASSES)
+
+
+def oracle(shape, n_parts):
+    """Calls of a structure by hand."""
+
+    def use(structure):
+        theta = np.linspace(-1.0, 0.0, n_parts)
+        z = structure.maximize(theta, shape)
+        structure.encode(structure.decode(z, shape), shape)
+        for ability in ("project", "tilt"):
+            if structure.has(ability):
+                getattr(structure, ability)(theta, shape)
+
+    return use
+
+
+def pack(X, n_labels, n_parts):
+    def use(features):
+        features.pack(features.check(X), n_labels, np.array(n_parts))
+
+    return use
+
+
+def watch(callback):
+    multiclass(callbacks=[callback])
+
+
+def segment(inputs, kind):
+    masks = [np.arange(x[..., 0].size).reshape(x.shape[:-1]) % 2 for x in inputs]
+
+    def use(graphs):
+        fit(tasks.Segmenter(kind, graphs=graphs, max_epochs=3), inputs, masks)
+
+    return use
+
+
+def examples():
+    """{group: {class: (an object of it, what to do with it)}}."""
+    m, s, f, t = maxmargin, structures, features, tasks
+    path = Network(3, [(0, 1), (1, 2)])
+    shape = RestrictedShape((2, 3), [1], [0], [[1, 1, 0, 0, 0, 1]])
+    spread = [np.arange(x[..., 0].size).reshape(x.shape[:-1]) % 2 for x in IMAGES]
+    points = tasks.PointGraphs(sizes=(3.0,), radii=(4.0,), knots=2, components=2, n_sample=60)
+    images = tasks.ImageGraphs(n_segments=6, n_colours=3)
+    estimators = {
+        m.StructuredSVM(s.Finite(), max_epochs=3): lambda e: fit(e, PAIRS[0], [0, 1]),
+        m.ChainSVM(max_epochs=3): lambda e: fit(e, *CHAINS),
+        m.TreeSVM(max_epochs=3): lambda e: fit(e, NODES, CHAINS[1]),
+        m.NetworkSVM(max_epochs=3): lambda e: fit(e, RINGS, CHAINS[1]),
+        m.GraphCutSVM(max_epochs=3): lambda e: fit(e, NODES, [y % 2 for y in CHAINS[1]]),
+        m.MatchingSVM(max_epochs=3): lambda e: fit(e, PAIRS, [[(0, 1)], [(1, 1)]]),
+        m.MultiLabelSVM(max_epochs=3): lambda e: fit(e, ROWS, np.eye(3, dtype=int)[CLASSES]),
+        m.MulticlassSVM(max_epochs=3): lambda e: fit(e, ROWS, CLASSES),
+    }
+    tagged = [[("a", "A"), ("b", "B")], [("b", "B"), ("c", "A")]], [["x", "y"], ["y", "x"]]
+    learners = {
+        t.SequenceTagger(max_epochs=3): lambda e: fit(e, *tagged),
+        t.TokenFeatures(): lambda e: e.fit_transform(tagged[0]),
+        t.WordAligner(max_epochs=3): lambda e: fit(e, WORDS, [[(0, 0)], [(1, 1)], [(0, 0)]]),
+        t.WordStatistics(): lambda e: e.fit(WORDS),
+        t.AlignmentFeatures(): lambda e: e.fit(t.WordStatistics().fit(WORDS)),
+        t.Segmenter(max_epochs=3, graphs=images): lambda e: fit(e, IMAGES, spread),
+        images: segment(IMAGES, "images"),
+        points: segment(CLOUDS, "points"),
+    }
+    parts = {
+        s.Chain(): oracle((3, 2), 10),
+        s.Chain(tied=False): oracle((3, 2), 14),
+        s.Tree(): oracle(TreeShape(path, 2), 10),
+        s.MarkovNetwork(): oracle(NetworkShape(path, 2), 10),
+        s.MarkovNetwork(method="bounded"): oracle(NetworkShape(path, 2), 10),
+        s.Matching(): oracle((2, 3), 6),
+        s.MultiLabel(): oracle((3,), 6),
+        s.LinearProgram(PROGRAM): oracle(PROGRAM, 3),
+        s.Restricted(s.Matching()): oracle(shape, 6),
+        s.OracleStructure(lambda theta: theta == theta.max(), 3): oracle((3,), 3),
+        f.LabelConjoined(): pack(CHAINS[0], 3, [21, 18]),
+        f.PartFeatures(): pack(CHAINS[0], 0, [4, 3]),
+        f.GraphFeatures(): pack(NODES, 0, [7, 5]),
+        f.TreeFeatures(): pack(NODES, 3, [21, 18]),
+        f.MultiLabelFeatures(n_pairs=3): pack([x[None] for x in ROWS], 3, [6] * 12),
+        f.KernelMap(): lambda e: e.fit(ROWS).transform(ROWS),
+        losses.Hamming(): lambda e: multiclass(loss=e),
+        losses.PartCosts(lambda y, shape: 1.0 - y): lambda e: multiclass(loss=e),
+    }
+    places = {
+        domains.L1Ball(1.0): lambda e: multiclass(domain=e),
+        domains.L2Ball(1.0): lambda e: multiclass(domain=e),
+        domains.Signs([0], [1]): lambda e: multiclass(domain=e),
+        domains.NonNegative([0]): lambda e: multiclass(domain=e),
+        domains.SubmodularCone([0, 1, 2, 3]): lambda e: multiclass(domain=e),
+        domains.Product([([0], domains.L2Ball(1.0))]): lambda e: multiclass(domain=e),
+        solvers.OracleCache(): lambda e: multiclass(solver=solvers.BCFW(cache=e)),
+        callbacks.TimeLimit(1.0): watch,
+        callbacks.EarlyStopping(ROWS, CLASSES): watch,
+        callbacks.ProgressBar(): watch,
+        callbacks.Recorder(lambda w: {}): watch,
+        Checkpoint(Path(tempfile.mkdtemp()) / "checkpoint"): watch,
+    }
+    kinds = [getattr(solvers, name) for name in solvers.__all__]
+    ways = {k(): solve for k in kinds if isinstance(k, type) and getattr(k, "name", "")}
+    groups = {"estimators": estimators, "tasks": learners, "parts": parts, "domains": places}
+    return groups | {"solvers": ways}
+
+
+def public_classes():
+    """All classes with options that the packages offer."""
+    found = set()
+    for name in ("estimators", "structures", "features", "solvers", "losses", "domains", "tasks"):
+        package = import_module(f"maxmargin.{name}")
+        found |= {getattr(package, name) for name in package.__all__}
+    found = {c for c in found if isinstance(c, type) and hasattr(c, "get_params")}
+    return {c for c in found if not inspect.isabstract(c) and inspect.signature(c).parameters}
+
+
+def try_one(example, use, name, value):
+    """None if the outcome is right, else what is wrong with it."""
+    changed = clone(example) if hasattr(example, "get_params") else example
+    old = getattr(changed, name)
+    setattr(changed, name, value)
+    signal.alarm(SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            use(changed)
+    except (ValueError, TypeError) as error:
+        return None if name in str(error) else f"does not name {name}: {error!r}"
+    except Exception as error:
+        return f"raised {error!r}"
+    finally:
+        signal.alarm(0)
+        setattr(changed, name, old)
+    return None
+
+
+def main(group, many):
+    faulthandler.enable()
+    values, tried = ALL if many == "all" else FEW, 0
+    for example, use in examples()[group].items():
+        print("trying", type(example).__name__, flush=True)
+        use(clone(example) if hasattr(example, "get_params") else example)  # compiles what it needs
+        for name in inspect.signature(type(example)).parameters:
+            for value in values:
+                case = f"{type(example).__name__}({name}={str(value)[:40]!r})"
+                print("trying", case, flush=True)
+                wrong = try_one(example, use, name, value)
+                tried += 1
+                if wrong is not None:
+                    print("WRONG", case, wrong.replace("\n", " ")[:300], flush=True)
+    print("tried", tried)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,45 @@
+"""Every option of every public class: odd values raise an error that names it, or work."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract import option_cases
+from maxmargin.options import declared_options
+
+GROUPS = ("estimators", "tasks", "parts", "domains", "solvers")
+
+
+def run(group, many):
+    script = Path(option_cases.__file__)
+    done = subprocess.run(
+        [sys.executable, str(script), group, many], capture_output=True, text=True, check=False
+    )
+    lines = done.stdout.splitlines()
+    wrong = [line for line in lines if line.startswith("WRONG")]
+    assert not wrong, "\n".join(wrong[:40]) + f"\n{len(wrong)} in all"
+    assert done.returncode == 0, f"{lines[-1:]}, then: {done.stderr[-2000:]}"
+    assert lines[-1].startswith("tried")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_odd_values_are_refused_by_name_or_work(group):
+    run(group, "few")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("group", GROUPS)
+def test_all_odd_values_are_refused_by_name_or_work(group):
+    run(group, "all")
+
+
+def test_every_class_with_options_is_tried():
+    known = {type(one) for group in option_cases.examples().values() for one in group}
+    assert option_cases.public_classes() - known == set()
+
+
+@pytest.mark.parametrize("cls", sorted(option_cases.public_classes(), key=lambda c: c.__name__))
+def test_annotations_can_be_read(cls):
+    assert declared_options(cls), f"{cls.__name__}: annotations that cannot be evaluated"

@@ -145,7 +145,7 @@ def as_array(i: int, x: Any) -> Any:
 
 
 def _check_flat(rows: Rows, name: Callable[[int, int, int], str] | None = None) -> Rows:
-    matrix = as_csr(rows.matrix)
+    matrix = as_csr(rows.matrix) if sparse.issparse(rows.matrix) else sparse.csr_array(rows.matrix)
     if matrix.dtype != np.float64:
         if matrix.dtype.kind not in "biuf":
             raise ValueError(f"X has dtype {matrix.dtype}, expected real numbers.")

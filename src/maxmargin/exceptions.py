@@ -25,6 +25,10 @@ class ModelFileError(ValueError):
     """A file is no model of maxmargin, is damaged, or is of a version that this one cannot read."""
 
 
+class UncalibratedWarning(UserWarning):
+    """Probabilities were asked of a model that was not trained to have any."""
+
+
 __all__ = [
     "ConvergenceWarning",
     "InfeasibleError",
@@ -32,4 +36,5 @@ __all__ = [
     "ModelFileError",
     "OptionError",
     "OracleError",
+    "UncalibratedWarning",
 ]

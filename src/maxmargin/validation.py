@@ -24,16 +24,19 @@ class Rows(NamedTuple):
         return Rows(self.matrix[start:stop], self.lengths[first:last])
 
 
-def check_rows(X: Any, name: Callable[[int, int, int], str] | None = None) -> Rows:
-    """Samples given as a list of (length, n_features) arrays or CSR matrices, or as Rows.
+def check_rows(
+    X: Any, name: Callable[[int, int, int], str] | None = None, empty_ok: bool = False
+) -> Rows:
+    """Samples given as a list of (length, n_features) arrays, frames or CSR matrices, or as Rows.
 
     name(i, row, column) : what errors call an entry of sample i; None means x[row, column].
+    empty_ok : samples may have no rows, if one of them has some.
     """
     if hasattr(X, "matrix") and hasattr(X, "lengths"):
-        return _check_flat(Rows(X.matrix, X.lengths), name)
-    samples = _as_samples(X)
+        return _check_flat(Rows(X.matrix, X.lengths), name, empty_ok)
+    samples = _as_samples(X, empty_ok)
     lengths = np.array([x.shape[0] for x in samples], dtype=np.int64)
-    return _check_flat(Rows(stack_rows(samples), lengths), name)
+    return _check_flat(Rows(stack_rows(samples), lengths), name, empty_ok)
 
 
 def stack_rows(samples: Sequence[Any]) -> sparse.csr_array:
@@ -98,32 +101,75 @@ def _check_indices(indices: np.ndarray, side: int, n_values: int, name: str) -> 
         )
 
 
-def _as_samples(X: Any) -> list[Any]:
-    if not is_list(X):
+def _as_samples(X: Any, empty_ok: bool) -> list[Any]:
+    if not is_list(X) or hasattr(X, "columns"):
         raise TypeError(
             f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
         )
     if len(X) == 0:
         raise ValueError("X is empty: at least one sample is needed.")
-    samples = []
-    for i, x in enumerate(X):
-        if isinstance(x, list | tuple) and len(x) == 0:  # numpy would say: one dimension
-            raise ValueError(f"sample {i}: {NO_ROWS}")
-        samples.append(as_array(i, x))
-        shape = samples[-1].shape
+    full = has_rows(X)
+    if not (full.all() or (empty_ok and full.any())):
+        raise ValueError(f"sample {np.argmin(full)}: {NO_ROWS}")
+    _check_frames(X)
+    samples: list[Any] = [as_array(i, x) if full[i] else None for i, x in enumerate(X)]
+    first = int(np.argmax(full))
+    for i, x in enumerate(samples):
+        if x is None:
+            continue
+        shape = x.shape
         if len(shape) != 2:
             raise ValueError(
                 f"sample {i}: x has {len(shape)} dimension(s), expected 2 (length, n_features)."
                 " A single feature is a column: x.reshape(-1, 1). A single sequence is passed as"
                 " a list: [x]."
             )
-        if shape[0] == 0:
-            raise ValueError(f"sample {i}: {NO_ROWS}")
-        if shape[1] != samples[0].shape[1]:
+        if shape[1] != samples[first].shape[1]:
             raise ValueError(
-                f"sample {i}: x has {shape[1]} features, sample 0 has {samples[0].shape[1]}."
+                f"sample {i}: x has {shape[1]} features,"
+                f" sample {first} has {samples[first].shape[1]}."
             )
-    return samples
+    nothing = np.empty((0, samples[first].shape[1]))
+    return [nothing if x is None else x for x in samples]
+
+
+def has_rows(X: Any) -> np.ndarray:
+    """Whether each sample, or its part of Rows, has any rows."""
+    if hasattr(X, "matrix") and hasattr(X, "lengths"):
+        return np.asarray(X.lengths) != 0
+    if not is_list(X):
+        return np.ones(1, dtype=bool)
+    sizes = (getattr(x, "shape", None) or (len(x) if is_list(x) else 1,) for x in X)
+    return np.fromiter((size[0] != 0 for size in sizes), bool, len(X))
+
+
+def without_empty(X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+    """Samples that have rows, their labels and weights; errors tell samples by their old numbers.
+
+    Labels of the others must be empty.
+    """
+    full = has_rows(X)
+    if full.all():
+        return X, y, sample_weight
+    rows = check_rows(X, empty_ok=True)
+    check_lengths(y, rows.lengths)
+    kept = np.flatnonzero(full)
+    if sample_weight is not None:
+        check_sample_weight(sample_weight, len(full))
+        sample_weight = np.asarray(sample_weight)[kept]
+    return Rows(rows.matrix, rows.lengths[kept]), [y[i] for i in kept], sample_weight
+
+
+def _check_frames(X: Any) -> None:
+    """Features are told by their place: data frames must have the columns of the first."""
+    frames = ((i, list(x.columns)) for i, x in enumerate(X) if hasattr(x, "columns"))
+    _, names = next(frames, (0, []))
+    for i, own in frames:
+        if own != names:
+            raise ValueError(
+                f"sample {i}: its columns are {own}, those of the data frames before it {names}."
+                " Give all the same, in one order: frame[names]."
+            )
 
 
 def is_list(values: Any) -> bool:
@@ -144,7 +190,9 @@ def as_array(i: int, x: Any) -> Any:
         raise ValueError(f"sample {i}: x is not an array of real numbers ({error}).") from None
 
 
-def _check_flat(rows: Rows, name: Callable[[int, int, int], str] | None = None) -> Rows:
+def _check_flat(
+    rows: Rows, name: Callable[[int, int, int], str] | None, empty_ok: bool = False
+) -> Rows:
     matrix = as_csr(rows.matrix) if sparse.issparse(rows.matrix) else sparse.csr_array(rows.matrix)
     if matrix.dtype != np.float64:
         if matrix.dtype.kind not in "biuf":
@@ -158,7 +206,7 @@ def _check_flat(rows: Rows, name: Callable[[int, int, int], str] | None = None) 
     if not (matrix.data.flags.writeable and matrix.indices.flags.writeable):
         matrix = matrix.copy()  # memory maps of parallel workers; kernels take plain arrays only
     lengths = np.asarray(rows.lengths, dtype=np.int64)
-    if lengths.sum() != matrix.shape[0] or (lengths <= 0).any():
+    if lengths.sum() != matrix.shape[0] or (lengths < (0 if empty_ok else 1)).any():
         raise ValueError("lengths must be positive and add up to the number of rows.")
     finite = np.isfinite(matrix.data)
     if not finite.all():
@@ -241,6 +289,18 @@ def check_labels(y: Sequence[Any]) -> list[np.ndarray]:
                 " Use one type for all, such as str."
             )
     return arrays
+
+
+def learn_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different labels, sorted, and the place of each label among them."""
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kind = type(labels[0]).__name__
+        raise TypeError(
+            f"labels of type {kind} cannot be sorted ({error}). Use str or numbers, such as the"
+            " name of each."
+        ) from None
 
 
 def _as_labels(i: int, labels: Any) -> np.ndarray:

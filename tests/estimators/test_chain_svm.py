@@ -1,5 +1,6 @@
 """What ChainSVM learns and says, against sums over all label sequences."""
 
+import enum
 from itertools import pairwise, product
 
 import numpy as np
@@ -282,3 +283,48 @@ def test_chains_in_another_order_are_other_shapes():
     swap = [1, 0, *range(2, 8)]
     with pytest.warns(UserWarning, match="starting afresh"):
         warm.fit([X[i] for i in swap], [y[i] for i in swap])
+
+
+def test_sequences_without_elements():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(n, 3)) for n in (2, 4, 3)]
+    y = [np.where(x[:, 0] > 0, "a", "b") for x in X]
+    model = ChainSVM().fit(X, y)
+    for nothing in ([], np.empty((0, 3)), sparse.csr_array((0, 3))):
+        holes = [nothing, X[0], nothing, *X[1:]]
+        for method, shape in (
+            ("predict", (0,)),
+            ("margins", (0,)),
+            ("decision_function", (0, 2)),
+            ("predict_marginals", (0, 2)),
+        ):
+            found, own = getattr(model, method)(holes), getattr(model, method)(X)
+            assert found[0].shape == found[2].shape == shape
+            for a, b in zip([found[1], *found[3:]], own, strict=True):
+                np.testing.assert_array_equal(a, b)
+        assert [len(tags) for tags, _ in model.predict_k_best(holes, 2)[2]] == [0]
+        assert model.score(holes, [[], y[0], [], *y[1:]]) == model.score(X, y)
+        assert [len(own) for own in model.predict([nothing])] == [0]
+    with pytest.raises(ValueError, match=r"sample 3: x\[0, 1\] is nan"):
+        model.predict([[], X[0], [], np.full((1, 3), [0.0, np.nan, 0.0])])
+    with pytest.raises(ValueError, match="sample 2: y has 1 labels but x has 0 rows"):
+        model.score([X[0], X[1], []], [*y[:2], ["a"]])
+    with pytest.raises(ValueError, match="sample 1: x has no rows"):
+        model.fit([X[0], []], [y[0], []])
+
+
+def test_data_frames_must_agree_in_their_columns():
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame(np.eye(3)[:n], columns=list("abc")) for n in (2, 3)]
+    y = [["u", "v"], ["u", "v", "v"]]
+    assert [len(own) for own in ChainSVM().fit(frames, y).predict(frames)] == [2, 3]
+    with pytest.raises(ValueError, match=r"sample 1: its columns are \['b', 'a', 'c'\]"):
+        ChainSVM().fit([frames[0], frames[1][list("bac")]], y)
+    with pytest.raises(TypeError, match=r"found DataFrame. One sample alone: \[x\]"):
+        ChainSVM().fit(frames[0], y[:1])
+
+
+def test_labels_that_cannot_be_sorted():
+    labels = enum.Enum("Colour", ["RED", "BLUE"])
+    with pytest.raises(TypeError, match="labels of type Colour cannot be sorted.*Use str"):
+        ChainSVM().fit([np.eye(2)], [[labels.RED, labels.BLUE]])

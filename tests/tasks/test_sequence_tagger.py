@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import load_conll2000
-from maxmargin.exceptions import ConvergenceWarning, InfeasibleError
+from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, UncalibratedWarning
 from maxmargin.metrics import chunk_f1
 from maxmargin.solvers import BCFW
 from maxmargin.tasks import SequenceTagger
@@ -283,6 +283,72 @@ def test_bio_rejects_truth_that_breaks_it():
         SequenceTagger(bio=True).fit(sentences, [["B-X", "I-X"], ["O", "NN", "O"]])
 
 
+# -- what else it takes ----------------------------------------------------------------------------
+def test_sentences_without_tokens(corpus):
+    sentences, tags = made_up(8, seed=3)
+    weight = np.arange(1.0, 9.0)
+    holes = [[], *sentences[:4], [], *sentences[4:]]
+    own, between = [[], *tags[:4], [], *tags[4:]], np.insert(weight, [0, 4], 9.0)
+    for options in ({}, {"bio": True}):
+        found = SequenceTagger(callbacks=[EarlyStopping(holes, own)], **options)
+        full = SequenceTagger(callbacks=[EarlyStopping(sentences, tags)], **options)
+        found.fit(holes, own, between), full.fit(sentences, tags, weight)
+        np.testing.assert_array_equal(found.coef_, full.coef_)
+        assert found.model_.alpha == full.model_.alpha
+    assert [own for own in found.predict(holes) if own] == full.predict(sentences)
+    assert list(map(len, found.predict(holes))) == list(map(len, holes))
+    assert found.predict([[]]) == [[]]
+    assert found.predict_k_best([[], ["the"]], 2)[0] == [([], 0.0)]
+    assert [p.shape for p in found.predict_marginals([[], ["a", "cat"]])] == [(0, 4), (2, 4)]
+    assert [len(own) for own in found.margins([["the"], []])] == [1, 0]
+    assert found.score(holes, own, between) == full.score(sentences, tags, weight)
+    assert found.report(holes, own).chunks.rows == full.report(sentences, tags).chunks.rows
+    tags[0][-1] = "B-VP"  # some errors are needed; own has the same lists
+    calibrated = found.calibrate(holes, own).temperature_
+    assert calibrated == full.calibrate(sentences, tags).temperature_
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(8,\), expected \(10,\)"):
+        SequenceTagger().fit(holes, own, weight)
+
+
+@pytest.mark.parametrize("as_tag", [len, lambda tag: tag == "O", lambda tag: len(tag) / 3])
+def test_tags_need_not_be_text(as_tag):
+    sentences, tags = made_up(30)
+    tags = [[as_tag(tag) for tag in own] for own in tags]
+    tagger = SequenceTagger().fit(sentences, (own for own in tags))
+    assert tagger.predict(sentences) == tags
+    assert tagger.classes_.tolist() == sorted({tag for own in tags for tag in own})
+    assert tagger.report(sentences, (own for own in tags)).chunks is None
+    assert tagger.top_features(1, label=tags[0][0])
+    with pytest.raises(ValueError, match="bio=True needs tags"):
+        SequenceTagger(bio=True).fit(sentences, tags)
+
+
+def test_sentences_as_data_frames():
+    pandas = pytest.importorskip("pandas")
+    sentences, tags = made_up(20)
+    frames = [pandas.DataFrame({"form": own, "first": [w[0] for w in own]}) for own in sentences]
+    tagger = SequenceTagger().fit(frames, [pandas.Series(own) for own in tags])
+    tuples = [[(word, word[0]) for word in own] for own in sentences]
+    assert tagger.predict(frames) == tagger.predict(tuples) == tags
+    assert tagger.features_.columns_ == ["form", "first"]
+    assert {"form[0]=cat", "first[0]=c"} <= set(tagger.features_.feature_names_out())
+    turned = [frame[["first", "form"]] for frame in frames]
+    with pytest.raises(ValueError, match=r"sentence 0: its columns are \['first', 'form'\]"):
+        tagger.predict(turned)
+    with pytest.raises(ValueError, match="sentence 1: its columns are"):
+        SequenceTagger().fit([frames[0], *turned[1:]], tags)
+
+
+def test_probabilities_of_margins_come_with_a_warning(corpus):
+    tagger = SequenceTagger().fit(*corpus)
+    with pytest.warns(UncalibratedWarning, match="calibrate.*likelihood"):
+        tagger.predict_marginals([["the"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tagger.calibrate([["the", "cat"]], [["B-NP", "O"]]).predict_marginals([["the"]])
+        SequenceTagger(objective="likelihood").fit(*corpus).predict_marginals([["the"]])
+
+
 # -- bad input -------------------------------------------------------------------------------------
 GOOD = [["a", "b"], ["c"]]
 
@@ -299,7 +365,10 @@ GOOD = [["a", "b"], ["c"]]
         (GOOD, [["X", None], ["X"]], TypeError, "sentence 0, token 1: the tag None"),
         (GOOD, [["X", "Y"], [3]], TypeError, "sentence 1, token 0: the tag 3 is int"),
         (GOOD, [["X", "X"], ["X"]], ValueError, "all tags are 'X'"),
-        ([["a"], []], [["X"], []], ValueError, "sentence 1: it has no tokens"),
+        ([["a"], []], [["X"], ["Y"]], ValueError, "sentence 1: 1 tags but 0 tokens"),
+        (GOOD, [[("X",), ("Y",)], [("X",)]], TypeError, "sentence 0, token 0: .* is tuple"),
+        (GOOD, [[1, 2], ["X"]], TypeError, "sentence 1, token 0: .* expected a number"),
+        (GOOD, [[1, float("nan")], [2]], ValueError, "not finite"),
         ([], [], ValueError, "no sentences"),
         (["a b", "c"], [["X", "Y"], ["X"]], ValueError, "sentence 0: expected a list of tokens"),
         ([["a", 3], ["c"]], [["X", "Y"], ["X"]], ValueError, "sentence 0, token 1"),
@@ -315,8 +384,6 @@ def test_errors_after_fitting(tagger):
         tagger.score([["a"]], [["O", "O"]])
     with pytest.raises(ValueError, match="1 sentences but 2 lists of tags"):
         tagger.report([["a"]], [["O"], ["O"]])
-    with pytest.raises(ValueError, match="sentence 1: it has no tokens"):
-        tagger.predict([["a"], []])
     with pytest.raises(ValueError, match="expected str, found tuple|expected str, found a tuple"):
         tagger.predict([[("a", "DT")]])
     with pytest.raises(ValueError, match="label 'B-PP' is not among the tags learned"):

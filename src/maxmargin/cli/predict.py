@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -70,9 +71,11 @@ def _into_file(
 
 
 def _check_claim(model: Any) -> None:
-    from maxmargin.jobs.probabilities import claims
+    from maxmargin.estimators.probabilities import fits_probabilities
+    from maxmargin.exceptions import UncalibratedWarning
 
-    if not claims(model):
+    if not fits_probabilities(model):
+        warnings.simplefilter("ignore", UncalibratedWarning)  # said here, in the console's way
         console().warn(
             "the model was trained by margins and is not calibrated: its probabilities rank labels,"
             " but are no frequencies; train with --calibrate, or --objective likelihood"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.node_labels import NodeLabels
+from maxmargin.estimators.probabilities import Method
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.options import (
@@ -25,7 +26,16 @@ from maxmargin.options import (
 from maxmargin.solvers import Solver
 from maxmargin.structures import Chain, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import as_dense, check_labels, check_lengths, check_rows
+from maxmargin.validation import (
+    Rows,
+    as_dense,
+    check_labels,
+    check_lengths,
+    check_rows,
+    has_rows,
+    learn_classes,
+    without_empty,
+)
 
 
 class ChainSVM(NodeLabels):
@@ -34,7 +44,8 @@ class ChainSVM(NodeLabels):
     Minimise  alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)],
     f counting node features with each label, label pairs, and first and last labels.
 
-    x : (length, n_features) array or CSR matrix; y : `length` labels of any one type.
+    x : (length, n_features) array, data frame or CSR matrix; y : `length` labels of any one type
+    that can be sorted. Predictions for a sequence without elements are empty.
 
     Parameters
     ----------
@@ -122,7 +133,7 @@ class ChainSVM(NodeLabels):
     def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
         check_lengths(y, rows.lengths)
         flat = np.concatenate(check_labels(y))
-        self.classes_, numbers = np.unique(flat, return_inverse=True)
+        self.classes_, numbers = learn_classes(flat)
         self.structure_ = self._structure_over_labels()
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
@@ -152,6 +163,56 @@ class ChainSVM(NodeLabels):
         edges = np.column_stack([steps, steps + 1])
         return self._forbidden_pair(y, edges, own.forbidden_transitions)
 
+    # -- predicting, of sequences without elements too ---------------------------------------------
+    def predict(self, X: Any) -> Any:
+        """The best labels of each sequence."""
+        return self._filled(X, super().predict, lambda: self.classes_[:0])
+
+    def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
+        """The k best labellings of each sequence with their scores, see `StructuredSVM`."""
+        return self._filled(X, super().predict_k_best, lambda: [(self.classes_[:0], 0.0)], k)
+
+    def predict_marginals(
+        self,
+        X: Any,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> Any:
+        """(length, n_labels) of each sequence, P(label); else as `StructuredSVM` says."""
+        ask = super().predict_marginals
+        return self._filled(X, ask, self._no_rows, method, n_draws, random_state)
+
+    def decision_function(self, X: Any) -> Any:
+        """(length, n_labels) a sequence: the score of the best labels with that label there."""
+        return self._filled(X, super().decision_function, self._no_rows)
+
+    def margins(self, X: Any) -> Any:
+        """How much the best label of each element leads the second best, all else chosen best."""
+        return self._filled(X, super().margins, lambda: np.empty(0))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of labels that are right."""
+        return super().score(*without_empty(X, y, sample_weight))
+
+    def _filled(
+        self, X: Any, ask: Callable[..., Any], nothing: Callable[[], Any], *options: Any
+    ) -> Any:
+        """What is found for the sequences that have elements, and `nothing` for the others."""
+        check_is_fitted(self, "coef_")
+        full = has_rows(X)
+        if full.all():
+            return ask(X, *options)
+        found: Iterator[Any] = iter(())
+        if full.any():
+            rows = check_rows(X, empty_ok=True)
+            found = iter(ask(Rows(rows.matrix, rows.lengths[full]), *options))
+        return [next(found) if own else nothing() for own in full]
+
+    def _no_rows(self) -> np.ndarray:
+        return np.empty((0, len(self.classes_)))
+
+    # -- weights -----------------------------------------------------------------------------------
     @property
     def first_(self) -> np.ndarray | None:
         return self._rows()[-2] if self.ends else None

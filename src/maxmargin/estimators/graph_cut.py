@@ -32,7 +32,7 @@ from maxmargin.options import (
 )
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
-from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
+from maxmargin.validation import as_dense, check_labels, check_lengths, is_list, learn_classes
 
 #: numbers in the features of a graph that is scored as it is, and in a part of them
 LARGE, BAND = 2**22, 2**20
@@ -193,7 +193,7 @@ class GraphCutSVM(StructuredSVM):
     def _learn_labels(self, y: Any, rows: GraphRows) -> Any:
         check_lengths(y, rows.lengths)
         labels = check_labels(y)
-        self.classes_ = np.unique(np.concatenate(labels))
+        self.classes_ = learn_classes(np.concatenate(labels))[0]
         found = len(self.classes_)
         if found < 2 or (found > 2 and not self.multiclass):
             wanted = "two or more" if self.multiclass else "two"

@@ -21,7 +21,7 @@ from maxmargin.graphs import Graph
 from maxmargin.problem import Samples
 from maxmargin.structures import Network
 from maxmargin.structures.network_shapes import NetworkShape
-from maxmargin.validation import as_dense, check_labels, check_lengths, is_list
+from maxmargin.validation import as_dense, check_labels, check_lengths, is_list, learn_classes
 
 
 class GraphLabels(NodeLabels):
@@ -117,7 +117,7 @@ class GraphLabels(NodeLabels):
     def _learn_labels(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
         check_lengths(y, rows.lengths)
         labels = check_labels(y)
-        self.classes_, numbers = np.unique(np.concatenate(labels), return_inverse=True)
+        self.classes_, numbers = learn_classes(np.concatenate(labels))
         named = {label for own in rows.labels if own for some in own if some for label in some}
         self.unlearned_ = sorted(named - set(self.classes_.tolist()), key=str)
         _check_allowed(labels, rows.labels)

@@ -30,7 +30,7 @@ from maxmargin.options import (
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, as_dense, check_rows
+from maxmargin.validation import Rows, as_dense, check_rows, learn_classes
 
 
 class MulticlassSVM(ClassifierMixin, StructuredSVM):
@@ -120,7 +120,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         if len(y) != len(rows.lengths):
             raise ValueError(f"X has {len(rows.lengths)} samples, y has {len(y)}.")
         check_classification_targets(y)
-        self.classes_, numbers = np.unique(y, return_inverse=True)
+        self.classes_, numbers = learn_classes(y)
         return numbers
 
     def _output(self, z: np.ndarray, shape: Shape) -> Any:

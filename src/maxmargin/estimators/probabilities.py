@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.perturb import Variables, frequencies
 from maxmargin.estimators.temperature import find_temperature
-from maxmargin.exceptions import MissingAbilityError
+from maxmargin.exceptions import MissingAbilityError, UncalibratedWarning
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
@@ -50,6 +51,14 @@ class Probabilities:
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
+        if not fits_probabilities(self):
+            warnings.warn(
+                "the model was trained by margins and is not calibrated: its probabilities rank"
+                " labels, but are not frequencies. Call calibrate(X, y) with held-out samples, or"
+                ' use objective="likelihood" where there is that option.',
+                UncalibratedWarning,
+                stacklevel=3,
+            )
         w, rng = (
             as_dense(self._weights()) / self._temperature(),
             np.random.default_rng(random_state),
@@ -150,6 +159,12 @@ class Probabilities:
             weight = None if node_weight is None else node_weight[part]
             found.append(HeldOut(samples, truth, weight))
         return found
+
+
+def fits_probabilities(model: Any) -> bool:
+    """Whether a model's probabilities were fitted to be such: by likelihood, or afterwards."""
+    likely = getattr(model, "objective", "margin") == "likelihood"
+    return likely or getattr(model, "temperature_", 1.0) != 1.0
 
 
 class HeldOut:

@@ -11,10 +11,11 @@ from scipy import sparse
 
 from maxmargin.documents import Drawing, Evaluation, Metric, Table
 from maxmargin.estimators import MultiLabelSVM
+from maxmargin.estimators.probabilities import fits_probabilities
 from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.label_set_files import Y_CURE, LabelSets, read_label_sets
 from maxmargin.jobs.npz import write_npz
-from maxmargin.jobs.probabilities import BINS, CALIBRATE, PROBABILITIES, claims
+from maxmargin.jobs.probabilities import BINS, CALIBRATE, PROBABILITIES
 from maxmargin.jobs.sequences import weight_table
 from maxmargin.label_rows import TextRows
 from maxmargin.metrics import MultiLabelReport, log_loss, multi_label_scores, reliability
@@ -300,7 +301,7 @@ def _with_reliability(
     evaluation: Evaluation, model: Any, data: Data, truth: np.ndarray
 ) -> Evaluation:
     """How true probabilities are, of each label being on or off, where they claim to be such."""
-    if not claims(model) or not truth.size:
+    if not fits_probabilities(model) or not truth.size:
         return evaluation
     p = [np.column_stack([1.0 - own, own]) for own in model.predict_proba(data.inputs)]
     table = reliability(list(truth), p, BINS, labels=[0, 1])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.documents import Evaluation, Metric
+from maxmargin.estimators.probabilities import fits_probabilities
 from maxmargin.jobs.base import Data, Option
 from maxmargin.metrics import log_loss, reliability
 
@@ -42,16 +43,10 @@ def of_chosen(model: Any, X: Any, labels: Sequence[Any]) -> list[np.ndarray]:
     return found
 
 
-def claims(model: Any) -> bool:
-    """Whether the model's probabilities were fitted to be such: by likelihood, or afterwards."""
-    likely = getattr(model, "objective", "margin") == "likelihood"
-    return likely or getattr(model, "temperature_", 1.0) != 1.0
-
-
 def with_reliability(evaluation: Evaluation, model: Any, data: Data) -> Evaluation:
     """The evaluation and, where the model's probabilities claim to be such, how true they are."""
     truth = [np.asarray(own) for own in data.outputs or ()]
-    if not claims(model) or not any(own.size for own in truth):
+    if not fits_probabilities(model) or not any(own.size for own in truth):
         return evaluation
     labels, widen = _columns(model.classes_, truth)
     p = [widen(own) for own in model.predict_marginals(data.inputs)]

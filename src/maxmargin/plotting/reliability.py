@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.exceptions import UncalibratedWarning
 from maxmargin.metrics import ReliabilityTable, reliability
 from maxmargin.metrics.calibration import Strategy
 from maxmargin.plotting.style import GREY, MARKERS, SERIES, new_axes
@@ -87,12 +89,14 @@ class ReliabilityDisplay:
         """
         several = estimator if isinstance(estimator, Mapping) else {"": estimator}
         shown: dict[str, Any] = {}
-        for name, own in several.items():
-            calibrated = getattr(own, "temperature_", 1.0) != 1.0
-            if calibrated:
-                shown[f"{name}, before".lstrip(", ")] = _at_one(own).predict_marginals(X)
-            last = f"{name}, calibrated".lstrip(", ") if calibrated else name
-            shown[last] = own.predict_marginals(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UncalibratedWarning)  # the drawing shows how far
+            for name, own in several.items():
+                calibrated = getattr(own, "temperature_", 1.0) != 1.0
+                if calibrated:
+                    shown[f"{name}, before".lstrip(", ")] = _at_one(own).predict_marginals(X)
+                last = f"{name}, calibrated".lstrip(", ") if calibrated else name
+                shown[last] = own.predict_marginals(X)
         any_estimator = next(iter(several.values()))
         labels = getattr(any_estimator, "classes_", None)
         if labels is None:

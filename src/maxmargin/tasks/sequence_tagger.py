@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
+from numbers import Real
+from types import NoneType
 from typing import Any, Literal
 
 import numpy as np
@@ -31,10 +33,10 @@ from maxmargin.tasks.base import Task
 from maxmargin.tasks.tag_reports import TaggingReport, WeightTable, strongest
 from maxmargin.tasks.tag_schemes import Forbidden, forbidden_by_scheme, is_chunk_tag, mark_chunks
 from maxmargin.tasks.token_features import Token, TokenFeatures
-from maxmargin.validation import locate
+from maxmargin.validation import learn_classes, locate, without_empty
 
 Sentences = Iterable[Sequence[Token]]
-Tags = Sequence[Sequence[str]]
+Tags = Iterable[Sequence[Any]]
 
 
 class SequenceTagger(Task):
@@ -44,7 +46,9 @@ class SequenceTagger(Task):
     the weights w of token features with tags, pairs of neighbouring tags, first and last tags.
 
     A sentence is a list of tokens; a token is a str, a tuple of columns such as (word, pos), or a
-    dict of features as for sklearn-crfsuite. A sentence's tags are a list of str.
+    dict of features as for sklearn-crfsuite. A data frame with a row per token will do, too, and
+    names its columns. A sentence's tags are a list of str, of numbers, or of any other type that
+    can be sorted. Sentences without tokens are not learned from; their predictions are empty.
 
     Parameters
     ----------
@@ -119,14 +123,13 @@ class SequenceTagger(Task):
         """Learn features_ and model_; sample_weight: one number a sentence."""
         check_options(self)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
-        rows = features.fit_transform(sentences)
+        rows: Any = features.fit_transform(sentences)
         if features.n_features_ == 0 and self.min_count > 1:
             raise ValueError(
                 f"min_count={self.min_count} leaves no features: none is found on as many tokens."
                 " Lower min_count."
             )
-        flat = _check_tags(tags, rows.lengths)
-        classes = np.unique(flat).tolist()
+        tags, classes = _check_tags(tags, rows.lengths)
         if len(classes) < 2:
             raise ValueError(
                 f"all tags are {classes[0]!r}: there is nothing to learn."
@@ -135,12 +138,16 @@ class SequenceTagger(Task):
         forbidden = Forbidden([], [], [])
         if self.bio:
             forbidden = _forbidden(classes, tags)
+        rows, tags, sample_weight = without_empty(rows, tags, sample_weight)
 
         def on_rows(stopping: EarlyStopping) -> None:
-            stopping.X = features.transform(stopping.X)
+            held_out = features.transform(stopping.X)
+            stopping.X, stopping.y, _ = without_empty(held_out, list(stopping.y))
 
         with self._watched(on_rows) as callbacks:
-            model = self._chain(len(tags), callbacks, forbidden).fit(rows, tags, sample_weight)
+            model = self._chain(len(rows.lengths), callbacks, forbidden).fit(
+                rows, tags, sample_weight
+            )
         self.features_, self.model_ = features, model
         return self
 
@@ -159,12 +166,12 @@ class SequenceTagger(Task):
             forbidden_last=forbidden.last,
         )
 
-    def predict(self, sentences: Sentences) -> list[list[str]]:
+    def predict(self, sentences: Sentences) -> list[list[Any]]:
         """The best tags of each sentence."""
         rows = self._rows(sentences)
         return [tags.tolist() for tags in self.model_.predict(rows)]
 
-    def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[str], float]]]:
+    def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[Any], float]]]:
         """The k best taggings of each sentence with their scores, best first."""
         found = self.model_.predict_k_best(self._rows(sentences), k)
         return [[(tags.tolist(), score) for tags, score in own] for own in found]
@@ -199,7 +206,8 @@ class SequenceTagger(Task):
         They must not be those of `fit`, of which the model is too sure; predictions stay the same.
         """
         rows = self._rows(sentences)
-        _check_tags(tags, rows.lengths)
+        tags, _ = _check_tags(tags, rows.lengths)
+        rows, tags, _ = without_empty(rows, tags)
         self.model_.calibrate(rows, tags, method=method, n_draws=n_draws, random_state=random_state)
         return self
 
@@ -211,7 +219,7 @@ class SequenceTagger(Task):
     def score(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> float:
         """The share of tokens with the right tag."""
         rows = self._rows(sentences)
-        _check_tags(tags, rows.lengths)
+        tags, _ = _check_tags(tags, rows.lengths)
         return self.model_.score(rows, tags, sample_weight)
 
     def chunk_f1(self, sentences: Sentences, tags: Tags) -> float:
@@ -219,27 +227,28 @@ class SequenceTagger(Task):
 
         For a grid search: `GridSearchCV(tagger, grid, scoring=SequenceTagger.chunk_f1)`.
         """
-        return chunk_f1(tags, self._checked_predictions(sentences, tags))
+        return chunk_f1(*self._compared(sentences, tags))
 
     def report(self, sentences: Sentences, tags: Tags) -> TaggingReport:
         """Scores by tag, and by chunk type if the tags learned look like BIO or IOBES."""
-        predicted = self._checked_predictions(sentences, tags)
+        truth, predicted = self._compared(sentences, tags)
         chunks = mark_chunks(self.classes_.tolist())
         return TaggingReport(
-            labels=per_label_scores(tags, predicted),
-            chunks=chunk_scores(tags, predicted) if chunks else None,
+            labels=per_label_scores(truth, predicted),
+            chunks=chunk_scores(truth, predicted) if chunks else None,
         )
 
-    def _checked_predictions(self, sentences: Sentences, tags: Tags) -> list[list[str]]:
+    def _compared(self, sentences: Sentences, tags: Tags) -> tuple[list[Any], list[list[Any]]]:
+        """The tags, checked, and the predictions."""
         predicted = self.predict(sentences)
-        _check_tags(tags, np.fromiter(map(len, predicted), np.int64, len(predicted)))
-        return predicted
+        lengths = np.fromiter(map(len, predicted), np.int64, len(predicted))
+        return _check_tags(tags, lengths)[0], predicted
 
     def _rows(self, sentences: Sentences) -> Any:
         check_is_fitted(self, "model_")
         return self.features_.transform(sentences)
 
-    def top_features(self, n: int = 10, label: str | None = None) -> WeightTable:
+    def top_features(self, n: int = 10, label: Any = None) -> WeightTable:
         """The n features that speak most for each tag (or for `label`), and the n most against it.
 
         (bias), (first) and (last) stand for any token, the first and the last of a sentence.
@@ -273,29 +282,42 @@ class SequenceTagger(Task):
         return self.model_.classes_
 
 
-def _check_tags(tags: Any, lengths: np.ndarray) -> np.ndarray:
-    """All tags in one array; errors name the sentence."""
-    if tags is None or isinstance(tags, (str, dict)) or not hasattr(tags, "__len__"):
+def _check_tags(tags: Any, lengths: np.ndarray) -> tuple[list[Any], list[Any]]:
+    """The tags of each sentence, and all different ones, sorted; errors name the sentence."""
+    if isinstance(tags, (str, dict)) or not hasattr(tags, "__iter__"):
         kind = "None" if tags is None else type(tags).__name__
         raise TypeError(f"tags is {kind}, expected a list with one list of tags per sentence.")
+    tags = list(tags)
     if len(tags) != len(lengths):
         raise ValueError(f"{len(lengths)} sentences but {len(tags)} lists of tags.")
     for i, (own, length) in enumerate(zip(tags, lengths.tolist(), strict=True)):
         if isinstance(own, (str, dict)) or not hasattr(own, "__len__"):
             kind = "None" if own is None else f"a {type(own).__name__}"
-            raise TypeError(f"sentence {i}: its tags are {kind}, expected a list of str.")
+            raise TypeError(f"sentence {i}: its tags are {kind}, expected a list of tags.")
         if len(own) != length:
             raise ValueError(f"sentence {i}: {len(own)} tags but {length} tokens.")
     flat = list(chain.from_iterable(tags))
-    if not all(issubclass(kind, str) for kind in set(map(type, flat))):
-        row = next(r for r, tag in enumerate(flat) if not isinstance(tag, str))
+    kinds = {kind: _kind_of_tag(kind) for kind in set(map(type, flat))}
+    wanted = kinds[type(flat[0])] if flat else ""
+    if not wanted or len(set(kinds.values())) > 1:
+        wanted = wanted or "str"
+        row = next(r for r, tag in enumerate(flat) if kinds[type(tag)] != wanted)
         i, t = locate(row, lengths)
-        kind = type(flat[row]).__name__
-        raise TypeError(f"sentence {i}, token {t}: the tag {flat[row]!r} is {kind}, expected str.")
-    return np.array(flat)
+        found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
+        raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.")
+    return tags, learn_classes(np.array(flat))[0].tolist()
 
 
-def _forbidden(classes: list[str], tags: Tags) -> Forbidden:
+def _kind_of_tag(kind: type) -> str:
+    """Tags of one such kind can be told from each other and sorted; "" if they cannot."""
+    if issubclass(kind, str):
+        return "str"
+    if issubclass(kind, Real):
+        return "a number"
+    return "" if issubclass(kind, NoneType | tuple | list | dict | set) else kind.__name__
+
+
+def _forbidden(classes: list[Any], tags: list[Any]) -> Forbidden:
     """What the scheme forbids; an error if it forbids any of the tags to learn from."""
     odd = next((tag for tag in classes if not is_chunk_tag(tag)), None)
     if odd is not None:
@@ -309,8 +331,8 @@ def _forbidden(classes: list[str], tags: Tags) -> Forbidden:
     for i, own in enumerate(tags):
         own = list(own)
         wrong = [f"{a} {b}" for a, b in pairwise(own) if (a, b) in pairs]
-        wrong += [f"{own[0]} at the start"] * (own[0] in found.first)
-        wrong += [f"{own[-1]} at the end"] * (own[-1] in found.last)
+        wrong += [f"{tag} at the start" for tag in own[:1] if tag in found.first]
+        wrong += [f"{tag} at the end" for tag in own[-1:] if tag in found.last]
         if wrong:
             raise InfeasibleError(
                 f"sentence {i}: its tags have {wrong[0]!r}, which bio=True forbids (tags: "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _CHUNK_TAG = re.compile(r"[BIES]-.+")
 
@@ -21,12 +21,12 @@ class Forbidden(NamedTuple):
     last: list[str]
 
 
-def is_chunk_tag(tag: str) -> bool:
+def is_chunk_tag(tag: Any) -> bool:
     """Whether the tag is O, B-X, I-X, E-X or S-X."""
-    return tag == "O" or _CHUNK_TAG.fullmatch(tag) is not None
+    return isinstance(tag, str) and (tag == "O" or _CHUNK_TAG.fullmatch(tag) is not None)
 
 
-def mark_chunks(tags: Iterable[str]) -> bool:
+def mark_chunks(tags: Iterable[Any]) -> bool:
     """Whether tags look like BIO or IOBES: all are of that form, and not all are O."""
     found = set(tags) - {"O"}
     return bool(found) and all(map(is_chunk_tag, found))

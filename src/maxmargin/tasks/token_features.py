@@ -27,7 +27,8 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     A sentence is a list of tokens. All tokens are of one kind, found from the data:
 
     - a str, the word;
-    - a tuple or list of str, its columns, such as (word, part of speech);
+    - a tuple or list of str, its columns, such as (word, part of speech); a data frame is a
+      sentence with one such token per row;
     - a dict of features, as for sklearn-crfsuite: ``{"word": "the", "BOS": True, "len": 3.0}``.
       A str value makes the indicator ``word=the``; True the indicator ``BOS``; a number the feature
       ``len`` with that value; False and 0 nothing; a list or set of str one indicator per member.
@@ -59,6 +60,8 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         What a token is.
     n_columns_ : int
         Columns of a token: 1 for str, 0 for dict.
+    columns_ : list of str or None
+        Names of the columns as given, by `columns` or by data frames.
     templates_ : list of str
         Templates in use; empty for dict.
     n_features_ : int
@@ -75,6 +78,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     kind_: str
     n_columns_: int
+    columns_: list[str] | None
     templates_: list[str]
     n_features_: int
     index_: Any
@@ -98,6 +102,8 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     def fit_transform(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> Rows:
         """Learn the features and return their rows, at the cost of one pass."""
         count = _check_count(self.min_count)
+        given = None if self.columns is None else list(self.columns)
+        sentences, given = _read_frames(sentences, given)
         tokens, lengths = _flatten(sentences)
         if not tokens:
             raise ValueError("no sentences to learn features from")
@@ -109,17 +115,18 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
             index = DictIndex(count)
             matrix = index.fit(tokens, functools.partial(_where, lengths))
         else:
-            names = _column_names(self.columns, n_columns)
+            names = _column_names(given, n_columns)
             index = TemplateIndex(parse_templates(templates, names), count)
             found = index.fit(_columns(tokens, lengths, kind, n_columns), lengths)
             matrix = _indicators(found, index.n_features)
         self.kind_, self.n_columns_, self.templates_ = kind, n_columns, list(templates)
-        self.index_, self.n_features_ = index, index.n_features
+        self.index_, self.n_features_, self.columns_ = index, index.n_features, given
         return Rows(matrix, lengths)
 
     def transform(self, sentences: Iterable[Sequence[Token]]) -> Rows:
         """Rows of the learned features; features not learned are dropped."""
         check_is_fitted(self, "index_")
+        sentences, _ = _read_frames(sentences, getattr(self, "columns_", None))
         tokens, lengths = _flatten(sentences)
         _check_kind(tokens, lengths, self.kind_, self.n_columns_)
         if self.kind_ == "dict":
@@ -167,9 +174,26 @@ def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
                 f"{_cure(sentences)}"
             )
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
-    if not lengths.all():
-        raise ValueError(f"sentence {np.argmin(lengths)}: it has no tokens; leave it out")
     return list(itertools.chain.from_iterable(sentences)), lengths
+
+
+def _read_frames(sentences: Iterable[Any], names: list[str] | None) -> tuple[Any, list[str] | None]:
+    """Sentences given as data frames, one row per token, as tuples; the names of their columns.
+
+    names : those to expect, None for those of the first frame.
+    """
+    if isinstance(sentences, (str, bytes, dict)) or not hasattr(sentences, "__iter__"):
+        return sentences, names  # an error, see `_flatten`
+    sentences = list(sentences)
+    for i, sentence in enumerate(sentences):
+        if not hasattr(sentence, "itertuples"):
+            continue
+        own = list(sentence.columns)
+        names = own if names is None else names
+        if own != names:
+            raise ValueError(f"sentence {i}: its columns are {own}, expected {names}")
+        sentences[i] = list(sentence.itertuples(index=False, name=None))
+    return sentences, names
 
 
 def _cure(sentences: list) -> str:

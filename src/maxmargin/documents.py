@@ -102,7 +102,8 @@ class Evaluation(TypedDict):
     data : what the data are, e.g. {"files": "dev.txt", "sentences": 200, "tokens": 4711}.
     error : the one number to compare by, 0 is perfect; error_name says which. drawings : some
     samples, worst mistakes first. reliability : [confidence, accuracy, count] of variables whose
-    label was given about the same probability, where the model has probabilities.
+    label was given about the same probability, where the model has probabilities. compared : tables
+    that set the model beside others.
     """
 
     data: dict[str, Any]
@@ -113,6 +114,7 @@ class Evaluation(TypedDict):
     confusion: Confusion | None
     drawings: list[Drawing]
     reliability: NotRequired[list[list[float]]]
+    compared: NotRequired[list[Table]]
 
 
 def finite(value: Any) -> Any:

@@ -59,6 +59,8 @@ def test_demo_shows_certificate_errors_words_and_figure(folder, capsys):
     assert str(figure.relative_to(folder)) in output
     assert figure.read_bytes().startswith(PNG)
     assert "Report: pictures/report.html" in output
+    page = (folder / "pictures/report.html").read_text(encoding="utf-8")
+    assert page.index("letters wrong") < page.index("best possible objective")
     assert files_in(folder / "pictures") >= WRITTEN | {FIGURE}
     assert [path.name for path in folder.iterdir()] == ["pictures"]
 

@@ -32,6 +32,13 @@ def test_json_is_one_document(model_file, texts, capsys):
     assert said.err == ""
 
 
+@pytest.mark.parametrize("worst", [0, 1, 20])
+def test_how_many_samples_are_kept_is_a_choice(model_file, texts, capsys, worst):
+    arguments = ["evaluate", str(model_file), str(texts / "dev.txt"), "--json", "--worst"]
+    assert main([*arguments, str(worst)]) == 0
+    assert len(json.loads(capsys.readouterr().out)["drawings"]) == worst
+
+
 @pytest.mark.parametrize("command", ["evaluate", "predict"])
 def test_files_of_another_width_are_named(tmp_path, capsys, command):
     one = {"parents": [-1, 0], "labels": ["a", "b"]}

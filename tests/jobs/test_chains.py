@@ -194,7 +194,7 @@ def test_rows_are_drawn_as_images(model, tmp_path, arrays):
 def test_what_the_model_has_learned(model):
     features, pairs, ends = JOB.describe(model)
     best = {label: name for label, name, weight in reversed(features["rows"]) if weight > 0}
-    assert best == {"0": "x[0]", "1": "x[1]", "2": "x[2]"}
+    assert best == {"0": "feature 0", "1": "feature 1", "2": "feature 2"}
     assert all(isinstance(row[2], float) for row in pairs["rows"])
     assert [row[0] for row in ends["rows"]] == ["0", "1", "2"]
 

@@ -165,11 +165,11 @@ def test_four_tables_can_be_asked_for(job, case):
     job.fit(model, job.take(job.read([case[1]], {}), range(10)))
     assert model.edge_coef_.shape == (1, 4)
     nodes, edges = job.describe(model)
-    assert {row[0] for row in nodes["rows"]} == {"x[0]", "x[1]"}
+    assert {row[0] for row in nodes["rows"]} == {"feature 0", "feature 1"}
     assert edges["columns"] == ["feature", "land land", "land sea", "sea land", "sea sea"]
-    assert [row[0] for row in edges["rows"]] == ["e[0]"]
+    assert [row[0] for row in edges["rows"]] == ["edge feature 0"]
     plain = job.describe(case[0])
-    assert sorted(row[0] for row in plain[0]["rows"]) == ["bias", "x[0]", "x[1]"]
+    assert sorted(row[0] for row in plain[0]["rows"]) == ["bias", "feature 0", "feature 1"]
     assert plain[1]["rows"][0][1] >= 0
 
 

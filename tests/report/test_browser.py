@@ -280,6 +280,21 @@ def test_confusions_tell_their_counts(show):
     assert "of the row" in page.find_element(By.CSS_SELECTOR, ".hint").text
 
 
+def test_the_keyboard_reaches_explanations(show):
+    page = show("study")
+    hint = page.find_element(By.CSS_SELECTOR, ".hint")
+    page.execute_script("document.querySelector('header abbr').focus()")
+    assert hint.text.startswith("Block-coordinate Frank-Wolfe")
+    assert page.switch_to.active_element.get_attribute("aria-describedby") == hint.get_attribute(
+        "id"
+    )
+    head = (
+        "[...document.querySelectorAll('th button')].find((b) => b.textContent == 'oracle calls')"
+    )
+    page.execute_script(f"{head}.focus()")
+    assert hint.text.startswith("How often the best output")
+
+
 @pytest.mark.parametrize("name", ["run", "study"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_page_never_scrolls_sideways(show, name, width):

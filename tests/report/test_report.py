@@ -17,11 +17,13 @@ import pytest
 from maxmargin.report import write_report
 from maxmargin.report.charts import thin
 from maxmargin.report.drawings import DRAWINGS, drawing_html, drawings_html
+from maxmargin.report.glossary import GLOSSARY
 from maxmargin.report.markup import Html, bdi, data_block, el, visible
 from maxmargin.report.page import STYLES, _assets
 from maxmargin.report.png import ink_png
 from maxmargin.report.tables import confusion_html, grid_html, heat_classes
 from maxmargin.report.words import bounds, count, moment, percent, seconds
+from maxmargin.solvers.base import solver_classes
 from maxmargin.views import COLOURS
 from report.folders import (
     NASTY,
@@ -38,6 +40,7 @@ from report.folders import (
     write,
 )
 
+ABBR = r'<abbr title="([^"]+)" tabindex="0">([^<]+)</abbr>'
 VOID = {"br", "hr", "img", "input", "meta"}
 
 
@@ -98,6 +101,56 @@ def test_the_report_says_what_was_trained_on_what(run):
         assert words in text
     assert "16 November 2026, 09:30" in text
     assert "config.toml --out NEW-FOLDER" in text
+
+
+def test_the_metric_of_the_task_comes_before_the_bound(run):
+    text = " ".join(Reader(write_report(run).read_text(encoding="utf-8")).texts)
+    places = [
+        text.index(words)
+        for words in ("validation · token error", "train · token error", "Within 0.1 %", "passes")
+    ]
+    assert places == sorted(places)
+
+
+def test_words_of_the_trade_are_explained_where_they_stand(run, study):
+    hints = {}
+    for folder in (run, study):
+        page = write_report(folder).read_text(encoding="utf-8")
+        hints |= {words: title for title, words in re.findall(ABBR, page)}
+    assert {"gap", "oracle calls", "relative gap", "bcfw", "alpha"} <= set(hints)
+    assert hints["bcfw"] == GLOSSARY["bcfw"]
+    assert set(solver_classes()) <= set(GLOSSARY)
+
+
+def test_models_set_side_by_side_stand_with_the_result(tmp_path):
+    folder = make_run(tmp_path / "run")
+    path = folder / "evaluations" / "validation.json"
+    table = {"title": "Beside", "columns": ["model"], "rows": [[SCRIPT]], "note": ""}
+    write(path, json.loads(path.read_text()) | {"compared": [table]})
+    page = write_report(folder).read_text(encoding="utf-8")
+    result = page[page.index('id="result"') : page.index('id="convergence"')]
+    assert ["Beside", "model", SCRIPT] == [t for t in Reader(between(result)).texts if t][:3]
+
+
+def between(section):
+    """The table in a piece of a page."""
+    begun = section.index('<div class="table"')
+    return section[begun : section.index("</table>") + len("</table></div></div>")]
+
+
+@pytest.mark.parametrize("worst", [None, 0, 1, 3, 99])
+def test_how_many_samples_are_drawn_is_a_choice(run, tmp_path, worst):
+    page = write_report(run, tmp_path / "page.html", worst).read_text(encoding="utf-8")
+    paths = (run / "evaluations").glob("*.json")
+    kept = [len(json.loads(path.read_bytes())["drawings"]) for path in paths]
+    assert min(kept) >= 1
+    wanted = sum(kept) if worst is None else sum(min(worst, own) for own in kept)
+    assert page.count('class="sample"') == wanted
+
+
+def test_a_negative_number_of_samples_is_refused(run):
+    with pytest.raises(ValueError, match="worst=-1 must be 0 or more"):
+        write_report(run, worst=-1)
 
 
 def test_every_hostile_string_is_shown_as_text(run):

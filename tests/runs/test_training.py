@@ -184,7 +184,7 @@ def test_time_limit(data, tmp_path):
     first = train(folder)
     assert first["status"] == "time_limit"
     assert "note" in train(folder, resume=True)
-    folder.update({"time-limit": 0.1})
+    folder.update({"time-limit": first["seconds"] + 0.5})
     second = train(folder, resume=True)
     assert second["status"] == "time_limit"
     assert second["n_epochs"] > first["n_epochs"]

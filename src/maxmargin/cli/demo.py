@@ -18,6 +18,7 @@ from maxmargin.cli.errors import UsageError
 from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
+    from maxmargin.documents import Table
     from maxmargin.estimators import ChainSVM
     from maxmargin.result import Result
     from maxmargin.solvers.run import Run
@@ -84,10 +85,11 @@ def demo(out: Path, words: int, seed: int) -> None:
             "per letter": _read_letters(X, y, X_test, seed),
             "chain": chain.predict(X_test),
         }
-    _print_errors(y_test, readings)
     shown = _differing(readings)
-    _print_words(y_test, readings, shown)
-    say(f"\nRun:    {text.shown(out / RUN)}\nReport: {text.shown(_write_report(out))}")
+    compared = [_errors(y_test, readings), _words(y_test, readings, shown)]
+    for table in compared:
+        say(f"{table['title']}:\n{text.table(table['columns'], table['rows'])}\n")
+    say(f"Run:    {text.shown(out / RUN)}\nReport: {text.shown(_write_report(out, compared))}")
     if has_matplotlib():
         pictures = [X_test[i] for i in shown], [y_test[i] for i in shown]
         read = {name: [own[i] for i in shown] for name, own in readings.items()}
@@ -180,10 +182,15 @@ def _write_words(file: Path, X: Words, y: Words) -> None:
     np.savez_compressed(file, X=np.concatenate(X), y=np.concatenate(y), lengths=lengths)
 
 
-def _write_report(out: Path) -> Path:
+def _write_report(out: Path, compared: list[Table]) -> Path:
+    """The run's report, with the comparison beside the evaluation on the test words."""
     from maxmargin.report import write_report
+    from maxmargin.runs import RunFolder
+    from maxmargin.runs.evaluating import evaluation_name
 
-    return write_report(out / RUN, out / REPORT)
+    folder, name = RunFolder(out / RUN), f"evaluations/{evaluation_name(out / TEST)}.json"
+    folder.write_json(name, folder.read_json(name) | {"compared": compared})
+    return write_report(folder.path, out / REPORT)
 
 
 def _read_letters(X: Words, y: Words, X_test: Words, seed: int) -> list[np.ndarray]:
@@ -196,14 +203,21 @@ def _read_letters(X: Words, y: Words, X_test: Words, seed: int) -> list[np.ndarr
     return np.split(letters.predict(np.concatenate(X_test)), cuts)
 
 
-def _print_errors(truth: Words, readings: Mapping[str, Words]) -> None:
+def _errors(truth: Words, readings: Mapping[str, Words]) -> Table:
+    """Both models on the test words."""
     from maxmargin.metrics import sequence_error, token_error
 
-    count = f"on {len(truth)} test words"
-    console().say(f"{count:22}{'letters wrong':>15}{'words wrong':>15}")
-    for name, words in readings.items():
-        letter, word = 100 * token_error(truth, words), 100 * sequence_error(truth, words)
-        console().say(f"  {name:20}{letter:>13.1f} %{word:>13.1f} %")
+    rows = [
+        [
+            name,
+            f"{100 * token_error(truth, own):.1f} %",
+            f"{100 * sequence_error(truth, own):.1f} %",
+        ]
+        for name, own in readings.items()
+    ]
+    title = f"A chain of letters beside single letters, on {len(truth)} test words"
+    columns = ["model", "letters wrong", "words wrong"]
+    return {"title": title, "columns": columns, "rows": rows, "note": ""}
 
 
 def _differing(readings: Mapping[str, Words]) -> list[int]:
@@ -213,15 +227,13 @@ def _differing(readings: Mapping[str, Words]) -> list[int]:
     return (differ or list(range(len(one))))[:SHOWN]
 
 
-def _print_words(truth: Words, readings: Mapping[str, Words], shown: list[int]) -> None:
-    console().say(
-        "\nThe first test words that the two read differently (wrong letters in capitals):"
-    )
-    console().say("  " + "".join(f"{name:15}" for name in ["truth", *readings]).rstrip())
-    for i in shown:
-        cells = ["".join(truth[i])]
-        cells += [_marked(truth[i], words[i]) for words in readings.values()]
-        console().say("  " + "".join(f"{cell:15}" for cell in cells).rstrip())
+def _words(truth: Words, readings: Mapping[str, Words], shown: list[int]) -> Table:
+    title = "The first test words that the two read differently (wrong letters in capitals)"
+    rows = [
+        ["".join(truth[i]), *(_marked(truth[i], own[i]) for own in readings.values())]
+        for i in shown
+    ]
+    return {"title": title, "columns": ["truth", *readings], "rows": rows, "note": ""}
 
 
 def _marked(truth: np.ndarray, word: np.ndarray) -> str:

@@ -15,6 +15,7 @@ from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import FILE
 from maxmargin.cli.sources import Source, SourceCommand, source
+from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
     from maxmargin.documents import Evaluation, Metric
@@ -24,7 +25,7 @@ MOST_ROWS = 60
 
 
 def _evaluate(
-    run: Path, data: Sequence[Path], name: str | None, no_save: bool, **values: Any
+    run: Path, data: Sequence[Path], name: str | None, no_save: bool, worst: int, **values: Any
 ) -> None:
     """Compare what the model of RUN predicts with the labels in DATA.
 
@@ -34,7 +35,7 @@ def _evaluate(
 
     chosen = source()
     name = _checked(name) if name else evaluation_name(data[0])
-    evaluation = _judged(chosen, data, values)
+    evaluation = _judged(chosen, data, values, worst)
     saved = None if no_save else _saved(chosen, evaluation, name)
     console().facts(evaluation | {"saved": None if saved is None else str(saved)})
     console().say(report_of(evaluation))
@@ -52,13 +53,13 @@ def _checked(name: str) -> str:
     return name
 
 
-def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any]) -> Evaluation:
+def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any], worst: int) -> Evaluation:
     from maxmargin.runs.evaluating import judged
 
     samples = chosen.job.read(list(data), chosen.options(values))
     if not len(samples):
         raise UsageError(f"{data[0]}: there are no samples to compare with")
-    return judged(chosen.job, chosen.model, samples, data)
+    return judged(chosen.job, chosen.model, samples, data, worst)
 
 
 def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
@@ -123,6 +124,14 @@ evaluate = SourceCommand(
         click.Argument(["run"], type=FILE),
         click.Argument(["data"], type=FILE, nargs=-1, required=True),
         Option("--name", metavar="NAME", help="Save as NAME; by default as the first file's name."),
+        Option(
+            "--worst",
+            type=Whole(0),
+            default=12,
+            metavar="N",
+            show_default=True,
+            help="Keep the N samples with the most errors for reports.",
+        ),
         Option("--no-save", is_flag=True, help="Leave the run folder as it is."),
     ],
     examples=("evaluate run test.txt", "evaluate run test.txt --json --no-save"),

@@ -46,6 +46,7 @@ KEYS = {
     "seed": "seed",
     "time_limit": "time-limit",
     "threads": "threads",
+    "worst": "worst",
 }
 #: parameters of the tasks' own options start so, lest two names clash
 _TASK = "task_"
@@ -103,6 +104,13 @@ def _folder_options() -> list[click.Parameter]:
     section = "Run folder"
     return [
         Option("--out", type=FILE, metavar="RUN", section=section, help="The folder to make."),
+        Option(
+            "--worst",
+            type=Whole(0),
+            metavar="N",
+            section=section,
+            help="Keep the N samples with the most errors for reports; by default 12.",
+        ),
         Option(
             "--checkpoint-seconds",
             type=Duration(),

@@ -183,7 +183,7 @@ class ChainJob(Job):
         labels = texts_of(model.classes_)
         kernel = kernel_table(model)
         features = [
-            (label, f"x[{j}]", model.node_coef_[j, k])
+            (label, f"feature {j}", model.node_coef_[j, k])
             for k, label in enumerate(labels)
             for j in strongest(model.node_coef_[:, k], 5)
         ]

@@ -178,8 +178,10 @@ class GraphJob(Job):
         return areas.evaluation(data.facts, drawings)
 
     def describe(self, model: Any) -> list[Table]:
-        names = [f"x[{j}]" for j in range(model.n_features_in_)]
-        return weight_tables(model, names, [f"e[{j}]" for j in range(model.n_edge_features_in_)])
+        names = [f"feature {j}" for j in range(model.n_features_in_)]
+        return weight_tables(
+            model, names, [f"edge feature {j}" for j in range(model.n_edge_features_in_)]
+        )
 
 
 def batches(graphs: Sequence[Graph]) -> list[list[Graph]]:

@@ -188,7 +188,7 @@ class MultiLabelJob(Job):
     def describe(self, model: Any) -> list[Table]:
         names = [str(own) for own in model.classes_.tolist()]
         features = [
-            (name, f"x[{j + 1}]", model.node_coef_[j, k])
+            (name, f"feature {j + 1}", model.node_coef_[j, k])
             for k, name in enumerate(names)
             for j in strongest(model.node_coef_[:, k], 5)
         ]

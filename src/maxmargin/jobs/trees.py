@@ -119,7 +119,7 @@ class TreeJob(GraphJob):
     def describe(self, model: Any) -> list[Table]:
         labels = texts_of(model.classes_)
         features = [
-            (label, f"x[{j}]", model.node_coef_[j, k])
+            (label, f"feature {j}", model.node_coef_[j, k])
             for k, label in enumerate(labels)
             for j in strongest(model.node_coef_[:, k], 5)
         ]
@@ -149,7 +149,8 @@ def _pairs(model: Any) -> list[tuple[Any, ...]]:
     tables = model.pair_coef_.reshape(-1, len(labels), len(labels))
     where = np.unravel_index(strongest(tables.ravel(), 20), tables.shape)
     return [
-        (f"e[{e}]", labels[a], labels[b], tables[e, a, b]) for e, a, b in zip(*where, strict=True)
+        (f"edge feature {e}", labels[a], labels[b], tables[e, a, b])
+        for e, a, b in zip(*where, strict=True)
     ]
 
 

@@ -8,11 +8,15 @@ from pathlib import Path
 __all__ = ["write_report"]
 
 
-def write_report(folder: str | os.PathLike, out: str | os.PathLike | None = None) -> Path:
+def write_report(
+    folder: str | os.PathLike, out: str | os.PathLike | None = None, worst: int | None = None
+) -> Path:
     """Write the report of a run folder or a study folder.
 
     folder : what `train` or `compare` made; which of them is told by its files.
     out : the file to write; None means `report.html` in the folder.
+    worst : of each set of data at most so many samples are drawn, those with the most errors; None
+        means all that the run keeps, but for the size of the page.
 
     Returns the path written. A folder that is neither is a ValueError.
     """
@@ -21,13 +25,15 @@ def write_report(folder: str | os.PathLike, out: str | os.PathLike | None = None
     from maxmargin.report.study_page import study_report
 
     folder = Path(folder)
+    if worst is not None and worst < 0:
+        raise ValueError(f"worst={worst} must be 0 or more.")
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder; give the folder of a run or a study.")
     path = folder / "report.html" if out is None else Path(out)
     if any((folder / name).exists() for name in ("study.json", "study.toml", "cells")):
         content = study_report(folder)
     elif any((folder / name).exists() for name in ("summary.json", "history.jsonl")):
-        content = run_report(folder)
+        content = run_report(folder, worst)
     else:
         raise ValueError(
             f"{folder}: neither a run (summary.json, history.jsonl) nor a study (study.json,"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import stdev
 from typing import Any
 
+from maxmargin.report.glossary import term
 from maxmargin.report.markup import Html, el, join
 from maxmargin.report.page import Section
 from maxmargin.report.tables import Number, grid_html
@@ -91,11 +92,11 @@ def figures_section(
     used = [column for column in COLUMNS if any(g.get(column[0]) for g in groups)]
     table = []
     for g in groups:
-        row: list[Any] = [g["solver"], Number(count(g["size"]), g["size"]), g["seeds"]]
+        row: list[Any] = [term(g["solver"]), Number(count(g["size"]), g["size"]), g["seeds"]]
         for key, _, words in used:
             row.append(None if g.get(key) is None else Number(_with_spread(g, key, words), g[key]))
         table.append(row)
-    columns = ["solver", unit, "seeds", *(name for _, name, _ in used)]
+    columns = ["solver", unit, "seeds", *(term(name) for _, name, _ in used)]
     error = groups[0]["error_name"] if groups else "error"
     note = f"Means and standard deviations over seeds. Errors: {error}."
     body = join((grid_html("By solver and size", columns, table, note), _cells_table(cells, unit)))
@@ -132,8 +133,8 @@ def _cells_table(cells: Sequence[Mapping[str, Any]], unit: str) -> Html:
         "seconds",
         "wall seconds",
         "compiling",
-        "passes",
+        term("passes"),
         "objective",
-        "gap",
+        term("gap"),
     ]
     return el("details", el("summary", "Every cell"), grid_html("", columns, table))

@@ -40,12 +40,14 @@ LEGEND = {
 }
 
 
-def drawings_html(drawings: Sequence[Any], most: int = MAX_MARKUP) -> Html:
-    """Samples in the order given; what does not fit into `most` characters is only counted."""
-    known = [d for d in drawings if isinstance(d, dict)]
+def drawings_html(
+    drawings: Sequence[Any], most: int = MAX_MARKUP, worst: int | None = None
+) -> Html:
+    """The first `worst` samples; what does not fit into `most` characters is only counted."""
+    known = [d for d in drawings if isinstance(d, dict)][:worst]
     parts: list[Html] = []
     size = 0
-    for drawing in known[:MAX_DRAWINGS]:
+    for drawing in known[: MAX_DRAWINGS if worst is None else worst]:
         made = drawing_html(drawing)
         size += len(made)
         if size > most and parts:

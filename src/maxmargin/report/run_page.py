@@ -8,6 +8,7 @@ from typing import Any
 
 from maxmargin.report.charts import convergence_chart
 from maxmargin.report.drawings import MAX_MARKUP, drawings_html
+from maxmargin.report.glossary import term
 from maxmargin.report.markup import Html, bdi, el, join
 from maxmargin.report.page import Section, page_html
 from maxmargin.report.provenance import (
@@ -29,8 +30,8 @@ from maxmargin.svg import number
 __all__ = ["run_report"]
 
 
-def run_report(folder: Path) -> str:
-    """The HTML of a run folder."""
+def run_report(folder: Path, worst: int | None = None) -> str:
+    """The HTML of a run folder; `worst` samples are drawn at most."""
     summary = mapping(read_json(folder / "summary.json"))
     environment = mapping(read_json(folder / "environment.json"))
     data = mapping(read_json(folder / "data.json"))
@@ -42,11 +43,11 @@ def run_report(folder: Path) -> str:
         Section(
             "result",
             "Result",
-            "What the run proved, and its errors.",
+            "How well it predicts, then what training proved.",
             _result(summary, evaluations),
         ),
         _convergence(history),
-        _judged(evaluations, summary),
+        _judged(evaluations, worst),
         _learned(summary),
         Section("data", "Data", "The files that went in.", data_html(data, config)),
         Section("repeat", "Repeat", "The same run again.", repeat_html(folder, environment)),
@@ -83,7 +84,7 @@ def _lead(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
         "p",
         el("span", f"{sign} {words}", class_=f"badge {kind}"),
         " Trained with ",
-        el("b", bdi(solver)),
+        el("b", term(solver)),
         f" on {count(summary.get('n_samples'))} samples" if summary.get("n_samples") else None,
         f" in {seconds(summary.get('seconds'))}" if summary.get("seconds") is not None else None,
         ".",
@@ -108,10 +109,10 @@ def _facts(
         "files": ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else ""),
         "training data": ", ".join(counted[:4]),
         "solver": summary.get("solver") or config.get("solver"),
-        "alpha": summary.get("alpha", config.get("alpha")),
+        term("alpha"): summary.get("alpha", config.get("alpha")),
         "objective": "likelihood" if summary.get("objective") == "likelihood" else None,
         "loss": _loss(summary, config),
-        "temperature": _temperature(mapping(summary.get("calibration"))),
+        term("temperature"): _temperature(mapping(summary.get("calibration"))),
         "date": moment(environment["started"]) if environment.get("started") else None,
         "version": version_of(environment),
     }
@@ -141,17 +142,16 @@ def _temperature(calibration: Mapping[str, Any]) -> str | None:
 
 
 def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]]) -> Html:
-    errors = [
-        tile(f"{name} · {own.get('error_name') or 'error'}", *_error(own))
-        for name, own in evaluations.items()
-        if own.get("error") is not None
-    ]
-    if not errors:
-        errors = [
+    """The task's own metric on each set of data, those not trained on first; then the bound."""
+    ordered = sorted(evaluations.items(), key=lambda item: item[0] == "train")
+    judged = [_headline(name, own) for name, own in ordered if _main(own)]
+    if not judged:
+        judged = [
             tile(f"{name} · {metric}", value(own))
             for name, metrics in mapping(summary.get("metrics")).items()
             for metric, own in mapping(metrics).items()
         ]
+    compared = [table for _, own in ordered for table in rows(own.get("compared"))]
     cost = [
         ("passes", count(summary.get("n_epochs"))),
         ("training time", seconds(summary.get("seconds"))),
@@ -159,18 +159,46 @@ def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]
         ("projections", count(summary.get("n_project"))) if summary.get("n_project") else None,
         ("weights", count(summary.get("n_weights"))),
     ]
-    shown = [tile(*pair) for pair in cost if pair and pair[1] not in ("–", "")]  # noqa: RUF001
-    return join((_certificate(summary), tiles(errors) if errors else None, tiles(shown)))
+    spent = [tile(term(p[0]), p[1]) for p in cost if p and p[1] not in ("–", "")]  # noqa: RUF001
+    return join(
+        (
+            tiles(judged) if judged else None,
+            el("div", tables_html(compared), class_="compared") if compared else None,  # type: ignore[arg-type]
+            _certificate(summary),
+            tiles(spent),
+        )
+    )
 
 
-def _error(evaluation: Mapping[str, Any]) -> tuple[str, str]:
-    """The error that counts, and how many samples it is of."""
-    error, data = evaluation.get("error"), mapping(evaluation.get("data"))
-    named = {str(m.get("name")): m for m in rows(evaluation.get("metrics"))}
-    metric = named.get(str(evaluation.get("error_name")))
-    share = metric.get("percent", True) if metric else 0 <= (number(error) or 0) <= 1
+def _main(evaluation: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The metric that the task is judged by: its first, else its error."""
+    for metric in rows(evaluation.get("metrics"))[:1]:
+        if number(metric.get("value")) is not None:
+            return metric
+    error = number(evaluation.get("error"))
+    if error is None:
+        return None
+    name = evaluation.get("error_name") or "error"
+    return {"name": name, "value": error, "percent": 0 <= error <= 1, "better": "lower"}
+
+
+def _headline(name: str, evaluation: Mapping[str, Any]) -> Html:
+    metric = _main(evaluation) or {}
+    data = mapping(evaluation.get("data"))
     sizes = [f"{count(v)} {k}" for k, v in data.items() if isinstance(v, int)]
-    return percent(error) if share else value(error), ", ".join(sizes[:2])
+    under = "; ".join(filter(None, (_better(metric), ", ".join(sizes[:2]))))
+    return tile(
+        f"{name} · {metric.get('name')}", _shown(metric), under, str(metric.get("help") or "")
+    )
+
+
+def _shown(metric: Mapping[str, Any]) -> str:
+    return percent(metric.get("value")) if metric.get("percent") else value(metric.get("value"))
+
+
+def _better(metric: Mapping[str, Any]) -> str:
+    ways = {"higher": "higher is better", "lower": "lower is better"}
+    return ways.get(str(metric.get("better")), "")
 
 
 def _certificate(summary: Mapping[str, Any]) -> Html:
@@ -194,7 +222,7 @@ def _certificate(summary: Mapping[str, Any]) -> Html:
             if estimated
             else " no weights can beat."
         )
-        + " How well the model does on other data is another question: see its errors."
+        + " Their difference is the "
     )
     line = el(
         "p",
@@ -207,7 +235,8 @@ def _certificate(summary: Mapping[str, Any]) -> Html:
         aria_label=f"The best possible objective is between {low} and {high}",
         role="math",
     )
-    return el("div", stated, line, el("p", meaning), class_="certificate")
+    other = ". How well the model does on other data is another question."
+    return el("div", stated, line, el("p", meaning, term("gap"), other), class_="certificate")
 
 
 def _convergence(history: list[dict[str, Any]]) -> Section | None:
@@ -218,29 +247,20 @@ def _convergence(history: list[dict[str, Any]]) -> Section | None:
     return Section("convergence", "Convergence", lead, chart)
 
 
-def _judged(
-    evaluations: Mapping[str, dict[str, Any]], summary: Mapping[str, Any]
-) -> Section | None:
+def _judged(evaluations: Mapping[str, dict[str, Any]], worst: int | None) -> Section | None:
     if not evaluations:
         return None
     share = MAX_MARKUP // len(evaluations)
-    parts = [_evaluation(name, own, share) for name, own in evaluations.items()]
+    parts = [_evaluation(name, own, share, worst) for name, own in evaluations.items()]
     lead = "Predictions beside the truth, on each set of data."
     first = "validation" if "validation" in evaluations else list(evaluations)[-1]
     body = el("div", *parts, class_="tabs", data_first=first)
     return Section("predictions", "Predictions", lead, body)
 
 
-def _evaluation(name: str, own: Mapping[str, Any], most: int) -> Html:
+def _evaluation(name: str, own: Mapping[str, Any], most: int, worst: int | None) -> Html:
     metrics = [
-        tile(
-            str(m.get("name", "")),
-            percent(m.get("value")) if m.get("percent") else value(m.get("value")),
-            {"higher": "higher is better", "lower": "lower is better"}.get(
-                str(m.get("better")), ""
-            ),
-            str(m.get("help") or ""),
-        )
+        tile(str(m.get("name", "")), _shown(m), _better(m), str(m.get("help") or ""))
         for m in rows(own.get("metrics"))
     ]
     confusion = own.get("confusion")
@@ -252,7 +272,7 @@ def _evaluation(name: str, own: Mapping[str, Any], most: int) -> Html:
         el("h3", bdi(name)),
         facts_html(mapping(own.get("data"))) if own.get("data") else None,
         tiles(metrics) if metrics else None,
-        drawings_html(own.get("drawings") or [], most),
+        drawings_html(rows(own.get("drawings")), most, worst),
         tables_html(rows(own.get("tables"))),  # type: ignore[arg-type]
         drawn_or_values(lambda c: confusion_html(c, listed), confusion) if confusion else None,
         drawn_or_values(reliability_html, own["reliability"]) if own.get("reliability") else None,

@@ -15,6 +15,7 @@ from maxmargin.report.cells import (
     has_failed,
 )
 from maxmargin.report.charts import chart_html, convergence_chart
+from maxmargin.report.glossary import term
 from maxmargin.report.markup import Html, bdi, el, join, visible
 from maxmargin.report.page import Section, page_html
 from maxmargin.report.provenance import command_line, environment_section, foot
@@ -81,7 +82,7 @@ def _lead(groups: Sequence[Group], unit: str) -> Html:
         reached_gap = "no certificate" if gap is None else f"to a gap of {percent(gap)}"
         parts += [
             "" if k == 0 else " and " if k == len(last) - 1 else ", ",
-            el("b", bdi(g["solver"])),
+            el("b", term(g["solver"])),
             f" took {seconds(g['seconds'])} ({reached_gap})",
         ]
     return el("p", *parts, ".")
@@ -149,7 +150,7 @@ def _endings(cells: Sequence[Mapping[str, Any]]) -> Html:
     for cell in cells:
         key = (str(cell["solver"]), STATUS.get(str(cell.get("status")), ("", "failed"))[1])
         found[key] = found.get(key, 0) + 1
-    ends = [join((bdi(solver), f": {n} {how}")) for (solver, how), n in sorted(found.items())]
+    ends = [join((term(solver), f": {n} {how}")) for (solver, how), n in sorted(found.items())]
     return el("p", "How they ended: ", join(ends, "; "), ".") if ends else Html("")
 
 

@@ -137,7 +137,7 @@ def facts_html(facts: Mapping[str, Any]) -> Html:
 def _flat(facts: Any, prefix: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     pairs: list[tuple[str, Any]] = []
     for name, own in facts.items():
-        label = f"{prefix}{name}"
+        label = f"{prefix}{name}" if prefix else name  # which may be Html
         if isinstance(own, Mapping) and own and depth < 6:
             pairs += _flat(own, f"{label}.", depth + 1)
         elif isinstance(own, list):

@@ -184,6 +184,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "seed": _at_least(0, whole),
     "time-limit": _positive,
     "threads": _threads,
+    "worst": _at_least(0, whole),
 }
 
 

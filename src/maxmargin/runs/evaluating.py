@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from maxmargin.documents import Evaluation
     from maxmargin.jobs import Data, Job
 
-__all__ = ["OF_THE_RUN", "evaluate", "evaluation_name", "judged", "options_of_files", "telling"]
+__all__ = [
+    "OF_THE_RUN",
+    "WORST",
+    "evaluate",
+    "evaluation_name",
+    "judged",
+    "options_of_files",
+    "telling",
+]
 
 #: names of the evaluations that training makes
 OF_THE_RUN = ("train", "validation")
+#: samples with the most errors that an evaluation keeps to be drawn
+WORST = 12
 
 
 def evaluate(
@@ -27,15 +37,17 @@ def evaluate(
     paths: Sequence[str | os.PathLike],
     options: Mapping[str, Any] | None = None,
     save: bool = True,
+    worst: int = WORST,
 ) -> Evaluation:
     """Compare the run's model with labelled files; kept in the folder under the first one's name.
 
     options : of the task, where they differ from those of the run.
+    worst : how many samples to keep drawings of, those with the most errors.
     """
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     job, files = folder.open().job(), [Path(path) for path in paths]
     data = job.read(files, options_of_files(folder.config, job, options or {}))
-    evaluation = judged(job, folder.model(), data, files)
+    evaluation = judged(job, folder.model(), data, files, worst)
     if save:
         folder.write_json(f"evaluations/{evaluation_name(files[0])}.json", evaluation)
     return evaluation
@@ -69,9 +81,11 @@ def telling(files: Sequence[Path]) -> Iterator[None]:
         raise
 
 
-def judged(job: Job, model: Any, data: Data, files: Sequence[Path]) -> Evaluation:
+def judged(
+    job: Job, model: Any, data: Data, files: Sequence[Path], worst: int = WORST
+) -> Evaluation:
     """What the job finds, with the names of the files."""
     with telling(files):
-        evaluation = job.evaluate(model, data)
+        evaluation = job.evaluate(model, data, worst)
     evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
     return evaluation

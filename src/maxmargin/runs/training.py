@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.runs.config import HELD_OUT, task_options
 from maxmargin.runs.environment import environment
 from maxmargin.runs.errors import RunError
-from maxmargin.runs.evaluating import judged
+from maxmargin.runs.evaluating import WORST, judged
 from maxmargin.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
 
 if TYPE_CHECKING:
@@ -220,9 +220,9 @@ class _Training:
         found = {}
         for name, own in (("train", data), ("validation", validation)):
             if own is not None:
-                evaluation = judged(
-                    self.job, self.model, own, [Path(p) for p in self._paths_of(name)]
-                )
+                paths = [Path(p) for p in self._paths_of(name)]
+                worst = self.config.get("worst", WORST)
+                evaluation = judged(self.job, self.model, own, paths, worst)
                 self.folder.write_json(f"evaluations/{name}.json", evaluation)
                 found[name] = {metric["name"]: metric["value"] for metric in evaluation["metrics"]}
         return found

@@ -78,6 +78,7 @@
     heads.forEach((head, k) => {
       const button = make("button", { type: "button" });
       button.append(...head.childNodes);
+      button.querySelectorAll("[tabindex]").forEach((node) => node.removeAttribute("tabindex")); // the button has the focus
       head.append(button);
       button.addEventListener("click", () => {
         const numeric = head.classList.contains("n");
@@ -149,14 +150,14 @@
 
   /* Titles as hints that fingers and keyboards reach too. */
   function hints() {
-    const hint = make("div", { class: "hint", role: "tooltip", hidden: true });
+    const hint = make("div", { class: "hint", role: "tooltip", id: "hint", hidden: true });
     document.body.append(hint);
     document.querySelectorAll("[title]").forEach((node) => {
       node.dataset.hint = node.title;
       node.removeAttribute("title");
     });
-    const show = (event) => {
-      const node = event.target instanceof Element ? event.target.closest("[data-hint]") : null;
+    let held = null; // what has the focus keeps its hint while the page scrolls to it
+    const show = (node) => {
       hint.hidden = !node;
       if (!node) return;
       hint.textContent = node.dataset.hint;
@@ -166,10 +167,17 @@
       hint.style.left = left + window.scrollX + "px";
       hint.style.top = box.top + window.scrollY - hint.offsetHeight - 6 + "px";
     };
-    document.addEventListener("pointerover", show);
-    document.addEventListener("pointerdown", show);
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape") hint.hidden = true; });
-    document.addEventListener("scroll", () => { hint.hidden = true; }, true);
+    const point = (event) => show(event.target instanceof Element ? event.target.closest("[data-hint]") : null);
+    document.addEventListener("pointerover", point);
+    document.addEventListener("pointerdown", point);
+    document.addEventListener("focusin", ({ target }) => {
+      held = target.closest("[data-hint]") || (target.matches("th button") ? target.querySelector("[data-hint]") : null);
+      if (held) target.setAttribute("aria-describedby", hint.id);
+      show(held);
+    });
+    document.addEventListener("focusout", () => { held = null; show(null); });
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") { held = null; show(null); } });
+    document.addEventListener("scroll", () => show(held), true);
   }
 
   /* The section that is being read, marked in the list of sections. */

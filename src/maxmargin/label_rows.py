@@ -128,7 +128,7 @@ class TextRows(Sequence):
     """
 
     def __init__(self, matrix: Any, open: bool = True):
-        self.matrix = as_csr(matrix) if sparse.issparse(matrix) else sparse.csr_array(matrix)
+        self.matrix = as_csr(matrix)
         self.open = open
 
     @property

@@ -44,9 +44,9 @@ class Bounds(NamedTuple):
     def __str__(self) -> str:
         words = []
         if self.low > -np.inf:
-            words.append(f"above {self.low:g}" if self.open_low else f"at least {self.low:g}")
+            words.append(f"{'above' if self.open_low else 'at least'} {self.low:.15g}")
         if self.high < np.inf:
-            words.append(f"below {self.high:g}" if self.open_high else f"at most {self.high:g}")
+            words.append(f"{'below' if self.open_high else 'at most'} {self.high:.15g}")
         return " and ".join(words)
 
 
@@ -174,7 +174,10 @@ def _fits_container(value: Any, origin: Any, arguments: tuple[Any, ...]) -> bool
 def _describe(hint: Any) -> str:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return f"{_describe(arguments[0])} {arguments[1]}"
+        if not isinstance(arguments[1], Bounds):
+            return _describe(arguments[0])
+        kind = "a number" if arguments[1].infinite else _describe(arguments[0])
+        return f"{kind} {arguments[1]}"
     if origin in (Union, UnionType):
         *others, last = [_describe(one) for one in arguments]
         return f"{', '.join(others)} or {last}"

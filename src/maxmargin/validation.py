@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 
 NO_ROWS = "x has no rows. Leave empty samples out."
 
@@ -47,11 +48,13 @@ def stack_rows(samples: Sequence[Any]) -> sparse.csr_array:
 
 
 def as_csr(matrix: Any) -> sparse.csr_array:
-    """A sparse matrix of any format as CSR, for compiled code: scipy itself checks no indices.
+    """A matrix, dense or of any sparse format, as CSR: scipy itself checks no indices.
 
     Raises a ValueError unless all indices are within its shape. Arrays are shared where possible;
     indices may be unsorted, and there may be several entries for one place.
     """
+    if not sparse.issparse(matrix):
+        return sparse.csr_array(matrix)
     if matrix.ndim != 2:
         raise ValueError(f"the sparse array has {matrix.ndim} dimension(s), expected 2.")
     if matrix.format == "lil" and any(map(_lengths_differ, matrix.rows, matrix.data)):
@@ -64,6 +67,18 @@ def as_csr(matrix: Any) -> sparse.csr_array:
     else:
         _check_compressed(matrix)
     return sparse.csr_array(matrix)
+
+
+def check_matrix(X: Any) -> Rows:
+    """Samples given as the rows of one matrix, dense or sparse."""
+    matrix = check_array(  # numbers that are not finite are left to `check_rows`
+        as_csr(X) if sparse.issparse(X) else X,  # scikit-learn, too, converts without a check
+        accept_sparse="csr",
+        dtype="numeric",
+        ensure_all_finite=False,
+        input_name="X",
+    )
+    return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64)))
 
 
 def _lengths_differ(columns: Any, values: Any) -> bool:

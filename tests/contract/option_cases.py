@@ -23,7 +23,7 @@ from maxmargin.structures import Network, TreeShape
 from maxmargin.structures.network_shapes import NetworkShape
 from maxmargin.structures.restricted import RestrictedShape
 
-FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.zeros((2, 2)), [])
+FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.full((2, 2), 7.0), [])
 ALL = (*FEW, 0, True, np.inf, -np.inf, 1e300, 10**400, 1j, b"x", {}, set(), object(), [[]], -0.0)
 ALL += (np.int8(-1), np.float32(0.5), np.array("text"), np.arange(3), (1, 2), lambda *_: None, int)
 SECONDS = 120  # after which a case counts as hanging, and ends the process
@@ -51,7 +51,7 @@ def multiclass(**options):
 
 def solve(solver):
     options = {} if "margin" in solver.objectives else {"objective": "likelihood"}
-    if isinstance(solver, solvers.DualExtragradient) and solver.geometry == "entropic":
+    if str(getattr(solver, "geometry", "")) == "entropic":
         options["domain"] = domains.L1Ball(1.0)
     fit(maxmargin.MulticlassSVM(solver=solver, max_epochs=3, tol=0.1, **options), ROWS, CLASSES)
 
@@ -81,8 +81,14 @@ def watch(callback):
     multiclass(callbacks=[callback])
 
 
+def halves(x):
+    """Labels of an image by its columns, or of a cloud by x."""
+    where = x[:, 0] / 10 if x.ndim == 2 else np.tile(np.linspace(0, 1, x.shape[1]), (len(x), 1))
+    return (where > 0.5).astype(int)
+
+
 def segment(inputs, kind):
-    masks = [np.arange(x[..., 0].size).reshape(x.shape[:-1]) % 2 for x in inputs]
+    masks = [halves(x) for x in inputs]
 
     def use(graphs):
         fit(tasks.Segmenter(kind, graphs=graphs, max_epochs=3), inputs, masks)
@@ -95,7 +101,7 @@ def examples():
     m, s, f, t = maxmargin, structures, features, tasks
     path = Network(3, [(0, 1), (1, 2)])
     shape = RestrictedShape((2, 3), [1], [0], [[1, 1, 0, 0, 0, 1]])
-    spread = [np.arange(x[..., 0].size).reshape(x.shape[:-1]) % 2 for x in IMAGES]
+    masks = [halves(x) for x in IMAGES]
     points = tasks.PointGraphs(sizes=(3.0,), radii=(4.0,), knots=2, components=2, n_sample=60)
     images = tasks.ImageGraphs(n_segments=6, n_colours=3)
     estimators = {
@@ -115,7 +121,7 @@ def examples():
         t.WordAligner(max_epochs=3): lambda e: fit(e, WORDS, [[(0, 0)], [(1, 1)], [(0, 0)]]),
         t.WordStatistics(): lambda e: e.fit(WORDS),
         t.AlignmentFeatures(): lambda e: e.fit(t.WordStatistics().fit(WORDS)),
-        t.Segmenter(max_epochs=3, graphs=images): lambda e: fit(e, IMAGES, spread),
+        t.Segmenter(max_epochs=3, graphs=images): lambda e: fit(e, IMAGES, masks),
         images: segment(IMAGES, "images"),
         points: segment(CLOUDS, "points"),
     }
@@ -194,8 +200,8 @@ def main(group, many):
     values, tried = ALL if many == "all" else FEW, 0
     for example, use in examples()[group].items():
         print("trying", type(example).__name__, flush=True)
-        use(clone(example) if hasattr(example, "get_params") else example)  # compiles what it needs
-        for name in inspect.signature(type(example)).parameters:
+        try_one(example, use, *next(iter(vars(example).items())))  # compiles what it needs
+        for name in set(inspect.signature(type(example)).parameters) - {"X", "y"}:  # data
             for value in values:
                 case = f"{type(example).__name__}({name}={str(value)[:40]!r})"
                 print("trying", case, flush=True)

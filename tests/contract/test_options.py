@@ -12,10 +12,14 @@ from maxmargin.options import declared_options
 GROUPS = ("estimators", "tasks", "parts", "domains", "solvers")
 
 
-def run(group, many):
+def run(group, many, folder):
     script = Path(option_cases.__file__)
     done = subprocess.run(
-        [sys.executable, str(script), group, many], capture_output=True, text=True, check=False
+        [sys.executable, str(script), group, many],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,  # "nonsense" is a path, too
     )
     lines = done.stdout.splitlines()
     wrong = [line for line in lines if line.startswith("WRONG")]
@@ -25,14 +29,14 @@ def run(group, many):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_odd_values_are_refused_by_name_or_work(group):
-    run(group, "few")
+def test_odd_values_are_refused_by_name_or_work(group, tmp_path):
+    run(group, "few", tmp_path)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("group", GROUPS)
-def test_all_odd_values_are_refused_by_name_or_work(group):
-    run(group, "all")
+def test_all_odd_values_are_refused_by_name_or_work(group, tmp_path):
+    run(group, "all", tmp_path)
 
 
 def test_every_class_with_options_is_tried():

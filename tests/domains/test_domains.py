@@ -403,7 +403,7 @@ def test_indices_may_be_arrays_of_any_whole_type():
 
 
 BAD = [
-    (L2Ball(0), ValueError, "radius=0 must be a positive number"),
+    (L2Ball(0), ValueError, "radius=0 must be a finite number above 0"),
     (L2Ball(-1.0), ValueError, "radius=-1.0 must be"),
     (L1Ball(float("nan")), ValueError, "radius=nan must be"),
     (L1Ball(float("inf")), ValueError, "domain=None"),

@@ -196,13 +196,13 @@ def test_a_loaded_model_goes_on_from_its_weights_and_dual_point(tmp_path, kind):
 BAD = [
     ({"solver": "bcfw", "alpha": 0.0}, ValueError, "BCFW needs alpha > 0; give a small one"),
     ({"solver": "ssg"}, ValueError, "Subgradient needs alpha > 0"),
-    ({"domain": domains.L2Ball(0)}, ValueError, "radius=0 must be a positive number"),
+    ({"domain": domains.L2Ball(0)}, ValueError, "radius=0 must be a finite number above 0"),
     ({"domain": domains.NonNegative([4])}, ValueError, "names weight 4, but there are 4"),
-    ({"domain": 2.0}, TypeError, "domain=2.0 must be a Domain"),
-    ({"domain": domains.L2Ball}, TypeError, "must be a Domain"),
+    ({"domain": 2.0}, TypeError, "domain=2.0 must be an object of class Domain or None"),
+    ({"domain": domains.L2Ball}, TypeError, "must be an object of class Domain"),
     ({"solver": DualExtragradient("entropic")}, ValueError, "needs domain=L1Ball"),
     ({"alpha": -1.0}, ValueError, "alpha=-1.0 must be"),
-    ({"alpha": "0"}, TypeError, "alpha='0' must be a number"),
+    ({"alpha": "0"}, TypeError, "alpha='0' must be a finite number"),
     ({"solver": "extra"}, ValueError, "solver='extra' is unknown"),
 ]
 

@@ -67,9 +67,8 @@ def test_class_weights_of_the_wrong_length_are_refused(wrong):
 def test_weights_must_be_finite_and_not_negative(value):
     with pytest.raises(ValueError, match="class_weight must be finite and not negative"):
         Hamming(class_weight=np.array([1.0, value, 1.0])).costs(TRUTH, SHAPE, Chain())
-    bound = Hamming(class_weight={"b": value}).bind(np.array(["a", "b", "c"]))
-    with pytest.raises(ValueError, match="class_weight must be finite and not negative"):
-        bound.costs(TRUTH, SHAPE, Chain())
+    with pytest.raises(ValueError, match="class_weight=.* must be .* a finite number at least 0"):
+        Hamming(class_weight={"b": value}).bind(np.array(["a", "b", "c"]))
     with pytest.raises(ValueError, match="node_weight must be finite and not negative"):
         Hamming().costs(TRUTH, SHAPE, Chain(), node_weight=[1.0, value])
     for price in ("false_positive", "false_negative"):
@@ -106,5 +105,5 @@ def test_a_class_weight_without_its_label_is_warned_of():
 
 
 def test_class_weight_is_no_word():
-    with pytest.raises(ValueError, match=r"class_weight is 'balanced', expected \{label: weight\}"):
+    with pytest.raises(ValueError, match=r"class_weight='balanced' must be .* \{label: weight\}"):
         Hamming(class_weight="balanced").bind(np.array(["a", "b"]))

@@ -286,8 +286,8 @@ WRONG = [
     (LBFGS(), {"alpha": 0.0}, "LBFGS needs alpha > 0; give a small one .*no maximum"),
     (SDCA(), {"domain": domains.L2Ball(1.0)}, 'such as solver="smoothed", or domain=None'),
     (LBFGS(), {"domain": domains.L2Ball(1.0)}, 'such as solver="smoothed", or domain=None'),
-    (SDCA("none"), {}, "sampling='none' must be gap, permutation or uniform"),
-    (LBFGS(memory=0), {}, "memory=0 must be a whole number, 1 or more"),
+    (SDCA("none"), {}, "sampling='none' must be 'gap' or 'permutation' or 'uniform'"),
+    (LBFGS(memory=0), {}, "memory=0 must be an integer at least 1"),
     (BCFW(), {}, 'cannot minimise objective="likelihood"; solvers that can: .*"sdca"'),
 ]
 

@@ -279,8 +279,8 @@ def test_what_is_no_bit_is_refused_with_the_cure():
 @pytest.mark.parametrize(
     "cache, words",
     [
-        (OracleCache(store="lines"), "store='lines' must be auto, vertices or planes"),
-        (OracleCache(passes="many"), "passes='many' must be a whole number, 0 or more"),
+        (OracleCache(store="lines"), "store='lines' must be 'auto' or 'vertices' or 'planes'"),
+        (OracleCache(passes="many"), "passes='many' must be an integer at least 0 or 'auto'"),
     ],
 )
 def test_wrong_options(cache, words):

@@ -263,7 +263,7 @@ def test_bad_options_and_problems_are_refused_with_the_cure(monkeypatch):
         ReferenceQP().run(problems.chain(alpha=0.0).problem)
     with pytest.raises(ValueError, match=r"cannot state a Halfspace.*solver=\"bcfw\""):
         ReferenceQP().run(problems.chain(domain=Halfspace()).problem)
-    with pytest.raises(ValueError, match="memory_limit=-1 must be a number of bytes above 0"):
+    with pytest.raises(ValueError, match="memory_limit=-1 must be a number above 0"):
         ReferenceQP(memory_limit=-1).run(problems.chain().problem)
     with pytest.raises(ValueError, match='ReferenceQP cannot minimise objective="likelihood"'):
         ReferenceQP().run(problems.chain(objective="likelihood").problem)

@@ -313,7 +313,11 @@ BAD = [
     (Extragradient(ratio="n"), {}, "ratio='n' must be"),
     (DualExtragradient(ratio=float("nan")), {}, "ratio=nan must be"),
     (ProjectedGradient(ratio=-2.0), {}, "ratio=-2.0 must be"),
-    (ProjectedGradient(step="adaptive"), {}, 'takes step="norm" or a number'),
+    (
+        ProjectedGradient(step="adaptive"),
+        {},
+        "step='adaptive' must be .* above 0 or 'norm'",
+    ),
     (Extragradient(), {"alpha": -0.1}, "alpha=-0.1 must be a finite number"),
     (DualExtragradient(), {"alpha": float("nan")}, "alpha=nan must be"),
     (DualExtragradient(max_epochs=-1), {}, "max_epochs=-1 must be"),
@@ -328,7 +332,7 @@ def test_bad_options_are_refused(solver, options, words):
 
 
 def test_a_ball_of_radius_zero_is_refused_with_the_problem():
-    with pytest.raises(ValueError, match="radius=0.0 must be a positive number"):
+    with pytest.raises(ValueError, match="radius=0.0 must be a finite number above 0"):
         PROBLEMS["finite"](domain=domains.L2Ball(0.0))
 
 

@@ -282,8 +282,8 @@ def test_there_are_no_exact_marginals():
         (Matching(), (2, 3), [(0, 1, 2)], r"links: shape \(1, 3\), expected \(m, 2\)"),
         (Matching(), (2, 3), [(0, 0.5)], "links: 0.5 is not a whole number"),
         (Matching(), (2, 3), [("a", "b")], "links: expected whole numbers"),
-        (Matching(row_cap=-1), (2, 3), [], "row_cap=-1 must be a whole number, 0 or more"),
-        (Matching(column_cap=1.5), (2, 3), [], "column_cap=1.5 must be a whole number"),
+        (Matching(row_cap=-1), (2, 3), [], "row_cap=-1 must be an integer at least 0"),
+        (Matching(column_cap=1.5), (2, 3), [], "column_cap=1.5 must be an integer"),
     ],
 )
 def test_outputs_that_do_not_fit_are_refused(structure, shape, y, message):

@@ -333,8 +333,8 @@ def test_the_k_best_of_a_long_path_and_of_a_wide_star():
     "make, error, message",
     [
         (lambda: TreeShape((3, 2), 2), TypeError, "must be a Network or a Graph"),
-        (lambda: TreeShape(Network(2, []), 0), ValueError, "n_labels=0 must be a whole number"),
-        (lambda: TreeShape(Network(2, []), 1.5), ValueError, "n_labels=1.5 must be a whole"),
+        (lambda: TreeShape(Network(2, []), 0), ValueError, "n_labels=0 must be an integer"),
+        (lambda: TreeShape(Network(2, []), 1.5), ValueError, "n_labels=1.5 must be an integer"),
         (lambda: TreeShape(Network(2, []), 2, [[True, True]]), ValueError,
          r"allowed has shape \(1, 2\), expected \(2, 2\), \(nodes, labels\)"),
         (lambda: TreeShape(Network(2, []), 2, [[True, True], [False, False]]), ValueError,

@@ -311,16 +311,16 @@ def test_images_that_are_refused(x, message):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"graph": "voxels"}, "graph='voxels' must be one of"),
-        ({"connectivity": 6}, "connectivity=6 must be one of"),
-        ({"n_segments": 0}, "n_segments=0 must be a whole number, 1 or more"),
+        ({"graph": "voxels"}, "graph='voxels' must be 'superpixels' or 'pixels'"),
+        ({"connectivity": 6}, "connectivity=6 must be 4 or 8"),
+        ({"n_segments": 0}, "n_segments=0 must be an integer at least 1"),
         ({"n_segments": 10.5}, "n_segments=10.5"),
         ({"n_bins": -1}, "n_bins=-1"),
         ({"n_colours": True}, "n_colours=True"),
-        ({"compactness": 0}, "compactness=0 must be a positive number"),
+        ({"compactness": 0}, "compactness=0 must be a finite number above 0"),
         ({"compactness": "high"}, "compactness='high'"),
         ({"features": ()}, "features=.. must be some of"),
-        ({"features": "colour"}, "features='colour' must be some of"),
+        ({"features": "colour"}, "features='colour' must be a sequence of a string"),
         ({"features": ("colour", "sound")}, "must be some of .*'colour'"),
     ],
 )

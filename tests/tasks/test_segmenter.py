@@ -379,12 +379,12 @@ def test_labels_too_fine_for_the_nodes():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"kind": "videos"}, r"kind='videos' must be one of \['images', 'points'\]"),
+        ({"kind": "videos"}, "kind='videos' must be 'images' or 'points'"),
         ({"graphs": PointGraphs()}, r"graphs=PointGraphs\(...\) makes graphs of points, but kind="),
-        ({"graphs": ImageGraphs}, "must be None or an object that makes graphs"),
-        ({"graphs": "pixels"}, r"graphs='pixels' must be None or .* such as ImageGraphs\(\)"),
+        ({"graphs": ImageGraphs}, "must be an object of class GraphMaker or None"),
+        ({"graphs": "pixels"}, r"graphs='pixels' must be .* or None. Such as ImageGraphs\(\)"),
         ({"loss": Hamming(class_weight=np.ones(3))}, "class_weight has shape"),
-        ({"alpha": "x"}, "alpha='x' must be a number"),
+        ({"alpha": "x"}, "alpha='x' must be a finite number"),
     ],
 )
 def test_bad_options(options, message):

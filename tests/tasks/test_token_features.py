@@ -231,8 +231,8 @@ def test_errors_of_templates(templates, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"min_count": 0}, "min_count must be an int of at least 1, found 0"),
-        ({"min_count": 1.5}, "min_count must be an int"),
+        ({"min_count": 0}, "min_count=0 must be an integer at least 1"),
+        ({"min_count": 1.5}, "min_count=1.5 must be an integer"),
         ({"columns": ["a"]}, "columns must be 2 different names"),
         ({"columns": ["a", "a"]}, "columns must be 2 different names"),
         ({"columns": ["a", "b|"]}, "a column's name is"),

@@ -143,7 +143,7 @@ def numbered(found: LabelledRows, n_labels: int, name: str) -> np.ndarray:
 
 def write_multilabel(sink: Any, X: Any, labels: Iterable[Iterable[Any]]) -> None:
     """Write samples to a binary file, values to the last bit. A sample without anything is 1:0."""
-    rows = as_csr(X) if sparse.issparse(X) else sparse.csr_array(X)
+    rows = as_csr(X)
     text = io.StringIO()
     for i, own in enumerate(labels):
         part = slice(rows.indptr[i], rows.indptr[i + 1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class _Ball(Domain):
     weight around.
     """
 
-    def __init__(self, radius: Radius, signs: Domain | None = None):
+    def __init__(self, radius: Radius, signs: Any = None):
         self.radius = radius
         self.signs = signs
 

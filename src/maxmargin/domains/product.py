@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ class Product(Domain):
     groups : list of (indices, Domain); indices are numbers of weights, no weight in two groups.
     """
 
-    def __init__(self, groups: Sequence[tuple[Any, Domain]]):
+    def __init__(self, groups: Any):
         self.groups = groups
 
     def check(self, dim: int) -> None:

@@ -208,6 +208,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         sample_weight : one number a sample. node_weight : one array a sample, the price of an error
         at each variable.
         """
+        check_options(self)
         solver = resolve_solver(
             self.solver,
             self.objective,
@@ -226,7 +227,6 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
-        check_options(self)
         self.structure_ = self._make_structure()
         self.feature_map_ = self._make_features()
         rows, given = self._check_X(X)

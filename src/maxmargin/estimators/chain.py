@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -89,13 +89,13 @@ class ChainSVM(NodeLabels):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
         ends: bool = True,
         transitions: bool = True,
-        forbidden_transitions: Sequence[tuple[Any, Any]] = (),
-        forbidden_first: Sequence[Any] = (),
-        forbidden_last: Sequence[Any] = (),
+        forbidden_transitions: Collection[Any] = (),
+        forbidden_first: Collection[Hashable] | str = (),
+        forbidden_last: Collection[Hashable] | str = (),
     ):
         self.alpha = alpha
         self.loss = loss

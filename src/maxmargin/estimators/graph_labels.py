@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from copy import copy
 from typing import Any
 
@@ -31,7 +31,7 @@ class GraphLabels(NodeLabels):
     """
 
     transitions: bool
-    forbidden_pairs: Sequence[tuple[Any, Any]]
+    forbidden_pairs: Collection[Any]
 
     def _make_features(self) -> FeatureMap:
         return TreeFeatures(self.bias, self.ends, self.transitions)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback
@@ -34,7 +33,7 @@ from maxmargin.solvers import Solver
 from maxmargin.structures import MultiLabel, Network, Structure
 from maxmargin.structures.base import Shape
 from maxmargin.structures.multi_label import FEW, forest_of
-from maxmargin.validation import Rows, as_dense, check_rows, check_sample_weight
+from maxmargin.validation import as_dense, check_matrix, check_rows, check_sample_weight
 
 
 class MultiLabelSVM(ClassifierMixin, StructuredSVM):
@@ -91,9 +90,9 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
-        pairs: Any = "all",
+        pairs: Collection[Any] | str | None = "all",
         pair_features: bool = False,
         method: Literal["auto", "exact", "bounded"] = "auto",
     ):
@@ -129,10 +128,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     def _check_X(self, X: Any) -> tuple[Any, None]:
         if isinstance(X, TextRows):
             return check_rows(X), None
-        matrix = check_array(  # numbers that are not finite are left to `check_rows`
-            X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name="X"
-        )
-        return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))), None
+        return check_matrix(X), None
 
     def _in_chunks(self, X: Any) -> Iterator[Samples]:
         return super()._in_chunks(X.widened(self.n_features_in_) if isinstance(X, TextRows) else X)

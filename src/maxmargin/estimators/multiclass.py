@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, check_array, column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,7 +30,7 @@ from maxmargin.options import (
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import Rows, as_dense, check_rows, learn_classes
+from maxmargin.validation import as_dense, check_matrix, learn_classes
 
 
 class MulticlassSVM(ClassifierMixin, StructuredSVM):
@@ -101,10 +101,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         return LabelConjoined(self.bias, ends=False, transitions=False)
 
     def _check_X(self, X: Any) -> tuple[Any, None]:
-        matrix = check_array(  # numbers that are not finite are left to `check_rows`
-            X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name="X"
-        )
-        return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))), None
+        return check_matrix(X), None
 
     def _n_labels(self) -> int:
         return len(self.classes_)

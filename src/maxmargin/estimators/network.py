@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -105,12 +105,12 @@ class NetworkSVM(GraphLabels):
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         method: Literal["auto", "exact", "bounded", "relaxed"] = "auto",
         bias: bool = True,
         ends: bool = False,
         transitions: bool = True,
-        forbidden_pairs: Sequence[tuple[Any, Any]] = (),
+        forbidden_pairs: Collection[Any] = (),
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
     ):
         self.alpha = alpha

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class NodeLabels(StructuredSVM):
     def _known_targets(self, y: Any, rows: Any) -> list[np.ndarray]:
         return label_numbers(y, rows.lengths, self.classes_)
 
-    def _pairs(self, name: str, pairs: Sequence[tuple[Any, Any]]) -> np.ndarray | None:
+    def _pairs(self, name: str, pairs: Collection[Any]) -> np.ndarray | None:
         """(K, K), True for the pairs of labels listed; None if none of them was learned."""
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
         found = np.zeros((len(number), len(number)), dtype=bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal
 
 from maxmargin.callbacks import Callback
@@ -85,11 +85,11 @@ class TreeSVM(GraphLabels):
         callbacks: Sequence[Callback] = (),
         domain: Domain | None = None,
         kernel: str | Callable[[Any, Any], Any] | KernelMap | None = None,
-        objective: Literal["margin", "likelihood"] = "margin",
+        objective: Literal["margin", "likelihood", "slack"] = "margin",
         bias: bool = True,
         ends: bool = True,
         transitions: bool = True,
-        forbidden_pairs: Sequence[tuple[Any, Any]] = (),
+        forbidden_pairs: Collection[Any] = (),
     ):
         self.alpha = alpha
         self.loss = loss

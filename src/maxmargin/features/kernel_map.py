@@ -274,7 +274,7 @@ def _name(row: int, lengths: np.ndarray) -> str:
 
 
 def _matrix(X: Any) -> sparse.csr_array:
-    return sparse.csr_array(as_csr(X) if sparse.issparse(X) else X, dtype=np.float64)
+    return sparse.csr_array(as_csr(X), dtype=np.float64)
 
 
 def _as_csr(factor: pivots.Factor, which: np.ndarray) -> sparse.csr_array:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from maxmargin.losses.base import Loss
 from maxmargin.options import NonNegative, check_options
 from maxmargin.structures.base import Shape, Structure
+
+ClassWeight = Annotated[
+    Mapping[Any, NonNegative] | Sequence[NonNegative] | np.ndarray | None,
+    "Give {label: weight}, or an array of one weight for each label.",
+]
 
 
 class Hamming(Loss):
@@ -31,7 +36,7 @@ class Hamming(Loss):
     def __init__(
         self,
         normalize: bool = True,
-        class_weight: Mapping[Any, NonNegative] | Sequence[NonNegative] | np.ndarray | None = None,
+        class_weight: ClassWeight = None,
         false_positive: NonNegative = 1.0,
         false_negative: NonNegative = 1.0,
     ):

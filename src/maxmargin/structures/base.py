@@ -35,13 +35,16 @@ def check_k(k: Any) -> int:
     return int(k)
 
 
-def check_sides(shape: Any, *names: str, least: int = 1) -> tuple[int, ...]:
-    """The integers that a shape consists of; a ValueError if it is anything else."""
+def check_sides(shape: Any, *names: str, least: int = 1, other: str = "") -> tuple[int, ...]:
+    """The integers that a shape consists of; a ValueError if it is anything else.
+
+    other : what may be given instead, for the error.
+    """
     good = isinstance(shape, tuple | list) and len(shape) == len(names)
     if not good or not all(_is_side(side, least) for side in shape):
         raise ValueError(
             f"shape={shape!r} must be a tuple of integers from {least} to {LONGEST}:"
-            f" ({', '.join(names)}{',' * (len(names) == 1)})."
+            f" ({', '.join(names)}{',' * (len(names) == 1)}){other}."
         )
     return tuple(map(int, shape))
 

@@ -226,7 +226,7 @@ class Matching(Structure):
 def sides_of(shape: MatchingShape) -> tuple[int, int]:
     """(J, K)."""
     sides = shape.shape if isinstance(shape, Candidates) else shape
-    rows, columns = check_sides(sides, "rows", "columns", least=0)
+    rows, columns = check_sides(sides, "rows", "columns", least=0, other=" or Candidates")
     return rows, columns
 
 

@@ -187,7 +187,7 @@ def labels_of(shape: Any) -> Network:
     """The labels of a shape as nodes of a network, their pairs as its edges."""
     if not isinstance(shape, tuple):
         return network_of(shape)
-    labels = check_sides(shape, "number of labels")[0]
+    labels = check_sides(shape, "number of labels", other=" or a Network of labels")[0]
     if labels > _PAIRED:
         raise ValueError(
             f"{labels} labels have too many pairs: at most {_PAIRED} may have all. Give a Network"

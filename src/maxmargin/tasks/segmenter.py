@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -94,7 +94,7 @@ class Segmenter(SegmentProbabilities, Task):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        graphs: GraphMaker | None = None,
+        graphs: Annotated[GraphMaker | None, "Such as ImageGraphs() or PointGraphs()."] = None,
         tables: bool = False,
         n_jobs: Jobs = None,
         warm_start: bool = False,
@@ -148,11 +148,6 @@ class Segmenter(SegmentProbabilities, Task):
         own = _KINDS[self.kind]
         if self.graphs is None:
             return own()
-        if not isinstance(self.graphs, GraphMaker):
-            raise TypeError(
-                f"graphs={self.graphs!r} must be None or an object that makes graphs, such as"
-                f" {own.__name__}()."
-            )
         for kind, other in _KINDS.items():
             if kind != self.kind and isinstance(self.graphs, other):
                 raise ValueError(

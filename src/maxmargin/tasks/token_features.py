@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import numbers
 import operator
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,7 @@ from scipy.sparse import csr_array, get_index_dtype
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.options import Count
+from maxmargin.options import Count, check_options
 from maxmargin.tasks.token_dicts import DictIndex
 from maxmargin.tasks.token_templates import TemplateIndex, default_templates, parse_templates
 from maxmargin.validation import Rows, locate
@@ -85,9 +84,9 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def __init__(
         self,
-        templates: list[str] | None = None,
+        templates: Sequence[Any] | str | None = None,
         *,
-        columns: list[str] | None = None,
+        columns: Sequence[Any] | None = None,
         min_count: Count = 1,
     ):
         self.templates = templates
@@ -101,7 +100,7 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
 
     def fit_transform(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> Rows:
         """Learn the features and return their rows, at the cost of one pass."""
-        count = _check_count(self.min_count)
+        check_options(self)
         given = None if self.columns is None else list(self.columns)
         sentences, given = _read_frames(sentences, given)
         tokens, lengths = _flatten(sentences)
@@ -112,11 +111,11 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         templates = self._templates(kind, n_columns)
         index: Any
         if kind == "dict":
-            index = DictIndex(count)
+            index = DictIndex(int(self.min_count))
             matrix = index.fit(tokens, functools.partial(_where, lengths))
         else:
             names = _column_names(given, n_columns)
-            index = TemplateIndex(parse_templates(templates, names), count)
+            index = TemplateIndex(parse_templates(templates, names), int(self.min_count))
             found = index.fit(_columns(tokens, lengths, kind, n_columns), lengths)
             matrix = _indicators(found, index.n_features)
         self.kind_, self.n_columns_, self.templates_ = kind, n_columns, list(templates)
@@ -154,12 +153,6 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
                 "leave both None, or give the words as str"
             )
         return []
-
-
-def _check_count(count: Any) -> int:
-    if isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1:
-        raise ValueError(f"min_count must be an int of at least 1, found {count!r}")
-    return int(count)
 
 
 def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:

@@ -90,7 +90,7 @@ BAD = {
 
 
 def bipartite(x):
-    return Bipartite((1, 3), None, x[:3] if x.format == "dense" else x)
+    return Bipartite((1, x.shape[0]), None, x)
 
 
 FITS = {
@@ -244,7 +244,7 @@ def test_shapes_of_chains_are_checked(shape, use, tied):
     ],
 )
 def test_shapes_of_others_are_checked(structure, shape):
-    for use in ("n_parts", "maximize", "code"):
+    for use in ("n_parts", "maximize", "encode"):
         with pytest.raises(ValueError, match=r"shape=|number of labels=|too many pairs"):
             USES[use](structure, shape)
 

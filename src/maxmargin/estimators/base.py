@@ -20,12 +20,14 @@ from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
+from maxmargin.learned import check_hashes
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.options import (
     CountOrZero,
     Jobs,
     NonNegative,
     NonNegativeOrInf,
+    Positive,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -33,7 +35,7 @@ from maxmargin.options import (
 )
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
-from maxmargin.result import Result, State, Status
+from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Shape, check_k
@@ -91,6 +93,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     scores by; 1, or what `calibrate` found.
     """
 
+    coef_: Any
+    result_: Result
+    n_features_in_: CountOrZero
+    structure_: Structure
+    feature_map_: FeatureMap
+    temperature_: Positive
+    _last_shapes: list[Shape] | None
     #: estimators whose structure has no expectations have no such option
     objective: str = "margin"
 
@@ -156,6 +165,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _n_labels(self) -> int:
         return 0
 
+    def _n_packed(self) -> int:
+        """The number of features that `feature_map_` was given in training."""
+        return self._n_columns()
+
     def _make_domain(self, dim: int) -> Domain | None:
         """Where the weights live."""
         return self.domain
@@ -218,7 +231,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         )
         problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
-        self.result_: Result = solver.run(problem, state, self._callbacks())
+        self.result_ = solver.run(problem, state, self._callbacks())
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_shapes = problem.shapes
         self._learn_support(problem)
@@ -551,6 +564,26 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             samples = Samples(structure, shapes[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples
+
+    # -- model files -------------------------------------------------------------------------------
+    def validate(self) -> None:
+        if hasattr(self, "classes_"):
+            self._check_classes(self.classes_)
+        if not hasattr(self, "coef_"):
+            return
+        made = {"structure_": self._make_structure(), "feature_map_": self._make_features()}
+        for name, own in made.items():
+            if type(getattr(self, name)) is not type(own):
+                raise ValueError(f"{name} is no {type(own).__name__}, as the options ask for")
+        self._check_kernel()
+        size = self.feature_map_.dim(self._n_packed(), self._n_labels())
+        check_weights("coef_", self.coef_, size)
+        check_weights("result_.w", self.result_.w, size)
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        check_hashes(classes.tolist())
+        if classes.ndim != 1 or len(set(classes.tolist())) != len(classes) or not len(classes):
+            raise ValueError("classes_ is no array of labels that differ")
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the dual point, which is as large as the training data, unless warm_start."""

@@ -262,7 +262,7 @@ def run(folder, seed, count, names=()):
         lines = outcomes.read_text(encoding="utf-8").splitlines() if outcomes.exists() else []
         for line in lines:
             number, _, words = line.partition(" ")
-            name, _, came = words.partition(": ")
+            _, _, came = words.partition(": ")
             counts["wrong" if "WRONG" in came else came.split(" (")[0]] += 1
             if "WRONG" in came:
                 wrong[int(number)] = words

@@ -20,7 +20,7 @@ from maxmargin import (
     TreeSVM,
 )
 from maxmargin.domains import L1Ball, L2Ball, NonNegative, Product
-from maxmargin.features import KernelMap, LabelConjoined
+from maxmargin.features import KernelMap
 from maxmargin.losses import Hamming
 from maxmargin.solvers import BCFW, CuttingPlane, OracleCache
 from maxmargin.structures import (
@@ -162,8 +162,7 @@ def _shaped(kind: str) -> Case:
         return _structured(MarkovNetwork(), *_rows(12, [0, 1, 1, 0], shape))
     if kind == "cut":
         rows, y = _rows(8, [0, 1, 1, 0], _net(RING))
-        domain = NonNegative([0])
-        return _structured(GraphCut(), [(-np.abs(x), s) for x, s in rows], y, domain=domain)
+        return _structured(GraphCut(), [(-np.abs(x), s) for x, s in rows], y, domain=NonNegative())
     if kind == "labels":
         return _structured(MultiLabel(), *_rows(6, [0, 1, 1]))
     if kind == "matching":
@@ -257,10 +256,6 @@ CASES: dict[str, Callable[[], Case]] = {
     "classes cuts": lambda: _classes(warm_start=True, solver=CuttingPlane()),
     "classes rbf": lambda: _classes(kernel="rbf", loss=Hamming(class_weight={0: 2.0})),
     "finite": lambda: _structured(Finite(), *_rows(4, 1), warm_start=True),
-    "conjoined": lambda: _structured(
-        Multiclass(), [(x[None], (3,)) for x in _table()], [0, 1, 2] * 4,
-        LabelConjoined(transitions=False), max_epochs=2,
-    ),
     "chain parts": _labelled_chains,
     **{f"{kind} parts": lambda kind=kind: _shaped(kind) for kind in (
         "tree", "network", "cut", "labels", "matching", "restricted", "program", "integral",

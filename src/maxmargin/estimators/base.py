@@ -38,6 +38,7 @@ from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Restricted, Structure
+from maxmargin.structures.active_set import in_hull
 from maxmargin.structures.base import Shape, check_k
 from maxmargin.validation import as_dense, check_sample_weight, check_targets
 
@@ -319,12 +320,19 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         old = result.state
         same = self._last_shapes == problem.shapes and result.w.shape[-1] == problem.dim
         same = same and old.outputs in (0, problem.outputs_key)
+        same = same and (old.best is None or old.best.shape == (problem.dim,))
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
             return State(as_dense(result.w).copy(), problem.truth.copy(), deepcopy(old.rng))
+        same = same and old.z.shape == problem.truth.shape
+        if same and old.outputs == 0:  # from a file
+            same = all(
+                in_hull(self.structure_, old.z[own], problem.truth[own], problem.shapes[i])
+                for i, own in enumerate(map(problem.parts, range(problem.n)))
+            )
         if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
-                "warm_start: the samples' shapes, the structure or what it forbids changed;"
-                " starting afresh.",
+                "warm_start: the samples' shapes, the structure or what it forbids changed, or the"
+                " last dual point is none of theirs; starting afresh.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -80,6 +80,8 @@ def put_together(
 
     oracle : what a structure needs that no file holds.
     """
+    if options and not issubclass(cls, BaseEstimator):
+        raise ModelFileError(f"a {cls.__name__} has no options.")
     if issubclass(cls, Enum):
         return cls(facts["value"])
     value = cls(facts["records"]) if issubclass(cls, History) else _made(cls, options, facts)
@@ -103,8 +105,6 @@ def _made(cls: type, options: dict[str, Any], facts: dict[str, Any]) -> Any:
     if issubclass(cls, BaseEstimator):
         _check_names(cls, options)
         value = cls(**options)
-    elif options:
-        raise ModelFileError(f"a {cls.__name__} has no options.")
     elif is_own(cls):
         value = cls.__new__(cls)
     else:

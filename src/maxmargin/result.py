@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+from maxmargin.learned import Checked, check_array
+from maxmargin.options import CountOrZero, NonNegative, check_option
 
 
-class Status(Enum):
+class Status(Checked, Enum):
     """How a run ended. CONVERGED only by a certificate or, for the perceptron, a faultless pass."""
 
     CONVERGED = "converged"
@@ -20,7 +25,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Checked):
     """One certified moment of a run. Times exclude certification; nan where not computed.
 
     extra : facts that callbacks add under names of their own.
@@ -38,6 +43,11 @@ class Record:
     validation_score: float = float("nan")
     extra: dict[str, float] = field(default_factory=dict)
 
+    def validate(self) -> None:
+        for name, value in self.facts().items():
+            if not isinstance(name, str) or not isinstance(value, Real | None):
+                raise ValueError(f"Record: {name} is {type(value).__name__}, not a number.")
+
     def facts(self) -> dict[str, float]:
         """All numbers by name, those of callbacks included."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "extra"}
@@ -54,8 +64,12 @@ class Record:
         return replace(self, extra=extra, **changes)
 
 
-class History(list[Record]):
+class History(Checked, list[Record]):
     """The records of a run, in order."""
+
+    def validate(self) -> None:
+        for record in self:
+            check_option("History: record", record, Record)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row a record (needs pandas: `pip install pandas`)."""
@@ -68,7 +82,7 @@ class History(list[Record]):
 
 
 @dataclass(repr=False)
-class State:
+class State(Checked):
     """Everything that a run needs to go on: the same for every solver.
 
     z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
@@ -95,10 +109,31 @@ class State:
     outputs: int = 0
     memory: np.ndarray = field(default_factory=lambda: np.empty(0))
 
+    def validate(self) -> None:
+        """Of a file, which has none of what kernels trust; sizes are for a problem to tell."""
+        for name in ("w", "z", "lag", "memory", "clock"):
+            check_array(f"State: {name}", getattr(self, name))
+        if self.best is not None:
+            check_array("State: best", self.best)
+        for name in ("epoch", "n_oracle", "n_project"):
+            check_option(f"State: {name}", getattr(self, name), CountOrZero)
+        check_option("State: seconds", self.seconds, NonNegative)
+        check_option("State: rng", self.rng, np.random.Generator)
+        check_option("State: solver", self.solver, str)
+
     def __repr__(self) -> str:
         by = f" of {self.solver}" if self.solver else ""
         sizes = f"{len(self.w)} weights, {len(self.z)} parts"
         return f"<State{by}: {_epochs(self.epoch)}, {sizes}, {self.seconds:.3g} s>"
+
+
+def check_weights(name: str, found: Any, size: int) -> None:
+    """Raise ValueError unless these are so many weights, in an array or in a sparse row."""
+    if isinstance(found, sparse.csr_array):
+        if found.shape != (1, size):
+            raise ValueError(f"{name} has shape {found.shape}, not (1, {size})")
+        found, size = found.data, found.nnz
+    check_array(name, found, shape=(size,))
 
 
 def _epochs(count: int) -> str:
@@ -128,7 +163,7 @@ def _round_down(x: float) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Result(Checked):
     """The outcome of a run.
 
     w : weights with the best certified objective, or those that a callback chose. primal : the
@@ -148,6 +183,15 @@ class Result:
     state: State
     exact: bool = True
     message: str = ""
+
+    def validate(self) -> None:
+        """Of a file; a run that is over may have left its state behind."""
+        check_weights("Result: w", self.w, np.shape(self.w)[-1])
+        hints = {"status": Status, "history": History, "exact": bool, "message": str}
+        hints |= {"state": State | None, "n_epochs": CountOrZero}  # type: ignore[dict-item]
+        hints |= dict.fromkeys(("primal", "dual", "gap"), Real)
+        for name, hint in hints.items():
+            check_option(f"Result: {name}", getattr(self, name), hint)
 
     @property
     def relative_gap(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ import numpy as np
 from maxmargin.checkpoints.checks import check_snapshot
 from maxmargin.checkpoints.sparse import packed, unpacked
 from maxmargin.exceptions import ModelFileError
+from maxmargin.learned import Checked
+from maxmargin.options import CountOrZero, check_option
 from maxmargin.persistence import load_as
 from maxmargin.result import History, Record, State, Status
 
@@ -23,11 +26,20 @@ if TYPE_CHECKING:
 #: stands for the problem's own truth, which need not be kept twice
 TRUTH = "<truth>"
 
+_FIELDS: dict[str, Any] = {
+    **dict.fromkeys(("identity", "state", "history"), dict),
+    **dict.fromkeys(("primal", "dual", "wall"), Real),
+    **dict.fromkeys(("best", "newest", "chosen"), np.ndarray | None),
+    **dict.fromkeys(("next", "last"), CountOrZero),
+    "winner": CountOrZero | None,
+    "memories": list[tuple[str, dict]],
+}
+
 _COLUMNS = [field.name for field in fields(Record) if field.name != "extra"]
 
 
 @dataclass
-class Snapshot:
+class Snapshot(Checked):
     """Everything that the rest of a run depends on.
 
     identity : of the problem and the solver, see `solvers.identity`. state : of the solver, by
@@ -49,6 +61,11 @@ class Snapshot:
     winner: int | None
     wall: float
     memories: list[tuple[str, dict[str, Any]]]
+
+    def validate(self) -> None:
+        """Types only: what must go with a run is looked at when that is there (`restore`)."""
+        for field in fields(self):
+            check_option(f"Snapshot: {field.name}", getattr(self, field.name), _FIELDS[field.name])
 
     def small(self) -> Snapshot:
         """The same with long arrays that are mostly zero written as such."""

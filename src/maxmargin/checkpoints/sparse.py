@@ -23,6 +23,9 @@ class Sparse(NamedTuple):
     steps: np.ndarray
     values: np.ndarray
 
+    def validate(self) -> None:
+        """Nothing yet: its size is that of an array of the run, see `unpacked`."""
+
 
 def packed(value: Any) -> Any:
     """The same with sparse arrays in the place of long ones that are mostly zero."""

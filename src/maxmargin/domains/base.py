@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.learned import Checked
 from maxmargin.options import check_options
 
 
-class Domain(BaseEstimator):
+class Domain(Checked, BaseEstimator):
     """A closed convex set W of weight vectors that holds 0.
 
     The penalty alpha/2 |w|^2 is no domain: it goes with any of them. A domain without bounds is a

@@ -20,12 +20,14 @@ from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
+from maxmargin.learned import check_hashes
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.options import (
     CountOrZero,
     Jobs,
     NonNegative,
     NonNegativeOrInf,
+    Positive,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -33,9 +35,10 @@ from maxmargin.options import (
 )
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
-from maxmargin.result import Result, State, Status
+from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Restricted, Structure
+from maxmargin.structures.active_set import in_hull
 from maxmargin.structures.base import Shape, check_k
 from maxmargin.validation import as_dense, check_sample_weight, check_targets
 
@@ -91,6 +94,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     scores by; 1, or what `calibrate` found.
     """
 
+    coef_: Any
+    result_: Result
+    n_features_in_: CountOrZero
+    structure_: Structure
+    feature_map_: FeatureMap
+    temperature_: Positive
+    _last_shapes: list[Shape] | None
     #: estimators whose structure has no expectations have no such option
     objective: str = "margin"
 
@@ -156,6 +166,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _n_labels(self) -> int:
         return 0
 
+    def _n_packed(self) -> int:
+        """The number of features that `feature_map_` was given in training."""
+        return self._n_columns()
+
     def _make_domain(self, dim: int) -> Domain | None:
         """Where the weights live."""
         return self.domain
@@ -219,7 +233,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         )
         problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
-        self.result_: Result = solver.run(problem, state, self._callbacks())
+        self.result_ = solver.run(problem, state, self._callbacks())
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_shapes = problem.shapes
         self._learn_support(problem)
@@ -306,12 +320,19 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         old = result.state
         same = self._last_shapes == problem.shapes and result.w.shape[-1] == problem.dim
         same = same and old.outputs in (0, problem.outputs_key)
+        same = same and (old.best is None or old.best.shape == (problem.dim,))
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
             return State(as_dense(result.w).copy(), problem.truth.copy(), deepcopy(old.rng))
+        same = same and old.z.shape == problem.truth.shape
+        if same and old.outputs == 0:  # from a file
+            same = all(
+                in_hull(self.structure_, old.z[own], problem.truth[own], problem.shapes[i])
+                for i, own in enumerate(map(problem.parts, range(problem.n)))
+            )
         if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
-                "warm_start: the samples' shapes, the structure or what it forbids changed;"
-                " starting afresh.",
+                "warm_start: the samples' shapes, the structure or what it forbids changed, or the"
+                " last dual point is none of theirs; starting afresh.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -551,6 +572,26 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             samples = Samples(structure, shapes[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples
+
+    # -- model files -------------------------------------------------------------------------------
+    def validate(self) -> None:
+        if hasattr(self, "classes_"):
+            self._check_classes(self.classes_)
+        if not hasattr(self, "coef_"):
+            return
+        made = {"structure_": self._make_structure(), "feature_map_": self._make_features()}
+        for name, own in made.items():
+            if type(getattr(self, name)) is not type(own):
+                raise ValueError(f"{name} is no {type(own).__name__}, as the options ask for")
+        self._check_kernel()
+        size = self.feature_map_.dim(self._n_packed(), self._n_labels())
+        check_weights("coef_", self.coef_, size)
+        check_weights("result_.w", self.result_.w, size)
+
+    def _check_classes(self, classes: np.ndarray) -> None:
+        check_hashes(classes.tolist())
+        if classes.ndim != 1 or len(set(classes.tolist())) != len(classes) or not len(classes):
+            raise ValueError("classes_ is no array of labels that differ")
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the dual point, which is as large as the training data, unless warm_start."""

@@ -79,6 +79,9 @@ class GraphCutSVM(StructuredSVM):
     ['tree', 'tree', 'tree', 'tree', 'road']
     """
 
+    classes_: np.ndarray
+    n_edge_features_in_: CountOrZero
+
     def __init__(
         self,
         alpha: NonNegativeNumber = 1e-2,
@@ -128,6 +131,19 @@ class GraphCutSVM(StructuredSVM):
 
     def _n_labels(self) -> int:
         return len(self.classes_) if self.multiclass else 0
+
+    def _n_packed(self) -> int:
+        return self.n_features_in_ + (4 if self.tables else 1) * self.n_edge_features_in_
+
+    def validate(self) -> None:
+        super().validate()
+        if not hasattr(self, "coef_"):
+            return
+        if not self.multiclass and len(self.classes_) != 2:
+            raise ValueError("classes_ are not two labels")
+        found = self.feature_map_.get_params().get("n_edge_features", self.n_edge_features_in_)
+        if found != self.n_edge_features_in_ or self.feature_map_.bias != self.bias:
+            raise ValueError("feature_map_ is of other features")
 
     def _n_node_weights(self) -> int:
         return (self.n_features_in_ + int(self.bias)) * max(self._n_labels(), 1)

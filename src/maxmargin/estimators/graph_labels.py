@@ -18,6 +18,7 @@ from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
 from maxmargin.graphs import Graph
+from maxmargin.options import CountOrZero
 from maxmargin.problem import Samples
 from maxmargin.structures import Network
 from maxmargin.structures.network_shapes import NetworkShape
@@ -32,6 +33,8 @@ class GraphLabels(NodeLabels):
 
     transitions: bool
     forbidden_pairs: Collection[Any]
+    n_edge_features_in_: CountOrZero
+    unlearned_: list[Any]
 
     def _make_features(self) -> FeatureMap:
         return TreeFeatures(self.bias, self.ends, self.transitions)
@@ -60,6 +63,14 @@ class GraphLabels(NodeLabels):
                     " those it was fitted on."
                     + (" A Graph without edge_features has one." if kind == "edge" else "")
                 )
+
+    def _n_packed(self) -> int:
+        return self._n_columns() + self.n_edge_features_in_
+
+    def validate(self) -> None:
+        super().validate()
+        if hasattr(self, "coef_") and self.feature_map_.n_edge_features != self.n_edge_features_in_:
+            raise ValueError("feature_map_ is of another number of edge features")
 
     def _shapes(self, rows: GraphRows, given: Any) -> list[NetworkShape]:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}

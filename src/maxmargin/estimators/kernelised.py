@@ -13,6 +13,7 @@ from maxmargin.domains.base import RealSpace
 from maxmargin.features import pivots
 from maxmargin.features.kernel_functions import diagonal
 from maxmargin.features.kernel_map import KernelMap, as_kernel_map
+from maxmargin.learned import check_array
 from maxmargin.problem import Problem
 from maxmargin.validation import as_dense
 
@@ -50,6 +51,11 @@ class Kernelised:
     #: while training: weights are of coordinates, and so must be what validation samples have
     _in_coordinates = False
     kernel_: KernelMap | None
+    support_vectors_: Any
+    dual_coef_: np.ndarray
+    n_support_: int
+    residual_: Any
+    dropped_: float
     coef_: Any
     n_features_in_: int
     _n_labels: Callable[[], int]
@@ -136,6 +142,24 @@ class Kernelised:
         else:
             scores = own.products(matrix, self.support_vectors_, self.dual_coef_)
         return _with_nodes(rows, sparse.csr_array(scores))
+
+    def _check_kernel(self) -> None:
+        """Of a model file: as many support vectors as coefficients, of as many features."""
+        own = getattr(self, "kernel_", None)
+        if own is None:
+            return
+        if own.n_features_in_ != self.n_features_in_:
+            raise ValueError("kernel_ is of another number of features")
+        if own.method == "random":
+            return
+        labels, rows = max(self._n_labels(), 1), self.support_vectors_
+        check_array("dual_coef_", self.dual_coef_, shape=(self.n_support_, labels), any_order=True)
+        if not isinstance(rows, np.ndarray | sparse.csr_array):
+            raise ValueError("support_vectors_ is no array")
+        if rows.shape != (self.n_support_, self.n_features_in_):
+            raise ValueError(f"support_vectors_ has shape {rows.shape}")
+        values = rows.data if sparse.issparse(rows) else rows
+        check_array("support_vectors_", values, shape=(None,) * values.ndim, any_order=True)
 
     def _weights(self) -> Any:
         """Weights of what `_seen_rows` gives."""

@@ -75,6 +75,10 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     [['beach', 'sea'], ['wood']]
     """
 
+    classes_: np.ndarray
+    sets_: bool
+    network_: Network
+
     def __init__(
         self,
         alpha: NonNegative = 1e-2,
@@ -136,6 +140,14 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     def _n_labels(self) -> int:
         return len(self.classes_)
 
+    def validate(self) -> None:
+        super().validate()
+        if not hasattr(self, "coef_"):
+            return
+        found = self.network_.n_nodes, self.network_.n_edges
+        if found != (len(self.classes_), self.feature_map_.n_pairs):
+            raise ValueError("network_ is not of as many labels and pairs as there are weights")
+
     def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
         return [self.network_] * len(rows.lengths)
 
@@ -156,9 +168,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
             raise ValueError(f"X has {n} samples, y has {len(found.matrix)}.")
         self.classes_, self.sets_ = found.classes, found.sets
         weight = check_sample_weight(self._pair_weight, n)
-        self.network_: Network = pairs_of(
-            self.pairs, found.matrix, found.classes, weight, found.sets
-        )
+        self.network_ = pairs_of(self.pairs, found.matrix, found.classes, weight, found.sets)
         self.feature_map_.set_params(n_pairs=self.network_.n_edges)
         if self.method == "auto":
             few = len(self.classes_) <= FEW or forest_of(self.network_) is not None

@@ -59,6 +59,8 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     support vectors left out could change.
     """
 
+    classes_: np.ndarray
+
     def __init__(
         self,
         alpha: NonNegative = 1e-2,

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from maxmargin.learned import Checked
 from maxmargin.options import check_options
 from maxmargin.validation import as_csr
 
@@ -44,7 +45,7 @@ class PackedFeatures(NamedTuple):
     dim: int
 
 
-class FeatureMap(BaseEstimator):
+class FeatureMap(Checked, BaseEstimator):
     """The linear map F: part scores theta = F^T w, weight vector F z.
 
     A map says how many weights it has (`dim`) and turns samples into rows (`groups`); packing,

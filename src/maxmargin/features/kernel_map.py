@@ -15,6 +15,7 @@ from maxmargin.features.kernel_functions import Kernel
 from maxmargin.features.kernel_options import check_together
 from maxmargin.features.memory import refuse
 from maxmargin.features.merging import merge_rows
+from maxmargin.learned import Checked
 from maxmargin.options import Bounds, Count, CountOrZero, NonNegative, Positive, check_options
 from maxmargin.validation import Rows, as_csr, check_rows, locate
 
@@ -39,7 +40,7 @@ class Basis(NamedTuple):
     triangle: np.ndarray
 
 
-class KernelMap(TransformerMixin, BaseEstimator):
+class KernelMap(Checked, TransformerMixin, BaseEstimator):
     """Vectors phi(x) with phi(a) . phi(b) = k(a, b), for linear models with a kernel.
 
     As `kernel=` of ChainSVM, TreeSVM, MatchingSVM and MulticlassSVM it takes the place of the
@@ -71,6 +72,16 @@ class KernelMap(TransformerMixin, BaseEstimator):
     n_distinct_ : rows that differ. residual_ : trace(K - L L^T) / trace(K) over the distinct rows:
     the share of the kernel that the coordinates leave out; nan for "random".
     """
+
+    gamma_: Positive
+    n_features_in_: CountOrZero
+    n_coordinates_: Count
+    n_distinct_: CountOrZero
+    residual_: Any
+    basis_: Basis | None
+    frequencies_: np.ndarray
+    hashes_: np.ndarray
+    signs_: np.ndarray
 
     def __init__(
         self,
@@ -124,7 +135,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         matrix = rows.matrix
         self.n_features_in_ = int(matrix.shape[1])
         self.gamma_ = self._number(matrix)
-        self.basis_: Basis | None = None
+        self.basis_ = None
         self.residual_ = float("nan")
         if self.method == "random":
             return self._learn_random(matrix)
@@ -159,6 +170,16 @@ class KernelMap(TransformerMixin, BaseEstimator):
         for part, block in functions.in_blocks(self.function(), plain, rows):
             out[part] = block @ coefficients
         return out
+
+    def validate(self) -> None:
+        """Of a file, which holds no basis; random features are as many as coordinates."""
+        if not hasattr(self, "n_coordinates_"):
+            return
+        check_together(self)
+        if self.basis_ is not None or type(self.residual_) is not float:
+            raise ValueError("KernelMap: basis_ or residual_ is nothing that files hold")
+        if self.method == "random":
+            random_features.check(self)
 
     def forget(self) -> None:
         """Drop the training rows and their coordinates, which support vectors take the place of."""

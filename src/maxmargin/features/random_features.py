@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.learned import check_array
+
 
 def draw(owner: Any) -> None:
     """Give a KernelMap its random numbers, as arrays, so that saved models have the same ones."""
@@ -20,6 +22,21 @@ def draw(owner: Any) -> None:
         return
     sketch = _sketch(owner).fit(np.zeros((1, owner.n_features_in_)))
     owner.hashes_, owner.signs_ = sketch.indexHash_, sketch.bitHash_
+
+
+def check(owner: Any) -> None:
+    """Raise ValueError unless a KernelMap has the random numbers that `draw` gives it."""
+    inputs, outputs = owner.n_features_in_, owner.n_coordinates_
+    if owner.kernel == "rbf":
+        if outputs % 2:
+            raise ValueError("KernelMap: n_coordinates_ is not even")
+        check_array("frequencies_", owner.frequencies_, shape=(inputs, outputs // 2))
+        return
+    shape = (owner.degree, inputs + (owner.coef0 != 0))
+    check_array("hashes_", owner.hashes_, owner.hashes_.dtype, shape, 0, outputs - 1)
+    check_array("signs_", owner.signs_, owner.signs_.dtype, shape, -1, 1)
+    if owner.hashes_.dtype.kind != "i" or owner.signs_.dtype.kind not in "if":
+        raise ValueError("KernelMap: hashes_ or signs_ are no numbers")
 
 
 def transform(owner: Any, matrix: Any) -> np.ndarray:

@@ -37,6 +37,9 @@ class Planes(NamedTuple):
     change: np.ndarray  # (weights of the largest sample) scratch
     packed: np.ndarray  # (words of the largest sample) scratch
 
+    def validate(self) -> None:
+        """Nothing yet: arrays must go with those of a run, see `Solver.check_restored`."""
+
 
 PLANES = tuple_type(
     Planes,

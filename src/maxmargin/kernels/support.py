@@ -42,6 +42,9 @@ class Support(NamedTuple):
     stamp: np.ndarray  # (parts of the largest sample) scratch
     delta: np.ndarray  # (parts of the largest sample) scratch
 
+    def validate(self) -> None:
+        """Nothing yet: arrays must go with those of a run, see `Solver.check_restored`."""
+
 
 SUPPORT = tuple_type(
     Support,

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.learned import Checked
 from maxmargin.structures.base import Shape, Structure
 
 
-class Loss(BaseEstimator):
+class Loss(Checked, BaseEstimator):
     """loss(y, z) = c . z + d, linear in the parts; d = -c . y, so that the truth costs nothing."""
 
     @abstractmethod

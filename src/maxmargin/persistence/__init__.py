@@ -7,7 +7,9 @@ the type, size and sha256 of each array; the comment of the archive has the head
 Nothing in it depends on the time or the machine: the same model gives the same bytes.
 
 Loading runs no code from the file: there is no pickle, and the names of classes are looked up in a
-fixed list (`registry.KNOWN`), to which only the caller's own program can add, by `register`.
+fixed list (`registry.KNOWN`), to which only the caller's own program can add, by `register`. An
+object is made by its constructor; its options must be as declared, what it learned must be what its
+class annotates (see `maxmargin.learned`), and then its `validate` says whether that goes together.
 
 Not saved: callbacks; the dual point of the last fit, unless `warm_start`; and the vertices that
 BCFW remembers, which a warm start finds anew.
@@ -19,12 +21,13 @@ import os
 from typing import Any
 
 from maxmargin.exceptions import ModelFileError
+from maxmargin.learned import Checked
 from maxmargin.persistence.registry import register
 
 __all__ = ["Savable", "load", "load_as", "register", "save"]
 
 
-class Savable:
+class Savable(Checked):
     """Gives an estimator its method `save`."""
 
     def save(self, path: str | os.PathLike) -> None:
@@ -52,9 +55,10 @@ def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
 def load(path: str | os.PathLike, *, max_bytes: int | None = None, oracle: Any = None) -> Any:
     """Read a model that `save` wrote: the same options, weights and predictions.
 
-    Files from strangers are safe to load: no code is run, and every length is checked before
-    memory is asked for. A file that is damaged, of another format or too large is a
-    ModelFileError; one that cannot be opened is an OSError as usual.
+    Files from strangers are safe to load and to use: no code is run, every length is checked before
+    memory is asked for, all objects are made by their constructors, and what they learned must go
+    together. A file that is damaged, forged, of another format or too large is a ModelFileError;
+    one that cannot be opened is an OSError as usual.
 
     max_bytes : how much the model may take unpacked; None means 1 GiB or a hundred times the
         size of the file, whichever is more.

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import ModelFileError
+from maxmargin.learned import check_hashes
 from maxmargin.persistence.archive import Contents
 from maxmargin.persistence.encode import GENERATORS, MAX_DEPTH
 from maxmargin.persistence.members import array_type, text_type
@@ -52,8 +53,8 @@ class Decoder:
             "bytes": lambda hex: bytes.fromhex(hex),
             "tuple": lambda items: tuple(self._items(items)),
             "dict": self._dict,
-            "set": lambda items: set(self._items(items)),
-            "frozenset": lambda items: frozenset(self._items(items)),
+            "set": lambda items: set(self._keys(items)),
+            "frozenset": lambda items: frozenset(self._keys(items)),
             "floats": lambda member: self._numbers(member, "f", 1).tolist(),
             "ints": lambda member: self._numbers(member, "i", 1).tolist(),
             "int_tuples": lambda member: list(map(tuple, self._numbers(member, "i", 2).tolist())),
@@ -92,6 +93,19 @@ class Decoder:
             raise ModelFileError("it has something else where a list belongs.")
         return items
 
+    def _keys(self, node: Any) -> list[Any]:
+        """Items that differ and can be told apart by their hashes."""
+        items = self._items(node)
+        check_hashes(items)
+        if len(set(items)) != len(items):
+            raise ModelFileError("it has a key twice.")
+        return items
+
+    def _size(self, size: Any) -> int:
+        if type(size) is not int or size < 0:
+            raise ModelFileError(f"it has the size {str(size)[:40]}, which is impossible.")
+        return size
+
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
@@ -104,21 +118,19 @@ class Decoder:
             raise ModelFileError("it has an object with unknown parts.")
         cls = class_named(name)
         named = [{k: self.decode(v) for k, v in (part or {}).items()} for part in (options, facts)]
-        value = put_together(cls, *named)
-        supply = getattr(value, "_supply", None)
-        if supply is not None:
-            supply(self._oracle)
-        return value
+        return put_together(cls, *named, oracle=self._oracle)
 
     # -- numbers and containers --------------------------------------------------------------------
     def _float(self, value: str) -> float:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value]
 
     def _dict(self, keys: Any, values: Any) -> dict[Any, Any]:
-        return dict(zip(self._items(keys), self._items(values), strict=True))
+        return dict(zip(self._keys(keys), self._items(values), strict=True))
 
     def _count(self, start: int, length: int) -> list[int]:
-        self._spend(ITEM_BYTES * length)
+        self._spend(ITEM_BYTES * self._size(length))
+        if not -(2**63) <= start < 2**63:
+            raise ModelFileError("it counts beyond what numbers of 64 bits hold.")
         return list(range(start, start + length))
 
     def _numbers(self, member: str, kind: str, ndim: int) -> np.ndarray:
@@ -146,14 +158,14 @@ class Decoder:
         if not all(type(text) is str for text in texts):
             raise ModelFileError("it has something else where a text belongs.")
         self._spend(kind.itemsize * len(texts))
-        return np.array(texts, dtype=kind).reshape(shape)
+        return np.array(texts, dtype=kind).reshape([self._size(side) for side in shape])
 
     def _object_array(self, shape: list[int], items: Any) -> np.ndarray:
         values = self._items(items)
         array = np.empty(len(values), dtype=object)
         for i, value in enumerate(values):  # numpy would make lists inside into further axes
             array[i] = value
-        return array.reshape(shape)
+        return array.reshape([self._size(side) for side in shape])
 
     def _scalar(self, dtype: str, value: Any) -> np.generic:
         if dtype == "U":
@@ -166,7 +178,7 @@ class Decoder:
         parts = [self.decode(part) for part in (data, indices, indptr)]
         if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in parts):
             raise ModelFileError("a sparse matrix lacks its arrays.")
-        matrix = kind(tuple(parts), shape=tuple(shape))
+        matrix = kind(tuple(parts), shape=tuple(self._size(side) for side in shape))
         matrix.check_format(full_check=True)
         return matrix
 

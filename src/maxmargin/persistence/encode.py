@@ -34,7 +34,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
-        self._members: dict[int, str] = {}
+        self._members: dict[tuple[Any, ...], str] = {}
         self._kinds: dict[type, Callable[[Any, Path], Any]] = {
             type(None): lambda value, path: value,
             bool: lambda value, path: value,
@@ -159,9 +159,11 @@ class Encoder:
                 f"{_where(path)} is an array of dtype {value.dtype}, which cannot be saved;"
                 " use numbers, bools or str."
             )
-        if id(value) not in self._members:
-            self._members[id(value)] = self._member(value)
-        return {"is": "array", "member": self._members[id(value)]}
+        # by their memory, so that views which objects share are written once
+        key = value.__array_interface__["data"][0], value.shape, value.strides, value.dtype
+        if key not in self._members:
+            self._members[key] = self._member(value)
+        return {"is": "array", "member": self._members[key]}
 
     def _scalar(self, value: np.generic, path: Path) -> dict[str, Any]:
         if type(value) in (np.str_, np.bytes_):

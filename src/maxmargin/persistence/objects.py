@@ -1,22 +1,26 @@
-"""How objects of registered classes are taken apart, and put together again without their code."""
+"""How objects of registered classes are taken apart, and made again by their constructors."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import ModelFileError
+from maxmargin.learned import arguments_of, check_learned, is_free, learned_attributes
+from maxmargin.options import check_options
+from maxmargin.persistence.registry import is_own
 from maxmargin.result import History, State
-from maxmargin.structures.frozen import Frozen
 
 #: of a State, what a warm start takes up; the rest belongs to a run that is over
 _KEPT_OF_STATE = ("w", "z", "rng", "epoch", "n_oracle", "n_project", "seconds", "solver", "best")
 
 
+# -- taking apart ----------------------------------------------------------------------------------
 def options_of(estimator: BaseEstimator) -> dict[str, Any]:
     """The options of an estimator, callbacks left out."""
     own = getattr(estimator, "_saved_options", None)
@@ -27,59 +31,95 @@ def options_of(estimator: BaseEstimator) -> dict[str, Any]:
 
 
 def facts_of(value: Any) -> dict[str, Any]:
-    """All else that makes up an object, by name."""
+    """All else that makes up an object, by name; a TypeError if it could not be loaded again."""
+    cls = type(value)
     if isinstance(value, Enum):
         return {"value": value.value}
-    if isinstance(value, State):
-        return {name: getattr(value, name) for name in _KEPT_OF_STATE}
     if isinstance(value, History):
         return {"records": list(value)}
-    if isinstance(value, tuple):
-        return value._asdict()  # type: ignore[attr-defined]  # only NamedTuples get here
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
-    facts = dict(value.__getstate__() or {})
+    if isinstance(value, tuple) or is_dataclass(value):
+        return {name: getattr(value, name) for name in _saved_arguments(cls)}
+    facts = {k: v for k, v in (value.__getstate__() or {}).items() if not _is_found_again(cls, k)}
     if isinstance(value, BaseEstimator):
         facts = {k: v for k, v in facts.items() if k not in value.get_params(deep=False)}
+    for name in facts:
+        if not _may_have(cls, name):
+            raise TypeError(
+                f"{cls.__name__}.{name} is nothing that a {cls.__name__} learns, and cannot be"
+                f" saved with it: del model.{name} before, and save it by itself."
+            )
     return facts
 
 
-def put_together(cls: type, options: dict[str, Any], facts: dict[str, Any]) -> Any:
-    """The object of these options and facts."""
-    value = _put_together(cls, options, facts)
-    check = getattr(value, "_check_loaded", None)
-    if check is not None:
-        check()
-    return value
+def _saved_arguments(cls: type) -> tuple[str, ...]:
+    """The names that a file may give the constructor, of a class without options."""
+    return _KEPT_OF_STATE if issubclass(cls, State) else arguments_of(cls)
 
 
-def _put_together(cls: type, options: dict[str, Any], facts: dict[str, Any]) -> Any:
-    if issubclass(cls, BaseEstimator):
-        facts = _complete(cls, options) | facts
-    elif options:
+def _is_found_again(cls: type, name: str) -> bool:
+    return isinstance(inspect.getattr_static(cls, name, None), cached_property)
+
+
+def _may_have(cls: type, name: str) -> bool:
+    """Whether a file may give objects of a class this, besides their options.
+
+    The caller's own classes need not declare what they learn; nothing may hide what a class has.
+    """
+    if not issubclass(cls, BaseEstimator) and name in _saved_arguments(cls):
+        return True
+    if is_own(cls):
+        return is_free(cls, name) and name not in arguments_of(cls)
+    return name in learned_attributes(cls)
+
+
+# -- making again ----------------------------------------------------------------------------------
+def put_together(
+    cls: type, options: dict[str, Any], facts: dict[str, Any], oracle: Any = None
+) -> Any:
+    """The object of these options and facts, checked by its class.
+
+    oracle : what a structure needs that no file holds.
+    """
+    if options and not issubclass(cls, BaseEstimator):
         raise ModelFileError(f"a {cls.__name__} has no options.")
     if issubclass(cls, Enum):
         return cls(facts["value"])
-    if issubclass(cls, History):
-        return cls(facts["records"])
-    if issubclass(cls, tuple | Frozen) or is_dataclass(cls):
-        return cls(**facts)
-    value = cls.__new__(cls)
-    for name in facts:
-        known = getattr(cls, name, None)
-        if name.startswith("__") or callable(known) or isinstance(known, property):
-            raise ModelFileError(f"{name!r} is no attribute that a {cls.__name__} learns.")
-    value.__dict__.update(facts)
+    value = cls(facts["records"]) if issubclass(cls, History) else _made(cls, options, facts)
+    supply = getattr(value, "_supply", None)
+    if supply is not None:
+        supply(oracle)
+    if isinstance(value, BaseEstimator):
+        check_options(value)
+    if hasattr(value, "__dict__"):
+        check_learned(value)
+    if not is_own(cls) or hasattr(value, "validate"):
+        value.validate()
     return value
 
 
-def _complete(cls: type, options: dict[str, Any]) -> dict[str, Any]:
-    """The options, with the defaults of those that the library learned to know since."""
-    known = {p.name: p.default for p in inspect.signature(cls).parameters.values()}
+def _made(cls: type, options: dict[str, Any], facts: dict[str, Any]) -> Any:
+    facts = {k: v for k, v in facts.items() if not _is_found_again(cls, k)}
+    for name in facts:
+        if not _may_have(cls, name):
+            raise ModelFileError(f"{name!r} is no attribute that a {cls.__name__} learns.")
+    if issubclass(cls, BaseEstimator):
+        _check_names(cls, options)
+        value = cls(**options)
+    elif is_own(cls):
+        value = cls.__new__(cls)
+    else:
+        given = {name: facts.pop(name) for name in _saved_arguments(cls) if name in facts}
+        value = cls(**given)
+    if facts:
+        vars(value).update(facts)
+    return value
+
+
+def _check_names(cls: type, options: dict[str, Any]) -> None:
+    known = inspect.signature(cls).parameters
     unknown = sorted(options.keys() - known.keys())
     if unknown:
         raise ModelFileError(f"this version's {cls.__name__} has no option {unknown[0]!r}.")
-    missing = [n for n, d in known.items() if d is inspect.Parameter.empty and n not in options]
-    if missing:
-        raise ModelFileError(f"the {cls.__name__} lacks its option {missing[0]!r}.")
-    return known | options
+    for name, own in known.items():
+        if own.default is own.empty and name not in options:
+            raise ModelFileError(f"the {cls.__name__} lacks its option {name!r}.")

@@ -108,8 +108,12 @@ Class = TypeVar("Class", bound=type)
 def register(cls: Class) -> Class:
     """Let a class of your own be part of saved models, such as a Structure; also a decorator.
 
-    Its objects are saved by their attributes and rebuilt without a call of `__init__`. The program
-    that loads the model must register the class too: a file never says what to import.
+    Objects of a scikit-learn class (BaseEstimator, so also Structure, Loss and Solver) come back by
+    a call of `__init__` with their options, others without one; then their further attributes are
+    set, none of which may hide a method, property or constant of the class; then their method
+    `validate()` is called, if they have one, to raise ValueError if something is wrong: files are
+    not to be trusted. The program that loads the model must register the class too: a file never
+    says what to import.
     """
     if not isinstance(cls, type):
         raise TypeError(f"register takes a class, found {cls!r}.")
@@ -131,6 +135,11 @@ def name_of(cls: type) -> str | None:
     if name is None and _OWN.get(_PREFIX + cls.__name__) is cls:
         name = _PREFIX + cls.__name__
     return name
+
+
+def is_own(cls: type) -> bool:
+    """Whether a class is one of the caller's, and none of the library."""
+    return _place(cls) not in _NAMES
 
 
 def class_named(name: Any) -> type:

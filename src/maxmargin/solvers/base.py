@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.learned import Checked
 from maxmargin.options import check_options
 from maxmargin.problem import Problem
 from maxmargin.result import Result, State, Status
@@ -20,7 +21,7 @@ from maxmargin.solvers.run import Run
 from maxmargin.structures import Structure
 
 
-class Solver(BaseEstimator):
+class Solver(Checked, BaseEstimator):
     """Options in the constructor, `init`, `epoch`, and one inherited `run`.
 
     A subclass defines `init(problem) -> State` and `epoch(problem, state)`, which changes the state

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin.learned import Checked
 from maxmargin.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
@@ -21,7 +22,7 @@ _DEAR_ROUNDS = 20
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
 
 
-class OracleCache(BaseEstimator):
+class OracleCache(Checked, BaseEstimator):
     """Remember the oracle's answers and step between them without asking it.
 
     Parameters

@@ -42,6 +42,9 @@ class Cuts(NamedTuple):
     share: np.ndarray  # and their values; empty if all are 1
     anchor: np.ndarray  # a dense dual point to begin with; empty for none
 
+    def validate(self) -> None:
+        """Nothing yet: arrays must go with those of a run, see `Solver.check_restored`."""
+
     @property
     def n_cuts(self) -> int:
         """How many cuts there are."""

@@ -11,6 +11,7 @@ from maxmargin.kernels import active_sizes
 from maxmargin.structures.base import Shape, Structure
 
 _NOTHING = 1e-14  # a vertex with this share or less is dropped
+_ROUNDING = 1e-6
 _MANY = 4096  # active vertices: their factor takes 64 megabytes
 
 
@@ -61,6 +62,25 @@ def project_compiled(
                 f"the projection did not settle with {most} vertices; it may be {-value:.1e} off."
             )
         most = min(4 * most, parts, _MANY)
+
+
+def in_hull(structure: Structure, z: np.ndarray, output: np.ndarray, shape: Shape) -> bool:
+    """Whether z is a mixture of outputs, but for rounding; False also if nothing can tell.
+
+    output : any of them; what is too far from it is no mixture, and need not be projected.
+    """
+    if np.linalg.norm(z - output) > structure.radius(shape) * (1.0 + _ROUNDING):
+        return False
+    try:
+        if structure.has("project"):
+            nearest = structure.project(z, shape)
+        elif structure.is_exact:
+            nearest = project_by_vertices(lambda scores: structure.maximize(scores, shape), z)
+        else:
+            return False
+    except RuntimeError:  # it did not settle, as it does for points inside
+        return False
+    return bool(np.abs(nearest - z).max(initial=0.0) <= _ROUNDING * (1.0 + np.abs(z).max()))
 
 
 def project_by_vertices(

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.learned import Checked
 from maxmargin.options import Jobs, Positive, check_options
 
 #: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
@@ -72,7 +73,7 @@ class Constraints(NamedTuple):
     upper: np.ndarray
 
 
-class Structure(BaseEstimator):
+class Structure(Checked, BaseEstimator):
     """A family of polytopes Z(shape), the outputs of samples being their vertices.
 
     A structure has any subset of these abilities; a solver names those that it needs.

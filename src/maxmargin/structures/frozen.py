@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from maxmargin.learned import Checked
 
-class Frozen:
+
+class Frozen(Checked):
     """An object that the arguments of its constructor tell wholly. Equal if these are equal.
 
     The constructor stores checked copies of its arguments, see `read_only`. Copies, pickles and

@@ -12,7 +12,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
-from maxmargin.options import Jobs, Positive, check_options
+from maxmargin.learned import Checked
+from maxmargin.options import Jobs, Positive, check_option, check_options
 from maxmargin.structures.answers import TimedOut, as_vector, split_bound
 from maxmargin.structures.base import Constraints, Shape, Structure
 from maxmargin.structures.programs import Program
@@ -323,11 +324,14 @@ class OracleStructure(Structure):
             setattr(self, name, found)
 
 
-class Absent:
+class Absent(Checked):
     """In the place of a function in a model file."""
 
     def __init__(self, name: str):
         self.name = name
+
+    def validate(self) -> None:
+        check_option("AbsentFunction: name", self.name, str)
 
     def __repr__(self) -> str:
         return f"<{self.name}: a function, not saved>"

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.learned import Checked
 from maxmargin.options import CountOrZero, check_options
 from maxmargin.tasks import edge_features
 from maxmargin.tasks.alignment_checks import Pair
@@ -21,7 +22,7 @@ _NOTHING = 1e-3  # half of all features are posteriors below this; what is left 
 Groups = dict[str, edge_features.Features]
 
 
-class AlignmentFeatures(BaseEstimator):
+class AlignmentFeatures(Checked, BaseEstimator):
     """Turn sentence pairs into one sparse matrix with a row of features per word pair (edge).
 
     All J x K word pairs of a sentence pair have a row, source word by source word. The features
@@ -41,6 +42,9 @@ class AlignmentFeatures(BaseEstimator):
     ----------
     statistics_ : the WordStatistics in use. columns_ : names of the other aligners.
     """
+
+    statistics_: WordStatistics
+    columns_: list[str]
 
     def __init__(self, frequent: CountOrZero = 30, vectors: Any = None):
         self.frequent = frequent
@@ -139,15 +143,11 @@ class AlignmentFeatures(BaseEstimator):
         shape = (len(edges), n_source * n_target)
         return sparse.csr_array((value, (where, column)), shape=shape)
 
-    def _check_loaded(self) -> None:
-        """Of a model file: statistics and options that `fit` would have taken."""
+    def validate(self) -> None:
+        """Statistics and options that `fit` would have taken."""
         if not hasattr(self, "statistics_"):
             return
-        stats, columns = self.statistics_, self.columns_
-        if not isinstance(stats, WordStatistics) or not hasattr(stats, "hmm_"):
+        if not hasattr(self.statistics_, "hmm_"):
             raise ValueError("AlignmentFeatures: statistics_ is no fitted WordStatistics")
-        if type(columns) is not list or not all(isinstance(name, str) for name in columns):
-            raise ValueError("AlignmentFeatures: columns_ is no list of names")
-        check_options(self)
         if self.vectors is not None and not hasattr(self.vectors, "cosines"):
             raise ValueError("AlignmentFeatures: vectors has no method cosines")

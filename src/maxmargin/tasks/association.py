@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.learned import Checked
 from maxmargin.options import Bounds, Count, CountOrZero, Verbosity, check_options
 from maxmargin.tasks.alignment_checks import Pair, check_iterable, check_pair
 from maxmargin.tasks.loaded_statistics import check_stems, check_tables
@@ -37,7 +38,7 @@ class Association(NamedTuple):
     hmm_backward: np.ndarray
 
 
-class WordStatistics(BaseEstimator):
+class WordStatistics(Checked, BaseEstimator):
     """Count words that occur together and learn translation models, from sentence pairs alone.
 
     Dice coefficients 2 n(e, f) / (n(e) + n(f)) of sentence pairs with both words; the mixture of
@@ -69,6 +70,24 @@ class WordStatistics(BaseEstimator):
     word. jumps_ : (2, buckets) weights of jumps. n_pairs_ : sentence pairs used. stems_ : the same
     for stems, or None.
     """
+
+    n_pairs_: CountOrZero
+    source_words_: list[str]
+    target_words_: list[str]
+    source_counts_: np.ndarray
+    target_counts_: np.ndarray
+    row_ptr_: np.ndarray
+    column_: np.ndarray
+    together_: np.ndarray
+    mixture_: np.ndarray
+    hmm_: np.ndarray
+    mixture_null_source_: np.ndarray
+    mixture_null_target_: np.ndarray
+    hmm_null_source_: np.ndarray
+    hmm_null_target_: np.ndarray
+    jumps_: np.ndarray
+    log_likelihood_: Any
+    stems_: WordStatistics | None
 
     def __init__(
         self,
@@ -108,7 +127,7 @@ class WordStatistics(BaseEstimator):
             )
         words = vocabularies[0].words, vocabularies[1].words
         self._fit_text(source, target, *words)
-        self.stems_: WordStatistics | None = None
+        self.stems_ = None
         if self.stem_length is not None:
             other = {"stem_length": None, "agree": not self.agree}
             self.stems_ = WordStatistics(**(self.get_params() | other))
@@ -272,10 +291,8 @@ class WordStatistics(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in super().__getstate__().items() if k != "_known"}
 
-    def _check_loaded(self) -> None:
-        """Of a model file: tables as `fit` makes them, on which kernels rely."""
-        if "_known" in self.__dict__:
-            raise ValueError("WordStatistics: vocabularies are made anew, not loaded")
+    def validate(self) -> None:
+        """Tables as `fit` makes them, on which kernels rely."""
         if hasattr(self, "hmm_"):
             check_options(self)
             check_tables(self)

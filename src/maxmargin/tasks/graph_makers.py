@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin.graphs import Graph
+from maxmargin.learned import Checked
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Made:
         return np.bincount(self.node_of, weights=flat, minlength=n) / self.weight
 
 
-class GraphMaker(BaseEstimator):
+class GraphMaker(Checked, BaseEstimator):
     """Turns samples into graphs; `fit` learns scales and directions from training samples."""
 
     #: what a sample is called in errors

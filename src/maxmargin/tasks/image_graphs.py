@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.graphs import Graph
-from maxmargin.options import Bounds, Count, CountOrZero, Positive, check_options
+from maxmargin.learned import check_array
+from maxmargin.options import Bounds, Count, CountOrZero, NonNegative, Positive, check_options
 from maxmargin.tasks.graph_makers import GraphMaker, Made
 from maxmargin.tasks.image_checks import check_image
 from maxmargin.tasks.image_cues import palette_of
@@ -60,6 +61,13 @@ class ImageGraphs(GraphMaker):
     """
 
     noun = "image"
+    palette_: np.ndarray
+    columns_: list[tuple[str, bool]]
+    mean_: np.ndarray
+    scale_: np.ndarray
+    knots_: np.ndarray
+    difference_: NonNegative
+    step_: NonNegative
 
     def __init__(
         self,
@@ -116,6 +124,23 @@ class ImageGraphs(GraphMaker):
         check_options(self)
         if not len(self.features) or any(name not in GROUPS for name in self.features):
             raise ValueError(f"features={self.features!r} must be some of {list(GROUPS)}.")
+
+    def validate(self) -> None:
+        """A scale and knots for each feature, and as many features as this version makes."""
+        if not hasattr(self, "palette_"):
+            return
+        self._check_options()
+        size = len(self.columns_)
+        check_array("palette_", self.palette_, np.float32, (None, 3))
+        if not len(self.palette_) or len(self.palette_) > self.n_colours:
+            raise ValueError("ImageGraphs: palette_ has another number of colours")
+        check_array("mean_", self.mean_, shape=(size,))
+        check_array("scale_", self.scale_, shape=(size,), low=1e-6)
+        check_array("knots_", self.knots_, shape=(self.n_bins, size))
+        tiny = View(np.zeros((2, 2, 3), np.float32), pixels((2, 2), 4), self.palette_)
+        made = node_columns(tiny, tuple(self.features))
+        if self.columns_ != [(name, group not in STRAIGHT) for group, name, _ in made]:
+            raise ValueError("ImageGraphs: columns_ are not those of the features")
 
     def _view(self, x: np.ndarray) -> View:
         return View(x, self._regions(x), self.palette_)

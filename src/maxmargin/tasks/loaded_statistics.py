@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.learned import check_array
+
 
 def check_tables(found: Any) -> None:
     """Raise ValueError unless the tables of fitted `WordStatistics` go together."""
-    words = found.source_words_, found.target_words_
-    for own in words:
-        if type(own) is not list or not all(isinstance(word, str) for word in own):
-            raise ValueError("WordStatistics: its words are no list of texts")
-    n_source, n_target = map(len, words)
+    n_source, n_target = len(found.source_words_), len(found.target_words_)
     _check_rows(found.row_ptr_, found.column_, n_source, n_target)
     _check_counts("source_counts_", found.source_counts_, np.int64, n_source, found.n_pairs_)
     _check_counts("target_counts_", found.target_counts_, np.int64, n_target, found.n_pairs_)
@@ -41,16 +39,11 @@ def check_stems(words: Any, stems: Any, cls: type[Any]) -> None:
             raise ValueError(f"WordStatistics: stems of more than {words.stem_length} letters")
 
 
-def _check_array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> None:
-    if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
-        raise ValueError(f"WordStatistics: {name} is no {np.dtype(dtype)} array of shape {shape}")
-
-
 def _check_rows(row_ptr: Any, column: Any, n_source: int, n_target: int) -> None:
     """Rows that tile the columns, which rise within each row: they are searched by halving."""
-    _check_array("row_ptr_", row_ptr, np.int64, (n_source + 1,))
+    check_array("WordStatistics: row_ptr_", row_ptr, np.int64, (n_source + 1,))
     n = len(column)
-    _check_array("column_", column, np.int32, (n,))
+    check_array("WordStatistics: column_", column, np.int32, (n,))
     # compared, not subtracted: differences of forged numbers may overflow
     if row_ptr[0] != 0 or row_ptr[-1] != n or not (row_ptr[:-1] <= row_ptr[1:]).all():
         raise ValueError("WordStatistics: row_ptr_ does not rise from 0 to the number of pairs")
@@ -64,13 +57,10 @@ def _check_rows(row_ptr: Any, column: Any, n_source: int, n_target: int) -> None
 
 
 def _check_counts(name: str, value: Any, dtype: Any, size: int, most: Any) -> None:
-    _check_array(name, value, dtype, (size,))
+    check_array(f"WordStatistics: {name}", value, dtype, (size,))
     if not ((value >= 1) & (value <= most)).all():
         raise ValueError(f"WordStatistics: {name} has counts that are not from 1 to n_pairs_")
 
 
 def _check_probabilities(found: Any, name: str, dtype: Any, shape: tuple[int, ...]) -> None:
-    value = getattr(found, name)
-    _check_array(name, value, dtype, shape)
-    if not ((value >= 0) & (value <= 1)).all():  # nor is NaN
-        raise ValueError(f"WordStatistics: {name} has numbers that are not from 0 to 1")
+    check_array(f"WordStatistics: {name}", getattr(found, name), dtype, shape, 0, 1)

@@ -8,7 +8,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from maxmargin.graphs import Graph
-from maxmargin.options import Count, CountOrZero, NonNegative, PositiveOrInf, check_options
+from maxmargin.learned import check_array
+from maxmargin.options import (
+    Count,
+    CountOrZero,
+    NonNegative,
+    Positive,
+    PositiveOrInf,
+    check_options,
+)
 from maxmargin.tasks import point_columns, point_edges, point_features as measures
 from maxmargin.tasks.graph_makers import GraphMaker, Made
 from maxmargin.tasks.point_clouds import Cloud, check_cloud
@@ -69,6 +77,12 @@ class PointGraphs(GraphMaker):
     """
 
     noun = "cloud"
+    n_extra_: CountOrZero
+    spacing_: Positive
+    rise_: Positive
+    knots_: np.ndarray
+    mean_: np.ndarray
+    axes_: np.ndarray
 
     def __init__(
         self,
@@ -167,6 +181,21 @@ class PointGraphs(GraphMaker):
             self.knots_ = np.column_stack([table.mean(axis=0), np.where(spread > 0, spread, 1.0)])
         self.mean_, self.axes_ = point_columns.learn_axes(np.concatenate(images), self.components)
         return self
+
+    def validate(self) -> None:
+        """Knots for each measure, and axes of spin images where these are used."""
+        if not hasattr(self, "axes_"):
+            return
+        self._check_options()
+        check_array("knots_", self.knots_, shape=(len(self._measures()), self.knots or 2))
+        wrong = self.knots_[:, 1:] <= (self.knots_[:, :-1] if self.knots else 0)
+        if wrong.any():
+            raise ValueError("PointGraphs: knots_ do not rise")
+        n_spins = 2 * measures.RINGS * measures.LAYERS if "spin" in self.features else 0
+        check_array("mean_", self.mean_, shape=(n_spins,))
+        check_array("axes_", self.axes_, shape=(n_spins, None), any_order=True)
+        if self.axes_.shape[1] > min(n_spins, self.components):
+            raise ValueError("PointGraphs: axes_ are too many")
 
     def _measured(
         self, cloud: Cloud, chosen: np.ndarray | None = None
@@ -276,7 +305,8 @@ class PointGraphs(GraphMaker):
         places = x.points[:, :2] if self.graph == "plane" else x.points
         return point_edges.nearest_edges(np.ascontiguousarray(places), self.neighbours)
 
-    def names(self) -> tuple[list[str], list[str]]:
+    def _measures(self) -> list[str]:
+        """Names of what is measured at a point, but for spin images."""
         plain = []
         if "extra" in self.features:
             plain += [f"column {3 + k}" for k in range(self.n_extra_)]
@@ -286,6 +316,10 @@ class PointGraphs(GraphMaker):
             plain.append("sparseness")
         for size in self.sizes if "shape" in self.features else ():
             plain += measures.shape_names(size)
+        return plain
+
+    def names(self) -> tuple[list[str], list[str]]:
+        plain = self._measures()
         if self.knots:
             plain = [
                 f"{name} near {knot:.3g}"

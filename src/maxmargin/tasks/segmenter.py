@@ -83,6 +83,10 @@ class Segmenter(SegmentProbabilities, Task):
     ['ground' 'ground' 'roof' 'roof']
     """
 
+    classes_: np.ndarray
+    graphs_: GraphMaker
+    model_: GraphCutSVM
+
     def __init__(
         self,
         kind: Literal["images", "points"] = "images",
@@ -244,12 +248,12 @@ class Segmenter(SegmentProbabilities, Task):
             rows += [(part, names[k], float(weights[k])) for k in strongest(weights, n)]
         return WeightTable(("part", "feature", "weight"), tuple(rows))
 
-    def _check_loaded(self) -> None:
-        """Of a model file: as many weights as features, on which kernels rely."""
+    def validate(self) -> None:
+        """As many weights as features, on which kernels rely."""
         if not hasattr(self, "model_"):
             return
-        maker, model = getattr(self, "graphs_", None), self.model_
-        if not isinstance(maker, GraphMaker) or not isinstance(model, GraphCutSVM):
+        maker, model = self.graphs_, self.model_
+        if type(maker) is not type(self._maker()) or model.multiclass:
             raise ValueError("Segmenter: graphs_ or model_ is of another kind")
         nodes, edges = maker.names()
         size = len(nodes) + 1 + len(edges) * (4 if model.tables else 1)

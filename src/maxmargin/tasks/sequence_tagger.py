@@ -82,6 +82,9 @@ class SequenceTagger(Task):
     [['D', 'N', 'V']]
     """
 
+    features_: TokenFeatures
+    model_: ChainSVM
+
     def __init__(
         self,
         alpha: NonNegative | None = None,
@@ -247,6 +250,10 @@ class SequenceTagger(Task):
     def _rows(self, sentences: Sentences) -> Any:
         check_is_fitted(self, "model_")
         return self.features_.transform(sentences)
+
+    def validate(self) -> None:
+        if hasattr(self, "model_") and self.features_.n_features_ != self.model_.n_features_in_:
+            raise ValueError("SequenceTagger: model_ and features_ differ in number of features")
 
     def top_features(self, n: int = 10, label: Any = None) -> WeightTable:
         """The n features that speak most for each tag (or for `label`), and the n most against it.

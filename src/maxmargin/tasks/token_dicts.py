@@ -9,19 +9,23 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
 
-from maxmargin.options import Count
+from maxmargin.learned import Checked
+from maxmargin.options import Count, CountOrZero, check_option
 from maxmargin.tasks.token_templates import intern
 
 Locate = Callable[[int], str]
 
 
-class DictIndex:
+class DictIndex(Checked):
     """Column numbers of the features in dict tokens, learned from a corpus.
 
     Each distinct (key, value) pair is looked at once; the corpus is then a list of pair numbers,
     so Python's work per feature is one dictionary look-up inside a C loop. `locate` turns the
     number of a token into words for an error message.
     """
+
+    numbers: dict[str, int]
+    n_features: CountOrZero
 
     def __init__(self, min_count: Count = 1):
         self.min_count = min_count
@@ -42,10 +46,13 @@ class DictIndex:
         rows = _rows(tokens, locate, lambda name: self.numbers.get(name, -1))
         return _matrix(rows, self.n_features)
 
-    def _check_loaded(self) -> None:
-        """Of a model file: features are numbered as `fit` does it, on which kernels rely."""
+    def validate(self) -> None:
+        """Features are numbered as `fit` does it, on which kernels rely."""
+        check_option("DictIndex: min_count", self.min_count, Count)
         if list(self.numbers.values()) != list(range(self.n_features)):
             raise ValueError("DictIndex: its features are not numbered from 0 on")
+        if not all(isinstance(name, str) for name in self.numbers):
+            raise ValueError("DictIndex: its features have names that are not str")
 
     def names(self) -> list[str]:
         """Names of all features, in order."""

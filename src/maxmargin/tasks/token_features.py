@@ -12,7 +12,8 @@ from scipy.sparse import csr_array, get_index_dtype
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.options import Count, check_options
+from maxmargin.learned import Checked
+from maxmargin.options import Count, CountOrZero, check_options
 from maxmargin.tasks.token_dicts import DictIndex
 from maxmargin.tasks.token_templates import TemplateIndex, default_templates, parse_templates
 from maxmargin.validation import Rows, locate
@@ -20,7 +21,7 @@ from maxmargin.validation import Rows, locate
 Token = str | Sequence[str] | dict[str, Any]
 
 
-class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn sentences into one sparse matrix with a row of features per token.
 
     A sentence is a list of tokens. All tokens are of one kind, found from the data:
@@ -76,10 +77,10 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
     """
 
     kind_: str
-    n_columns_: int
+    n_columns_: CountOrZero
     columns_: list[str] | None
     templates_: list[str]
-    n_features_: int
+    n_features_: CountOrZero
     index_: Any
 
     def __init__(
@@ -139,10 +140,19 @@ class TokenFeatures(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None)
         check_is_fitted(self, "index_")
         return np.array(self.index_.names(), dtype=object)
 
-    def _check_loaded(self) -> None:
-        """Of a model file: the matrix is as wide as the index says, on which kernels rely."""
-        if hasattr(self, "index_") and self.n_features_ != self.index_.n_features:
+    def validate(self) -> None:
+        """The matrix is as wide as the index says, on which kernels rely."""
+        if not hasattr(self, "index_"):
+            return
+        index, n_columns = self.index_, self.n_columns_
+        if self.n_features_ != index.n_features:
             raise ValueError("TokenFeatures and their index differ in the number of features")
+        if type(index) is not (DictIndex if self.kind_ == "dict" else TemplateIndex):
+            raise ValueError(f"TokenFeatures: index_ is none of tokens that are {self.kind_}")
+        known = {"str": n_columns == 1, "columns": n_columns > 0, "dict": n_columns == 0}
+        atoms = [atom for own in getattr(index, "templates", ()) for atom in own.atoms]
+        if not known.get(self.kind_) or any(atom.column >= n_columns for atom in atoms):
+            raise ValueError(f"TokenFeatures: its tokens do not have {n_columns} columns")
 
     def _templates(self, kind: str, n_columns: int) -> Sequence[str]:
         if kind != "dict":

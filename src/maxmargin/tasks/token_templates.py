@@ -25,9 +25,12 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+
+from maxmargin.learned import Checked, check_array
+from maxmargin.options import Bounds, Count, CountOrZero, check_option
 
 MAX_OFFSET = 99
 MAX_NESTED = 20
@@ -47,12 +50,28 @@ class Atom(NamedTuple):
     offset: int
     functions: tuple[str, ...]
 
+    def validate(self) -> None:
+        """As `parse_templates` makes them."""
+        check_option("Atom: column", self.column, CountOrZero)
+        check_option("Atom: offset", self.offset, Annotated[int, Bounds(-MAX_OFFSET, MAX_OFFSET)])
+        check_option("Atom: functions", self.functions, tuple[str, ...])
+        for name in self.functions:
+            value_function(name)
+        hash(self)
+
 
 class Template(NamedTuple):
     """A conjunction of atoms and the name its features carry before the ``=``."""
 
     label: str
     atoms: tuple[Atom, ...]
+
+    def validate(self) -> None:
+        """As `parse_templates` makes them."""
+        check_option("Template: label", self.label, str)
+        check_option("Template: atoms", self.atoms, tuple[Atom, ...])
+        if not self.atoms:
+            raise ValueError("Template: it has no atoms")
 
 
 def intern(values: Iterable) -> tuple[np.ndarray, list]:
@@ -182,6 +201,21 @@ class _Index:
     keys: np.ndarray
     size: int
 
+    def validate(self) -> None:
+        """Keys in order and below the number of combinations; `TemplateIndex` checks the rest."""
+        check_option("TemplateKeys: radices", self.radices, list[Count])
+        check_option("TemplateKeys: steps", self.steps, dict)
+        size = 1
+        for k, radix in enumerate(self.radices):
+            if k in self.steps:
+                _check_keys(self.steps[k], size)
+                size = len(self.steps[k]) + 1
+            size *= radix
+        known = self.steps.keys() <= set(range(1, len(self.radices)))
+        if not known or self.size != size or size > MAX_KEY or not self.radices:
+            raise ValueError("TemplateKeys: its radices do not go with its size")
+        _check_keys(self.keys, size)
+
 
 class _Window:
     """Values of the columns at any offset from any token, as ids into per-column tables.
@@ -209,11 +243,16 @@ class _Window:
         return self._padded[column][self._place + offset]
 
 
-class TemplateIndex:
+class TemplateIndex(Checked):
     """Column numbers of the features that templates make, learned from a corpus.
 
     Features are numbered template by template, so a row of numbers is sorted by construction.
     """
+
+    reach: int
+    vocabularies: dict[tuple[int, tuple[str, ...]], dict[str, int]]
+    indexes: list[_Index]
+    n_features: CountOrZero
 
     def __init__(self, templates: Sequence[Template], min_count: int = 1):
         self.templates = list(templates)
@@ -223,13 +262,13 @@ class TemplateIndex:
     def fit(self, columns: Sequence[Sequence[str]], lengths: np.ndarray) -> np.ndarray:
         """Learn the features; return their numbers (tokens, templates), -1 where too rare."""
         window = _Window(columns, lengths, self.reach)
-        self.vocabularies: dict[tuple, dict[str, int]] = {}
+        self.vocabularies = {}
         for atom in (a for t in self.templates for a in t.atoms):
             if (atom.column, atom.functions) not in self.vocabularies:
                 values = dict.fromkeys(_apply(atom.functions, window.values[atom.column]))
                 numbers = dict(zip(values, range(len(values)), strict=True))
                 self.vocabularies[atom.column, atom.functions] = numbers
-        self.indexes: list[_Index] = []
+        self.indexes = []
         out = np.empty((window.n_tokens, len(self.templates)), dtype=np.int32)
         ids, first = self._ids(window), 0
         for j, template in enumerate(self.templates):
@@ -266,11 +305,26 @@ class TemplateIndex:
             for value in self._values(template, index)
         ]
 
-    def _check_loaded(self) -> None:
-        """Of a model file: no feature has a number beyond the last, on which kernels rely."""
+    def validate(self) -> None:
+        """No feature has a number beyond the last, on which kernels rely."""
+        check_option("TemplateIndex: min_count", self.min_count, Count)
+        check_option("TemplateIndex: templates", self.templates, list[Template])
+        atoms = {atom for template in self.templates for atom in template.atoms}
+        if self.reach != max(abs(atom.offset) for atom in atoms):
+            raise ValueError("TemplateIndex: its reach is not that of its templates")
+        if self.vocabularies.keys() != {(atom.column, atom.functions) for atom in atoms}:
+            raise ValueError("TemplateIndex: its vocabularies are not those of its templates")
+        for numbers in self.vocabularies.values():
+            if type(numbers) is not dict or list(numbers.values()) != list(range(len(numbers))):
+                raise ValueError("TemplateIndex: a vocabulary is not numbered from 0 on")
+            if not all(isinstance(value, str) for value in numbers):
+                raise ValueError("TemplateIndex: a vocabulary has something else than str")
         total = sum(len(index.keys) for index in self.indexes)
         if len(self.indexes) != len(self.templates) or total != self.n_features:
             raise ValueError("TemplateIndex: its keys do not go with its number of features")
+        for template, index in zip(self.templates, self.indexes, strict=True):
+            if index.radices != [self._radix(atom) for atom in template.atoms]:
+                raise ValueError("TemplateIndex: its keys do not go with its vocabularies")
 
     def _radix(self, atom: Atom) -> int:
         # boundaries, the learned values, and one id for every other value
@@ -317,6 +371,12 @@ class TemplateIndex:
             texts += self.vocabularies[atom.column, atom.functions]
             parts.append([texts[i] for i in digit.tolist()])
         return map("|".join, zip(*reversed(parts), strict=True))
+
+
+def _check_keys(keys: Any, size: int) -> None:
+    check_array("TemplateKeys: keys", keys, np.int64, (None,), 0, size - 1)
+    if (keys[1:] <= keys[:-1]).any():
+        raise ValueError("TemplateKeys: its keys are not in order")
 
 
 def _apply(functions: tuple[str, ...], values: list[str]) -> list[str]:

@@ -95,6 +95,10 @@ class WordAligner(LinkProbabilities, Task):
     [[(0, 0), (1, 1)]]
     """
 
+    statistics_: WordStatistics
+    features_: AlignmentFeatures
+    model_: StructuredSVM
+
     def __init__(
         self,
         alpha: NonNegative | None = None,
@@ -256,13 +260,11 @@ class WordAligner(LinkProbabilities, Task):
         rows = [(*names[k], float(weights[k])) for k in strongest(weights, n)]
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
-    def _check_loaded(self) -> None:
-        """Of a model file: as many weights as features, on which kernels rely."""
+    def validate(self) -> None:
+        """As many weights as features, on which kernels rely."""
         if not hasattr(self, "model_"):
             return
         features, model = self.features_, self.model_
-        if not isinstance(features, AlignmentFeatures) or not isinstance(model, StructuredSVM):
-            raise ValueError("WordAligner: features_ or model_ is of another kind")
         n, size = model.n_features_in_, 1
         for words in features._frequent_words():
             size *= len(words)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.learned import Checked
+from maxmargin.options import CountOrZero, check_option
 from maxmargin.tasks.word_forms import plain_word
 from maxmargin.text_lines import Readable, fields_of, is_number, name_of, text_lines
 
@@ -17,7 +19,7 @@ __all__ = ["BilingualVectors", "WordVectors", "orthogonal_map"]
 MIN_SEEDS = 5
 
 
-class WordVectors:
+class WordVectors(Checked):
     """Words and the row of `matrix` that stands for each; not to be changed once made.
 
     A word is looked up as it is, then in lower case, then with case and accents ignored on both
@@ -74,6 +76,9 @@ class WordVectors:
     def __repr__(self) -> str:
         return f"<WordVectors: {len(self)} words, {self.dim} numbers each>"
 
+    def validate(self) -> None:
+        check_option("WordVectors: words", self.words, list[str])
+
     def __deepcopy__(self, memo: dict) -> WordVectors:
         return self  # never changed, so a clone of a learner need not copy gigabytes
 
@@ -101,7 +106,7 @@ class WordVectors:
         return {plain_word(word): len(self) - 1 - k for k, word in enumerate(reversed(self.words))}
 
 
-class BilingualVectors:
+class BilingualVectors(Checked):
     """Word vectors of two languages that may be compared; `orthogonal_map` makes them.
 
     Parameters
@@ -118,6 +123,11 @@ class BilingualVectors:
 
     def __repr__(self) -> str:
         return f"<BilingualVectors: {len(self.source)} and {len(self.target)} words>"
+
+    def validate(self) -> None:
+        for name in ("source", "target"):
+            check_option(f"BilingualVectors: {name}", getattr(self, name), WordVectors)
+        check_option("BilingualVectors: n_seeds", self.n_seeds, CountOrZero | None)
 
     def cosines(self, source_tokens: Iterable[str], target_tokens: Iterable[str]) -> np.ndarray:
         """Return an array (J, K): cosine of source word j and target word k, 0 without vectors."""

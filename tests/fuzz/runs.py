@@ -1,0 +1,65 @@
+"""Runs of every solver, cut short after a few epochs, whose checkpoints are forged."""
+
+import warnings
+
+from contract import problems
+from maxmargin.checkpoints import Checkpoint
+from maxmargin.solvers import (
+    BCFW,
+    LBFGS,
+    SDCA,
+    CuttingPlane,
+    DualExtragradient,
+    ExponentiatedGradient,
+    Extragradient,
+    FrankWolfe,
+    OracleCache,
+    Perceptron,
+    ProjectedGradient,
+    SmoothedGradient,
+    Subgradient,
+)
+
+RUNS = {
+    "run of bcfw": lambda: (BCFW(max_epochs=4, tol=0.0), problems.chain().problem),
+    "run of bcfw pairwise": lambda: (
+        BCFW("pairwise", max_epochs=4, tol=0.0, cache=OracleCache(5)), problems.matching().problem,
+    ),
+    "run of bcfw planes": lambda: (
+        BCFW(max_epochs=4, tol=0.0, cache=OracleCache(5, store="planes")), problems.chain().problem,
+    ),
+    "run of fw": lambda: (FrankWolfe(max_epochs=4, tol=0.0), problems.chain().problem),
+    "run of cuts": lambda: (CuttingPlane(max_epochs=4, tol=0.0), problems.chain().problem),
+    "run of n-slack": lambda: (
+        CuttingPlane("n-slack", max_epochs=4, tol=0.0), problems.chain().problem,
+    ),
+    "run of ssg": lambda: (Subgradient(max_epochs=4, tol=0.0), problems.chain().problem),
+    "run of perceptron": lambda: (Perceptron(max_epochs=4), problems.chain().problem),
+    "run of extragradient": lambda: (
+        Extragradient(max_epochs=4, tol=0.0), problems.matching().problem,
+    ),
+    "run of dual extragradient": lambda: (
+        DualExtragradient(max_epochs=4, tol=0.0), problems.matching().problem,
+    ),
+    "run of projected gradient": lambda: (
+        ProjectedGradient(max_epochs=4, tol=0.0), problems.matching().problem,
+    ),
+    "run of eg": lambda: (
+        ExponentiatedGradient(max_epochs=4, tol=0.0), problems.chain().problem,
+    ),
+    "run of smoothed": lambda: (SmoothedGradient(max_epochs=4, tol=0.0), problems.chain().problem),
+    "run of sdca": lambda: (
+        SDCA(max_epochs=4, tol=0.0), problems.chain(objective="likelihood").problem,
+    ),
+    "run of lbfgs": lambda: (
+        LBFGS(max_epochs=4, tol=0.0), problems.chain(objective="likelihood").problem,
+    ),
+}  # fmt: skip
+
+
+def write_run(name, path):
+    """The checkpoint of a run after two epochs."""
+    solver, problem = RUNS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solver.set_params(max_epochs=2).run(problem, callbacks=[Checkpoint(path)])

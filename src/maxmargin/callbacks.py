@@ -112,7 +112,7 @@ def _time_to_tolerance(run: Run) -> float | None:
         return None
     first, last = records[0], records[-1]
     fall = np.log(first.gap / last.gap)
-    target = run.tol * abs(run.primal)
+    target = run.target
     if fall <= 0 or target <= 0 or last.seconds <= first.seconds:
         return None
     return max(0.0, float(np.log(last.gap / target) / fall * (last.seconds - first.seconds)))

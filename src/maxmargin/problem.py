@@ -9,7 +9,6 @@ from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -19,12 +18,15 @@ from maxmargin.asking import TOL, Asking
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
+from maxmargin.fingerprint import fingerprint
 from maxmargin.options import check_options
 from maxmargin.rescaling import rescaled
 from maxmargin.structures.base import Shape, Structure, score
 from maxmargin.structures.simplex import Finite
 from maxmargin.validation import as_dense
 
+#: what sums may be off by, relative to the sizes of their terms: a few units of the last place
+ROUNDING = 2.0**-49
 #: options of structures that say how outputs are found, not which there are
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
@@ -376,14 +378,14 @@ class Problem(Samples):
     @cached_property
     def outputs_key(self) -> int:
         """A checksum of the polytopes of all samples, but for what is forbidden."""
-        options = self.structure.get_params(deep=False).items()
-        kept = [
-            (name, getattr(value, "__qualname__", value))  # the address of a function says nothing
-            for name, value in options
+        options = {
+            name: value
+            for name, value in self.structure.get_params(deep=False).items()
             if not name.startswith("forbidden") and name not in _NOT_OUTPUTS
-        ]
-        kind = f"{type(self.structure).__name__} {kept!r}".encode()
-        return crc32(self.blocks.shapes.data, crc32(self.blocks.shape_ptr.data, crc32(kind))) or 1
+        }
+        numbers: dict[Shape, int] = {}
+        which = np.array([numbers.setdefault(shape, len(numbers)) for shape in self.shapes])
+        return fingerprint(type(self.structure), options, list(numbers), which)
 
     def probe(self) -> None:
         """Try a maximize written in Python on random scores: its answers must be maxima.
@@ -402,11 +404,10 @@ class Problem(Samples):
             for scores in (theta, -theta):
                 scores = scores.copy()
                 scores[banned] = -np.inf
-                answers.append(next(self.answers([i], [scores]))[0])
-            first, second = answers
-            if not self.structure.is_exact or first is None or second is None:
+                answers.append(next(self.answers([i], [scores])))
+            (first, value), (second, _) = answers
+            if not self.structure.proves or first is None or second is None:
                 continue
-            value = theta @ first
             better = max(theta @ second, theta @ self.truth[self.parts(i)])
             if better > value + TOL * (1 + abs(value)):
                 raise ValueError(
@@ -449,12 +450,27 @@ class Problem(Samples):
         """P(w), exact if the structure's oracle is; out : as of `hinges`."""
         return float(self.blocks.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
+    def rounding(self, w: np.ndarray) -> float:
+        """What rounding may add to P(w) and D: it grows with the scores, not with P."""
+        terms = self._sizes_of_terms
+        return ROUNDING * float(terms[0] @ np.abs(w) + terms[1] + self.alpha * (w @ w))
+
+    @cached_property
+    def _sizes_of_terms(self) -> tuple[np.ndarray, float]:
+        """sum_i omega_i |F_i| and sum_i omega_i |c_i|, over all parts."""
+        positive = self.blocks._replace(value=np.abs(self.blocks.value))
+        costs = self.blocks.weight @ self.loss_of_change(np.sign(self.loss_costs))
+        return self._summed(positive, np.ones_like(self.truth)), float(costs)
+
     def features(self, z: np.ndarray) -> np.ndarray:
         """sum_i omega_i F_i z_i."""
+        return self._summed(self.blocks, self._all_parts(z))
+
+    def _summed(self, blocks: Any, z: np.ndarray) -> np.ndarray:
         from maxmargin.kernels.batch import add_features
 
         total = np.zeros(self.dim)
-        add_features(self.blocks, self.space(), self._all_parts(z), total)
+        add_features(blocks, self.space(), z, total)
         return total
 
     def weights(self, z: np.ndarray) -> np.ndarray:

@@ -59,9 +59,9 @@ class Domain(Checked, BaseEstimator):
         return -radius * float(np.linalg.norm(self.project(-slope)))
 
     def contains(self, w: np.ndarray, tol: float = 1e-9) -> bool:
-        """Whether w is in W up to tol * max(1, |w|)."""
+        """Whether w is in W up to tol * |w|."""
         apart = float(np.linalg.norm(self.project(w) - w))
-        return apart <= tol * max(1.0, float(np.linalg.norm(w)))
+        return apart <= tol * float(np.linalg.norm(w))
 
 
 class RealSpace(Domain):

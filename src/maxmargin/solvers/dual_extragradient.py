@@ -138,7 +138,8 @@ class DualExtragradient(SaddleSolver):
             self.weight_geometry(problem, 1.0), EntropicWeights
         ):
             return super().find_ratio(problem)
-        return float(np.log(2 * problem.dim + 1)) / max(self.spread(problem), 1e-300)
+        # samples of one output each leave z no way to go: any ratio will do
+        return float(np.log(2 * problem.dim + 1)) / (self.spread(problem) or 1.0)
 
     def norm(self, problem: Problem, geometry: Weights) -> float:
         if not self.entropic:

@@ -88,6 +88,7 @@ class ReferenceQP(Solver):
             "solution": state.w.copy(),
             "gap": np.inf,
             "primal": np.inf,
+            "floor": 0.0,
             "relaxed": np.nan,
             "solved": 0,
             "bytes": np.nan,
@@ -155,8 +156,10 @@ class ReferenceQP(Solver):
                 z[problem.parts(i)] = problem.truth[problem.parts(i)]
             state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
         state.w[:] = problem.weights(state.z)
-        extra["primal"] = min(problem.primal(w) for w in self.candidates(problem, state))
-        extra["gap"] = extra["primal"] - self.bound(problem, state)
+        tried = self.candidates(problem, state)
+        extra["primal"] = min(problem.primal(w) for w in tried)
+        extra["gap"] = extra["primal"] - max(self.bound(problem, state), 0.0)  # 0: at the truth
+        extra["floor"] = max(problem.rounding(w) for w in tried)
         state.n_oracle += 2 * problem.n
 
     def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
@@ -172,8 +175,8 @@ class ReferenceQP(Solver):
 
     def done(self, state: State) -> bool:
         """Whether the gap is what an interior-point method can reach."""
-        gap, primal = state.extra["gap"], state.extra["primal"]
-        return bool(np.isfinite(gap) and gap <= _EXACT * abs(primal))
+        gap, primal, floor = (state.extra[name] for name in ("gap", "primal", "floor"))
+        return bool(np.isfinite(gap) and gap <= max(_EXACT * abs(primal), floor))
 
     def ended(self, state: State) -> tuple[Status, str] | None:
         extra = state.extra

@@ -55,6 +55,17 @@ class Run:
     def gap(self) -> float:
         return self.primal - self.dual
 
+    @property
+    def target(self) -> float:
+        """The gap at which the run has converged."""
+        return self._target(self.primal, self.best)
+
+    def _target(self, primal: float, w: np.ndarray | None) -> float:
+        """tol |P(w)|, or what rounding adds: no gap below that can be told from 0."""
+        if self.tol == 0 or w is None:
+            return 0.0
+        return max(self.tol * abs(primal), self.problem.rounding(w))
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Of what this is a run, for checkpoints."""
@@ -143,7 +154,7 @@ class Run:
         return epoch >= self._next or (self._promising() and epoch >= 1.1 * self._last)
 
     def _promising(self) -> bool:
-        return self.solver.estimate(self.state) <= 1.5 * self.tol * abs(self.primal)
+        return self.solver.estimate(self.state) <= 1.5 * self.target
 
     def _certify(self, last: bool = False) -> None:
         state, problem = self.state, self.problem
@@ -161,7 +172,7 @@ class Run:
                 self._winner = int(np.argmin(values))
             if self.best is None or newest < self.primal:
                 self.primal, self.best = newest, self.newest.copy()
-            self.dual = max(self.dual, self.solver.bound(problem, state))
+            self.dual = max(self.dual, self._bound())
         else:
             self.newest = self.solver.answer(state)
             if not isinstance(problem.domain, RealSpace):  # averages are outside by rounding
@@ -169,7 +180,7 @@ class Run:
             self.primal, self.best = newest, self.newest.copy()
         self._record(newest)
         self.solver.certified(state)
-        if problem.structure.is_exact and self.gap < -1e-9 * (abs(self.primal) + abs(self.dual)):
+        if problem.structure.proves and self.gap < -self._unsure():
             name = type(problem.structure).__name__
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
@@ -177,8 +188,24 @@ class Run:
         if self._proven() and self.status in (None, Status.MAX_EPOCHS):
             self.status = Status.CONVERGED
 
+    def _bound(self) -> float:
+        """What the state proves, or 0: that is D at the truth, and no hinge is below it.
+
+        Where W has no bounds and there is no penalty, 0 is said only once it is reached.
+        """
+        found = self.solver.bound(self.problem, self.state)
+        assert self.best is not None
+        reached = self.primal <= self.problem.rounding(self.best)
+        return max(found, 0.0) if found > -np.inf or reached else found
+
+    def _unsure(self) -> float:
+        """How far a bound may be above the objective by rounding."""
+        if self.best is None or not np.isfinite(self.gap):
+            return np.inf
+        return 1e-9 * (abs(self.primal) + abs(self.dual)) + self.problem.rounding(self.best)
+
     def _proven(self) -> bool:
-        proven = self.tol > 0 and self.gap <= self.tol * abs(self.primal)
+        proven = self.tol > 0 and self.gap <= self.target
         return proven or self.solver.done(self.state)
 
     def _record(self, primal: float) -> None:
@@ -225,7 +252,8 @@ class Run:
             best = self.chosen
             if self.solver.certifies:
                 primal = self.problem.primal(best)
-                if self.status is Status.CONVERGED and primal - self.dual > self.tol * abs(primal):
+                missed = primal - self.dual > self._target(primal, best)
+                if self.status is Status.CONVERGED and missed:
                     self.status = Status.STOPPED
             self.message = "; ".join(filter(None, [self.message, self.origin]))
         return Result(

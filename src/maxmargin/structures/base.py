@@ -96,9 +96,6 @@ class Structure(Checked, BaseEstimator):
     compiled: ClassVar[dict[str, str]] = {}
     #: False if `maximize` may miss the maximum; results then say that their gap is an estimate.
     is_exact: bool = True
-    #: True if `maximize` may miss the maximum, but `maximize_within` proves how far it is off at
-    #: most; objectives are then upper bounds, and certificates are proofs as with exact maxima.
-    is_bounded: bool = False
     #: False if `constraints` describe more than the hull of the outputs, a relaxation; an optimum
     #: over them is then an upper bound.
     is_tight: bool = True
@@ -113,6 +110,17 @@ class Structure(Checked, BaseEstimator):
     in_processes: bool = False
     #: True if `maximize_many` may give None for an answer that took too long.
     may_skip: bool = False
+
+    @property
+    def is_bounded(self) -> bool:
+        """True if `maximize_within` proves how far `maximize` is off at most.
+
+        Objectives are then upper bounds, and certificates are proofs as with exact maxima. So it is
+        where `maximize` is a linear program over `constraints`; other structures say so in the
+        class (is_bounded = True).
+        """
+        own = "maximize" in self.compiled or self._overridden("maximize")
+        return not own and self._overridden("constraints")
 
     @property
     def proves(self) -> bool:
@@ -264,16 +272,22 @@ class Structure(Checked, BaseEstimator):
         """A vertex z of Z(shape) that maximises theta . z."""
         if "maximize" in self.compiled:
             return self._run("maximize", theta, shape)[0]
-        if self._overridden("constraints"):
-            from maxmargin.structures.linear import maximize_linear
+        return self._by_constraints(theta, shape)[0]
 
-            return maximize_linear(self.constraints(shape), self._allowed(theta, shape))
-        raise self._missing("maximize")
+    def _by_constraints(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+        """`maximize_within` by linear programming."""
+        if not self._overridden("constraints"):
+            raise self._missing("maximize")
+        from maxmargin.structures.linear import maximize_linear
+
+        return maximize_linear(self.constraints(shape), self._allowed(theta, shape))
 
     def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
         """A vertex and an upper bound on the maximum of theta . z, its own score if it is exact."""
-        if "maximize" in self.compiled and not self._overridden("maximize"):
-            return self._run("maximize", theta, shape)
+        if not self._overridden("maximize"):
+            if "maximize" in self.compiled:
+                return self._run("maximize", theta, shape)
+            return self._by_constraints(theta, shape)
         z = np.asarray(self.maximize(theta, shape), dtype=float)
         return z, score(np.asarray(theta, dtype=float), z)
 

@@ -1,126 +1,228 @@
-"""Maximisation by linear and integer programming, and what is wrong with a program."""
+"""Maximisation over linear rows, in whole numbers or not, with a proof of how good the answer is.
+
+HiGHS has absolute tolerances: beside a score of 1e8, scores of 1 would be lost in them. Here rows
+have scores, too, beside the parts: (theta - A'p, p) for prices p of the rows A z. Their sum is
+theta . z whatever p is. With the prices of the relaxed program, large scores are of parts and rows
+that stay at one of their bounds. These may be cut off at some size: what is cut off adds up to no
+more than at its best bounds, which is a proof if the answer is there, and always an upper bound.
+Cut off at 0, that is the weak duality of linear programs.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints
+from maxmargin.structures.base import Constraints, score
+from maxmargin.structures.highs import (
+    INFEASIBLE,
+    TIMED_OUT,
+    endless_part,
+    solve_linear,
+    solve_whole,
+    violated_row,
+)
 
-TIMED_OUT, _INFEASIBLE, _UNBOUNDED = 1, 2, 3
+#: relaxed programs are solved so often at most, each time for what the last prices left over, cut
+#: off at so much less
+_ROUNDS, _FINER = 3, 1e-5
+#: in whole numbers, scores are cut off at this many times their median first, and then at so many
+#: times more
+_FIRST, _COARSER = 8.0, 1e3
+#: sums are equal if they differ by less than this times the sum of the sizes of their terms
+_ROUNDING = 2.0**-50
+#: numbers nearer to whole ones than this are whole
+_NEAR = 1e-9
 
 
 def maximize_linear(
-    constraints: Constraints, theta: np.ndarray, integrality: np.ndarray | None = None
-) -> np.ndarray:
-    """The argmax of theta . z over the polytope, by the HiGHS simplex method (so a vertex).
-
-    integrality : which parts must be whole numbers; then by branch and bound, to the optimum.
-    """
-    matrix = constraints.matrix
-    costs = np.zeros(matrix.shape[1])
-    costs[: len(theta)] = np.where(np.isfinite(theta), -theta, 0.0)
-    ceiling = np.full(matrix.shape[1], np.inf)
-    ceiling[: len(theta)][theta == -np.inf] = 0.0
-    scale = np.abs(costs).max() or 1.0
-    answer = solve_rows(costs / scale, constraints, ceiling, integrality)
-    if answer.x is None:
-        raise InfeasibleError(_why(constraints, costs, ceiling, answer, integrality))
-    z = answer.x[: len(theta)]
-    whole = np.rint(z)
-    # The solver's own tolerance is 1e-7; most polytopes here have vertices of whole numbers.
-    near = np.abs(z - whole) < 1e-9
-    if integrality is not None:  # these are whole, but for the solver's tolerance of 1e-6
-        near |= integrality[: len(theta)]
-    return np.where(near, whole, z)
-
-
-def solve_rows(
-    costs: np.ndarray,
     constraints: Constraints,
-    ceiling: np.ndarray,
+    theta: np.ndarray,
     integrality: np.ndarray | None = None,
+    ceiling: np.ndarray | None = None,
     time_limit: float | None = None,
-) -> Any:
-    """What scipy says; `milp` is its one interface for two-sided rows, without integrality too.
+) -> tuple[np.ndarray, float]:
+    """The argmax of theta . z over the polytope, a vertex, and a proven bound on that maximum.
 
-    integrality : which of the first columns must be whole; then to the optimum: else an answer up
-    to 1e-4 worse would pass for the maximum. Presolving, which small programs gain nothing by, made
-    HiGHS 1.12 hang on some of them and call others infeasible, so that this is asked again.
+    The bound is the score of the vertex itself where that is the maximum up to rounding.
+
+    integrality : which of the first columns must be whole numbers; then by branch and bound.
+    ceiling : what the columns may be at most, besides what rows say.
+    time_limit : seconds for branch and bound; a TimeoutError if there is no answer by then.
     """
-    options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
-    whole, presolve = None, True
-    if integrality is not None:
-        whole = np.zeros(len(costs))
-        whole[: len(integrality)] = integrality
-        presolve = len(costs) > 1000
-        options["mip_rel_gap"] = 0.0
-    rows = optimize.LinearConstraint(constraints.matrix, constraints.lower, constraints.upper)
-    while True:
-        answer = optimize.milp(
-            costs,
-            integrality=whole,
-            constraints=rows,
-            bounds=optimize.Bounds(0.0, ceiling),
-            options={**options, "presolve": presolve},
-        )
-        if answer.x is not None or whole is None or answer.status == TIMED_OUT or not presolve:
-            return answer
-        presolve = False
+    rows = _Rows(constraints, theta, integrality, ceiling)
+    x, scores, bound = rows.relaxed()
+    mask = rows.whole[: len(x)]
+    if (np.abs(x - np.rint(x)) > _NEAR)[mask].any():
+        x, bound = rows.branched(scores, bound, time_limit)
+    whole = np.rint(x)
+    x = np.where(mask | (np.abs(x - whole) < _NEAR), whole, x)[: len(theta)]
+    value = score(theta, x)
+    return x, value if bound - value <= rows.noise(scores) else bound
 
 
-def _why(
-    constraints: Constraints,
-    costs: np.ndarray,
-    ceiling: np.ndarray,
-    answer: Any,
-    integrality: np.ndarray | None,
-) -> str:
-    """Why there is no maximum, with the row or part where that shows."""
-    row = violated_row(constraints, ceiling)
-    if row >= 0:
-        return f"no output satisfies all rows: row {row} cannot hold together with the others."
-    part = endless_part(constraints, ceiling, costs)
-    if part >= 0:
-        return f"the program has no bound: part {part} may grow for ever. Give it an upper bound."
-    if integrality is not None and answer.status == _INFEASIBLE:
-        return "no output of whole numbers satisfies all rows."
-    return f"the linear program has no solution: {answer.message}"
+class _Rows:
+    """max theta . x  where  low <= (x, A x) <= high: columns are parts, auxiliary ones, and rows."""
+
+    def __init__(
+        self,
+        constraints: Constraints,
+        theta: np.ndarray,
+        integrality: np.ndarray | None = None,
+        ceiling: np.ndarray | None = None,
+    ):
+        self.constraints, self.theta = constraints, theta
+        n_rows, self.n_columns = constraints.matrix.shape
+        self.matrix = sparse.hstack([constraints.matrix, -sparse.eye_array(n_rows)], format="csr")
+        self.whole = np.zeros(n_rows + self.n_columns, dtype=bool)
+        if integrality is not None:
+            self.whole[: len(integrality)] = integrality
+        high = _implied_ceiling(constraints)
+        if ceiling is not None:
+            high = np.minimum(high, ceiling)
+        high[: len(theta)][np.isneginf(theta)] = 0.0
+        own = self.whole[: self.n_columns]
+        high[own] = np.floor(high[own] + _NEAR)
+        self.low = np.concatenate([np.zeros(self.n_columns), constraints.lower])
+        self.high = np.concatenate([high, constraints.upper])
+
+    def priced(self, prices: np.ndarray) -> np.ndarray:
+        """Scores of all columns, the sum of which is theta . x for all prices."""
+        scores = np.append(-(self.constraints.matrix.T @ prices), prices)
+        scores[: len(self.theta)] += np.where(self.high[: len(self.theta)] > 0, self.theta, 0.0)
+        return scores
+
+    def cut(self, scores: np.ndarray, size: float = np.inf) -> np.ndarray:
+        """Scores cut off at a size; columns that are fixed need none."""
+        return np.where(self.low == self.high, 0.0, np.clip(scores, -size, size))
+
+    def most(self, scores: np.ndarray) -> float:
+        """An upper bound on the sum of all scores: each column at its best bound."""
+        on = scores != 0
+        scores, low, high = scores[on], self.low[on], self.high[on]
+        return float(scores @ np.where(scores > 0, high, low))
+
+    def noise(self, scores: np.ndarray) -> float:
+        """What rounding may add to sums of these scores."""
+        ends = np.where(scores > 0, self.high, self.low)
+        ends = np.where(np.isfinite(ends), np.abs(ends), 1.0)
+        return _ROUNDING * float(np.abs(scores) @ ends)
+
+    def relaxed(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The best x, whole or not, scores at the best prices, and a bound on the maximum."""
+        prices, size = np.zeros(len(self.constraints.lower)), np.inf
+        scores = self.priced(prices)
+        x, bound = None, np.inf
+        for _ in range(_ROUNDS):
+            costs = -self.cut(scores, size)
+            answer = solve_linear(costs, self.matrix, 0.0, self.low, self.high)
+            if answer.x is None:
+                break
+            x = answer.x[: self.n_columns]
+            prices = self._signed(prices - answer.prices)
+            found = self.priced(prices)
+            top = self.most(self._closed(found, prices))
+            if top < bound:
+                bound, scores = top, found
+            value = score(self.theta, x[: len(self.theta)])
+            if bound - value <= self.noise(scores):
+                break
+            size = _FINER * min(size, float(np.abs(costs).max()))
+        if x is None:
+            raise InfeasibleError(self._why(answer.status, answer.message))
+        return x, scores, bound
+
+    def _signed(self, prices: np.ndarray) -> np.ndarray:
+        """Prices without those that pay for what has no bound."""
+        ends = np.where(prices > 0, self.constraints.upper, self.constraints.lower)
+        return np.where(np.isfinite(ends), prices, 0.0)
+
+    def _closed(self, scores: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """The scores without those that columns without a known end have by rounding."""
+        endless = np.flatnonzero((scores > 0) & np.isposinf(self.high))
+        if not len(endless):
+            return scores
+        sizes = abs(self.constraints.matrix).T @ np.abs(prices)
+        sizes[: len(self.theta)] += np.abs(scores[: len(self.theta)])
+        noise = endless[scores[endless] <= _ROUNDING * sizes[endless]]
+        scores = scores.copy()
+        scores[noise] = 0.0
+        if len(noise) < len(endless):
+            self.high[: self.n_columns] = np.minimum(self.high[: self.n_columns], self._largest_sum)
+        return scores
+
+    @cached_property
+    def _largest_sum(self) -> float:
+        """What no column exceeds: the largest sum of those without a known end."""
+        costs = -np.isposinf(self.high).astype(float)
+        costs[self.n_columns :] = 0.0
+        answer = solve_linear(costs, self.matrix, 0.0, self.low, self.high)
+        return np.inf if answer.x is None else float(-costs @ answer.x) * (1 + 1e-6)
+
+    def branched(
+        self, scores: np.ndarray, bound: float, time_limit: float | None
+    ) -> tuple[np.ndarray, float]:
+        """The best x with whole numbers, and a bound on the maximum."""
+        free = np.abs(self.cut(scores))
+        largest = float(free.max())
+        size, best, value = _FIRST * float(np.median(free[free > 0])), None, -np.inf
+        while True:
+            own = self.cut(scores, size)
+            answer = solve_whole(-own, self.matrix, self.low, self.high, self.whole, time_limit)
+            if answer.x is not None:
+                x = self._completed(answer.x)
+                if best is None or score(self.theta, x[: len(self.theta)]) > value:
+                    best, value = x, score(self.theta, x[: len(self.theta)])
+            bound = min(bound, self.most(scores - own) - answer.least)
+            proven = bound - value <= max(self.noise(scores), 2 * answer.unsure)
+            if proven or size >= largest or answer.status == TIMED_OUT:
+                break
+            size *= _COARSER
+        if best is None:
+            if answer.status == TIMED_OUT:
+                raise TimeoutError("no output was found in time")
+            raise InfeasibleError(self._why(answer.status, answer.message))
+        return best, bound
+
+    def _completed(self, found: np.ndarray) -> np.ndarray:
+        """The best x with these whole numbers, which are so up to the solver's tolerance."""
+        x = np.where(self.whole, np.rint(found), found)[: self.n_columns]
+        parts = len(self.theta)
+        if self.whole[:parts].all():
+            return x
+        costs, own = -self.cut(self.priced(np.zeros(len(self.constraints.lower)))), self.whole
+        low, high = self.low.copy(), self.high.copy()
+        low[own] = high[own] = x[own[: len(x)]]
+        answer = solve_linear(costs, self.matrix, 0.0, low, high)
+        return x if answer.x is None else answer.x[: self.n_columns]
+
+    def _why(self, status: int, message: str) -> str:
+        """Why there is no maximum, with the row or part where that shows."""
+        ceiling = self.high[: self.n_columns]
+        row = violated_row(self.constraints, ceiling)
+        if row >= 0:
+            return f"no output satisfies all rows: row {row} cannot hold together with the others."
+        scores = self.priced(np.zeros(len(self.constraints.lower)))[: self.n_columns]
+        part = endless_part(self.constraints, ceiling, -scores)
+        if part >= 0:
+            return f"the program has no bound: part {part} may grow for ever. Give it an upper bound."
+        if self.whole.any() and status == INFEASIBLE:
+            return "no output of whole numbers satisfies all rows."
+        return f"the linear program has no solution: {message}"
 
 
-def violated_row(constraints: Constraints, ceiling: np.ndarray) -> int:
-    """A row that cannot hold together with the others; -1 if all can.
-
-    By the least sum of violations over all rows: that row which is off most, for its size.
-    """
-    matrix = constraints.matrix
-    rows, columns = matrix.shape
-    size = np.maximum(np.abs(matrix).max(axis=1).toarray().ravel() if rows else np.zeros(0), 1e-300)
-    scaled = sparse.csr_array(sparse.diags_array(1 / size) @ matrix)
-    slack = sparse.eye_array(rows, format="csr")
-    elastic = Constraints(
-        sparse.csr_array(sparse.hstack([scaled, slack, -slack])),
-        constraints.lower / size,
-        constraints.upper / size,
-    )
-    costs = np.concatenate([np.zeros(columns), np.ones(2 * rows)])
-    answer = solve_rows(costs, elastic, np.concatenate([ceiling, np.full(2 * rows, np.inf)]))
-    if answer.x is None:
-        return -1
-    off = np.abs(answer.x[columns : columns + rows] - answer.x[columns + rows :])
-    return int(off.argmax()) if rows and off.max() > 1e-6 else -1
-
-
-def endless_part(constraints: Constraints, ceiling: np.ndarray, costs: np.ndarray) -> int:
-    """A part that may grow for ever while costs . z falls; -1 if there is none."""
-    lower = np.where(np.isfinite(constraints.lower), 0.0, -np.inf)
-    upper = np.where(np.isfinite(constraints.upper), 0.0, np.inf)
-    room = np.where(np.isfinite(ceiling), 0.0, 1.0)
-    scale = np.abs(costs).max() or 1.0
-    answer = solve_rows(costs / scale, Constraints(constraints.matrix, lower, upper), room)
-    if answer.x is None or answer.fun > -1e-9:
-        return -1
-    return int((costs * answer.x).argmin())
+def _implied_ceiling(constraints: Constraints) -> np.ndarray:
+    """What each column is at most by a row that has it with no negative coefficients."""
+    matrix = sparse.csr_array(constraints.matrix)
+    n_rows, n_columns = matrix.shape
+    row = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
+    negative = np.zeros(n_rows, dtype=bool)
+    negative[row[matrix.data < 0]] = True
+    own = ~negative[row] & (matrix.data > 0)
+    ceiling = np.full(n_columns, np.inf)
+    room = np.maximum(constraints.upper[row[own]], 0.0) / matrix.data[own]
+    np.minimum.at(ceiling, matrix.indices[own], room)
+    return ceiling

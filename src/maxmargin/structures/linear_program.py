@@ -8,7 +8,8 @@ import numpy as np
 
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures.base import Constraints, Shape, Structure
-from maxmargin.structures.linear import endless_part, maximize_linear
+from maxmargin.structures.highs import endless_part
+from maxmargin.structures.linear import maximize_linear
 from maxmargin.structures.programs import Program
 
 #: parts nearer to whole numbers than this are whole
@@ -42,6 +43,8 @@ class LinearProgram(Structure):
     """
 
     dear = True
+    is_exact = False
+    is_bounded = True  # type: ignore[assignment]
 
     def __init__(
         self, program: Program | None = None, integral: Any = False, rounded: bool = False
@@ -74,7 +77,7 @@ class LinearProgram(Structure):
     def radius(self, shape: Shape) -> float:
         """By the bounds of parts, or by the largest sum of parts that rows allow."""
         program = _program(shape)
-        total = float(maximize_linear(program.constraints, np.ones(program.n_parts)).sum())
+        total = float(maximize_linear(program.constraints, np.ones(program.n_parts))[1])
         # z and z' are not negative, so that |z - z'|^2 <= |z|^2 + |z'|^2
         return min(float(np.linalg.norm(program.part_upper)), float(np.sqrt(2) * total))
 
@@ -135,6 +138,9 @@ class LinearProgram(Structure):
         return _program(shape).constraints
 
     def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.maximize_within(theta, shape)[0]
+
+    def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
         program = _program(shape)
         return maximize_linear(
             program.constraints, self._allowed(theta, shape), self._mask(program)

@@ -13,7 +13,7 @@ from maxmargin.options import PositiveOrInf
 from maxmargin.structures.base import Constraints, Shape, Structure, score
 from maxmargin.structures.candidates import whole
 from maxmargin.structures.frozen import Frozen, read_only
-from maxmargin.structures.linear import TIMED_OUT, solve_rows
+from maxmargin.structures.linear import maximize_linear
 from maxmargin.validation import as_csr
 
 
@@ -81,9 +81,8 @@ class Restricted(Structure):
         self.structure = structure
         self.time_limit = time_limit
 
-    @property
-    def is_exact(self) -> bool:  # type: ignore[override]
-        return self.structure.is_exact and self.time_limit is None
+    #: with rules, what is proven is a bound, which mostly is the score of the answer
+    is_exact = False
 
     @property
     def is_bounded(self) -> bool:  # type: ignore[override]
@@ -188,32 +187,27 @@ class Restricted(Structure):
     def _by_program(self, theta: np.ndarray, shape: RestrictedShape) -> tuple[np.ndarray, float]:
         """By a mixed-integer program over the structure's constraints and the rules."""
         found = self.constraints(shape)
-        parts, columns = len(theta), found.matrix.shape[1]
         count, labels = self.structure.variables(shape.shape)
-        costs, ceiling, whole = np.zeros(columns), np.full(columns, np.inf), np.zeros(columns)
-        costs[:parts] = np.where(np.isfinite(theta), -theta, 0.0)
+        ceiling = np.full(found.matrix.shape[1], np.inf)
         if labels > 1:
             ceiling[: count * labels] = 1.0
-        ceiling[:parts][np.isneginf(theta)] = 0.0
-        whole[: count * labels] = 1
-        scale = np.abs(costs).max() or 1.0
-        answer = solve_rows(costs / scale, found, ceiling, whole, self.time_limit)
-        if answer.x is None:
-            if answer.status == TIMED_OUT:
-                raise TimeoutError(
-                    f"no output that keeps all rules was found in {self.time_limit} s; raise"
-                    " time_limit, or give fewer rules."
-                )
-            raise InfeasibleError("no output keeps all rules; give fewer, or wider ones.")
-        # the solver's numbers are whole to 1e-6 or so
-        z = self.structure.encode(self.structure.decode(answer.x[:parts], shape.shape), shape.shape)
+        integral = np.ones(count * labels, dtype=bool)
+        try:
+            z, bound = maximize_linear(found, theta, integral, ceiling, self.time_limit)
+        except TimeoutError:
+            raise TimeoutError(
+                f"no output that keeps all rules was found in {self.time_limit} s; raise"
+                " time_limit, or give fewer rules."
+            ) from None
+        except InfeasibleError:
+            raise InfeasibleError("no output keeps all rules; give fewer, or wider ones.") from None
+        z = self.structure.encode(self.structure.decode(z, shape.shape), shape.shape)
         why = self._broken(z, shape, 1e-6)
         if why:
             raise MissingAbilityError(
                 f"{type(self.structure).__name__} cannot keep this: {why}. Its `constraints` do not"
                 " tie that to its outputs; give rules about other parts, such as labels."
             )
-        bound = -scale * float(answer.mip_dual_bound) if answer.status == TIMED_OUT else -np.inf
         return z, max(score(theta, z), bound)
 
     def tilt(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:

@@ -283,6 +283,78 @@ def test_force_keeps_the_old_run_if_the_new_data_are_bad(texts, tmp_path):
     assert RunFolder(out).model() is not None
 
 
+@pytest.mark.parametrize("wrong", ["solver", "bio", "memory"])
+def test_force_keeps_the_old_run_if_the_new_one_fails(texts, tmp_path, monkeypatch, capsys, wrong):
+    def exhaust(*args):
+        raise MemoryError
+
+    out, odd = tmp_path / "run", tmp_path / "odd.txt"
+    odd.write_text("a O\nb I-NP\n\n")
+    assert train(texts, out, "-q", "--max-epochs", "1") == 0
+    before = {p.name: p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != ".lock"}
+    more = {
+        "solver": ["--objective", "likelihood", "--solver", "bcfw"],
+        "bio": ["--bio", "--data", str(odd)],
+        "memory": [],
+    }[wrong]
+    if wrong == "memory":
+        monkeypatch.setattr(SequenceTagger, "fit", exhaust)
+    assert train(texts, out, "--force", *more) == (1 if wrong == "memory" else 2)
+    assert f"The older run in {out} is as it was." in capsys.readouterr().err
+    after = {p.name: p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name != ".lock"}
+    assert after == before
+    assert [p.name for p in tmp_path.iterdir() if "run" in p.name] == ["run"]
+
+
+def test_a_replacement_that_was_interrupted_goes_on(texts, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "run"
+    common = ("-q", "--tol", "0", "--checkpoint-epochs", "1", "--max-epochs")
+    assert train(texts, out, *common, "1") == 0
+    old = (out / "model.maxmargin").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(SequenceTagger, "save", lambda *_: signal.raise_signal(signal.SIGINT))
+        assert train(texts, out, *common, "3", "--force") == 130
+    said = capsys.readouterr().err
+    assert f"go on with: maxmargin train --resume {out} --force" in said
+    assert "the older run stays in its place" in said
+    assert (out / "model.maxmargin").read_bytes() == old
+    assert main(["train", "--resume", str(out), "--force", "-q"]) == 0
+    assert RunFolder(out).read_json("summary.json")["n_epochs"] == 3
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+    assert main(["train", "--resume", str(out), "--force", "-q"]) == 2
+    assert "and there is none" in capsys.readouterr().err
+
+
+def test_nothing_is_written_over_the_files_of_a_run(run, texts, tmp_path, capsys):
+    words = shutil.copy(texts / "words.txt", tmp_path)
+    before = (run / "model.maxmargin").read_bytes()
+    (tmp_path / "alias").symlink_to(run / "model.maxmargin")
+    for out in (run / "model.maxmargin", run / "evaluations" / "train.json", tmp_path / "alias"):
+        assert main(["predict", str(run), str(words), "--out", str(out)]) == 2
+        assert main(["report", str(run), "--out", str(out)]) == 2
+        assert capsys.readouterr().err.count("is among the files of the run") == 2
+    assert main(["predict", str(run), str(words), "--out", str(words)]) == 2
+    assert "one of the files to read" in capsys.readouterr().err
+    assert (run / "model.maxmargin").read_bytes() == before
+    assert Path(words).read_bytes() == (texts / "words.txt").read_bytes()
+
+
+def test_what_was_written_before_stays_if_the_new_fails(run, texts, tmp_path, monkeypatch):
+    out, report = tmp_path / "tags.txt", tmp_path / "report.html"
+    out.write_text("old")
+    report.write_text("old")
+    assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "again"]) == 0
+    saved = (run / "evaluations" / "again.json").read_bytes()
+    monkeypatch.setattr(SequenceTagger, "predict", lambda *_: 1 / 0)
+    monkeypatch.setattr("maxmargin.report.run_page.run_report", lambda *_: 1 / 0)
+    assert main(["predict", str(run), str(texts / "words.txt"), "--out", str(out)]) == 1
+    assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "again"]) == 1
+    assert main(["report", str(run), "--out", str(report)]) == 1
+    assert (out.read_text(), report.read_text()) == ("old", "old")
+    assert (run / "evaluations" / "again.json").read_bytes() == saved
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["report.html", "tags.txt"]
+
+
 def test_files_that_were_there_survive_bad_data(texts, tmp_path):
     out = tmp_path / "run"
     out.mkdir()

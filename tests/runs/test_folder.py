@@ -1,12 +1,14 @@
 """Run folders: made once, locked, read with care."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
-from maxmargin.runs import LockedError, RunError, RunFolder
+from maxmargin.runs import LockedError, RunError, RunFolder, train
+from maxmargin.runs.places import check_output
 from runs.made import config
 
 #: holds the lock as `Lock` does, without the time that importing the package takes
@@ -38,9 +40,13 @@ def test_a_run_is_not_replaced_unless_asked_for(tmp_path, made):
     with pytest.raises(RunError, match="has a run already"):
         made.create(config(tmp_path, alpha=1.0))
     assert made.config["alpha"] == 1e-3
-    made.create(config(tmp_path, alpha=1.0), force=True)
-    assert made.config["alpha"] == 1.0
-    assert not made.has("evaluations")
+    new = RunFolder(made.path).create(config(tmp_path, alpha=1.0), force=True)
+    assert new.config["alpha"] == 1.0
+    assert not new.has("evaluations")
+    assert RunFolder(made.path).config["alpha"] == 1e-3
+    new.settle()
+    assert RunFolder(made.path).config["alpha"] == 1.0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run", "train.npz"]
 
 
 def test_other_files_are_never_removed(tmp_path):
@@ -139,7 +145,8 @@ def test_files_of_the_same_names_are_not_taken_for_a_run(tmp_path, name, force):
 def test_notes_among_the_evaluations_are_kept(tmp_path, made):
     made.write_json("evaluations/old.json", {"a": 1})
     (made.path / "evaluations" / "notes.txt").write_text("mine")
-    made.create(config(tmp_path), force=True)
+    made.create(config(tmp_path), force=True).settle()
+    assert made.path == tmp_path / "run"
     assert [p.name for p in (made.path / "evaluations").iterdir()] == ["notes.txt"]
 
 
@@ -152,3 +159,119 @@ def test_discard_spares_a_run_that_trains(made):
     assert [p.name for p in made.path.iterdir()] == [".lock"]
     with made.locked(), pytest.raises(LockedError):
         RunFolder(made.path).discard()
+
+
+# -- taking the place of an older run --------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_replacement_waits_until_it_has_succeeded(tmp_path, made):
+    new = RunFolder(made.path).create(config(tmp_path, max_epochs=1), force=True)
+    assert new.home == made.path
+    assert made.open().config["max-epochs"] == 12
+    assert made.replacement().config["max-epochs"] == 1
+    summary = train(new)
+    assert summary["n_epochs"] == 1
+    assert new.path == made.path
+    assert made.has("model.maxmargin")
+    assert RunFolder(made.path).config["max-epochs"] == 1
+    assert made.replacement() is None
+    assert not (tmp_path / "run.replacement").exists()
+
+
+@pytest.mark.parametrize("step", range(1, 8))
+def test_a_crash_while_replacing_leaves_a_whole_run(tmp_path, made, monkeypatch, step):
+    """The process dies before one of the calls that change names or remove files."""
+    (made.path / "model.maxmargin").write_text("old")
+    new = RunFolder(made.path).create(config(tmp_path, alpha=1.0), force=True)
+    (new.path / "model.maxmargin").write_text("new")
+    count = 0
+
+    def dying(function):
+        def call(*args, **options):
+            nonlocal count
+            count += 1
+            if count == step:
+                raise SystemExit
+            return function(*args, **options)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        for name in ("rename", "unlink", "rmdir"):
+            patch.setattr(os, name, dying(getattr(os, name)))
+        with pytest.raises(SystemExit):
+            new.settle()
+    found = RunFolder(made.path).open()
+    text = (found.path / "model.maxmargin").read_text()
+    assert (text, found.config["alpha"]) in (("old", 1e-3), ("new", 1.0))
+    assert text == ("old" if step == 1 else "new")
+    RunFolder(made.path).create(config(tmp_path, alpha=2.0), force=True).settle()
+    assert found.open().path.is_dir()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run", "train.npz"]
+
+
+def test_a_run_in_use_is_not_replaced(tmp_path, made):
+    new = RunFolder(made.path).create(config(tmp_path, alpha=1.0), force=True)
+    with RunFolder(made.path).locked(), pytest.raises(RunError, match=r"whole, in .*in use by"):
+        new.settle()
+    assert made.config["alpha"] == 1e-3
+    new.settle()
+    assert RunFolder(made.path).config["alpha"] == 1.0
+
+
+def test_a_folder_that_is_a_link_is_replaced_behind_it(tmp_path, made):
+    (tmp_path / "link").symlink_to("run")
+    RunFolder(tmp_path / "link").create(config(tmp_path, alpha=1.0), force=True).settle()
+    assert (tmp_path / "link").is_symlink()
+    assert RunFolder(made.path).config["alpha"] == 1.0
+
+
+def test_the_current_folder_is_not_replaced(tmp_path, made, monkeypatch):
+    monkeypatch.chdir(made.path)
+    with pytest.raises(RunError, match="is the current folder"):
+        RunFolder(".").create(config(tmp_path), force=True)
+    assert made.config["alpha"] == 1e-3
+
+
+# -- links -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", [".lock", "history.jsonl", "evaluations", "evaluations/dev.json"])
+def test_links_in_a_run_are_refused_and_what_they_point_to_stays(tmp_path, made, name):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "a.json").write_text("mine")
+    if name == "evaluations/dev.json":
+        made.write_json("evaluations/own.json", {})
+    (made.path / name).unlink(missing_ok=True)
+    (made.path / name).symlink_to(kept if name == "evaluations" else kept / "a.json")
+    for use in (
+        lambda: made.open(),
+        lambda: train(made, resume=True),
+        lambda: RunFolder(made.path).create(config(tmp_path), force=True),
+        lambda: made.discard(),
+        lambda: made._lock.__enter__() if name == ".lock" else made.open(),
+    ):
+        with pytest.raises((RunError, OSError), match=r"is a link|symbolic"):
+            use()
+    assert (kept / "a.json").read_text() == "mine"
+
+
+def test_a_lock_with_another_name_is_not_emptied(tmp_path, made):
+    (tmp_path / "mine").write_text("mine")
+    (made.path / ".lock").unlink()
+    os.link(tmp_path / "mine", made.path / ".lock")
+    with made.locked():
+        pass
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_outputs_are_not_files_of_a_run(tmp_path, made):
+    made.write_json("environment.json", {})
+    check_output(made.path / "predicted.txt")
+    check_output(made.path / "report.html", report_of=made.path)
+    (tmp_path / "alias").symlink_to("run/model.maxmargin")
+    (made.path / "out.txt").symlink_to("../elsewhere.txt")
+    for path in ("run/model.maxmargin", "run/evaluations/a.json", "run/.lock", "run/report.html"):
+        with pytest.raises(RunError, match="is among the files of the run"):
+            check_output(tmp_path / path)
+    for path in ("alias", "run/out.txt"):
+        with pytest.raises(RunError, match="is among the files of the run"):
+            check_output(tmp_path / path, report_of=made.path)

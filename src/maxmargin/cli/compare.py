@@ -148,7 +148,7 @@ def _report(out: Path) -> Path | None:
         return None
 
 
-def _recorded(path: Path) -> dict[str, Any]:
+def _recorded(path: Path, force: bool) -> dict[str, Any]:
     from maxmargin.study import plan_in
 
     return dict(plan_in(path))

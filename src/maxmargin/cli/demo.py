@@ -16,6 +16,7 @@ from maxmargin.cli.commands import Option, command
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.types import Whole
+from maxmargin.persistence.files import write_whole
 
 if TYPE_CHECKING:
     from maxmargin.documents import Table
@@ -179,7 +180,8 @@ def _train_chain(out: Path, data: Any, testing: np.ndarray, seed: int) -> tuple[
 def _write_words(file: Path, X: Words, y: Words) -> None:
     """Words as the task `chain` reads them."""
     lengths = np.array([len(x) for x in X])
-    np.savez_compressed(file, X=np.concatenate(X), y=np.concatenate(y), lengths=lengths)
+    rows, labels = np.concatenate(X), np.concatenate(y)
+    write_whole(file, lambda sink: np.savez_compressed(sink, X=rows, y=labels, lengths=lengths))
 
 
 def _write_report(out: Path, compared: list[Table]) -> Path:

@@ -135,7 +135,8 @@ def _folder_options() -> list[click.Parameter]:
             "--force",
             is_flag=True,
             section=section,
-            help="Replace the run in that folder.",
+            help="Replace the run in that folder, once the new one has succeeded; with --resume, go"
+            " on with such a replacement.",
         ),
     ]
 

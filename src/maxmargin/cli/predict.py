@@ -36,7 +36,11 @@ def _predict(run: Path, inputs: Sequence[Path], out: Path | None, **values: Any)
     a pipe of any length takes little memory. Where a file is made of each file (images, scans),
     several INPUTs or folders need a folder --out.
     """
+    from maxmargin.runs.places import check_output
+
     chosen = source()
+    if out is not None:
+        check_output(out)
     if chosen.job.one_each and _makes_folder(inputs, out):
         count = _into_folder(chosen, inputs, out, values)
     else:
@@ -92,6 +96,7 @@ def _into_folder(
 ) -> int:
     """A file for each file."""
     from maxmargin.jobs.folders import predict_folder
+    from maxmargin.runs.places import check_output
 
     if out is None or str(out) == "-":
         raise UsageError("name a folder with --out: there is a file to write for each file")
@@ -102,6 +107,8 @@ def _into_folder(
             raise UsageError("stdin (-) can only be read alone")
         if not path.exists():
             raise UsageError(f"{str(path)!r} does not exist")
+    for _, name in chosen.job.parts(inputs):
+        check_output(out / name)
     return predict_folder(chosen.job, chosen.model, inputs, out, chosen.options(values))
 
 

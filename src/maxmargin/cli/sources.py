@@ -25,6 +25,10 @@ class Source:
     def __init__(self, path: Path):
         self.path = path
         if not path.exists():
+            from maxmargin.runs.places import finish
+
+            finish(path)
+        if not path.exists():
             raise UsageError(f"{str(path)!r} does not exist; name a run folder or a model file")
         self.is_folder = path.is_dir()
 

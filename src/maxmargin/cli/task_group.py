@@ -40,8 +40,8 @@ class TaskGroup(Group):
     """The group of such commands.
 
     make : the command of a job. read : the contents of a configuration file. recorded : what is in
-    a folder made before. folder : what such a folder is called, RUN or STUDY. examples : called
-    when they are shown.
+    a folder made before, or in its replacement if that is asked for. folder : what such a folder is
+    called, RUN or STUDY. examples : called when they are shown.
     """
 
     noun = "task"
@@ -52,7 +52,7 @@ class TaskGroup(Group):
         *,
         make: Callable[[Job], Command],
         read: Callable[[Path], Mapping[str, Any]],
-        recorded: Callable[[Path], Mapping[str, Any]],
+        recorded: Callable[[Path, bool], Mapping[str, Any]],
         folder: str,
         examples: Callable[[], Sequence[str]],
         help: str,
@@ -120,7 +120,7 @@ class TaskGroup(Group):
         if not sign and len(args) == 1:
             raise click.BadOptionUsage(args[0], "Option '--resume' requires an argument.", ctx)
         path = path if sign else args[1]
-        task = self.recorded(Path(path))["task"]
+        task = self.recorded(Path(path), "--force" in args)["task"]
         return [task, *args[1 if sign else 2 :], "--resume", "--out", path]
 
     def _configured(self, ctx: click.Context, args: Sequence[str]) -> list[str]:

@@ -50,7 +50,7 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
         raise UsageError("--out RUN is missing: the folder to make for the run")
     folder, resume, force = RunFolder(values["out"]), values["resume"], values["force"]
     if resume and force:
-        raise UsageError("--resume goes on with a run and --force replaces it; give one of them")
+        folder = _begun(folder)
     config = _config(job, values)
     if resume and folder.has("config.toml"):
         _change_limits(folder, config)
@@ -59,16 +59,29 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     existed = folder.path.exists()
     _check_free(folder, force)
     _check_files(config)
-    if force and folder.has("config.toml"):
-        _check_readable(job, config)
     folder.create(effective(job, config), force=force)
     try:
         _go(folder, resume=False)
     except Interrupted:
         raise
-    except Exception:
-        _undo(folder, existed)
+    except Exception as error:
+        replacing = folder.path != folder.home
+        _undo(folder, existed and not replacing)
+        if replacing:
+            rest = f" What was begun is in {folder.path}." if folder.path.exists() else ""
+            error.add_note(f"The older run in {folder.home} is as it was.{rest}")
         raise
+
+
+def _begun(folder: RunFolder) -> RunFolder:
+    """The run that --force has begun and that was interrupted."""
+    found = folder.replacement()
+    if found is None:
+        raise UsageError(
+            "--resume goes on with a run and --force replaces it; give one of them (both go on"
+            " with a replacement that was interrupted, and there is none)"
+        )
+    return found
 
 
 def _config(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,18 +108,6 @@ def _check_files(config: Mapping[str, Any]) -> None:
     for path in [*config["data"], *config.get("validation", ()), *held_out]:
         if not Path(path).exists():
             raise UsageError(f"the file {path!r} does not exist")
-
-
-def _check_readable(job: Job, config: Mapping[str, Any]) -> None:
-    """Fail before the older run is gone."""
-    from maxmargin.runs.config import task_options as options_of
-
-    for key in ("data", "validation"):
-        if key in config:
-            job.read([Path(path) for path in config[key]], options_of(config, job))
-    held_out = options_of(config, job).get("calibrate", ())
-    if held_out:
-        job.read(list(held_out), options_of(config, job))
 
 
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
@@ -164,7 +165,9 @@ def _go(folder: RunFolder, resume: bool) -> None:
     from maxmargin.exceptions import ConvergenceWarning
     from maxmargin.runs import train as run
 
-    stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.path))}"
+    stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.home))}"
+    if folder.path != folder.home:
+        stopped = f"{stopped} --force (until that has ended, the older run stays in its place)"
     console().status(f"reading {' '.join(Path(file).name for file in folder.config['data'])}")
     try:
         with warnings.catch_warnings():
@@ -180,10 +183,11 @@ def _go(folder: RunFolder, resume: bool) -> None:
         raise Interrupted(stopped)
 
 
-def _recorded(path: Path) -> dict[str, Any]:
+def _recorded(path: Path, force: bool) -> dict[str, Any]:
     from maxmargin.runs import RunFolder
 
-    return dict(RunFolder(path).open().config)
+    folder = RunFolder(path)
+    return dict((_begun(folder) if force else folder).open().config)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def write_report(
     from maxmargin.persistence.files import write_whole
     from maxmargin.report.run_page import run_report
     from maxmargin.report.study_page import study_report
+    from maxmargin.runs.places import check_output, refuse_links
 
     folder = Path(folder)
     if worst is not None and worst < 0:
@@ -30,6 +31,8 @@ def write_report(
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: no such folder; give the folder of a run or a study.")
     path = folder / "report.html" if out is None else Path(out)
+    refuse_links(folder)
+    check_output(path, report_of=folder)
     if any((folder / name).exists() for name in ("study.json", "study.toml", "cells")):
         content = study_report(folder)
     elif any((folder / name).exists() for name in ("summary.json", "history.jsonl")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,50 +23,92 @@ from maxmargin.runs.config import (
 from maxmargin.runs.environment import files_of
 from maxmargin.runs.errors import RunError
 from maxmargin.runs.lock import Lock
+from maxmargin.runs.places import (
+    CHECKPOINT,
+    CONFIG,
+    DATA,
+    FILES as MADE,
+    FOLDERS,
+    HISTORY,
+    LOCK,
+    MODEL,
+    SUMMARY,
+    finish,
+    refuse_links,
+    remove_run,
+    replacement_of,
+    take_place,
+)
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
 
-CONFIG, DATA, SUMMARY = "config.toml", "data.json", "summary.json"
-HISTORY, CHECKPOINT, MODEL = "history.jsonl", "checkpoint.maxmargin", "model.maxmargin"
-#: what a run makes, in the order in which it is made
-_FILES = (
-    CONFIG, "environment.json", DATA, HISTORY, CHECKPOINT, MODEL, SUMMARY, "report.html",
-)  # fmt: skip
-_FOLDERS = ("evaluations", "prepared")
-
 
 class RunFolder:
-    """A run on the disk. Nothing is read or made before `open` or `create`."""
+    """A run on the disk. Nothing is read or made before `open` or `create`.
+
+    home : where the run is, or will be once it has succeeded. path : where its files are now: in
+    `home`, or beside it while an older run is still there.
+    """
 
     def __init__(self, path: str | os.PathLike):
-        self.path = Path(path).expanduser()
+        self.path = self.home = Path(path).expanduser()
         self._config: dict[str, Any] | None = None
-        self._lock = Lock(self.path / ".lock")
+        self._lock = Lock(self.path / LOCK)
 
     def __repr__(self) -> str:
         return f"<RunFolder {str(self.path)!r}>"
 
     # -- making and opening ------------------------------------------------------------------------
     def create(self, config: Mapping[str, Any], force: bool = False) -> RunFolder:
-        """Make the folder and record the configuration; force: in the place of an older run."""
+        """Make the folder and record the configuration.
+
+        force : to replace an older run. That stays until `train` has succeeded; until then, the new
+        one is in a folder beside it.
+        """
         checked = absolute(check_config(config), Path.cwd())
         for key in ("task", "data"):
             if key not in checked:
                 raise RunError(f"the configuration has no {key!r}; a run needs one.")
-        self._make()
-        with self.locked():
-            if (self.path / CONFIG).exists() and not force:
-                raise RunError(
-                    f"{str(self.path)!r} has a run already. Resume it, replace it by force, or name"
-                    " another folder."
-                )
-            self._clear()
+        self._move(self.home)
+        finish(self.home)
+        with self._made().locked():
+            self._check_free(force)
+        if force and self.has(CONFIG):
+            self._move(replacement_of(self.home))
+        with self._made().locked():
+            self._check_free(force=self.path != self.home)
+            remove_run(self.path)
             write_config(checked, self.path / CONFIG)
         self._config = None
         return self.open()
 
-    def _make(self) -> None:
+    def replacement(self) -> RunFolder | None:
+        """The run that was begun to replace this one, if there is one."""
+        found = RunFolder(self.home)
+        found._move(replacement_of(self.home))
+        return found if found.has(CONFIG) else None
+
+    def settle(self) -> None:
+        """Take the place of the older run, if there is one, which is removed then."""
+        if self.path == self.home:
+            return
+        older = RunFolder(self.home)
+        try:
+            with older.locked() if self.home.exists() else contextlib.nullcontext():
+                take_place(self.home)
+        except (OSError, RunError) as error:
+            raise RunError(
+                f"the new run is whole, in {str(self.path)!r}, but could not take the place of"
+                f" {str(self.home)!r}: {getattr(error, 'strerror', None) or error} Resume it by"
+                " force once that is mended."
+            ) from error
+        self._move(self.home)
+
+    def _move(self, path: Path) -> None:
+        self.path, self._lock.path, self._config = path, path / LOCK, None
+
+    def _made(self) -> RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
@@ -77,21 +118,26 @@ class RunFolder:
         except OSError as error:
             reason = error.strerror or str(error)
             raise OSError(error.errno, f"cannot make {str(self.path)!r}: {reason}.") from error
+        return self
 
-    def _clear(self) -> None:
-        """Remove an older run; other people's files stay, and are a reason not to begin."""
+    def _check_free(self, force: bool) -> None:
+        """Other people's files are a reason not to begin; so is a run, unless by force."""
+        if self.has(CONFIG) and not force:
+            raise RunError(
+                f"{str(self.path)!r} has a run already. Resume it, replace it by force, or name"
+                " another folder."
+            )
         self.tidy()
-        ours = {".lock"}
+        ours = {LOCK}
         if self.has(CONFIG):
             self._check_own()
-            ours |= {*_FILES, *_FOLDERS}
+            ours |= {*MADE, *FOLDERS}
         others = [path.name for path in self.path.iterdir() if path.name not in ours]
         if others:
             raise RunError(
                 f"{str(self.path)!r} has other files in it, such as {others[0]!r}. Name a new"
                 " folder for the run."
             )
-        self._remove()
 
     def _check_own(self) -> None:
         try:
@@ -104,19 +150,9 @@ class RunFolder:
                 " folder for the run, or remove the file."
             )
 
-    def _remove(self) -> None:
-        """The configuration goes last: until then, the folder is known as a run's."""
-        shutil.rmtree(self.path / "prepared", ignore_errors=True)
-        for path in (self.path / "evaluations").glob("*.json"):
-            path.unlink()
-        with contextlib.suppress(OSError):  # there is none, or it has somebody's files
-            (self.path / "evaluations").rmdir()
-        for name in reversed(_FILES):
-            (self.path / name).unlink(missing_ok=True)
-
     def tidy(self) -> None:
         """Remove what a killed process was about to write, in the folders below too."""
-        for place in (self.path, *(self.path / name for name in _FOLDERS)):
+        for place in (self.path, *(self.path / name for name in FOLDERS)):
             if place.is_dir():
                 remove_partial(place)
 
@@ -124,15 +160,17 @@ class RunFolder:
         """Remove what a run has made that has not begun to train; one that has begun stays."""
         with self.locked():
             if not (self.has(HISTORY) or self.has(CHECKPOINT)):
-                self._remove()
+                remove_run(self.path)
 
     def open(self) -> RunFolder:
-        """Check that there is a run."""
+        """Check that there is a run, and that it has no links."""
+        finish(self.home)
         if not (self.path / CONFIG).is_file():
             what = "is no run folder" if self.path.exists() else "does not exist"
             raise RunError(
                 f"{str(self.path)!r} {what}: it has no {CONFIG}. Make a run with `maxmargin train`."
             )
+        refuse_links(self.path)
         return self
 
     @property
@@ -196,6 +234,7 @@ class RunFolder:
         """Keep other processes out; a LockedError names the one that is in."""
         if not self.path.is_dir():
             self.open()
+        refuse_links(self.path)
         with self._lock:
             yield self
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import socket
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ try:
     import fcntl
 except ImportError:  # a system without such locks
     fcntl = None
+
+
+#: not through a link, nor waiting for somebody at the other end of a pipe
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class Lock:
@@ -39,15 +44,13 @@ class Lock:
     def __exit__(self, *error: object) -> None:
         self._depth -= 1
         if self._depth == 0 and self._handle is not None:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._handle, 0)
-            os.close(self._handle)
-            self._handle = None
+            self._write(b"")
+            self._close()
 
     def _take(self) -> None:
         folder = str(self.path.parent)
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            handle = os.open(self.path, _FLAGS, 0o666)
         except OSError as error:
             reason = error.strerror or str(error)
             raise OSError(
@@ -67,10 +70,31 @@ class Lock:
         except OSError:  # a file system without locks: better no lock than no run
             pass
         self._handle = handle
+        if not self._is_there():
+            self._close()
+            raise LockedError(f"the run folder {folder!r} was replaced just now. Try again.")
+        self._write(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+
+    def _is_there(self) -> bool:
+        """Whether the file locked is still the one in the folder."""
+        assert self._handle is not None
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.fstat(self._handle), os.stat(self.path))
+        return False
+
+    def _close(self) -> None:
+        assert self._handle is not None
+        os.close(self._handle)
+        self._handle = None
+
+    def _write(self, facts: bytes) -> None:
+        """Say who holds it; not if the file has other names, under which it may be anything."""
+        assert self._handle is not None
         with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
-            facts = json.dumps({"pid": os.getpid(), "host": socket.gethostname()})
-            os.ftruncate(handle, 0)
-            os.write(handle, facts.encode())
+            found = os.fstat(self._handle)
+            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                os.ftruncate(self._handle, 0)
+                os.write(self._handle, facts)
 
 
 def _holder(handle: int) -> str:

@@ -47,13 +47,19 @@ def train(
         is unless a limit that ended it was raised since (`RunFolder.update`); the summary then has
         a `note` that says so.
 
+    A run that was created by force takes the place of the older one when it has succeeded.
+
     SIGINT and SIGTERM end the run after the epoch, with a checkpoint and the model so far; the
     message of the summary begins with "interrupted" then. A second one is a KeyboardInterrupt.
     Where one of them is ignored, as SIGINT is in background jobs of scripts, it stays ignored.
     """
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     with folder.open().locked():
-        return _Training(folder, resume, callbacks).go()
+        summary = _Training(folder, resume, callbacks).go()
+        stopped = str(summary.get("message", "")).startswith("interrupted")
+        if not stopped and summary.get("status") != "failed":
+            folder.settle()
+        return summary
 
 
 class _Training:

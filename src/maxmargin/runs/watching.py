@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("maxmargin")
 
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+
 
 class HistoryLines(Callback):
     """Append each record to a file as it comes. Give it after the Checkpoint, which goes first.
@@ -57,7 +59,7 @@ class HistoryLines(Callback):
 
     def _append(self, raw: bytes) -> bool:
         try:
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+            handle = os.open(self.path, _APPEND, 0o666)
         except OSError as error:
             return self._failed(error)
         try:

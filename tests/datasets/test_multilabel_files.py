@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import re
+import time
 
 import numpy as np
 import pytest
@@ -67,6 +68,14 @@ def test_what_is_written_is_read_again():
 def test_faults_are_named_by_line(line, message):
     with pytest.raises(ValueError, match=re.escape(f"line 2: {message}")):
         read(b"0 1:1\n" + line + b"\n", n_features=5)
+
+
+def test_a_label_that_is_there_twice_is_found_in_time():
+    many = ",".join(map(str, range(100_000)))
+    began = time.process_time()
+    with pytest.raises(ValueError, match="label '99999' is there twice"):
+        read(f"{many},99999 1:1\n".encode())
+    assert time.process_time() - began < 10
 
 
 def test_labels_beyond_the_last_are_named():

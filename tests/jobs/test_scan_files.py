@@ -3,6 +3,7 @@
 import gzip
 import io
 import struct
+import time
 import tracemalloc
 
 import numpy as np
@@ -236,6 +237,14 @@ def test_rows_beyond_the_head_are_refused_in_large_files_too(tmp_path, monkeypat
     assert len(read(tmp_path, ply(count=40, body=body + b"\n\n")).points) == 40
     with pytest.raises(ValueError, match="says 38 of 'vertex', but there are more rows"):
         read(tmp_path, ply(count=38, body=body))
+
+
+def test_blank_lines_take_time_in_proportion(tmp_path):
+    raw = ply(body=b"1 2 3 0\n" + b"\n" * 200_000 + b"4 5 6 1\n3 0 1 1\n")
+    raw = raw.replace(b"end_header", b"element face 1\nproperty list uchar int i\nend_header")
+    began = time.process_time()
+    assert read(tmp_path, raw).points.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert time.process_time() - began < 10
 
 
 def test_what_follows_the_vertices_is_not_read(tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from operator import lt
@@ -71,7 +72,7 @@ def _labels(text: str) -> tuple[str, ...]:
     if "" in found:
         raise ValueError(f"found labels {text[:40]!r}, expected names or numbers between commas")
     if len(set(found)) < len(found):
-        again = next(own for k, own in enumerate(found) if own in found[:k])
+        again = Counter(found).most_common(1)[0][0]
         raise ValueError(f"label {again[:40]!r} is there twice")
     return found
 

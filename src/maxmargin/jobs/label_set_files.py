@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,6 @@ def _names(arrays: Arrays, count: int) -> list[str]:
     if len(names) != count:
         raise arrays.wrong("labels", f"has {len(names)} names for {count} labels; {NAMES_CURE}")
     if len(set(names)) < count:
-        again = next(own for k, own in enumerate(names) if own in names[:k])
+        again = Counter(names).most_common(1)[0][0]
         raise arrays.wrong("labels", f"has {again!r} twice; {NAMES_CURE}")
     return names

@@ -303,12 +303,10 @@ class _Rows:
 
 def _first_lines(block: bytes, count: int) -> bytes:
     """So many lines that are not empty, at least; what follows them belongs to other elements."""
-    begin = end = 0
+    if block.count(b"\n") <= count:
+        return block
+    end = 0
     while count > 0 and end < len(block):
-        if block.count(b"\n", end) <= count:
-            return block
-        for _ in range(count):
-            end = block.find(b"\n", end) + 1
-        count -= sum(1 for line in block[begin:end].split(b"\n") if line.strip())
-        begin = end
+        begin, end = end, block.find(b"\n", end) + 1 or len(block)
+        count -= not block[begin:end].isspace()
     return block[:end]

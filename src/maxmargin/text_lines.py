@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
+from maxmargin.progress import watched
+
 __all__ = [
     "Readable",
     "check_encoding",
@@ -107,7 +109,7 @@ def _opened(path: Readable) -> Iterator[BinaryIO]:
     if hasattr(path, "read"):
         yield cast(BinaryIO, path)
         return
-    with open(cast(str, path), "rb") as file:
+    with watched(cast(str, path)) as file:
         yield file
 
 

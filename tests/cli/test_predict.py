@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from maxmargin.cli import main
+from maxmargin.tasks import SequenceTagger
 
 
 def columns(text):
@@ -46,6 +47,30 @@ def test_options_of_the_task_say_how_files_are_read(model_file, texts, capsys):
     assert main(["predict", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "see `maxmargin predict RUN --help`" in text
+
+
+def test_threads_and_the_best_taggings(model_file, texts, capsys, monkeypatch):
+    arguments = ["predict", str(model_file), str(texts / "words.txt")]
+    used = []
+    predict = SequenceTagger.predict
+
+    def watched(self, sentences):
+        used.append((self.n_jobs, self.model_.n_jobs))
+        return predict(self, sentences)
+
+    monkeypatch.setattr(SequenceTagger, "predict", watched)
+    assert main(arguments) == 0
+    one = capsys.readouterr().out
+    assert main([*arguments, "--threads", "2"]) == 0
+    assert capsys.readouterr().out == one
+    assert set(used) == {(None, None), (2, 2)}
+    assert main(["evaluate", str(model_file), str(texts / "dev.txt"), "--threads", "3"]) == 0
+    assert used[-1] == (3, 3)
+    assert main([*arguments, "--threads", "0"]) == 2
+    capsys.readouterr()
+    assert main([*arguments, "--nbest", "2"]) == 0
+    ranks = [line.split()[1] for line in capsys.readouterr().out.splitlines() if line[:1] == "#"]
+    assert ranks == ["0", "1"] * 30
 
 
 def test_margins_that_are_not_calibrated_are_said_to_be_no_frequencies(model_file, texts, capsys):

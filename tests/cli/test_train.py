@@ -53,6 +53,7 @@ def test_the_summary_says_what_was_done_and_what_comes_next(texts, tmp_path, cap
     assert "token accuracy" in lines["On the data"]
     assert " %" in lines["On the data"]
     assert "model.maxmargin" in lines["Files"]
+    assert re.fullmatch(r" *\d+\.\d s; \d+\.\d s of training, 3 passes.*", lines["Time"])
     for command in ("predict", "evaluate", "report"):
         assert f"  maxmargin {command} {tmp_path / 'run'}" in said.out
     assert "training: epoch 3 of max 3" in said.err
@@ -69,6 +70,7 @@ def test_json_is_the_summary_alone(texts, tmp_path, capsys):
     assert summary["task"] == "tagging"
     assert summary["n_epochs"] == 2
     assert summary["n_samples"] == 120
+    assert summary["total_seconds"] > summary["seconds"]
     assert {"model.maxmargin", "config.toml"} <= set(summary["files"])
 
 
@@ -241,6 +243,29 @@ def test_a_missing_file_to_calibrate_on_is_told_at_once(texts, tmp_path, capsys)
     assert train(texts, tmp_path / "run", "--calibrate", str(tmp_path / "none.txt")) == 2
     assert "none.txt' does not exist" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_wrong_column_is_told_before_training(tmp_path, monkeypatch, capsys):
+    out, data = tmp_path / "run", tmp_path / "words.txt"
+    data.write_text("".join(f"NN word{k}\n\n" for k in range(1001)))
+    arguments = ["train", "tagging", "--data", str(data), "--out", str(out), "--max-epochs", "1"]
+    with monkeypatch.context() as patch:
+        patch.setattr(SequenceTagger, "fit", lambda *_: pytest.fail("it was trained"))
+        assert main(arguments) == 2
+        said = capsys.readouterr().err
+        assert "1,001 different tags ('word0', 'word1', 'word10', ...): is this the right" in said
+        assert "GiB of memory" in said
+        assert "--tag-column" in said
+        assert "add --many-labels" in said
+        assert not out.exists()
+        patch.setattr("maxmargin.jobs.base.available", lambda: 2**20)
+        data.write_text("".join(f"NN word{k}\n\n" for k in range(200)))
+        assert main(arguments) == 2
+        assert "200 different tags" in capsys.readouterr().err
+    data.write_text("".join(f"NN word{k}\n\n" for k in range(20)))
+    monkeypatch.setattr("maxmargin.jobs.base.MOST_LABELS", 10)
+    assert main([*arguments, "-q"]) == 2
+    assert main([*arguments, "-q", "--many-labels"]) == 0
 
 
 def test_other_files_to_calibrate_on_after_those_failed(texts, tmp_path, monkeypatch, capsys):

@@ -4,16 +4,19 @@ import gzip
 import io
 import json
 import logging
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from maxmargin import metrics
+from maxmargin import load, metrics
+from maxmargin.cli import main
 from maxmargin.jobs import job_named
 from maxmargin.jobs.sentence_pairs import BATCH_PAIRS
 from maxmargin.persistence import save
-from maxmargin.tasks import WordStatistics, intersected_links
+from maxmargin.runs.places import MODEL
+from maxmargin.tasks import AlignmentFeatures, WordStatistics, intersected_links
 
 WORDS = 25
 
@@ -340,6 +343,56 @@ def test_naacl_output_has_the_numbers_of_the_text(job, model):
     left = "<s snum=7> a1 </s>\na2 a3\n"
     job.predict(model, [stream(left), stream("b1\nb3 b2\n")], sink, {"output-format": "naacl"})
     assert sink.getvalue() == b"7 1 1 S\n2 1 2 S\n2 2 1 S\n"
+
+
+def test_the_first_sentence_may_have_another_number(job, files, model, tmp_path):
+    naacl = tmp_path / "links.naacl"
+    lines = [
+        f"{k} {i + 1} {j + 1} S\n"
+        for k, own in enumerate(files.truth, start=101)
+        for i, j in sorted(own)
+    ]
+    naacl.write_text("".join(lines))
+    with pytest.raises(ValueError, match=r"links\.naacl.* sentence 101"):
+        job.read([*files.test[:2], naacl], {})
+    data = job.read([*files.test[:2], naacl], {"first-sentence": 101})
+    assert [sure for sure, _ in data.outputs] == files.truth
+    options = {"output-format": "naacl", "first-sentence": 101}
+    for text in ((stream("a1\na2\n"), stream("b1\nb2\n")), (stream("a1 ||| b1\na2 ||| b2\n"),)):
+        sink = io.BytesIO()
+        job.predict(model, text, sink, options)
+        assert sink.getvalue() == b"101 1 1 S\n102 1 1 S\n"
+
+
+def test_statistics_of_another_run_serve(job, files, tmp_path, monkeypatch):
+    common = ["train", "alignment", "--data", *map(str, files.hand), "-q", "--max-epochs", "2"]
+    common += ["--stem-length", "0"]
+    parallel = ["--parallel", *map(str, files.parallel)]
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    assert main([*common, *parallel, "--out", str(first)]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(WordStatistics, "fit", None)  # must not be called again
+        assert main([*common, "--statistics", str(first), "--out", str(second)]) == 0
+        assert main([*common, "--statistics", str(second), "--out", str(third)]) == 0
+    for other in (second, third):
+        np.testing.assert_array_equal(load(first / MODEL).coef_, load(other / MODEL).coef_)
+    files_read = json.loads((second / "data.json").read_text())["files"]
+    assert files_read[-1]["path"] == str(first / "prepared" / "statistics.maxmargin")
+    shutil.rmtree(first)
+    assert main(["evaluate", str(second), *map(str, files.test), "-q"]) == 0
+
+
+def test_statistics_that_do_not_serve(job, files, model, tmp_path, capsys):
+    model.save(tmp_path / "model")
+    common = ["train", "alignment", "--data", *map(str, files.hand), "--out", str(tmp_path / "r")]
+    known = ["--statistics", str(tmp_path / "model")]
+    assert main([*common, *known, "--hmm-rounds", "3"]) == 2
+    assert "made with hmm-rounds 5, not 3; give --hmm-rounds 5" in capsys.readouterr().err
+    assert main([*common, *known, "--parallel", *map(str, files.parallel)]) == 2
+    assert "give one of them" in capsys.readouterr().err
+    save(AlignmentFeatures(), tmp_path / "other")
+    assert main([*common, "--statistics", str(tmp_path / "other")]) == 2
+    assert "has no statistics of words" in capsys.readouterr().err
 
 
 def test_streams_that_do_not_go_together_name_the_line(job, model):

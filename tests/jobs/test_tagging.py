@@ -133,6 +133,48 @@ def test_a_file_with_the_tag_column_keeps_it_unless_it_is_to_be_replaced(model):
     assert tag(model, tabs, columns=("2", "3"))[1] == "X\tthe\tDT\tB-NP\n"
 
 
+def test_the_best_taggings_come_with_rank_and_score(model):
+    text = "# kept\nthe DT\ncat NN\n\ndogs NNS"
+    sentences = [[("the", "DT"), ("cat", "NN")], [("dogs", "NNS")]]
+    expected = model.predict_k_best(sentences, 3)
+    count, found = tag(model, text, nbest=3)
+    assert count == 2
+    blocks = [block.split("\n") for block in found.split("\n\n")]
+    assert blocks.pop() == [""]
+    assert blocks[0].pop(0) == "# kept"
+    ranked = [(rank, *own) for best in expected for rank, own in enumerate(best)]
+    assert len(ranked) == 5  # a sentence of one token has two that BIO allows
+    words = [["the DT", "cat NN"]] * 3 + [["dogs NNS"]] * 2
+    for block, (rank, tags, score), tokens in zip(blocks, ranked, words, strict=True):
+        own = [f"{token} {tag}" for token, tag in zip(tokens, tags, strict=True)]
+        assert block == [f"# {rank} {score:.6f}", *own]
+    only = tag(model, text, nbest=2, write="only")[1].split("\n\n")
+    assert only[0].split("\n") == [f"# 0 {expected[0][0][1]:.6f}", *expected[0][0][0]]
+    for wrong in ({"nbest": 0}, {"nbest": 2, "probabilities": True}):
+        with pytest.raises(ValueError, match="nbest="):
+            tag(model, text, **wrong)
+
+
+def test_errors_on_some_tags_may_cost_more(tmp_path):
+    data = JOB.read([written(tmp_path, TRAIN)], {})
+    options = JOB.with_defaults({"class-weight": ("B-NP=2.5", "O=0")})
+    model = JOB.priced(JOB.estimator(options), options)
+    assert model.loss.class_weight == {"B-NP": 2.5, "O": 0.0}
+    assert model.loss.normalize is False
+    JOB.check_labels(data, options)
+    model.loss = "hamming"
+    assert JOB.priced(model, options).loss.normalize is True
+    options["class-weight"] = ("B-NB=2",)
+    with pytest.raises(ValueError, match="'B-NB' is not a label of the data; did you mean 'B-NP'"):
+        JOB.check_labels(data, options)
+    for wrong in ("B-NP", "=2", "B-NP=x", "B-NP=-1", "B-NP=inf"):
+        with pytest.raises(ValueError, match=r"is not LABEL=X"):
+            JOB.priced(model, {"class-weight": (wrong,)})
+    crf = JOB.estimator({"objective": "likelihood"})
+    with pytest.raises(ValueError, match="a likelihood has no loss"):
+        JOB.priced(crf, {"class-weight": ("O=2",)})
+
+
 @pytest.mark.parametrize("tag_column", ["3", "-1", "pos"])
 def test_a_file_need_not_have_the_tag_column_that_training_named(model, tag_column):
     options = {"columns": ("1", "2"), "tag_column": tag_column}

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 import click
 
+from maxmargin.cli.steps import steps
 from maxmargin.cli.text import shown
 
 
@@ -20,12 +22,17 @@ from maxmargin.cli.text import shown
 class Console:
     """What the user wants to be told, and the ways to tell it.
 
-    json : stdout gets one JSON document and nothing else.
+    json : stdout gets one JSON document and nothing else. began : when the command did.
     """
 
     quiet: bool = False
     verbose: int = 0
     json: bool = False
+    began: float = field(default_factory=time.monotonic)
+
+    def seconds(self) -> float:
+        """Since the command began."""
+        return time.monotonic() - self.began
 
     def say(self, text: str = "") -> None:
         """For people, on stdout; `text` must be fit for a terminal already."""
@@ -147,4 +154,5 @@ def at_work(console: Console) -> Iterator[None]:
         stack.enter_context(streams_that_take_anything())
         stack.enter_context(logs())
         stack.enter_context(warnings_in_one_line(console))
+        stack.enter_context(steps(console))
         yield

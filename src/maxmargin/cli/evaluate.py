@@ -14,7 +14,7 @@ from maxmargin.cli.commands import Option
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import FILE
-from maxmargin.cli.sources import Source, SourceCommand, source
+from maxmargin.cli.sources import THREADS, Source, SourceCommand, source
 from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
@@ -25,7 +25,13 @@ MOST_ROWS = 60
 
 
 def _evaluate(
-    run: Path, data: Sequence[Path], name: str | None, no_save: bool, worst: int, **values: Any
+    run: Path,
+    data: Sequence[Path],
+    name: str | None,
+    no_save: bool,
+    threads: int | None,
+    worst: int,
+    **values: Any,
 ) -> None:
     """Compare what the model of RUN predicts with the labels in DATA.
 
@@ -34,6 +40,7 @@ def _evaluate(
     from maxmargin.runs.evaluating import evaluation_name
 
     chosen = source()
+    chosen.use_threads(threads)
     name = _checked(name) if name else evaluation_name(data[0])
     evaluation = _judged(chosen, data, values, worst)
     saved = None if no_save else _saved(chosen, evaluation, name)
@@ -133,6 +140,7 @@ evaluate = SourceCommand(
             help="Keep the N samples with the most errors for reports.",
         ),
         Option("--no-save", is_flag=True, help="Leave the run folder as it is."),
+        THREADS,
     ],
     examples=("evaluate run test.txt", "evaluate run test.txt --json --no-save"),
 )

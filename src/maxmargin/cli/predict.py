@@ -17,8 +17,9 @@ from maxmargin.cli.commands import Option
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import FILE
-from maxmargin.cli.sources import Source, SourceCommand, source
+from maxmargin.cli.sources import THREADS, Source, SourceCommand, source
 from maxmargin.cli.text import counted
+from maxmargin.progress import watched
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
@@ -29,7 +30,9 @@ class _Predict(SourceCommand):
         return job.predict_help
 
 
-def _predict(run: Path, inputs: Sequence[Path], out: Path | None, **values: Any) -> None:
+def _predict(
+    run: Path, inputs: Sequence[Path], out: Path | None, threads: int | None, **values: Any
+) -> None:
     """Apply the model of RUN, a run folder or a model file, to each INPUT.
 
     Without INPUT, or where it is -, stdin is read. Predictions go to stdout as they come, so that
@@ -41,6 +44,7 @@ def _predict(run: Path, inputs: Sequence[Path], out: Path | None, **values: Any)
     chosen = source()
     if out is not None:
         check_output(out)
+    chosen.use_threads(threads)
     if chosen.job.one_each and _makes_folder(inputs, out):
         count = _into_folder(chosen, inputs, out, values)
     else:
@@ -115,7 +119,7 @@ def _into_folder(
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     if str(path) != "-":
-        with path.open("rb") as file:
+        with watched(path, "predicting") as file:
             yield file
         return
     if sys.stdin is None:
@@ -182,10 +186,12 @@ predict = _Predict(
             metavar="FILE",
             help="Write there; the file appears whole. A folder for images or scans, if several.",
         ),
+        THREADS,
     ],
     examples=(
         "predict run new.txt",
         "predict run < new.txt > tagged.txt",
+        "predict run new.txt --nbest 5 --threads 4",
         "predict masks-run photo.jpg --out mask.png",
         "predict scan-run a.txt b.ply --out labelled",
     ),

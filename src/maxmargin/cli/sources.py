@@ -9,14 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from maxmargin.cli.commands import Command
+from maxmargin.cli.commands import Command, Option
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import given_task_options, task_options
+from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
     from maxmargin.jobs import Job
 
 _SOURCE = "maxmargin.cli.source"
+THREADS = Option(
+    "--threads",
+    type=Whole(1),
+    metavar="N",
+    help="Threads; results do not depend on their number.  [default: as in training]",
+)
 
 
 class Source:
@@ -58,6 +65,13 @@ class Source:
         from maxmargin.runs import RunFolder
 
         return RunFolder(self.path).open().model()
+
+    def use_threads(self, number: int | None) -> None:
+        """Let the model work in so many threads, if that is said."""
+        models: list[Any] = [self.model, getattr(self.model, "model_", None)] if number else []
+        for own in models:
+            if hasattr(own, "n_jobs"):
+                own.n_jobs = number
 
     def options(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The task's options: the command line's, else the run's, else the defaults."""

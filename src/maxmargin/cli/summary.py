@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from maxmargin.runs import RunFolder
 
 
-def document(folder: RunFolder, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The summary for programs."""
-    return {"run": str(folder.path), **summary, "files": _files(folder.path)}
+def document(folder: RunFolder, summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """The summary for programs; seconds : since the command began."""
+    whole = {"total_seconds": seconds, "files": _files(folder.path)}
+    return {"run": str(folder.path), **summary, **whole}
 
 
-def words(folder: RunFolder, summary: Mapping[str, Any]) -> str:
-    """What was trained on what, how good it is, what was written, and what to do next."""
+def words(folder: RunFolder, summary: Mapping[str, Any], seconds: float, resumed: bool) -> str:
+    """What was trained on what, how good it is, what was written, and what to do next.
+
+    seconds : since the command began; resumed : which may be less than all training took.
+    """
     path = folder.path
     lines = {
         "Trained": _what(folder, summary),
@@ -27,7 +31,8 @@ def words(folder: RunFolder, summary: Mapping[str, Any]) -> str:
         "Certificate": summary["certificate"],
         **_calibration(summary),
         **_errors(folder, summary["metrics"]),
-        "Time": f"{summary['seconds']:.1f} s of training, {_passes(summary)}",
+        "Time": f"{seconds:.1f} s{' since it was resumed' if resumed else ''};"
+        f" {summary['seconds']:.1f} s of training, {_passes(summary)}",
         "Files": f"{path}: {', '.join(_files(path))}",
     }
     if summary.get("note"):

@@ -175,8 +175,9 @@ def _go(folder: RunFolder, resume: bool) -> None:
             summary = run(folder, resume=resume, callbacks=watchers(console()))
     except KeyboardInterrupt:
         raise Interrupted(stopped) from None
-    console().facts(document(folder, summary))
-    console().chat(words(folder, summary))
+    seconds = console().seconds()
+    console().facts(document(folder, summary, seconds))
+    console().chat(words(folder, summary, seconds, resume))
     if summary["status"] == "failed":
         raise RunFailed(f"training failed: {summary['message']}")
     if summary["message"].startswith("interrupted"):

@@ -38,6 +38,13 @@ from maxmargin.text_lines import check_encoding
 log = logging.getLogger("maxmargin")
 
 STATISTICS = "statistics.maxmargin"
+#: option of WordStatistics -> option of the task
+_OF_STATISTICS = {
+    "mixture_rounds": "mixture-rounds",
+    "hmm_rounds": "hmm-rounds",
+    "stem_length": "stem-length",
+    "max_length": "max-length",
+}
 BY_MODELS = "no links by hand were given; the links are those of the two directed models"
 
 
@@ -64,6 +71,7 @@ class AlignmentJob(Job):
     examples: ClassVar[tuple[str, ...]] = (
         "train alignment --data hand.en hand.fr hand.wa --parallel big.en big.fr --out RUN",
         "train alignment --data big.en big.fr --out RUN",
+        "train alignment --data hand.en hand.fr hand.wa --statistics RUN --out RUN2",
         "predict RUN new.en new.fr > new.links",
         "evaluate RUN dev.en dev.fr dev.wa",
     )
@@ -78,6 +86,14 @@ class AlignmentJob(Job):
             "how LINKS is written: auto looks at its first link; naacl-null leaves out links to"
             " word 0; pharaoh-1 counts from 1",
             of_data=True,
+        ),
+        Option(
+            "first-sentence",
+            int,
+            1,
+            "number, in NAACL files, of the first sentence of a text without numbers of its own",
+            of_data=True,
+            kept=False,
         ),
         Option(
             "output-format",
@@ -108,6 +124,14 @@ class AlignmentJob(Job):
             "SOURCE TARGET: more text without links, for statistics of words; the more the better",
             many=True,
         ),
+        Option(
+            "statistics",
+            Path,
+            None,
+            "RUN: take the statistics of words from that run of this task, or from a file of its"
+            " model, and learn none from text",
+            kept=False,
+        ),
         Option("max-links", int, 1, "in how many links a word may be"),
         Option("c-plus", float, 1.0, "price of a link that is not even possible"),
         Option("c-minus", float, 4.0, "price of a sure link that is missed"),
@@ -134,7 +158,7 @@ class AlignmentJob(Job):
         if len(paths) == 2:
             text = Text(((source, target), *parallel), encoding)
             return self._without_links(text, options)
-        pairs = read_numbered(source, target, encoding)
+        pairs = read_numbered(source, target, encoding, options["first-sentence"])
         form = options["links-format"]
         links, found = read_links(Path(paths[2]), pairs, form, encoding)
         kept = [s for s, own in enumerate(links) if own is not None and all(pairs[s].pair)]
@@ -148,12 +172,25 @@ class AlignmentJob(Job):
         if other is not None and other < len(kept):
             skip = frozenset()  # too little text without links: all of it
         text = Text(((source, target), *parallel), encoding, skip)
-        data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], facts, {"text": text})
+        extra = {"text": text, "known": options["statistics"]}
+        data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], facts, extra)
         data.facts = _counted(data)
         return data
 
+    def placed(self, name: str, path: Path) -> Path:
+        """The file with the statistics, of a run folder."""
+        if name != "statistics" or not path.is_dir():
+            return path
+        kept = path / "prepared" / STATISTICS
+        return kept if kept.exists() else path / "model.maxmargin"
+
     def _parallel(self, options: Mapping[str, Any]) -> tuple[tuple[Path, Path], ...]:
         files = [Path(path) for path in options["parallel"]]
+        if files and options["statistics"] is not None:
+            raise ValueError(
+                "parallel is text to learn statistics from, and statistics names those of another"
+                " run; give one of them."
+            )
         if len(files) % 2:
             raise ValueError(
                 f"parallel has {len(files)} files, expected pairs of them: SOURCE TARGET."
@@ -171,7 +208,7 @@ class AlignmentJob(Job):
                 f"{source} and {target} have no pair of sentences with 1 to {longest} words each."
             )
         facts = {"links": BY_MODELS, "pairs in the text": seen}
-        data = Data(pairs, None, facts, {"text": text})
+        data = Data(pairs, None, facts, {"text": text, "known": options["statistics"]})
         data.facts = _counted(data)
         return data
 
@@ -222,6 +259,8 @@ class AlignmentJob(Job):
         found = data.extra.get("statistics")
         path = None if folder is None else Path(folder) / STATISTICS
         kept = path is not None and path.exists()
+        if found is None and data.extra.get("known") is not None:
+            data.extra["statistics"] = found = self._known(data.extra["known"], wanted)
         if found is None and path is not None and kept:
             try:
                 found = load(path)
@@ -238,9 +277,25 @@ class AlignmentJob(Job):
                 f"{path if kept else 'data'}: the statistics of words were made with other options;"
                 " delete them, or use another folder."
             )
-        if path is not None and not kept:
+        if path is not None and not kept and "statistics" not in data.extra:
             save(found, path)
         data.extra["statistics"] = found
+        return found
+
+    def _known(self, place: Path, wanted: WordStatistics) -> WordStatistics:
+        """The statistics of another run, if they were made with the same options."""
+        path = self.placed("statistics", Path(place))
+        found = load(path)
+        found = getattr(found, "statistics_", found)
+        if not isinstance(found, WordStatistics) or not hasattr(found, "hmm_"):
+            raise ValueError(f"{path}: has no statistics of words; name a run of this task.")
+        for name, option in _OF_STATISTICS.items():
+            old, new = (getattr(own, name) or 0 for own in (found, wanted))
+            if old != new:
+                raise ValueError(
+                    f"{path}: the statistics were made with {option} {old}, not {new}; give"
+                    f" --{option} {old}."
+                )
         return found
 
     def label(self, data: Data, statistics: WordStatistics) -> None:
@@ -258,7 +313,8 @@ class AlignmentJob(Job):
     ) -> int:
         """Write the links of each pair as they are found, a few hundred pairs at a time."""
         options = self.with_defaults(options)
-        pairs_in = streamed(sources, check_encoding(options["encoding"]))
+        encoding = check_encoding(options["encoding"])
+        pairs_in = streamed(sources, encoding, options["first-sentence"])
         write = _naacl_line if options["output-format"] == "naacl" else _pharaoh_line
         longest, count = options["max-words"], 0
         for batch in batches(pairs_in):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 from maxmargin.documents import Evaluation, Table
+from maxmargin.features.memory import available
+from maxmargin.losses import Hamming, resolve_loss
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,27 @@ OBJECTIVE = Option(
     "What is learned: a large margin, or the likelihood, as a conditional random field, whose"
     " probabilities can be trusted more. The loss does not matter to the likelihood.",
 )
+
+
+#: for tasks whose tables grow with the square of the number of labels
+MANY_LABELS = Option(
+    "many-labels",
+    bool,
+    False,
+    "Train even if there are so many different labels that they are probably of another column, or"
+    " that memory is short.",
+)
+#: for tasks whose labels are texts
+CLASS_WEIGHT = Option(
+    "class-weight",
+    str,
+    (),
+    "LABEL=X: an error where LABEL is true costs X times as much, which finds more of that label;"
+    " may be repeated.",
+    many=True,
+)
+#: different labels beyond which that is asked for
+MOST_LABELS = 1000
 
 
 @dataclass
@@ -77,6 +102,8 @@ class Job(ABC):
     compared: ClassVar[tuple[str, ...]] = ("bcfw", "ssg", "perceptron")
     #: the same for the likelihood
     compared_by_likelihood: ClassVar[tuple[str, ...]] = ("sdca", "lbfgs", "eg")
+    #: what labels are called, and what may be wrong if there are too many
+    labels: ClassVar[tuple[str, str]] = ("labels", "are they numbers that were measured?")
     #: whether `predict` makes a file of each file; it takes one then, see `jobs.folders`
     one_each: ClassVar[bool] = False
 
@@ -106,9 +133,25 @@ class Job(ABC):
     def estimator(self, options: Mapping[str, Any]) -> Any:
         """An estimator, not fitted, with the task's own options."""
 
+    def priced(self, model: Any, options: Mapping[str, Any]) -> Any:
+        """The same model, its loss weighted by the true label as CLASS_WEIGHT says."""
+        weights = _class_weights(options.get("class-weight", ()))
+        if weights and model.objective == "likelihood":
+            raise ValueError(
+                "class-weight: a likelihood has no loss to weigh; leave it out, or use the"
+                " objective margin."
+            )
+        if weights:
+            model.loss = Hamming(resolve_loss(model.loss).normalize, weights)
+        return model
+
     def knows(self, model: Any) -> bool:
         """Whether the model is one of this task's, to be told from the model alone."""
         return type(self.estimator(self.with_defaults({}))) is type(model)
+
+    def placed(self, name: str, path: Path) -> Path:
+        """The file that an option means by a path; another one if that is a folder of files."""
+        return path
 
     def parts(self, paths: Sequence[Path]) -> list[tuple[Path, str]]:
         """If `one_each`: the files to read, folders opened, and names for what is made of each."""
@@ -131,6 +174,31 @@ class Job(ABC):
         What is found in the folder was put there by a run on the same data and options.
         """
         model.fit(data.inputs, data.outputs)
+
+    def check_labels(self, data: Data, options: Mapping[str, Any]) -> None:
+        """Fail before training if the labels are probably not those meant: so many are there."""
+        if MANY_LABELS not in self.options or data.outputs is None:
+            return
+        known = {label for y in data.outputs for label in _listed(y)}
+        for label in _class_weights(options.get("class-weight", ())):
+            if label not in known:
+                near = difflib.get_close_matches(label, map(str, known), 1)
+                hint = f"; did you mean {near[0]!r}?" if near else "."
+                raise ValueError(f"class-weight: {label!r} is not a label of the data{hint}")
+        if options["many-labels"]:
+            return
+        tokens, n = sum(map(len, data.outputs)), len(known)
+        # the truth, the state and the answers: label parts and a table of pairs a sample
+        need, free = 24.0 * (tokens * n + len(data) * n**2), available()
+        if n <= MOST_LABELS and need <= free:
+            return
+        what, question = self.labels
+        some = ", ".join(repr(str(own)[:40]) for own in sorted(known, key=str)[:3])
+        raise ValueError(
+            f"{n:,} different {what} ({some}, ...): {question} Training would take about"
+            f" {need / 2**30:,.1f} GiB of memory, {free / 2**30:,.1f} GiB are free. If they are as"
+            " meant, add --many-labels."
+        )
 
     def widths(self, sample: Any) -> dict[str, int]:
         """How many numbers an input has of what all inputs must have as many of."""
@@ -183,6 +251,19 @@ class Job(ABC):
     @abstractmethod
     def describe(self, model: Any) -> list[Table]:
         """What the model has learned: its strongest features and the like."""
+
+
+def _class_weights(given: Sequence[str]) -> dict[str, float]:
+    found = {}
+    for text in given:
+        label, _, number = text.rpartition("=")
+        try:
+            found[label] = float(number)
+        except ValueError:
+            found[label] = math.nan
+        if not label or not 0 <= found[label] < math.inf:
+            raise ValueError(f"class-weight: {text!r} is not LABEL=X, such as B-NP=2.5.")
+    return found
 
 
 def _listed(labels: Any) -> list[Any]:

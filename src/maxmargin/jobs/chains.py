@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.estimators import ChainSVM
-from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
+from maxmargin.jobs.base import MANY_LABELS, OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.chain_files import Y_CURE, chosen, read_sequences
 from maxmargin.jobs.kernel_options import OPTIONS as KERNEL, kernel_of, kernel_table
 from maxmargin.jobs.labels import kind_of, lines_of, texts_of
@@ -88,6 +88,7 @@ class ChainJob(Job):
             "What predict writes. auto: npz if the output file is called .npz, else text.",
             of_data=True,
         ),
+        MANY_LABELS,
         OBJECTIVE,
         *KERNEL,
         CALIBRATE,

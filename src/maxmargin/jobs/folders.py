@@ -8,6 +8,7 @@ from typing import Any
 
 from maxmargin.jobs.base import Job
 from maxmargin.persistence.files import write_whole
+from maxmargin.progress import watched
 
 
 def predict_folder(
@@ -23,7 +24,7 @@ def predict_folder(
     folder.mkdir(exist_ok=True)
     count = 0
     for path, name in parts:
-        with path.open("rb") as source:
+        with watched(path, "predicting") as source:
             found: list[int] = []
 
             def write(sink: Any, source: Any = source, found: list[int] = found) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from maxmargin.documents import Drawing, Evaluation, Metric
 from maxmargin.estimators import NetworkSVM
 from maxmargin.graphs import Graph
-from maxmargin.jobs.base import OBJECTIVE, Data, Option
+from maxmargin.jobs.base import MANY_LABELS, OBJECTIVE, Data, Option
 from maxmargin.jobs.graph_arrays import graphs_in
 from maxmargin.jobs.graphs import batches, drawing
 from maxmargin.jobs.npz import Arrays
@@ -72,6 +72,7 @@ class NetworkJob(TreeJob):
             "What predict writes. auto: npz if the output file is called .npz, else text.",
             of_data=True,
         ),
+        MANY_LABELS,
         OBJECTIVE,
         CALIBRATE,
         PROBABILITIES,

@@ -49,8 +49,13 @@ class Text:
                     yield pair
 
 
-def pairs_of(source: Readable, target: Readable, encoding: str = "utf-8") -> Iterator[Numbered]:
-    """The pairs of two files that go line by line."""
+def pairs_of(
+    source: Readable, target: Readable, encoding: str = "utf-8", first: int = 1
+) -> Iterator[Numbered]:
+    """The pairs of two files that go line by line.
+
+    first : the number of the first sentence, where the files give none.
+    """
     names = name_of(source), name_of(target)
     both = zip_longest(text_lines(source, encoding), text_lines(target, encoding))
     for left, right in both:
@@ -61,17 +66,17 @@ def pairs_of(source: Readable, target: Readable, encoding: str = "utf-8") -> Ite
                 f"{longer}, line {line}: {ended} has only {line - 1} lines; line k of one file must"
                 " be the translation of line k of the other."
             )
-        (one, first), (two, second) = numbered_sentence(left[1]), numbered_sentence(right[1])
+        (one, text), (two, other) = numbered_sentence(left[1]), numbered_sentence(right[1])
         if one is not None and two is not None and one != two:
             raise ValueError(
                 f"{names[0]}, line {left[0]} is sentence {one}, but {names[1]} has sentence {two}"
                 " there; the files must have the same sentences in the same order."
             )
-        number = one if one is not None else left[0] if two is None else two
-        yield Numbered(left[0], number, (fields_of(first), fields_of(second)))
+        number = one if one is not None else left[0] - 1 + first if two is None else two
+        yield Numbered(left[0], number, (fields_of(text), fields_of(other)))
 
 
-def joined_pairs(lines: Readable, encoding: str = "utf-8") -> Iterator[Numbered]:
+def joined_pairs(lines: Readable, encoding: str = "utf-8", first: int = 1) -> Iterator[Numbered]:
     """The pairs of one file with lines `source ||| target`; an empty line is an empty pair."""
     name = name_of(lines)
     for line, text in text_lines(lines, encoding):
@@ -83,15 +88,15 @@ def joined_pairs(lines: Readable, encoding: str = "utf-8") -> Iterator[Numbered]
                 " target words`, or give the two languages as two files."
             )
         cut = tokens.index(SEPARATOR) if tokens else 0
-        yield Numbered(line, line, (tokens[:cut], tokens[cut + 1 :]))
+        yield Numbered(line, line - 1 + first, (tokens[:cut], tokens[cut + 1 :]))
 
 
-def streamed(sources: Sequence[BinaryIO], encoding: str) -> Iterator[Numbered]:
+def streamed(sources: Sequence[BinaryIO], encoding: str, first: int = 1) -> Iterator[Numbered]:
     """The pairs of two streams, source and target, or of one with lines `source ||| target`."""
     if len(sources) == 1:
-        return joined_pairs(sources[0], encoding)
+        return joined_pairs(sources[0], encoding, first)
     if len(sources) == 2:
-        return pairs_of(sources[0], sources[1], encoding)
+        return pairs_of(sources[0], sources[1], encoding, first)
     raise ValueError(
         "alignment predicts from two files, SOURCE TARGET, or from one with lines"
         f" `source {SEPARATOR} target`; found {len(sources)} files."
@@ -113,7 +118,7 @@ def batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:
         yield batch
 
 
-def read_numbered(source: Path, target: Path, encoding: str) -> list[Numbered]:
+def read_numbered(source: Path, target: Path, encoding: str, first: int = 1) -> list[Numbered]:
     """All pairs of two files; words are stored once each."""
     known: dict[str, str] = {}
 
@@ -122,7 +127,7 @@ def read_numbered(source: Path, target: Path, encoding: str) -> list[Numbered]:
 
     return [
         Numbered(line, number, (kept(left), kept(right)))
-        for line, number, (left, right) in pairs_of(source, target, encoding)
+        for line, number, (left, right) in pairs_of(source, target, encoding, first)
     ]
 
 

@@ -93,7 +93,10 @@ def tag_file(
             chosen = chosen or _places_in(source, full[0], options, n_columns)
             token = itemgetter(*chosen.features)  # a str of one column, else a tuple
             tokens = [list(map(token, sentence.fields)) for sentence in full]
-            tags = model.predict(tokens)
+            if options["nbest"] > 1:
+                batch, tags = _ranked(batch, model.predict_k_best(tokens, options["nbest"]))
+            else:
+                tags = model.predict(tokens)
             shares = of_chosen(model, tokens, tags) if options["probabilities"] else []
         _write(sink, batch, tags, shares, chosen, options)
         sink.flush()
@@ -102,6 +105,27 @@ def tag_file(
     if is_open and not last and options["write"] != "only":
         sink.write(b"\n")
     return count
+
+
+def _ranked(
+    batch: list[Sentence], found: list[list[tuple[list[str], float]]]
+) -> tuple[list[Sentence], list[list[str]]]:
+    """Each sentence as often as it has taggings, and these; a line above says rank and score."""
+    ranked, tags, best = [], [], iter(found)
+    for sentence in batch:
+        if not sentence.rows:
+            ranked.append(sentence)
+            continue
+        first = sentence.rows[0]
+        for rank, (own, score) in enumerate(next(best)):
+            head = [*(sentence.lines[:first] if rank == 0 else ()), b"# %d %.6f" % (rank, score)]
+            lines = [*head, *sentence.lines[first:]]
+            if lines[-1].strip():
+                lines.append(b"")  # the file ends without a blank line
+            rows = [row - first + len(head) for row in sentence.rows]
+            ranked.append(sentence._replace(lines=lines, rows=rows))
+            tags.append(own)
+    return ranked, tags
 
 
 def _write(
@@ -123,7 +147,8 @@ def _write(
         if own and shares:
             own = [b"%b%b%.4f" % (a, between, p) for a, p in zip(own, next(known), strict=True)]
         if how == "only":
-            lines += [*own, b""] if own else []
+            head = sentence.lines[sentence.rows[0] - 1 : sentence.rows[0]] if own else []
+            lines += [*(head if options["nbest"] > 1 else ()), *own, b""] if own else []
         else:
             sure = between + b"1.0000" if options["probabilities"] else b""
             lines += _with_tags(sentence, own, place, sure)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.jobs.base import OBJECTIVE, Data, Job, Option
+from maxmargin.jobs.base import CLASS_WEIGHT, MANY_LABELS, OBJECTIVE, Data, Job, Option
 from maxmargin.jobs.probabilities import CALIBRATE, PROBABILITIES, with_reliability
 from maxmargin.jobs.sequences import (
     confused_table,
@@ -54,6 +54,7 @@ class TaggingJob(Job):
         "predict runs/chunks new.txt > tagged.txt",
         "evaluate runs/chunks test.txt",
     )
+    labels = ("tags", "is this the right column? --tag-column names another.")
     options = (
         Option(
             "tag-column",
@@ -96,6 +97,15 @@ class TaggingJob(Job):
             " of the tag column, or only the tags.",
             of_data=True,
         ),
+        Option(
+            "nbest",
+            int,
+            1,
+            "predict: write the so many best taggings of each sentence, each after a line"
+            " `# rank score` (from 0), as crf_test -n does.",
+            of_data=True,
+            kept=False,
+        ),
         Option("bio", bool, False, "Never predict what BIO or IOBES tags rule out."),
         Option("min-count", int, 1, "Drop features found on fewer tokens than this."),
         Option(
@@ -107,6 +117,8 @@ class TaggingJob(Job):
             " number of columns.",
             many=True,
         ),
+        MANY_LABELS,
+        CLASS_WEIGHT,
         OBJECTIVE,
         CALIBRATE,
         PROBABILITIES,
@@ -168,6 +180,11 @@ class TaggingJob(Job):
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
     ) -> int:
         options = self.with_defaults(options)
+        if options["nbest"] < 1 or (options["nbest"] > 1 and options["probabilities"]):
+            raise ValueError(
+                f"nbest={options['nbest']} must be 1 or more; more than 1 come with scores, not"
+                " with probabilities."
+            )
         return sum(
             tag_file(model, source, sink, options, last=k == len(sources))
             for k, source in enumerate(sources, start=1)

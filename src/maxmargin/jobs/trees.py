@@ -15,7 +15,7 @@ import numpy as np
 from maxmargin.documents import Drawing, Evaluation, Table
 from maxmargin.estimators import TreeSVM
 from maxmargin.graphs import Graph
-from maxmargin.jobs.base import OBJECTIVE, Data, Option
+from maxmargin.jobs.base import MANY_LABELS, OBJECTIVE, Data, Option
 from maxmargin.jobs.graph_arrays import trees_in
 from maxmargin.jobs.graphs import GraphJob, batches
 from maxmargin.jobs.labels import texts_of
@@ -80,6 +80,7 @@ class TreeJob(GraphJob):
             "What predict writes. auto: npz if the output file is called .npz, else text.",
             of_data=True,
         ),
+        MANY_LABELS,
         OBJECTIVE,
         CALIBRATE,
         PROBABILITIES,

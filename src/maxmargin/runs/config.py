@@ -57,9 +57,15 @@ def absolute(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if key in found:
             found[key] = [_absolute(path, folder) for path in found[key]]
     if "task" in found and found.get("task-options"):
-        kinds = {option.name: option.kind for option in _job(found["task"]).options}
+        job = _job(found["task"])
+        kinds = {option.name: option.kind for option in job.options}
+
+        def placed(name: str, value: Any) -> Any:
+            path = _absolute(value, folder)
+            return str(job.placed(name, Path(path))) if isinstance(path, str) and path else path
+
         found["task-options"] = {
-            name: _absolute(value, folder) if kinds[name] is Path else value
+            name: placed(name, value) if kinds[name] is Path else value
             for name, value in found["task-options"].items()
         }
     return found

@@ -41,7 +41,8 @@ def files_of(config: Mapping[str, Any], job: Any) -> list[dict[str, Any]]:
         if option.kind is Path and given.get(option.name):
             value = given[option.name]
             own = value if option.many else [value]
-            named += [(f"task-options.{option.name}", Path(path)) for path in own]
+            role = f"task-options.{option.name}"
+            named += [(role, job.placed(option.name, Path(path))) for path in own]
     return [{"role": role, **_facts(path)} for role, path in named]
 
 

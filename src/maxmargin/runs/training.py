@@ -154,7 +154,7 @@ class _Training:
                 "solver-options are those of one solver: name it, by solver = 'bcfw' in a file or"
                 " --solver bcfw."
             )
-        return model
+        return self.job.priced(model, self.options)
 
     def _read(self) -> tuple[Data, Data | None, Data | None]:
         files = self.folder.check_files(self.config)
@@ -168,6 +168,7 @@ class _Training:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
+        self.job.check_labels(data, self.options)
         held_out = self._held_out(data, files)
         found = {"files": files, "facts": data.facts, "validation": facts}
         self.folder.write_json(DATA, found)

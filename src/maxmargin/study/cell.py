@@ -64,8 +64,9 @@ def prepare(job: Job, plan: Mapping[str, Any], common: Path) -> dict[str, Any]:
     """Read all data once, to find faults before the first cell, and do the steps cells share."""
     data, test = _read(job, plan)
     chosen = subsets.training(len(data), max(plan["sizes"]), plan["seed"])
-    label = next(iter(plan["solvers"]))
-    _warm_up(job, plan, settings_of(plan, label), job.take(data, chosen), common)
+    label, largest = next(iter(plan["solvers"])), job.take(data, chosen)
+    job.check_labels(largest, task_options(plan, job))
+    _warm_up(job, plan, settings_of(plan, label), largest, common)
     names = [key for key, value in data.facts.items() if value == len(data)]
     return {
         "n_samples": len(data),
@@ -138,7 +139,7 @@ def _model(job: Job, plan: Mapping[str, Any], settings: Mapping[str, Any], seed:
         if name not in known:
             raise ValueError(f"task {job.name} has no {key}; leave it out.")
         wanted[name] = settings[key]
-    return model.set_params(**wanted)
+    return job.priced(model.set_params(**wanted), task_options(plan, job))
 
 
 def _warm_up(

@@ -135,13 +135,18 @@ class WordStatistics(Checked, BaseEstimator):
             self.stems_._fit_text(
                 Text(stems[0][1][source.words], source.ptr),
                 Text(stems[1][1][target.words], target.ptr),
-                stems[0][0], stems[1][0],
+                stems[0][0], stems[1][0], "stems",
             )  # fmt: skip
             self.stems_.stems_ = None
         return self
 
     def _fit_text(
-        self, source: Text, target: Text, source_words: list[str], target_words: list[str]
+        self,
+        source: Text,
+        target: Text,
+        source_words: list[str],
+        target_words: list[str],
+        what: str = "words",
     ) -> None:
         from maxmargin.kernels.compile import loading
 
@@ -153,7 +158,8 @@ class WordStatistics(Checked, BaseEstimator):
         kernels.pairs_with_word(target.words, target.ptr, counts[1])
         models = TranslationModels(
             source, target, (len(source_words), len(target_words)),
-            p0=self.p0, agree=self.agree, far=self.far, verbose=self.verbose,
+            p0=self.p0, agree=self.agree, far=self.far, verbose=self.verbose, what=what,
+            rounds=self.mixture_rounds + self.hmm_rounds,
         )  # fmt: skip
         for _ in range(self.mixture_rounds):
             models.iterate(jumps=False)

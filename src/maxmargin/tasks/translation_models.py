@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.progress import tell
+
 CHUNK = 20_000  # sentence pairs between two signs of progress
 FLOOR = 1e-12  # no probability of words that occur together is less, so none is divided by zero
 
@@ -134,6 +136,8 @@ class TranslationModels:
         agree: bool = True,
         far: int = 10,
         verbose: int = 0,
+        what: str = "words",
+        rounds: int = 1,
     ):
         from maxmargin.kernels.compile import loading
 
@@ -142,6 +146,7 @@ class TranslationModels:
 
         self._kernels = kernels
         self.p0, self.agree, self.verbose = p0, agree, verbose
+        self.what, self.rounds = what, rounds
         self.n_words = n_words
         self.pairs = find_word_pairs(source, target, n_words[0])
         self.corpus = kernels.Corpus(
@@ -189,6 +194,8 @@ class TranslationModels:
                 b = min(a + CHUNK, n)
                 yield a, b
                 bar.update(b - a)
+                done = len(self.log_likelihood) * n + b
+                tell("learning statistics", self.what, done, self.rounds * n, " pairs")
 
     def _maximize(self, jumps: bool) -> None:
         counts = self._counts

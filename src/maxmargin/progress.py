@@ -32,7 +32,7 @@ def tell(activity: str, thing: str, done: int, total: int, unit: str) -> None:
 
 def watched(path: str | os.PathLike, activity: str = "reading") -> BinaryIO:
     """A file to read from, opened, which tells how far it was read; not so of pipes."""
-    return cast(BinaryIO, io.BufferedReader(_Watched(os.fspath(path), activity), 1 << 18))
+    return cast(BinaryIO, io.BufferedReader(_Watched(os.fspath(path), activity)))
 
 
 class _Watched(io.FileIO):

@@ -170,7 +170,7 @@ def test_options_of_the_run_hold_unless_they_choose_samples(tmp_path):
     source = Source(tmp_path / "run")
     told = {"objective": "likelihood", "calibrate": (), "probabilities": False}
     told |= {"kernel": "none", "gamma": 0.0, "degree": 3, "coef0": 1.0}
-    told |= {"kernel-method": "exact", "kernel-size": 0}
+    told |= {"kernel-method": "exact", "kernel-size": 0, "many-labels": False}
     assert source.options({}) == {"folds": (), "image": "16x8", "write": "auto", **told}
     given = {"task_folds": ("1", "2"), "task_write": "npz", "task_probabilities": True}
     told["probabilities"] = True

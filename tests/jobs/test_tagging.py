@@ -134,17 +134,17 @@ def test_a_file_with_the_tag_column_keeps_it_unless_it_is_to_be_replaced(model):
 
 
 def test_the_best_taggings_come_with_rank_and_score(model):
-    text = "# kept\nthe DT\ncat NN\n\ndogs NNS"
+    text = "# a comment, kept\nthe DT\ncat NN\n\ndogs NNS"
     sentences = [[("the", "DT"), ("cat", "NN")], [("dogs", "NNS")]]
-    expected = model.predict_k_best(sentences, 3)
-    count, found = tag(model, text, nbest=3)
+    expected = model.predict_k_best(sentences, 4)
+    count, found = tag(model, text, nbest=4)
     assert count == 2
     blocks = [block.split("\n") for block in found.split("\n\n")]
     assert blocks.pop() == [""]
-    assert blocks[0].pop(0) == "# kept"
+    assert blocks[0].pop(0) == "# a comment, kept"
     ranked = [(rank, *own) for best in expected for rank, own in enumerate(best)]
-    assert len(ranked) == 5  # a sentence of one token has two that BIO allows
-    words = [["the DT", "cat NN"]] * 3 + [["dogs NNS"]] * 2
+    assert len(ranked) == 7  # of one token, BIO allows only three
+    words = [["the DT", "cat NN"]] * 4 + [["dogs NNS"]] * 3
     for block, (rank, tags, score), tokens in zip(blocks, ranked, words, strict=True):
         own = [f"{token} {tag}" for token, tag in zip(tokens, tags, strict=True)]
         assert block == [f"# {rank} {score:.6f}", *own]

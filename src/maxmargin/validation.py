@@ -48,13 +48,19 @@ def stack_rows(samples: Sequence[Any]) -> sparse.csr_array:
 
 
 def as_csr(matrix: Any) -> sparse.csr_array:
-    """A matrix, dense or of any sparse format, as CSR: scipy itself checks no indices.
+    """A matrix, dense or of any sparse format, as CSR, with indices within its shape.
 
-    Raises a ValueError unless all indices are within its shape. Arrays are shared where possible;
-    indices may be unsorted, and there may be several entries for one place.
+    Arrays are shared where possible; indices may be unsorted, and there may be several entries for
+    one place.
     """
-    if not sparse.issparse(matrix):
-        return sparse.csr_array(matrix)
+    return sparse.csr_array(check_sparse(matrix) if sparse.issparse(matrix) else matrix)
+
+
+def check_sparse(matrix: Any) -> Any:
+    """The same matrix, in a format that is safe to convert: scipy itself checks no indices.
+
+    Raises a ValueError unless all indices are within its shape.
+    """
     if matrix.ndim != 2:
         raise ValueError(f"the sparse array has {matrix.ndim} dimension(s), expected 2.")
     if matrix.format == "lil" and any(map(_lengths_differ, matrix.rows, matrix.data)):
@@ -66,7 +72,7 @@ def as_csr(matrix: Any) -> sparse.csr_array:
             _check_indices(indices, side, len(matrix.data), ("row", "column")[axis])
     else:
         _check_compressed(matrix)
-    return sparse.csr_array(matrix)
+    return matrix
 
 
 def check_matrix(X: Any) -> Rows:
@@ -195,14 +201,19 @@ def is_list(values: Any) -> bool:
 
 
 def as_array(i: int, x: Any) -> Any:
-    """Sample i as an array of float64, or as a CSR matrix of real numbers."""
+    """Sample i as an array of float64, or as a sparse matrix of real numbers."""
     try:
         array = x if sparse.issparse(x) else np.asarray(x)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"dtype {array.dtype}")
-        return as_csr(x) if sparse.issparse(x) else array.astype(np.float64, copy=False)
+        if not sparse.issparse(x):
+            return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample {i}: x is not an array of real numbers ({error}).") from None
+    try:
+        return check_sparse(x)
+    except ValueError as error:
+        raise ValueError(f"sample {i}: x: {error}") from None
 
 
 def _check_flat(

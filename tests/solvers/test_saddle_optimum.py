@@ -420,5 +420,5 @@ def test_samples_without_weight_change_nothing(name, kind):
 
 
 def test_variants_of_projected_gradient_have_no_adaptive_steps():
-    with pytest.raises(ValueError, match='takes step="norm" or a number'):
+    with pytest.raises(ValueError, match="step='adaptive' must be .* above 0 or 'norm'"):
         ProjectedGradient(step="adaptive").run(build("finite").problem)

@@ -425,7 +425,7 @@ def test_tilting_without_a_log_partition_is_not_enough():
     ("options", "message"),
     [
         ({"z_geometry": "simplex"}, "z_geometry='simplex' must be"),
-        ({"start": -1.0}, "start=-1.0 must be a number, 0 or more"),
+        ({"start": -1.0}, "start=-1.0 must be a finite number at least 0"),
         ({"start": "truth"}, "start='truth' must be"),
         ({"restarts": True}, "restarts go with"),
         ({"past": True, "step": "adaptive"}, "past=True goes with"),

@@ -390,10 +390,13 @@ def test_projections_on_the_relaxation_are_nearest():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"method": "fast"}, "method='fast' must be one of auto, exact, bounded, relaxed"),
-        ({"max_table": 0}, "max_table=0 must be a whole number, 1 or more"),
-        ({"max_rounds": 0, "method": "bounded"}, "max_rounds=0 must be a whole number, 1 or more"),
-        ({"tol": -1.0, "method": "bounded"}, "tol=-1.0 must be a number from 0 to 1"),
+        ({"method": "fast"}, "method='fast' must be 'auto' or 'exact' or 'bounded' or 'relaxed'"),
+        ({"max_table": 0}, "max_table=0 must be an integer at least 1"),
+        ({"max_rounds": 0, "method": "bounded"}, "max_rounds=0 must be an integer at least 1"),
+        (
+            {"tol": -1.0, "method": "bounded"},
+            "tol=-1.0 must be a finite number at least 0 and at most 1",
+        ),
         ({"forbidden_pairs": np.zeros((3, 3), dtype=bool)}, r"shape \(3, 3\), expected \(2, 2\)"),
     ],
 )

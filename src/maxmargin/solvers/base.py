@@ -221,6 +221,9 @@ class Solver(Checked, BaseEstimator):
                 f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
                 f" {len(problem.truth)} and {problem.dim}; start without it."
             )
+        state.z, state.w = problem._all_parts(state.z), np.require(state.w, np.float64, ["C", "W"])
+        if not np.isfinite(state.z).all() or state.w.ndim != 1:
+            raise ValueError("the state has no weights, or parts that are not finite.")
         if state.outputs not in (0, problem.outputs_key):
             raise ValueError(
                 "the state has outputs of another structure, of other caps say, which prove nothing"

@@ -6,14 +6,14 @@ import inspect
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from numbers import Integral
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
 from maxmargin.learned import Checked
-from maxmargin.options import Jobs, Positive, check_option, check_options
+from maxmargin.options import Bounds, Jobs, check_option, check_options
 from maxmargin.structures.answers import TimedOut, as_vector, split_bound
 from maxmargin.structures.base import Constraints, Shape, Structure
 from maxmargin.structures.programs import Program
@@ -72,7 +72,7 @@ class OracleStructure(Structure):
         exact: bool | Literal["bounded"] = True,
         zero_one: bool = True,
         n_jobs: Jobs = None,
-        time_limit: Positive | None = None,
+        time_limit: Annotated[float, Bounds(0, 10**9, open_low=True)] | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
     ):
         self.oracle = oracle

@@ -85,9 +85,9 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
 
     def __init__(
         self,
-        templates: Sequence[Any] | str | None = None,
+        templates: Sequence[str] | str | None = None,
         *,
-        columns: Sequence[Any] | None = None,
+        columns: Sequence[str] | None = None,
         min_count: Count = 1,
     ):
         self.templates = templates

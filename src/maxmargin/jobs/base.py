@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -77,6 +77,8 @@ class Job(ABC):
     compared: ClassVar[tuple[str, ...]] = ("bcfw", "ssg", "perceptron")
     #: the same for the likelihood
     compared_by_likelihood: ClassVar[tuple[str, ...]] = ("sdca", "lbfgs", "eg")
+    #: what the estimator's `score` is
+    score_name: ClassVar[str] = "share of right labels"
     #: whether `predict` makes a file of each file; it takes one then, see `jobs.folders`
     one_each: ClassVar[bool] = False
 
@@ -131,6 +133,24 @@ class Job(ABC):
         What is found in the folder was put there by a run on the same data and options.
         """
         model.fit(data.inputs, data.outputs)
+
+    def prepare(self, model: Any, data: Data, folder: Path | None = None) -> None:
+        """Costly steps before training that do not depend on the weights; folder as for `fit`."""
+        return
+
+    def metric(self, data: Data) -> tuple[str, Callable[[Any, Any], float] | None]:
+        """What predictions for such data are judged by, the larger the better.
+
+        Its name, and metric(outputs, predictions); None for the estimator's own `score`.
+        """
+        return self.score_name, None
+
+    def score(self, model: Any, data: Data) -> float:
+        """The metric of a fitted model on labelled data."""
+        _, metric = self.metric(data)
+        if metric is None:
+            return float(model.score(data.inputs, data.outputs))
+        return float(metric(data.outputs, model.predict(data.inputs)))
 
     def widths(self, sample: Any) -> dict[str, int]:
         """How many numbers an input has of what all inputs must have as many of."""

@@ -211,7 +211,6 @@ class AlignmentJob(Job):
         Data without links are given those of the directed models (`data.outputs`).
         """
         self.prepare(model, data, folder)
-        assert data.outputs is not None
         model.fit(data.inputs, data.outputs, parallel=data.extra["statistics"])
 
     def prepare(self, model: WordAligner, data: Data, folder: Path | None = None) -> None:

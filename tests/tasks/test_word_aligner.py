@@ -276,7 +276,7 @@ ONE = ["a"], ["b"]
         ([ONE, ([], ["c"])], [set()] * 2, ValueError, "pair 1: its source sentence has no tokens"),
         ([(["a"], [])], [set()], ValueError, "pair 0: its target sentence has no tokens"),
         ([ONE], [], ValueError, "1 pairs but links of 0"),
-        ([ONE], None, TypeError, "links is NoneType"),
+        ([ONE], 7, TypeError, "links is int"),
         ([ONE], [None], ValueError, "pair 0: its links are None"),
         ([ONE], [({(0, 0)},)], ValueError, r"pair 0: .*expected \(sure, possible\)"),
         ([ONE], [(set(), {(0, 1)})], ValueError, r"pair 0: links: link \(0, 1\) is out of range"),

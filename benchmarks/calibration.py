@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import data_folder
+from benchmarks.measure import CHUNK_TEMPLATES, data_folder
 from maxmargin import ChainSVM
 from maxmargin.datasets import load_conll2000, load_hansards, load_letters
 from maxmargin.exceptions import ConvergenceWarning
@@ -67,7 +67,7 @@ def chunks() -> None:
     known = set(np.concatenate(data.tags[:n]).tolist())
     ranges = (range(n), range(held_out, last), range(last, len(data.sentences)))
     kept = [[i for i in own if set(data.tags[i]) <= known] for own in ranges]
-    features = TokenFeatures().fit([data.sentences[i] for i in kept[0]])
+    features = TokenFeatures(CHUNK_TEMPLATES).fit([data.sentences[i] for i in kept[0]])
     parts = [
         (features.transform([data.sentences[i] for i in own]), [data.tags[i] for i in own])
         for own in kept

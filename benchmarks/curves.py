@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.measure import data_folder
+from benchmarks.measure import CHUNK_TEMPLATES, data_folder
 from maxmargin import ChainSVM
 from maxmargin.datasets import load_conll2000, load_letters
 from maxmargin.datasets._files import cache_folder
@@ -115,7 +115,7 @@ def chunks(folder: Path) -> Task:
     if any(folder.glob("test*")):
         test = load_conll2000("test", folder)
         cut, held_out, truth = len(sentences), test.sentences, test.tags
-    features = TokenFeatures(min_count=MIN_COUNT)
+    features = TokenFeatures(CHUNK_TEMPLATES, min_count=MIN_COUNT)
     rows = features.fit_transform(sentences[:cut])
     return make_task("chunks", rows, tags[:cut], features.transform(held_out), truth)
 

@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.measure import data_folder, peak_memory
+from benchmarks.measure import CHUNK_TEMPLATES, data_folder, peak_memory
 from maxmargin import ChainSVM
 from maxmargin.datasets import load_conll2000
 from maxmargin.solvers import LBFGS, SDCA, ExponentiatedGradient
@@ -67,7 +67,7 @@ def ask(name: str, n: int, c2: float, bound: float, limit: float) -> dict:
 def one(name: str, n: int, c2: float, bound: float, limit: float) -> None:
     begun = time.process_time()
     data = load_conll2000("train", data_folder("conll2000"))
-    rows = TokenFeatures().fit_transform(data.sentences[:n])
+    rows = TokenFeatures(CHUNK_TEMPLATES).fit_transform(data.sentences[:n])
     read = time.process_time() - begun
     if name in THEIRS:
         found = theirs(THEIRS[name], rows, data.tags[:n], c2, bound)

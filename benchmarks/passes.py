@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import data_folder
+from benchmarks.measure import CHUNK_TEMPLATES, data_folder
 from maxmargin.datasets import load_conll2000, load_letters
 from maxmargin.estimators import ChainSVM
 from maxmargin.problem import Problem
@@ -61,7 +61,7 @@ def _chunking() -> None:
     if folder is None:
         return
     data = load_conll2000("train", folder)
-    rows = TokenFeatures().fit_transform(data.sentences)
+    rows = TokenFeatures(CHUNK_TEMPLATES).fit_transform(data.sentences)
     print(f"{len(data.sentences)} sentences")
     alpha = 10.0 / len(data.sentences)  # what SequenceTagger takes
     problem = ChainSVM(alpha=alpha)._problem(rows, data.tags, None, None)

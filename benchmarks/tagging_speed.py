@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.chunking import attributes
-from benchmarks.measure import data_folder, peak_memory
+from benchmarks.measure import CHUNK_TEMPLATES, data_folder, peak_memory
 from maxmargin import load
 from maxmargin.jobs import job_named
 
@@ -54,7 +54,7 @@ def train(job: Any, data: Any, ours: Path, theirs: Path) -> None:
     import pycrfsuite
 
     warnings.simplefilter("ignore")
-    model = job.estimator({}).set_params(max_epochs=3)
+    model = job.estimator({}).set_params(max_epochs=3, templates=CHUNK_TEMPLATES)
     job.fit(model, data)
     model.save(ours)
     trainer = pycrfsuite.Trainer("lbfgs", {"max_iterations": 5}, verbose=False)

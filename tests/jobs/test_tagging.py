@@ -64,17 +64,24 @@ def test_the_last_column_is_the_tag_and_the_others_are_features(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options, token, first",
+    "options, token, first, names",
     [
-        ({"columns": ("1",)}, "the", "B-NP"),
-        ({"columns": ("word",), "tag-column": "pos"}, "the", "DT"),
-        ({"columns": ("3,1",), "tag-column": "2"}, ("B-NP", "the"), "DT"),
-        ({"tag-column": "1"}, ("DT", "B-NP"), "the"),
+        ({}, ("the", "DT"), "B-NP", ["word", "col2"]),
+        ({"columns": ("1",)}, "the", "B-NP", ["word"]),
+        ({"columns": ("word", "POS")}, ("the", "DT"), "B-NP", ["word", "pos"]),
+        ({"columns": ("word",), "tag-column": "pos"}, "the", "DT", ["word"]),
+        ({"columns": ("3,1",), "tag-column": "2"}, ("B-NP", "the"), "DT", ["word", "col1"]),
+        ({"tag-column": "1"}, ("DT", "B-NP"), "the", ["word", "col3"]),
+        ({"columns": ("1", "word")}, ("the", "the"), "B-NP", None),
     ],
 )
-def test_columns_may_be_chosen(tmp_path, options, token, first):
+def test_columns_may_be_chosen_and_keep_their_names(tmp_path, options, token, first, names):
     data = JOB.read([written(tmp_path, TRAIN)], options)
     assert (data.inputs[0][0], data.outputs[0][0]) == (token, first)
+    assert data.extra["columns"] == names
+    model = JOB.estimator(options).set_params(max_epochs=1, tol=10.0)
+    JOB.fit(model, data)
+    assert model.features_.columns_ == names
 
 
 def test_of_conll_u_forms_and_upos_are_taken(tmp_path):
@@ -85,6 +92,7 @@ def test_of_conll_u_forms_and_upos_are_taken(tmp_path):
         [written(tmp_path, text)], {"columns": ["form", "lemma"], "tag-column": "deprel"}
     )
     assert (data.inputs, data.outputs) == ([[("go", "go")]], [["root"]])
+    assert data.extra["columns"] == ["form", "lemma"]
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from maxmargin.validation import Rows
 CHUNKING = [
     *(f"word[{i}]" for i in range(-2, 3)),
     *("word[-1]|word[0]", "word[0]|word[1]"),
-    *(f"pos[{i}]" for i in range(-2, 3)),
-    *("pos[-2]|pos[-1]", "pos[-1]|pos[0]", "pos[0]|pos[1]", "pos[1]|pos[2]"),
-    *("pos[-2]|pos[-1]|pos[0]", "pos[-1]|pos[0]|pos[1]", "pos[0]|pos[1]|pos[2]"),
+    *(f"col2[{i}]" for i in range(-2, 3)),
+    *("col2[-2]|col2[-1]", "col2[-1]|col2[0]", "col2[0]|col2[1]", "col2[1]|col2[2]"),
+    *("col2[-2]|col2[-1]|col2[0]", "col2[-1]|col2[0]|col2[1]", "col2[0]|col2[1]|col2[2]"),
 ]
 TAGGING = [
     *(f"lower(word[{i}])" for i in (-2, -1)),
@@ -29,10 +29,16 @@ TAGGING = [
     *(f"{side}{n}" for side in ("prefix", "suffix") for n in range(1, 5)),
     *("shape", "word[-1]|word[0]", "word[0]|word[1]"),
 ]
+DEFAULT = [
+    *TAGGING,
+    *(f"col2[{i}]" for i in range(-2, 3)),
+    *("col2[-2]|col2[-1]", "col2[-1]|col2[0]", "col2[0]|col2[1]", "col2[1]|col2[2]"),
+    "word[0]|col2[0]",
+]
 ODD = [
-    "word[0]|suffix2(lower(pos[-3]))|shape(word[4])",
-    "pos[1]|word[1]|pos[-1]|word[-1]|pos[0]|word[0]",
-    "prefix1(pos[2])",
+    "word[0]|suffix2(lower(col2[-3]))|shape(word[4])",
+    "col2[1]|word[1]|col2[-1]|word[-1]|col2[0]|word[0]",
+    "prefix1(col2[2])",
 ]
 
 
@@ -45,9 +51,9 @@ def naive_shape(value):
 
 
 def naive_value(sentence, t, term):
-    """Value of a term such as suffix2(lower(pos[-3])) at token t of a sentence of tuples."""
+    """Value of a term such as suffix2(lower(col2[-3])) at token t of a sentence of tuples."""
     *functions, inner = term.replace(")", "").split("(")
-    place = re.fullmatch(r"(word|pos)\[(-?\d+)\]", inner)
+    place = re.fullmatch(r"(word|col2)\[(-?\d+)\]", inner)
     if place is None:
         functions, place = [*functions, inner], ("", "word", 0)
     at = t + int(place[2])
@@ -55,7 +61,7 @@ def naive_value(sentence, t, term):
         return f"BOS{at}"
     if at >= len(sentence):
         return f"EOS+{at - len(sentence) + 1}"
-    value = sentence[at][("word", "pos").index(place[1])]
+    value = sentence[at][("word", "col2").index(place[1])]
     for name in reversed(functions):
         if name == "lower":
             value = value.lower()
@@ -112,14 +118,14 @@ corpora = st.lists(
 @given(
     train=corpora, test=corpora, count=st.integers(1, 3), max_key=st.sampled_from([1, 500, 2**62])
 )
-@pytest.mark.parametrize("templates", [None, TAGGING, ODD], ids=["default", "tagging", "odd"])
+@pytest.mark.parametrize("templates", [None, CHUNKING, ODD], ids=["default", "chunking", "odd"])
 def test_equals_plain_python(templates, train, test, count, max_key):
     features = TokenFeatures(templates, min_count=count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_templates, "MAX_KEY", max_key)
         fitted = features.fit_transform(train)
     names = features.feature_names_out()
-    expected = naive_rows(train, templates or CHUNKING)
+    expected = naive_rows(train, templates or DEFAULT)
     known = {name for name, found in counts_of(expected).items() if found >= count}
     assert set(names) == known
     assert len(names) == features.n_features_ == len(known)
@@ -127,7 +133,7 @@ def test_equals_plain_python(templates, train, test, count, max_key):
                          (features.transform(test), test)]:  # fmt: skip
         assert rows.lengths.tolist() == [len(s) for s in corpus]
         for row, naive in zip(
-            named_rows(rows, names), naive_rows(corpus, templates or CHUNKING), strict=True
+            named_rows(rows, names), naive_rows(corpus, templates or DEFAULT), strict=True
         ):
             assert row == dict.fromkeys(naive & known, 1.0)
 
@@ -145,12 +151,12 @@ def test_words_equal_one_column_and_plain_python(corpus):
     assert columns.feature_names_out().tolist() == names.tolist()
 
 
-def test_default_for_columns_is_the_nineteen_chunking_templates():
-    features = TokenFeatures().fit([[("a", "X")]])
-    assert features.templates_ == [t.replace("word", "0").replace("pos", "1") for t in CHUNKING]
-    assert len(features.templates_) == 19
-    more = TokenFeatures().fit([[("a", "X", "l")]]).templates_
-    assert more == features.templates_ + [f"2[{i}]" for i in range(-2, 3)]
+def test_default_has_all_of_the_word_whatever_the_columns():
+    one, two, three = (TokenFeatures().fit([[("a", "X", "l")[:n]]]) for n in (1, 2, 3))
+    assert two.templates_[: len(one.templates_)] == one.templates_
+    assert three.templates_[: len(two.templates_)] == two.templates_
+    assert len(three.templates_) - len(two.templates_) == len(two.templates_) - len(one.templates_)
+    assert {name.split("=")[0] for name in two.feature_names_out()} == set(DEFAULT)
 
 
 def test_conjunctions_beyond_64_bits():
@@ -159,7 +165,7 @@ def test_conjunctions_beyond_64_bits():
     term = "|".join(f"{c}[{i}]" for i in range(-2, 3) for c in (0, 1))
     features = TokenFeatures([term])
     rows = features.fit_transform(corpus)
-    label = term.replace("0[", "word[").replace("1[", "pos[")
+    label = term.replace("0[", "word[").replace("1[", "col2[")
     expected = [row.pop() for row in naive_rows(corpus, [label])]
     assert features.index_.indexes[0].steps, "the product of the radices should need a step"
     assert features.feature_names_out()[rows.matrix.indices].tolist() == expected
@@ -188,12 +194,14 @@ def test_boundaries_are_not_words():
 def test_names_of_columns():
     sentence = [("of", "IN", "O"), ("the", "DT", "B")]
     features = TokenFeatures(["0[-1]|0[0]", "1[0]", " shape( 2[1] ) ", "2[0]"]).fit([sentence])
-    found = {"word[-1]|word[0]=of|the", "pos[0]=IN", "shape(2[1])=X", "2[0]=O"}
+    found = {"word[-1]|word[0]=of|the", "col2[0]=IN", "shape(col3[1])=X", "col3[0]=O"}
     assert found <= set(features.feature_names_out())
     own = TokenFeatures(["form[0]|tag[1]"], columns=["form", "lemma", "tag"]).fit([sentence])
     assert own.feature_names_out().tolist() == ["form[0]|tag[1]=of|B", "form[0]|tag[1]=the|EOS+1"]
-    again = TokenFeatures([n.split("=")[0] for n in ("suffix3=ing", "word[-1]|pos[0]=a|b")])
-    assert {"suffix3=of", "word[-1]|pos[0]=of|DT"} <= set(again.fit([sentence]).feature_names_out())
+    again = TokenFeatures([n.split("=")[0] for n in ("suffix3=ing", "word[-1]|col2[0]=a|b")])
+    assert {"suffix3=of", "word[-1]|col2[0]=of|DT"} <= set(
+        again.fit([sentence]).feature_names_out()
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,7 +219,7 @@ def test_word_shape(value, shape):
         (["0[0"], r"template '0\[0': cannot read '0\[0'; a term is like"),
         (["0[0]|"], "cannot read ''"),
         (["2[0]"], "there is no column 2; columns are numbered from 0 and tokens have 2"),
-        (["lemma[0]"], "no column is called 'lemma'; there are word, pos"),
+        (["lemma[0]"], "no column is called 'lemma'; there are word, col2"),
         (["upper(0[0])"], "there is no function 'upper'; there are lower, shape"),
         (["suffix0(0[0])"], "no function 'suffix0'"),
         (["suffix"], "no function 'suffix'"),
@@ -409,7 +417,7 @@ def test_chunking_corpus(data_dir):
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         blocks = itertools.groupby(lines, key=lambda line: not line.strip())
         sentences = [[tuple(x.split()[:2]) for x in block] for blank, block in blocks if not blank]
-    features = TokenFeatures()
+    features = TokenFeatures(CHUNKING)
     rows = features.fit_transform(sentences)
     assert len(rows.lengths) == 8936
     assert rows.matrix.shape == (211727, features.n_features_)

@@ -21,6 +21,7 @@ from maxmargin.tasks import (
     read_pharaoh,
     write_pharaoh,
 )
+from maxmargin.tasks.directed_links import directed_links
 
 WORDS = [a + b for a in ("ba", "ke", "lo", "mi", "nu", "ra") for b in ("d", "ft", "g", "ll", "mp")]
 
@@ -88,6 +89,15 @@ def test_the_text_of_the_pairs_alone_will_do(corpus):
     aligner = WordAligner().fit(*corpus)
     assert aligner.statistics_.n_pairs_ == len(corpus[0])
     assert aligner.score(*made_up(30, seed=4)) > 0.6
+
+
+def test_without_links_the_directed_models_teach(corpus, statistics):
+    pairs, links = corpus
+    alone = WordAligner().fit(pairs, parallel=statistics)
+    told = WordAligner().fit(pairs, directed_links(statistics, pairs), statistics)
+    np.testing.assert_array_equal(alone.coef_, told.coef_)
+    assert alone.score(pairs, links) > 0.8
+    assert WordAligner(strict=True).fit(pairs).predict(pairs[:1])
 
 
 def test_parallel_text_may_be_an_iterator(corpus, statistics, aligner):
@@ -266,7 +276,7 @@ ONE = ["a"], ["b"]
         ([ONE, ([], ["c"])], [set()] * 2, ValueError, "pair 1: its source sentence has no tokens"),
         ([(["a"], [])], [set()], ValueError, "pair 0: its target sentence has no tokens"),
         ([ONE], [], ValueError, "1 pairs but links of 0"),
-        ([ONE], None, TypeError, "links is NoneType"),
+        ([ONE], 7, TypeError, "links is int"),
         ([ONE], [None], ValueError, "pair 0: its links are None"),
         ([ONE], [({(0, 0)},)], ValueError, r"pair 0: .*expected \(sure, possible\)"),
         ([ONE], [(set(), {(0, 1)})], ValueError, r"pair 0: links: link \(0, 1\) is out of range"),

@@ -82,7 +82,13 @@ def _method_options() -> list[click.Parameter]:
 
     return [
         option("--solver", Known(("auto", *SOLVERS)), "NAME", f"auto, {', '.join(SOLVERS)}."),
-        option("--alpha", Number(), "X", "Strength of the penalty on the weights (lambda)."),
+        option(
+            "--alpha",
+            Number(word="auto"),
+            "X|auto",
+            "Strength of the penalty on the weights (lambda). auto: the best of several by the"
+            " task's metric, on --validation, else by three folds.",
+        ),
         option("--loss", Known(LOSSES), "NAME", f"What an error costs: {LOSS_HELP}."),
         option("--tol", Number(), "X", "Stop when the gap is at most X times the objective."),
         option("--max-epochs", Whole(0), "N", "Passes over the data at most."),

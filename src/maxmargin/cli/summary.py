@@ -28,6 +28,7 @@ def words(folder: RunFolder, summary: Mapping[str, Any], seconds: float, resumed
     lines = {
         "Trained": _what(folder, summary),
         "Method": _method(summary),
+        **_alpha(summary),
         "Certificate": summary["certificate"],
         **_calibration(summary),
         **_errors(folder, summary["metrics"]),
@@ -60,6 +61,14 @@ def _method(summary: Mapping[str, Any]) -> str:
     chosen += [] if summary["alpha"] is None else [f"alpha {summary['alpha']:g}"]
     chosen += [] if summary["loss"] is None else [f"loss {summary['loss']}"]
     return f"{', '.join(chosen)}; {text.counted(summary['n_weights'], 'weight')}"
+
+
+def _alpha(summary: Mapping[str, Any]) -> dict[str, str]:
+    found = summary.get("alpha_search")
+    if not found:
+        return {}
+    tried = ", ".join(f"{alpha:.2g}: {score:.4f}" for alpha, score in found["tried"])
+    return {"Alpha": f"{found['alpha']:.3g}, by {found['metric']} on {found['by']} ({tried})"}
 
 
 def _calibration(summary: Mapping[str, Any]) -> dict[str, str]:

@@ -32,23 +32,26 @@ class Whole(click.ParamType):
 
 
 class Number(click.ParamType):
-    """A finite number, 0 or more, or greater than 0."""
+    """A finite number, 0 or more, or greater than 0; or a word in its place."""
 
     name = "number"
 
-    def __init__(self, above_zero: bool = False):
-        self.above_zero = above_zero
+    def __init__(self, above_zero: bool = False, word: str | None = None):
+        self.above_zero, self.word = above_zero, word
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
+    ) -> float | str:
+        if self.word is not None and value == self.word:
+            return self.word
         try:
             number = float(value)
         except ValueError:
             number = math.nan
         if not (0 <= number < math.inf) or (self.above_zero and number == 0):
             limits = "greater than 0" if self.above_zero else "of 0 or more"
-            self.fail(f"{value!r} is not a number {limits}", param, ctx)
+            other = f", and not {self.word!r}" if self.word else ""
+            self.fail(f"{value!r} is not a number {limits}{other}", param, ctx)
         return number
 
 

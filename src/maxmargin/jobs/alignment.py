@@ -68,6 +68,7 @@ class AlignmentJob(Job):
         "Reads two files as for --data, or one with lines `source words ||| target words`, also"
         " from a pipe; writes a line of links `i-j` for each pair, counted from 0."
     )
+    score_name: ClassVar[str] = "1 - AER"
     examples: ClassVar[tuple[str, ...]] = (
         "train alignment --data hand.en hand.fr hand.wa --parallel big.en big.fr --out RUN",
         "train alignment --data big.en big.fr --out RUN",
@@ -246,10 +247,12 @@ class AlignmentJob(Job):
 
         Data without links are given those of the directed models (`data.outputs`).
         """
-        statistics = self.statistics(model, data, folder)
-        self.label(data, statistics)
-        assert data.outputs is not None
-        model.fit(data.inputs, data.outputs, parallel=statistics)
+        self.prepare(model, data, folder)
+        model.fit(data.inputs, data.outputs, parallel=data.extra["statistics"])
+
+    def prepare(self, model: WordAligner, data: Data, folder: Path | None = None) -> None:
+        """Statistics of the text, and links by its models where there are none by hand."""
+        self.label(data, self.statistics(model, data, folder))
 
     def statistics(
         self, model: WordAligner, data: Data, folder: Path | None = None

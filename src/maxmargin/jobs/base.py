@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -104,6 +104,8 @@ class Job(ABC):
     compared_by_likelihood: ClassVar[tuple[str, ...]] = ("sdca", "lbfgs", "eg")
     #: what labels are called, and what may be wrong if there are too many
     labels: ClassVar[tuple[str, str]] = ("labels", "are they numbers that were measured?")
+    #: what the estimator's `score` is
+    score_name: ClassVar[str] = "share of right labels"
     #: whether `predict` makes a file of each file; it takes one then, see `jobs.folders`
     one_each: ClassVar[bool] = False
 
@@ -199,6 +201,24 @@ class Job(ABC):
             f" {need / 2**30:,.1f} GiB of memory, {free / 2**30:,.1f} GiB are free. If they are as"
             " meant, add --many-labels."
         )
+
+    def prepare(self, model: Any, data: Data, folder: Path | None = None) -> None:
+        """Costly steps before training that do not depend on the weights; folder as for `fit`."""
+        return
+
+    def metric(self, data: Data) -> tuple[str, Callable[[Any, Any], float] | None]:
+        """What predictions for such data are judged by, the larger the better.
+
+        Its name, and metric(outputs, predictions); None for the estimator's own `score`.
+        """
+        return self.score_name, None
+
+    def score(self, model: Any, data: Data) -> float:
+        """The metric of a fitted model on labelled data."""
+        _, metric = self.metric(data)
+        if metric is None:
+            return float(model.score(data.inputs, data.outputs))
+        return float(metric(data.outputs, model.predict(data.inputs)))
 
     def widths(self, sample: Any) -> dict[str, int]:
         """How many numbers an input has of what all inputs must have as many of."""

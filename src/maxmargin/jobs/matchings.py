@@ -52,6 +52,7 @@ class MatchingJob(Job):
         "Reads a file as for --data (links are not looked at); writes a line of links `row-column`"
         " for each sample, counted from 0, empty if it has none."
     )
+    score_name: ClassVar[str] = "F1 of links"
     examples: ClassVar[tuple[str, ...]] = (
         "train matching --data train.npz --out RUN",
         "train matching --data train.npz --row-cap 2 --positive 0 3 --solver dual-extragradient"

@@ -32,16 +32,18 @@ class Places(NamedTuple):
 
 def read_file(
     path: Readable, options: Mapping[str, Any], sentences: list[Any], tags: list[list[str]]
-) -> None:
-    """Add what a file holds to both lists."""
+) -> list[str] | None:
+    """Add what a file holds to both lists; names for its feature columns, None if two are one."""
     known: dict[str, str] = {}
     keep = known.setdefault  # one object a word type: a corpus then takes a fifth of the memory
     chosen: Places | None = None
+    names: list[str] | None = None
     for sentence in read_columns(path, _format(options)):
         if not sentence.rows:
             continue
         if chosen is None:
             chosen = _places_in(path, sentence, options)
+            names = _names(sentence, chosen, options)
         fields = [tuple([keep(field, field) for field in own]) for own in sentence.fields]
         assert chosen.tag is not None
         tags.append([own[chosen.tag] for own in fields])
@@ -54,6 +56,27 @@ def read_file(
             f"{name_of(path)}: the file has no tokens; expected lines of columns, and a blank line"
             " after each sentence"
         )
+    return names
+
+
+def _names(sentence: Sentence, chosen: Places, options: Mapping[str, Any]) -> list[str] | None:
+    """As the user or CoNLL-U calls them; else the first is "word", and others have their number."""
+    wanted, width = _wanted(options), len(sentence.fields[0])
+    is_conll_u = sentence.tabs and width == len(CONLL_U)
+    names = []
+    for k, place in enumerate(chosen.features):
+        given = wanted[k].strip().lower() if wanted else ""
+        if is_conll_u:
+            names.append(CONLL_U[place])
+        elif given.isalpha():
+            names.append(given)
+        else:
+            names.append("word" if k == 0 else f"col{place + 1}")
+    return names if len(set(names)) == len(names) else None
+
+
+def _wanted(options: Mapping[str, Any]) -> list[str]:
+    return [name for item in options["columns"] for name in str(item).split(",") if name.strip()]
 
 
 def _places_in(
@@ -216,7 +239,7 @@ def places(
     width: int, tabs: bool, options: Mapping[str, Any], n_features: int | None = None
 ) -> Places:
     """Which columns to take of a file so wide; n_features : those of the model, when predicting."""
-    wanted = [name for item in options["columns"] for name in str(item).split(",") if name.strip()]
+    wanted = _wanted(options)
     tag = str(options["tag-column"]).strip()
     if tabs and width == len(CONLL_U) and n_features in (None, 1):
         wanted, tag = wanted or ["form"], tag or "upos"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,7 +22,9 @@ from maxmargin.jobs.sequences import (
     worst,
 )
 from maxmargin.jobs.tagged_files import read_file, tag_file
+from maxmargin.metrics import chunk_f1
 from maxmargin.tasks import SequenceTagger
+from maxmargin.tasks.tag_schemes import mark_chunks
 
 
 class TaggingJob(Job):
@@ -113,8 +115,9 @@ class TaggingJob(Job):
             str,
             (),
             "Features of a token, such as '0[-1]' (the word before), '0[0]|1[0]' or"
-            " 'suffix3(0[0])'; feature columns count from 0 here. Default: a set that suits the"
-            " number of columns.",
+            " 'suffix3(0[0])'; feature columns count from 0 here, or have the names that reports"
+            " show. Default: the word, its affixes, shape and neighbours; every other column with"
+            " its neighbours and with the word.",
             many=True,
         ),
         MANY_LABELS,
@@ -130,8 +133,7 @@ class TaggingJob(Job):
             raise ValueError("no data file was given; name one at least.")
         sentences: list[Any] = []
         tags: list[list[str]] = []
-        for path in paths:
-            read_file(path, options, sentences, tags)
+        names = [read_file(path, options, sentences, tags) for path in paths]
         first = sentences[0][0]
         width = 1 if isinstance(first, str) else len(first)
         for sentence in sentences:
@@ -145,7 +147,7 @@ class TaggingJob(Job):
             "tokens": sum(map(len, sentences)),
             "tags": len({tag for own in tags for tag in own}),
         }
-        return Data(sentences, tags, facts)
+        return Data(sentences, tags, facts, {"columns": names[0]})
 
     def estimator(self, options: Mapping[str, Any]) -> SequenceTagger:
         options = self.with_defaults(options)
@@ -157,13 +159,20 @@ class TaggingJob(Job):
         )
 
     def fit(self, model: SequenceTagger, data: Data, folder: Path | None = None) -> None:
-        """Fit in place."""
+        """Fit in place, with the names that the columns have in the files."""
+        model.columns = data.extra.get("columns")
         try:
             super().fit(model, data, folder)
         except InfeasibleError as error:
             raise InfeasibleError(
                 f"{error} Sentences count from 0, over all files of --data; bio=False is --no-bio."
             ) from error
+
+    def metric(self, data: Data) -> tuple[str, Callable[[Any, Any], float] | None]:
+        """F1 of chunks by conlleval's rules, where the tags mark chunks."""
+        if mark_chunks({tag for own in data.outputs or () for tag in own}):
+            return "F1 of chunks", chunk_f1
+        return "share of right tags", None
 
     def widths(self, sample: Any) -> dict[str, int]:
         return {"feature columns": 1 if isinstance(sample[0], str) else len(sample[0])}

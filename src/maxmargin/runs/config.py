@@ -16,6 +16,8 @@ TABLES = ("solver-options", "task-options", "checkpoints")
 LIMITS = ("max-epochs", "tol", "time-limit", "threads", "checkpoints")
 #: what may change if the contents of the files are the same
 FILES = ("data", "validation")
+#: alpha is chosen on held-out samples
+AUTO = "auto"
 #: role of the files to calibrate on, which may be others until a run has ended
 HELD_OUT = "task-options.calibrate"
 
@@ -178,11 +180,15 @@ def _threads(key: str, value: Any) -> int:
     return value
 
 
+def _alpha(key: str, value: Any) -> float | str:
+    return AUTO if value == AUTO else _at_least(0, real)(key, value)
+
+
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "task": _task,
     "data": _paths,
     "validation": _paths,
-    "alpha": _at_least(0, real),
+    "alpha": _alpha,
     "loss": _text,
     "solver": _text,
     "tol": _at_least(0, real),

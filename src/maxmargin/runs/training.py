@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.runs.config import HELD_OUT, task_options
+from maxmargin.runs.config import AUTO, HELD_OUT, real, task_options
 from maxmargin.runs.environment import environment
 from maxmargin.runs.errors import RunError
 from maxmargin.runs.evaluating import WORST, judged
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("maxmargin")
 
+#: what the choice of alpha found
+SEARCH = "prepared/alpha.json"
 #: key of a configuration -> option of estimators
 _OPTIONS = {
     "alpha": "alpha",
@@ -85,6 +87,7 @@ class _Training:
             with Interrupts() as interrupts:
                 self._note_environment()
                 data, validation, held_out = self._read()
+                self._choose_alpha(data, validation, interrupts)
                 self._fit(data, validation, interrupts)
                 if held_out is not None:
                     self.model.calibrate(held_out.inputs, held_out.outputs)
@@ -139,7 +142,7 @@ class _Training:
         known = model.get_params(deep=False)
         wanted = {"seed": 0, "threads": 1} | self.config
         for key, name in _OPTIONS.items():
-            if key not in wanted:
+            if key not in wanted or wanted[key] == AUTO:
                 continue
             if name not in known:
                 raise RunError(f"the task {self.job.name!r} has no {key}; leave it out.")
@@ -187,6 +190,27 @@ class _Training:
         return self.job.held_out(self.options, data)
 
     # -- training ----------------------------------------------------------------------------------
+    def _choose_alpha(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
+        """If it is to be chosen: what was tried is kept, for a run that goes on."""
+        from maxmargin.runs.penalty import choose_alpha
+
+        self.search: dict[str, Any] | None = None
+        if self.config.get("alpha") != AUTO:
+            return
+        if self.folder.has(SEARCH):
+            self.search = self.folder.read_json(SEARCH)
+        else:
+            prepared = self.folder.path / "prepared"
+            prepared.mkdir(exist_ok=True)
+
+            def make() -> Any:
+                return self._estimator().set_params(callbacks=[interrupts, *self.given])
+
+            seed = self.config.get("seed", 0)
+            self.search = choose_alpha(self.job, make, data, validation, seed, prepared)
+            self.folder.write_json(SEARCH, self.search)
+        self.model.alpha = real("alpha", self.search["alpha"])
+
     def _fit(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
         from maxmargin.callbacks import EarlyStopping
         from maxmargin.checkpoints import Checkpoint
@@ -196,7 +220,8 @@ class _Training:
         path, intervals = self.folder.path, self.config.get("checkpoints", {})
         stopping = []
         if validation is not None:
-            stopping = [EarlyStopping(validation.inputs, validation.outputs)]
+            _, metric = self.job.metric(validation)
+            stopping = [EarlyStopping(validation.inputs, validation.outputs, metric)]
         self.model.callbacks = [
             *stopping,
             interrupts,
@@ -239,6 +264,7 @@ class _Training:
 
     def _summary(self, n_samples: int, metrics: dict[str, Any]) -> dict[str, Any]:
         from maxmargin.documents import finite
+        from maxmargin.runs.penalty import search_table
         from maxmargin.solvers.base import solver_classes
 
         model, result = self.model, self.model.result_
@@ -270,7 +296,11 @@ class _Training:
                 "loss": " ".join(str(loss).split()) if has_loss else None,
                 "calibration": self.calibration,
                 "limits": self.limits,
-                "tables": self.job.describe(model),
+                "alpha_search": self.search,
+                "tables": [
+                    *map(search_table, filter(None, [self.search])),
+                    *self.job.describe(model),
+                ],
                 "metrics": metrics,
             }
         )

@@ -53,8 +53,9 @@ class SequenceTagger(Task):
     Parameters
     ----------
     alpha : strength of the penalty; C = 1 / (alpha n) for n sentences. None means 10 / n, so that
-        corpora of all sizes take about as many epochs, and 2 / n for the likelihood, which is what
-        crfsuite calls c2 = 1.
+        corpora of all sizes take about as many epochs, and 0.2 / n for the likelihood, which is
+        what crfsuite calls c2 = 0.1: on held-out tenths it did best or nearly so from 200 to 8,000
+        sentences, where 2 / n lost up to 0.7 %.
     loss : "hamming-sum" (the number of wrong tags), "hamming" (their share) or a Loss.
     solver : as for `ChainSVM`; None means BCFW(cache=OracleCache(size=10, passes=1)), because with
         as many features as text has, a pass with the oracle costs little more than one without.
@@ -156,7 +157,7 @@ class SequenceTagger(Task):
 
     def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:
         margin = self.objective == "margin"
-        alpha = (10.0 if margin else 2.0) / n
+        alpha = (10.0 if margin else 0.2) / n
         solver = BCFW(cache=OracleCache(10, 1)) if margin else "auto"
         return self._start(ChainSVM()).set_params(
             objective=self.objective,

@@ -43,14 +43,13 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         column and its offset from the token, ``|`` between terms to be taken jointly, and the
         functions ``lower``, ``shape``, ``prefixN``, ``suffixN``. Places outside the sentence have
         the values BOS-1, BOS-2, ... on its left and EOS+1, EOS+2, ... on its right.
-        None means, for words: lower-cased words at -2..2, the word, its prefixes and suffixes of
-        length 1 to 4, its shape, and the bigrams with its neighbours; for columns (word, pos): the
-        19 templates usual for chunking, words at -2..2 and their bigrams with the token, pos
-        uni-, bi- and trigrams within -2..2; for each further column: its values at -2..2.
+        None means, for words (the first column): lower-cased words at -2..2, the word, its
+        prefixes and suffixes of length 1 to 4, its shape, and the bigrams with its neighbours; for
+        each further column: its values at -2..2, their bigrams, and its value with the word.
         The full grammar is in `maxmargin.tasks.token_templates`. Not used for dicts.
     columns : list of str, default=None
-        Names of the columns, for templates and feature names. None means "word", "pos", and then
-        the numbers "2", "3", ...
+        Names of the columns, for templates and feature names. None means those of data frames,
+        else "word", "col2", "col3", ...
     min_count : int, default=1
         Features found on fewer tokens than this in `fit` are dropped.
 
@@ -136,7 +135,7 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         return Rows(_indicators(found, self.n_features_), lengths)
 
     def feature_names_out(self) -> np.ndarray:
-        """Names of the features, such as ``pos[0]=NN``; made anew at each call."""
+        """Names of the features, such as ``word[0]=the``; made anew at each call."""
         check_is_fitted(self, "index_")
         return np.array(self.index_.names(), dtype=object)
 
@@ -265,7 +264,7 @@ def _columns(tokens: list, lengths: np.ndarray, kind: str, n_columns: int) -> li
 
 def _column_names(names: Sequence[str] | None, n_columns: int) -> list[str]:
     if names is None:
-        return [*("word", "pos")[:n_columns], *map(str, range(2, n_columns))]
+        return ["word", *(f"col{number}" for number in range(2, n_columns + 1))]
     if isinstance(names, str) or len(names) != n_columns or len(set(names)) != n_columns:
         raise ValueError(f"columns must be {n_columns} different names, found {names!r}")
     for name in names:

@@ -41,6 +41,7 @@ from maxmargin.tasks.alignment_features import AlignmentFeatures
 from maxmargin.tasks.alignment_reports import AlignmentReport, alignment_report
 from maxmargin.tasks.association import WordStatistics
 from maxmargin.tasks.base import Task
+from maxmargin.tasks.directed_links import directed_links
 from maxmargin.tasks.link_probabilities import (
     LinkColumns,
     LinkProbabilities,
@@ -57,7 +58,8 @@ class WordAligner(LinkProbabilities, Task):
     Minimise  alpha/2 |w|^2 + 1/n sum_i max_z [w . F_i (z - y_i) + loss_i(z)]  over the weights w of
     features of word pairs; z and y_i are matchings between the words of pair i. A handful of pairs
     with links is enough, if there is much text without: from `parallel` come the statistics (Dice
-    coefficients, translation models) on which most features rest.
+    coefficients, translation models) on which most features rest. Without any links, `fit(pairs)`
+    learns from those of the translation models.
 
     A pair is (source tokens, target tokens), each a list of str. Its links are (sure, possible),
     two sets of (i, j) with source token i and target token j, counted from 0; plain links, as
@@ -71,7 +73,8 @@ class WordAligner(LinkProbabilities, Task):
     alpha : strength of the penalty. None means 3, for more than 100 pairs 300 / n.
     c_plus, c_minus : prices of wrong and of missed links.
     normalize : divide a pair's prices by the number of its sure links.
-    max_links : in how many links a word may be. With 2, `not` may be linked to both `ne` and `pas`.
+    max_links : in how many links a word may be. With 2, `not` may be linked to both `ne` and `pas`;
+        more true links are found then, and more wrong ones.
     strict : raise an error if a word has more sure links than max_links.
     solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see
         `StructuredSVM`.
@@ -143,12 +146,15 @@ class WordAligner(LinkProbabilities, Task):
     def fit(
         self,
         pairs: Iterable[Pair],
-        links: Sequence[Any],
+        links: Sequence[Any] | None = None,
         parallel: Iterable[Pair] | WordStatistics | None = None,
         columns: LinkColumns = None,
     ) -> WordAligner:
         """Learn statistics_, features_ and model_.
 
+        links : None, where nobody has linked anything by hand, means those of the two directed
+            translation models of the statistics: sure where both agree, possible where one has
+            them. Some 2,000 pairs are enough then; give the rest of the text as `parallel`.
         parallel : pairs without links, for the statistics, or a fitted WordStatistics; None means
             the text of `pairs` itself. Text of `pairs` is not added to `parallel`, so that features
             look in training as they will on new pairs.
@@ -158,12 +164,14 @@ class WordAligner(LinkProbabilities, Task):
         checked = check_pairs(pairs)
         if not checked:
             raise ValueError("no pairs to learn from.")
-        gold = check_links(links, checked)
+        gold = None if links is None else check_links(links, checked)
         given = check_columns(columns, checked, None)
         if self.strict:
-            for s, (sure, _) in enumerate(gold):
+            for s, (sure, _) in enumerate(gold or ()):
                 _check_caps(s, sure, checked[s], self.max_links)
         statistics = self._statistics(checked, parallel)
+        if gold is None:
+            gold = directed_links(statistics, checked)
         options = AlignmentFeatures() if self.features is None else clone(self.features)
         features = options.fit(statistics, list(given))
         rows = features.transform(checked, given)

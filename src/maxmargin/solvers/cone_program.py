@@ -35,6 +35,24 @@ class ConeProgram(NamedTuple):
         """Whether it is a linear program."""
         return not self.square.any() and all(kind == "nonneg" for kind, _ in self.cones)
 
+    def scaled(self, size: np.ndarray, worth: float) -> ConeProgram:
+        """The same in size * x, bounds of domains not above 1, and the objective worth times.
+
+        Multipliers of the points' rows are worth times theirs.
+        """
+        rows, start = np.ones(len(self.bound)), self.n_points
+        for kind, count in self.cones[1:]:
+            own = np.abs(self.bound[start : start + count])
+            rows[start : start + count] = np.maximum(own.max() if kind == "soc" else own, 1.0)
+            start += count
+        matrix = sparse.diags_array(1 / rows) @ self.matrix @ sparse.diags_array(1 / size)
+        return self._replace(
+            square=worth * self.square / size**2,
+            linear=worth * self.linear / size,
+            matrix=sparse.csc_array(matrix),
+            bound=self.bound / rows,
+        )
+
 
 def point_features(problem: Problem, found: Polytopes) -> sparse.csr_array:
     """omega_i F_i^T for all entries of the points u, a row for each."""

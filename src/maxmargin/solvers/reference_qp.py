@@ -28,6 +28,8 @@ from maxmargin.solvers.weight_cones import is_polyhedral, weight_cones
 
 #: relative gap at which nothing is left to do: what interior-point methods reach
 _EXACT = 1e-7
+#: solves at most: if the optimum is far below the loss, once more with it as the unit
+_ROUNDS = 3
 
 
 class ReferenceQP(Solver):
@@ -115,15 +117,28 @@ class ReferenceQP(Solver):
             return
         limit = allowed_bytes(self.memory_limit)
         program = self._program(problem, limit)
-        left = self._deadline - time.perf_counter()
-        if program.is_linear:
-            answer = by_highs(program, max(left, 1e-3))
-        else:
-            answer = by_clarabel(program, limit, max(left, 1e-3))
-        state.extra["solved"], state.extra["words"] = 1, answer.words
-        state.extra["bytes"] = float(answer.n_bytes)
-        if answer.x is not None:
-            self._take(problem, state, program, answer)
+        worth, extra = 1.0, state.extra
+        for _ in range(_ROUNDS):
+            answer = self._solved(problem, program, worth, limit)
+            extra["solved"], extra["words"] = 1, answer.words
+            extra["bytes"] = float(answer.n_bytes)
+            if answer.x is not None:
+                self._take(problem, state, program, answer)
+            if self.done(state) or not 0 < extra["primal"] < 1 / worth:
+                break
+            worth = 1 / extra["primal"]
+
+    def _solved(self, problem: Problem, program: ConeProgram, worth: float, limit: float) -> Answer:
+        """What a solver says, whose tolerances are absolute, to features and an optimum near 1."""
+        size = np.ones(program.matrix.shape[1])
+        largest = float(np.abs(problem.blocks.value).max(initial=0.0))
+        n_prices = program.polytopes.matrix.shape[0]
+        size[: len(size) - n_prices] = max(largest, np.sqrt(problem.alpha)) or 1.0
+        scaled, left = program.scaled(size, worth), max(self._deadline - time.perf_counter(), 1e-3)
+        answer = by_highs(scaled, left) if program.is_linear else by_clarabel(scaled, limit, left)
+        if answer.x is None:
+            return answer
+        return answer._replace(x=answer.x / size, points=answer.points / worth)
 
     def _program(self, problem: Problem, limit: float) -> ConeProgram:
         """The convex program, if there is room for it."""
@@ -139,9 +154,9 @@ class ReferenceQP(Solver):
         return cone_program(problem, found, features)
 
     def _take(self, problem: Problem, state: State, program: ConeProgram, answer: Answer) -> None:
-        """Weights and dual point from the solver's answer, and the exact gap between them."""
+        """Weights and dual point from the solver's answer, if the gap between them is less."""
         assert answer.x is not None
-        extra = state.extra
+        extra, old = state.extra, (state.z.copy(), state.w.copy(), dict(state.extra))
         extra["solution"] = problem.domain.project(answer.x[: problem.dim])
         if program.polytopes.relaxed:
             # z may be no mixture of outputs, and proves nothing then
@@ -161,6 +176,9 @@ class ReferenceQP(Solver):
         extra["gap"] = extra["primal"] - max(self.bound(problem, state), 0.0)  # 0: at the truth
         extra["floor"] = max(problem.rounding(w) for w in tried)
         state.n_oracle += 2 * problem.n
+        if not extra["gap"] <= old[2]["gap"]:
+            state.z[:], state.w[:] = old[:2]
+            extra |= {name: old[2][name] for name in ("solution", "primal", "gap", "floor")}
 
     def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
         """Next to z by the structure itself, where the equations leave more than rounding."""

@@ -84,7 +84,7 @@ class _Rows:
         if ceiling is not None:
             high = np.minimum(high, ceiling)
         high[: len(theta)][np.isneginf(theta)] = 0.0
-        own = self.whole[: self.n_columns]
+        self.ceiling, own = high.copy(), self.whole[: self.n_columns]
         high[own] = np.floor(high[own] + _NEAR)
         self.low = np.concatenate([np.zeros(self.n_columns), constraints.lower])
         self.high = np.concatenate([high, constraints.upper])
@@ -201,12 +201,11 @@ class _Rows:
 
     def _why(self, status: int, message: str) -> str:
         """Why there is no maximum, with the row or part where that shows."""
-        ceiling = self.high[: self.n_columns]
-        row = violated_row(self.constraints, ceiling)
+        row = violated_row(self.constraints, self.ceiling)
         if row >= 0:
             return f"no output satisfies all rows: row {row} cannot hold together with the others."
         scores = self.priced(np.zeros(len(self.constraints.lower)))[: self.n_columns]
-        part = endless_part(self.constraints, ceiling, -scores)
+        part = endless_part(self.constraints, self.ceiling, -scores)
         if part >= 0:
             return (
                 f"the program has no bound: part {part} may grow for ever. Give it an upper bound."

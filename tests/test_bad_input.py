@@ -296,7 +296,7 @@ TABLE = [
     ("no function", lambda: oracle(3), TypeError, "oracle=3 must be a function"),
     ("exact is unknown", lambda: oracle(exact="maybe"), V, "exact='maybe' must be True or False or 'bounded'"),
     ("on_timeout is unknown", lambda: oracle(on_timeout="wait"), V, "on_timeout='wait' must be"),
-    ("no time", lambda: oracle(time_limit=0), V, "time_limit=0 must be a finite number above 0 or None"),
+    ("no time", lambda: oracle(time_limit=0), V, "time_limit=0 must be a finite number above 0"),
     ("skipping without bounds", lambda: oracle(time_limit=9, on_timeout="skip", binary=False), V, "needs binary=True"),
     ("skipping where that cannot be", lambda: oracle(oracles.hangs, MARKED, time_limit=0.5, on_timeout="skip", solver="ssg"), OracleError,
      r"sample \d: the oracle took too long. Only training by bcfw and fw"),

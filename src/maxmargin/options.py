@@ -39,7 +39,8 @@ class Bounds(NamedTuple):
         """Whether a number lies within; NaN never does."""
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
-        return bool(above and below and (self.infinite or _is_finite(value)))
+        endless = self.infinite and isinstance(value, float | np.floating)
+        return bool(above and below and (endless or _is_finite(value)))
 
     def __str__(self) -> str:
         words = []
@@ -53,6 +54,8 @@ class Bounds(NamedTuple):
 #: annotations of common options
 Count = Annotated[int, Bounds(1)]
 CountOrZero = Annotated[int, Bounds(0)]
+#: of lengths in two spaces: their squares must be numbers
+Ratio = Annotated[float, Bounds(1e-100, 1e100)]
 #: of nodes, labels and the like, whose products are sizes of arrays
 Size = Annotated[int, Bounds(1, 2**31 - 1)]
 Positive = Annotated[float, Bounds(0, open_low=True)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.structures import Network
+from maxmargin.validation import is_list
 
 
 def pairs_of(
@@ -30,7 +31,7 @@ def pairs_of(
     number = {label: k for k, label in enumerate(classes.tolist())}
     found = []
     for pair in pairs:
-        if isinstance(pair, str) or len(tuple(pair)) != 2:
+        if not is_list(pair) or len(pair) != 2:
             raise ValueError(f"pairs has {pair!r}, expected pairs of two labels.")
         unknown = [label for label in pair if label not in number]
         if unknown and not lenient:

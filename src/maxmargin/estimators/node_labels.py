@@ -12,7 +12,7 @@ from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.structures.base import Shape
-from maxmargin.validation import as_dense
+from maxmargin.validation import as_dense, is_list
 
 
 class NodeLabels(StructuredSVM):
@@ -35,7 +35,7 @@ class NodeLabels(StructuredSVM):
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
         found = np.zeros((len(number), len(number)), dtype=bool)
         for pair in pairs:
-            if isinstance(pair, str) or len(pair) != 2:
+            if not is_list(pair) or len(pair) != 2:
                 raise ValueError(f"{name}: {pair!r} is no pair of labels, such as ('a', 'b').")
             first, second = pair
             if first in number and second in number:

@@ -93,7 +93,10 @@ class Hamming(Loss):
 
 
 def _weights(name: str, values: Any, count: int) -> np.ndarray:
-    weights = np.asarray(values, dtype=np.float64)
+    try:
+        weights = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: not an array of numbers ({error}).") from None
     if weights.shape != (count,):
         raise ValueError(f"{name} has shape {weights.shape}, expected ({count},).")
     if not np.isfinite(weights).all() or (weights < 0).any():

@@ -13,6 +13,7 @@ from maxmargin.options import (
     NonNegative,
     NonNegativeOrInf,
     Positive,
+    Ratio,
     Seed,
     check_options,
 )
@@ -72,7 +73,7 @@ class DualExtragradient(SaddleSolver):
         step: Positive | Literal["auto", "norm", "adaptive"] = "auto",
         past: bool = False,
         restarts: bool = False,
-        ratio: Positive | Literal["auto"] = "auto",
+        ratio: Ratio | Literal["auto"] = "auto",
         max_epochs: CountOrZero | None = None,
         tol: NonNegativeOrInf | None = None,
         random_state: Seed = None,

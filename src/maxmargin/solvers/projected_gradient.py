@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Positive, Seed
+from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Positive, Ratio, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.saddle import SaddleSolver
@@ -34,7 +34,7 @@ class ProjectedGradient(SaddleSolver):
         self,
         step: Positive | Literal["norm"] = "norm",
         decay: bool = True,
-        ratio: Positive | Literal["auto"] = "auto",
+        ratio: Ratio | Literal["auto"] = "auto",
         max_epochs: CountOrZero | None = None,
         tol: NonNegativeOrInf | None = None,
         random_state: Seed = None,

@@ -289,7 +289,8 @@ class OracleStructure(Structure):
         key = (id(self.oracle), self.jobs, self.time_limit)
         if getattr(self, "_pool", (None, None))[0] != key:
             self.release()
-            pool = Workers(self.oracle, _takes_shape(self.oracle), self.jobs, self.time_limit)
+            limit = None if self.time_limit is None else float(self.time_limit)
+            pool = Workers(self.oracle, _takes_shape(self.oracle), self.jobs, limit)
             self._pool = (key, pool)
         return self._pool[1]
 

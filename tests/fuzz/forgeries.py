@@ -235,7 +235,9 @@ def main(folder, seed, first, last, *names):
     warnings.simplefilter("ignore")
     names = names or [*CASES, *RUNS]
     folder = Path(folder)
-    for name in originals(str(folder), tuple(names)):  # compiled code is loaded outside of the limits
+    for name in originals(
+        str(folder), tuple(names)
+    ):  # compiled code is loaded outside of the limits
         list(_use(name)(original_path(folder, name), name))
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))

@@ -57,7 +57,7 @@ FORGED = [
     ("target_counts_", with_item(0, 0), "target_counts_ has counts"),
     ("source_words_", lambda words: [*words, "more"], "row_ptr_ is no int64 array"),
     ("target_words_", lambda words: words[:-1], "numbers of no target word"),
-    ("target_words_", lambda words: [*words[:-1], 7], "target_words_=.* must be a list of a string"),
+    ("target_words_", lambda words: [*words[:-1], 7], "target_words_=.* must be a list of"),
     ("jumps_", lambda a: a[:, :-1], "jumps_ is no float64 array"),
     ("jumps_", with_item((0, 0), 0.0), "jumps_ has weights that are not above 0"),
     ("jumps_", with_item((0, 0), np.inf), "jumps_ has numbers"),

@@ -73,9 +73,7 @@ def _may_have(cls: Any, name: str) -> bool:
 
 
 # -- making again ----------------------------------------------------------------------------------
-def put_together(
-    cls: Any, options: dict[str, Any], facts: dict[str, Any], oracle: Any
-) -> Any:
+def put_together(cls: Any, options: dict[str, Any], facts: dict[str, Any], oracle: Any) -> Any:
     """The object of these options and facts, checked by its class.
 
     oracle : what a structure needs that no file holds.

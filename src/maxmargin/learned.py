@@ -56,9 +56,10 @@ def is_free(cls: Any, name: str) -> bool:
 
 def check_learned(own: Any) -> None:
     """Raise ValueError if something learned is not what its annotation says."""
-    for name, hint in learned_attributes(type(own)).items():
+    cls: Any = type(own)
+    for name, hint in learned_attributes(cls).items():
         if name in vars(own):
-            check_option(f"{type(own).__name__}: {name}", vars(own)[name], hint)
+            check_option(f"{cls.__name__}: {name}", vars(own)[name], hint)
 
 
 def check_array(

@@ -40,7 +40,7 @@ def arguments_of(cls: Any) -> tuple[str, ...]:
 
 
 @cache
-def learned_attributes(cls: type) -> dict[str, Any]:
+def learned_attributes(cls: Any) -> dict[str, Any]:
     """The annotations of what objects of a class learn, by name."""
     return {
         name: hint
@@ -49,16 +49,17 @@ def learned_attributes(cls: type) -> dict[str, Any]:
     }
 
 
-def is_free(cls: type, name: str) -> bool:
+def is_free(cls: Any, name: str) -> bool:
     """Whether an attribute of that name would hide nothing of the class: no method, no constant."""
     return inspect.getattr_static(cls, name, _MISSING) is _MISSING
 
 
 def check_learned(own: Any) -> None:
     """Raise ValueError if something learned is not what its annotation says."""
-    for name, hint in learned_attributes(type(own)).items():
+    cls: Any = type(own)
+    for name, hint in learned_attributes(cls).items():
         if name in vars(own):
-            check_option(f"{type(own).__name__}: {name}", vars(own)[name], hint)
+            check_option(f"{cls.__name__}: {name}", vars(own)[name], hint)
 
 
 def check_array(

@@ -44,9 +44,9 @@ class Record(Checked):
     extra: dict[str, float] = field(default_factory=dict)
 
     def validate(self) -> None:
+        check_option("Record: extra", self.extra, dict[str, Any])
         for name, value in self.facts().items():
-            if not isinstance(name, str) or not isinstance(value, Real | None):
-                raise ValueError(f"Record: {name} is {type(value).__name__}, not a number.")
+            check_option(f"Record: {name}", value, Real | None)
 
     def facts(self) -> dict[str, float]:
         """All numbers by name, those of callbacks included."""

@@ -176,15 +176,25 @@ def _tried(act, done):
         yield done
 
 
+def _use(name):
+    from fuzz.zoo import CASES
+
+    return use_model if name in CASES else use_checkpoint
+
+
+def original_path(folder, name):
+    return Path(folder) / f"{name.replace(' ', '-')}.original"
+
+
 @cache
-def originals(folder):
+def originals(folder, names):
     """The files that are forged, by the names of what is in them."""
-    from fuzz.runs import RUNS, write_run
+    from fuzz.runs import write_run
     from fuzz.zoo import CASES, fitted
 
     found = {}
-    for name in [*CASES, *RUNS]:
-        path = Path(folder) / f"{name.replace(' ', '-')}.original"
+    for name in names:
+        path = original_path(folder, name)
         if not path.exists():
             partial = path.with_suffix(f".{os.getpid()}")
             fitted(name).save(partial) if name in CASES else write_run(name, partial)
@@ -195,13 +205,12 @@ def originals(folder):
 
 def attempt(folder, seed, number, names):
     """What came of one forgery, in words."""
-    from fuzz.zoo import CASES
     from maxmargin.exceptions import ModelFileError
     from maxmargin.persistence.archive import write
 
     rng = np.random.default_rng([seed, number])
     name = names[number % len(names)]
-    tree, arrays = forged(*originals(folder)[name], rng)
+    tree, arrays = forged(*originals(folder, tuple(names))[name], rng)
     path = Path(folder) / f"{os.getpid()}.forged"
     try:
         write(path, tree, [arrays[f"a{k}.npy"] for k in range(len(arrays))])
@@ -209,7 +218,7 @@ def attempt(folder, seed, number, names):
         return f"{name}: not written"
     words = []
     try:
-        for word in (use_model if name in CASES else use_checkpoint)(path, name):
+        for word in _use(name)(path, name):
             words.append(word)
     except ModelFileError:
         words.append("refused at load")
@@ -226,7 +235,10 @@ def main(folder, seed, first, last, *names):
     warnings.simplefilter("ignore")
     names = names or [*CASES, *RUNS]
     folder = Path(folder)
-    originals(str(folder))
+    for name in originals(
+        str(folder), tuple(names)
+    ):  # compiled code is loaded outside of the limits
+        list(_use(name)(original_path(folder, name), name))
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
     printed = os.open(folder / f"{os.getpid()}.printed", os.O_RDWR | os.O_CREAT | os.O_TRUNC)

@@ -22,8 +22,12 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
         _check_weights(name, getattr(snapshot, name), dim, missing=True)
     for name in ("primal", "dual", "wall"):
         _check_type(name, getattr(snapshot, name), float)
-    if not 0 <= snapshot.wall < np.inf:
+    if not (0 <= snapshot.wall < np.inf and 0 <= snapshot.state["seconds"] < np.inf):
         raise ValueError("its time is impossible")
+    if snapshot.primal == -np.inf or snapshot.dual == np.inf:
+        raise ValueError("its bounds are infinite")
+    if run.solver.certifies and (np.isnan(snapshot.primal) or np.isnan(snapshot.dual)):
+        raise ValueError("its bounds are no numbers")
     for name, least in (("next", 1), ("last", 0)):
         _check_count(name, getattr(snapshot, name), least)
     _check_memories(run, snapshot.memories)
@@ -80,8 +84,8 @@ def _check_like(
 ) -> None:
     """The same kind of thing: arrays of the same type and shape, tuples of such.
 
-    numbers : refuse NaN. grown : arrays of one dimension may have any length, which the solver
-    looks at (`check_restored`).
+    numbers : refuse NaN, and infinities unless a run begins with some. grown : arrays of one
+    dimension may have any length, which the solver looks at (`check_restored`).
     """
     if isinstance(fresh, np.ndarray):
         if not isinstance(found, np.ndarray):
@@ -93,8 +97,8 @@ def _check_like(
             )
         if not found.flags.c_contiguous or not found.flags.writeable:
             raise ValueError(f"{name} is not laid out as it should be")
-        if numbers and found.dtype.kind == "f" and np.isnan(found).any():
-            raise ValueError(f"{name} has entries that are no numbers")
+        if numbers and found.dtype.kind == "f":
+            _check_numbers(name, found, fresh)
     elif isinstance(fresh, tuple):
         if type(found) is not type(fresh) or len(found) != len(fresh):
             raise TypeError(f"{name} is no {type(fresh).__name__} of {len(fresh)}")
@@ -103,8 +107,16 @@ def _check_like(
     elif isinstance(fresh, float | np.floating):
         if not isinstance(found, float | np.floating):
             raise TypeError(f"{name} is no number")
+        _check_numbers(name, found, fresh)
     elif type(found) is not type(fresh):
         raise TypeError(f"{name} is a {type(found).__name__}, not a {type(fresh).__name__}")
+
+
+def _check_numbers(name: str, found: Any, fresh: Any) -> None:
+    if np.isnan(found).any() and not np.isnan(fresh).any():
+        raise ValueError(f"{name} has entries that are no numbers")
+    if np.isinf(found).any() and not np.isinf(fresh).any():
+        raise ValueError(f"{name} has infinite entries")
 
 
 def _check_weights(name: str, found: Any, dim: int, missing: bool = False) -> None:

@@ -117,8 +117,10 @@ class Decoder:
         if rest:
             raise ModelFileError("it has an object with unknown parts.")
         cls = class_named(name)
-        named = [{k: self.decode(v) for k, v in (part or {}).items()} for part in (options, facts)]
-        return put_together(cls, *named, oracle=self._oracle)
+        given, learned = (
+            {k: self.decode(v) for k, v in (part or {}).items()} for part in (options, facts)
+        )
+        return put_together(cls, given, learned, self._oracle)
 
     # -- numbers and containers --------------------------------------------------------------------
     def _float(self, value: str) -> float:

@@ -51,16 +51,16 @@ def facts_of(value: Any) -> dict[str, Any]:
     return facts
 
 
-def _saved_arguments(cls: type) -> tuple[str, ...]:
+def _saved_arguments(cls: Any) -> tuple[str, ...]:
     """The names that a file may give the constructor, of a class without options."""
     return _KEPT_OF_STATE if issubclass(cls, State) else arguments_of(cls)
 
 
-def _is_found_again(cls: type, name: str) -> bool:
+def _is_found_again(cls: Any, name: str) -> bool:
     return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
-def _may_have(cls: type, name: str) -> bool:
+def _may_have(cls: Any, name: str) -> bool:
     """Whether a file may give objects of a class this, besides their options.
 
     The caller's own classes need not declare what they learn; nothing may hide what a class has.
@@ -73,9 +73,7 @@ def _may_have(cls: type, name: str) -> bool:
 
 
 # -- making again ----------------------------------------------------------------------------------
-def put_together(
-    cls: type, options: dict[str, Any], facts: dict[str, Any], oracle: Any = None
-) -> Any:
+def put_together(cls: Any, options: dict[str, Any], facts: dict[str, Any], oracle: Any) -> Any:
     """The object of these options and facts, checked by its class.
 
     oracle : what a structure needs that no file holds.
@@ -97,7 +95,7 @@ def put_together(
     return value
 
 
-def _made(cls: type, options: dict[str, Any], facts: dict[str, Any]) -> Any:
+def _made(cls: Any, options: dict[str, Any], facts: dict[str, Any]) -> Any:
     facts = {k: v for k, v in facts.items() if not _is_found_again(cls, k)}
     for name in facts:
         if not _may_have(cls, name):
@@ -115,7 +113,7 @@ def _made(cls: type, options: dict[str, Any], facts: dict[str, Any]) -> Any:
     return value
 
 
-def _check_names(cls: type, options: dict[str, Any]) -> None:
+def _check_names(cls: Any, options: dict[str, Any]) -> None:
     known = inspect.signature(cls).parameters
     unknown = sorted(options.keys() - known.keys())
     if unknown:

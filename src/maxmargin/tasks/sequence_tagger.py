@@ -26,6 +26,7 @@ from maxmargin.options import (
     PositiveOrInf,
     Seed,
     Verbosity,
+    check_option,
     check_options,
 )
 from maxmargin.solvers import BCFW, OracleCache, Solver
@@ -84,7 +85,7 @@ class SequenceTagger(Task):
     """
 
     features_: TokenFeatures
-    model_: ChainSVM
+    model_: Any
 
     def __init__(
         self,
@@ -253,7 +254,10 @@ class SequenceTagger(Task):
         return self.features_.transform(sentences)
 
     def validate(self) -> None:
-        if hasattr(self, "model_") and self.features_.n_features_ != self.model_.n_features_in_:
+        if not hasattr(self, "model_"):
+            return
+        check_option("SequenceTagger: model_", self.model_, ChainSVM)
+        if self.features_.n_features_ != self.model_.n_features_in_:
             raise ValueError("SequenceTagger: model_ and features_ differ in number of features")
 
     def top_features(self, n: int = 10, label: Any = None) -> WeightTable:

@@ -30,7 +30,7 @@ def fingerprint(*values: Any) -> int:
 
 
 def _digest(value: Any, known: dict[int, tuple[Any, bytes]]) -> bytes:
-    """known : of objects by their addresses, which are kept, lest another one get the address."""
+    """Known : of objects by their addresses, which are kept, lest another one get the address."""
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
         return _joined(type(value).__name__.encode(), repr(value).encode())
     if isinstance(value, np.ndarray) and value.dtype != object:

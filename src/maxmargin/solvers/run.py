@@ -61,7 +61,7 @@ class Run:
         return self._target(self.primal, self.best)
 
     def _target(self, primal: float, w: np.ndarray | None) -> float:
-        """tol |P(w)|, or what rounding adds: no gap below that can be told from 0."""
+        """Tol |P(w)|, or what rounding adds: no gap below that can be told from 0."""
         if self.tol == 0 or w is None:
             return 0.0
         return max(self.tol * abs(primal), self.problem.rounding(w))

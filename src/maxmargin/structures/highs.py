@@ -1,4 +1,4 @@
-"""Linear and integer programs given to HiGHS, and what is wrong with those that have no solution."""
+"""Linear and integer programs given to HiGHS, and what is wrong where there is no solution."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def maximize_linear(
 
 
 class _Rows:
-    """max theta . x  where  low <= (x, A x) <= high: columns are parts, auxiliary ones, and rows."""
+    """max theta . x  where  low <= (x, A x) <= high; columns are parts, auxiliary ones and rows."""
 
     def __init__(
         self,
@@ -207,7 +207,9 @@ class _Rows:
         scores = self.priced(np.zeros(len(self.constraints.lower)))[: self.n_columns]
         part = endless_part(self.constraints, self.ceiling, -scores)
         if part >= 0:
-            return f"the program has no bound: part {part} may grow for ever. Give it an upper bound."
+            return (
+                f"the program has no bound: part {part} may grow for ever. Give it an upper bound."
+            )
         if self.whole.any() and status == INFEASIBLE:
             return "no output of whole numbers satisfies all rows."
         return f"the linear program has no solution: {message}"

@@ -150,12 +150,12 @@ def test_the_progress_bar_serves_every_solver(solver, capfd):
 def test_the_time_left_follows_the_fall_of_the_gap():
     """A gap that falls by e each second needs log(gap / target) seconds."""
     records = [SimpleNamespace(gap=np.exp(-t), seconds=float(t)) for t in range(5)]
-    facts = SimpleNamespace(history=records, tol=1e-3, primal=1.0)
+    facts = SimpleNamespace(history=records, target=1e-3)
     assert _time_to_tolerance(facts) == pytest.approx(np.log(1e3) - 4)
-    assert _time_to_tolerance(SimpleNamespace(history=records[:2], tol=1e-3, primal=1.0)) is None
+    assert _time_to_tolerance(SimpleNamespace(history=records[:2], target=1e-3)) is None
     rising = [SimpleNamespace(gap=1.0 + t, seconds=float(t)) for t in range(5)]
-    assert _time_to_tolerance(SimpleNamespace(history=rising, tol=1e-3, primal=1.0)) is None
-    assert _time_to_tolerance(SimpleNamespace(history=records, tol=0.0, primal=1.0)) is None
+    assert _time_to_tolerance(SimpleNamespace(history=rising, target=1e-3)) is None
+    assert _time_to_tolerance(SimpleNamespace(history=records, target=0.0)) is None
 
 
 # -- limits ----------------------------------------------------------------------------------------

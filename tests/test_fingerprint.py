@@ -106,7 +106,6 @@ def test_one_difference_is_enough(name):
         lambda: RestrictedShape((3, 3), on=[0], matrix=ROWS, upper=1),
         lambda: {"a": [np.arange(3), {"x", "y"}]},
         lambda: NetworkShape(Network(3, [(0, 1)]), 2),
-        lambda: ((1, 2), tuple([1, 2])),
     ],
 )
 def test_what_is_equal_has_the_same(make):

@@ -450,6 +450,22 @@ def test_equal_scores_give_a_vertex(case, value):
 
 
 @having("maximize")
+@pytest.mark.parametrize("size", [2.0**14, 2.0**27])
+def test_a_large_score_hides_no_small_ones(case, size):
+    rng = np.random.default_rng(0)
+    for shape in case.shapes:
+        vertices, n = case.listed(shape), case.structure.n_parts(shape)
+        for sign in (-1.0, 1.0):
+            theta = rng.integers(-64, 65, size=n) / 8.0
+            theta[rng.integers(n)] = sign * size
+            theta = case.allowed(theta, shape)
+            z, bound = case.structure.maximize_within(theta, shape)
+            best = enumeration.best(theta, vertices)
+            assert theta @ z == pytest.approx(best, rel=0, abs=1e-6)
+            assert bound == pytest.approx(best, rel=0, abs=1e-6)
+
+
+@having("maximize")
 def test_scores_of_any_layout_are_taken(case):
     shape = case.shapes[-1]
     theta = np.round(4 * normal(case, shape))

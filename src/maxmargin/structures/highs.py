@@ -1,4 +1,4 @@
-"""Linear and integer programs given to HiGHS, and what is wrong with those that have no solution."""
+"""Linear and integer programs given to HiGHS, and what is wrong where there is no solution."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _GAP = 1e-6
 
 
 def solve_linear(
-    costs: np.ndarray, matrix: sparse.csr_array, value: Any, low: np.ndarray, high: np.ndarray
+    costs: np.ndarray, matrix: sparse.csr_array, low: np.ndarray, high: np.ndarray
 ) -> Any:
-    """A vertex x of least costs . x where matrix @ x = value, as scipy says it, with prices.
+    """A vertex x of least costs . x where matrix @ x = 0, as scipy says it, with prices.
 
     `prices` are of the rows: costs - matrix' prices is 0 or more where x is low, else 0 or less.
     """
@@ -29,7 +29,7 @@ def solve_linear(
     answer = optimize.linprog(
         scale * costs,
         A_eq=matrix,
-        b_eq=np.broadcast_to(value, matrix.shape[0]),
+        b_eq=np.zeros(matrix.shape[0]),
         bounds=np.column_stack([low, high]),
         method="highs-ds",
         options={
@@ -89,7 +89,6 @@ def violated_row(constraints: Constraints, ceiling: np.ndarray) -> int:
     answer = solve_linear(
         np.concatenate([np.zeros(columns), np.ones(2 * rows), np.zeros(rows)]),
         sparse.csr_array(sparse.hstack([scaled, own, -own, -own])),
-        0.0,
         np.concatenate([np.zeros(columns + 2 * rows), constraints.lower / size]),
         np.concatenate([ceiling, np.full(2 * rows, np.inf), constraints.upper / size]),
     )
@@ -106,7 +105,6 @@ def endless_part(constraints: Constraints, ceiling: np.ndarray, costs: np.ndarra
     answer = solve_linear(
         np.append(costs, np.zeros(columns + rows - len(costs))),
         sparse.csr_array(sparse.hstack([constraints.matrix, -sparse.eye_array(rows)])),
-        0.0,
         np.append(np.zeros(columns), np.where(np.isfinite(constraints.lower), 0.0, -np.inf)),
         np.append(room, np.where(np.isfinite(constraints.upper), 0.0, np.inf)),
     )

@@ -65,7 +65,7 @@ def maximize_linear(
 
 
 class _Rows:
-    """max theta . x  where  low <= (x, A x) <= high: columns are parts, auxiliary ones, and rows."""
+    """max theta . x  where  low <= (x, A x) <= high; columns are parts, auxiliary ones and rows."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _Rows:
         x, bound = None, np.inf
         for _ in range(_ROUNDS):
             costs = -self.cut(scores, size)
-            answer = solve_linear(costs, self.matrix, 0.0, self.low, self.high)
+            answer = solve_linear(costs, self.matrix, self.low, self.high)
             if answer.x is None:
                 break
             x = answer.x[: self.n_columns]
@@ -159,7 +159,7 @@ class _Rows:
         """What no column exceeds: the largest sum of those without a known end."""
         costs = -np.isposinf(self.high).astype(float)
         costs[self.n_columns :] = 0.0
-        answer = solve_linear(costs, self.matrix, 0.0, self.low, self.high)
+        answer = solve_linear(costs, self.matrix, self.low, self.high)
         return np.inf if answer.x is None else float(-costs @ answer.x) * (1 + 1e-6)
 
     def branched(
@@ -196,7 +196,7 @@ class _Rows:
         costs, own = -self.cut(self.priced(np.zeros(len(self.constraints.lower)))), self.whole
         low, high = self.low.copy(), self.high.copy()
         low[own] = high[own] = x[own[: len(x)]]
-        answer = solve_linear(costs, self.matrix, 0.0, low, high)
+        answer = solve_linear(costs, self.matrix, low, high)
         return x if answer.x is None else answer.x[: self.n_columns]
 
     def _why(self, status: int, message: str) -> str:

@@ -44,7 +44,7 @@ class LinearProgram(Structure):
 
     dear = True
     is_exact = False
-    is_bounded = True  # type: ignore[assignment]
+    is_bounded = True
 
     def __init__(
         self, program: Program | None = None, integral: Any = False, rounded: bool = False

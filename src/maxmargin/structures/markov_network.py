@@ -92,7 +92,7 @@ class MarkovNetwork(NetworkLabels):
         return self._method() in ("exact", "relaxed")
 
     @property
-    def is_bounded(self) -> bool:  # type: ignore[override]
+    def is_bounded(self) -> bool:
         return not self.is_exact
 
     @property

@@ -66,7 +66,7 @@ class MultiLabel(Structure):
         return self._checked() == "exact"
 
     @property
-    def is_bounded(self) -> bool:  # type: ignore[override]
+    def is_bounded(self) -> bool:
         """Answers that may not be the best come with a bound."""
         return not self.is_exact
 

@@ -93,7 +93,7 @@ class OracleStructure(Structure):
         return self.exact is True
 
     @property
-    def is_bounded(self) -> bool:  # type: ignore[override]
+    def is_bounded(self) -> bool:
         return isinstance(self.exact, str) and self.exact == "bounded"
 
     @property

@@ -85,7 +85,7 @@ class Restricted(Structure):
     is_exact = False
 
     @property
-    def is_bounded(self) -> bool:  # type: ignore[override]
+    def is_bounded(self) -> bool:
         return self.structure.proves
 
     @property

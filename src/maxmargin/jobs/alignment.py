@@ -109,7 +109,12 @@ class AlignmentJob(Job):
             "SOURCE TARGET: more text without links, for statistics of words; the more the better",
             many=True,
         ),
-        Option("max-links", int, 1, "in how many links a word may be"),
+        Option(
+            "max-links",
+            int,
+            1,
+            "in how many links a word may be; 2 finds more of the links, and more wrong ones",
+        ),
         Option("c-plus", float, 1.0, "price of a link that is not even possible"),
         Option("c-minus", float, 4.0, "price of a sure link that is missed"),
         Option("normalize", bool, False, "divide the prices of a pair by its number of sure links"),

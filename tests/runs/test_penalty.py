@@ -115,6 +115,15 @@ def test_a_run_that_goes_on_keeps_the_alpha_it_chose(tmp_path):
         assert outcome(cut.path) == outcome(whole.path)
 
 
+@pytest.mark.parametrize("text", ["{}", '{"alpha": "x", "tried": []}', '{"tried": [1]}', "[]"])
+def test_a_damaged_choice_is_refused(tmp_path, text):
+    folder = RunFolder(tmp_path / "run").create(config(tmp_path, alpha="auto"))
+    (folder.path / "prepared").mkdir()
+    (folder.path / "prepared" / "alpha.json").write_text(text)
+    with pytest.raises(RunError, match=r"alpha.json.* is damaged"):
+        train(folder)
+
+
 def test_what_cannot_be_chosen_is_refused(tmp_path):
     one = write_sequences(tmp_path / "one.npz", n=1)
     for changes, message in (

@@ -133,7 +133,12 @@ class AlignmentJob(Job):
             " model, and learn none from text",
             kept=False,
         ),
-        Option("max-links", int, 1, "in how many links a word may be"),
+        Option(
+            "max-links",
+            int,
+            1,
+            "in how many links a word may be; 2 finds more of the links, and more wrong ones",
+        ),
         Option("c-plus", float, 1.0, "price of a link that is not even possible"),
         Option("c-minus", float, 4.0, "price of a sure link that is missed"),
         Option("normalize", bool, False, "divide the prices of a pair by its number of sure links"),

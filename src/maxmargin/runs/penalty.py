@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxmargin.documents import Table
+from maxmargin.runs.config import real
 from maxmargin.runs.errors import RunError
 from maxmargin.solvers.base import solver_classes
 
@@ -109,12 +110,21 @@ def _folds(job: Job, data: Data, seed: int) -> list[tuple[Data, Data]]:
     return parts
 
 
+def check_search(found: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """What `choose_alpha` returned, from a file of the run."""
+    try:
+        tried = [[real("alpha", alpha), real("score", score)] for alpha, score in found["tried"]]
+        words = {name: str(found[name]) for name in ("metric", "by")}
+        return {"alpha": real("alpha", found["alpha"]), **words, "tried": tried}
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{path} of the run is damaged ({error}). Remove it.") from error
+
+
 def search_table(search: dict[str, Any]) -> Table:
     """What was tried, for reports."""
-    rows: Sequence[list[float]] = search["tried"]
     return Table(
         title="Penalties tried",
         columns=["alpha", search["metric"]],
-        rows=[list(row) for row in rows],
+        rows=search["tried"],
         note=f"Chosen: alpha {search['alpha']:.3g}, by {search['metric']} on {search['by']}.",
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.runs.config import AUTO, HELD_OUT, real, task_options
+from maxmargin.runs.config import AUTO, HELD_OUT, task_options
 from maxmargin.runs.environment import environment
 from maxmargin.runs.errors import RunError
 from maxmargin.runs.evaluating import WORST, judged
@@ -192,13 +192,13 @@ class _Training:
     # -- training ----------------------------------------------------------------------------------
     def _choose_alpha(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
         """If it is to be chosen: what was tried is kept, for a run that goes on."""
-        from maxmargin.runs.penalty import choose_alpha
+        from maxmargin.runs.penalty import check_search, choose_alpha
 
         self.search: dict[str, Any] | None = None
         if self.config.get("alpha") != AUTO:
             return
         if self.folder.has(SEARCH):
-            self.search = self.folder.read_json(SEARCH)
+            self.search = check_search(self.folder.read_json(SEARCH), SEARCH)
         else:
             prepared = self.folder.path / "prepared"
             prepared.mkdir(exist_ok=True)
@@ -209,7 +209,7 @@ class _Training:
             seed = self.config.get("seed", 0)
             self.search = choose_alpha(self.job, make, data, validation, seed, prepared)
             self.folder.write_json(SEARCH, self.search)
-        self.model.alpha = real("alpha", self.search["alpha"])
+        self.model.alpha = self.search["alpha"]
 
     def _fit(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
         from maxmargin.callbacks import EarlyStopping

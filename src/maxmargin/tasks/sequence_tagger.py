@@ -271,7 +271,7 @@ class SequenceTagger(Task):
         if label is not None and label not in labels:
             raise ValueError(f"label {label!r} is not among the tags learned: {labels}.")
         names = [*self.features_.feature_names_out(), "(bias)", "(first)", "(last)"]
-        weights = np.vstack([model.node_coef_, model.bias_, model.first_, model.last_])
+        weights = model._rows()
         rows = [
             (tag, names[j], float(weights[j, k]))
             for k, tag in enumerate(labels)

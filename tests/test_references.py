@@ -52,7 +52,9 @@ def test_projections_on_a_cube_and_a_simplex_have_formulas():
 @pytest.mark.parametrize("tied", [True, False])
 def test_mixtures_of_vertices_are_their_own_projections(tied):
     rng = np.random.default_rng(3)
-    for shape in SHAPES * 3:
+    for shape in [*SHAPES, (4, 3)] * 20:
         vertices = hull(shape, tied, rng)
-        z = rng.dirichlet(np.full(len(vertices), 0.3)) @ vertices
+        shares = 10.0 ** rng.uniform(-rng.choice([1, 8, 17]), 0, len(vertices))
+        shares[12:] = 0.0
+        z = shares @ vertices / shares.sum()
         assert np.abs(nearest_in_hull(z, vertices) - z).max() <= 1e-12

@@ -119,7 +119,8 @@ def test_the_command_line_counts_more_than_the_file_and_the_file_more_than_defau
 def test_predict_and_evaluate_and_report(run, texts, tmp_path, capsys):
     assert main(["predict", str(run), str(texts / "words.txt"), "--write", "only"]) == 0
     tags = capsys.readouterr().out.split()
-    truth = [line.split()[1] for line in (texts / "dev.txt").read_text().splitlines() if line]
+    tagged = (texts / "dev.txt").read_text(encoding="utf-8").splitlines()
+    truth = [line.split()[1] for line in tagged if line]
     assert tags == truth
     assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "held-out"]) == 0
     said = capsys.readouterr()

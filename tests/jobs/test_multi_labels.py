@@ -154,4 +154,4 @@ def test_from_files_to_a_report(files, tmp_path, capsys):
     assert main(["evaluate", run, str(files / "test.svm")]) == 0
     assert "Hamming loss" in capsys.readouterr().out
     assert main(["report", run]) == 0
-    assert "exact match" in (tmp_path / "run" / "report.html").read_text()
+    assert "exact match" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

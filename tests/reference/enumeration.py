@@ -56,10 +56,14 @@ def nearest_in_hull(point, vertices):
         ahead = (vertices - z) @ (target - z)
         rounding = 1e-15 * (1.0 + np.abs(vertices - z) @ np.abs(target - z)).max()
         new = int(ahead.argmax())
+        small = ahead[new] <= 100 * rounding
         if ahead[new] <= rounding or new in active:
-            assert ahead[new] <= 100 * rounding, f"{ahead[new]:.1e} ahead of a reference projection"
+            assert small, f"{ahead[new]:.1e} ahead of a reference projection"
             return z
         active, shares = _nearest_mixture(vertices, target, [*active, new], np.append(shares, 0.0))
+        nearer = np.linalg.norm(target - shares @ vertices[active]) < np.linalg.norm(target - z)
+        if small and not nearer:
+            return z
     raise AssertionError("a reference projection did not settle")
 
 

@@ -281,7 +281,9 @@ def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
 
 def test_a_study_without_cells_says_so(tmp_path):
     (tmp_path / "cells").mkdir()
-    assert "No cell of this study has finished yet" in write_report(tmp_path).read_text()
+    assert "No cell of this study has finished yet" in write_report(tmp_path).read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_large_run_stays_below_three_megabytes(tmp_path):

@@ -46,7 +46,7 @@ def test_a_study_by_the_command(samples, tmp_path, capsys):
     assert row["n_oracle"] == 80
     assert row["memory_bytes"] >= 0
     assert printed["report"] == str(out / "report.html")
-    assert "ssg" in (out / "report.html").read_text()
+    assert "ssg" in (out / "report.html").read_text(encoding="utf-8")
 
 
 def test_tables_and_progress(given, made_up, tmp_path, capsys):

@@ -188,7 +188,8 @@ def _recorded(path: Path, force: bool) -> dict[str, Any]:
     from maxmargin.runs import RunFolder
 
     folder = RunFolder(path)
-    return dict((_begun(folder) if force else folder).open().config)
+    begun = folder.replacement() if force else None
+    return dict((begun or folder).open().config)
 
 
 def _read(path: Path) -> dict[str, Any]:

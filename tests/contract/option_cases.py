@@ -28,7 +28,7 @@ from maxmargin.structures.restricted import RestrictedShape
 FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.full((2, 2), 7.0), [])
 ALL = (*FEW, 0, True, np.inf, -np.inf, 1e300, 10**400, 1j, b"x", {}, set(), object(), [[]], -0.0)
 ALL += (np.int8(-1), np.float32(0.5), np.array("text"), np.arange(3), (1, 2))
-SECONDS = 120  # after which a case counts as hanging, and ends the process
+SECONDS = 120  # of the processor, after which a case counts as hanging, and ends the process
 
 #: what errors speak of instead: `Structure.from_oracle` has other names, and some options say how
 #: samples are laid out, which these then do not fit
@@ -187,7 +187,7 @@ def try_one(example, use, name, value):
     changed = clone(example) if hasattr(example, "get_params") else example
     old = getattr(changed, name)
     setattr(changed, name, value)
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -200,7 +200,7 @@ def try_one(example, use, name, value):
     except Exception as error:
         return f"raised {error!r}"
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         setattr(changed, name, old)
     return None
 

@@ -8,7 +8,7 @@ from fuzz.forgeries import run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 #: models whose compiled code is quickly loaded, of each kind of learned parts
-SOME = ("chain warm", "chain rbf", "labels", "classes", "tagger rules", "tagger dicts", "run of bcfw")
+SOME = ("chain warm", "labels", "classes", "tagger rules", "tagger dicts", "run of bcfw")
 
 
 def check(folder, seed, count, names=()):

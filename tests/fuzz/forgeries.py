@@ -244,7 +244,8 @@ def main(folder, seed, first, last, *names):
     for name in originals(
         str(folder), tuple(names)
     ):  # compiled code is loaded outside of the limits
-        list(_use(name)(original_path(folder, name), name))
+        words = list(_use(name)(original_path(folder, name), name))
+        assert not any("refused" in word for word in words), (name, words)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, resource.RLIM_INFINITY))
     printed = os.open(folder / f"{os.getpid()}.printed", os.O_RDWR | os.O_CREAT | os.O_TRUNC)

@@ -8,8 +8,7 @@ from fuzz.forgeries import run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 #: models whose compiled code is quickly loaded, of each kind of learned parts
-SOME = ("chain", "chain warm", "chain rbf", "cut", "labels", "classes warm", "matching warm",
-        "tagger rules", "tagger dicts", "images", "run of bcfw")  # fmt: skip
+SOME = ("chain warm", "labels", "classes", "tagger rules", "tagger dicts", "run of bcfw")
 
 
 def check(folder, seed, count, names=()):

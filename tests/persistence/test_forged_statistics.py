@@ -123,6 +123,7 @@ def test_weights_must_be_as_many_as_features(tmp_path):
     model.model_.n_features_in_ -= 1
     with pytest.raises(ModelFileError, match="coef_ is no float64 array of shape"):
         round_trip(model, tmp_path)
+    model.model_.n_features_in_ += 1
     model.features_ = model.statistics_
     with pytest.raises(ModelFileError, match="features_=.* must be"):
         round_trip(model, tmp_path)

@@ -10,6 +10,7 @@ import pytest
 
 from maxmargin.runs import RunFolder
 from runs.made import Nursery, Started, config, outcome, start
+from runs.test_tasks import alignment
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -94,10 +95,13 @@ def test_a_few_kills(tmp_path):
         {"solver": "bcfw", "fresh": True},
         {"solver": "bcfw", "solver_options": {"step": "pairwise", "sampling": "gap"}},
         {"solver": "ssg"},
+        {"task": "alignment", "alpha": 0.1},
     ],
-    ids=["fresh", "pairwise-gap", "ssg"],
+    ids=["fresh", "pairwise-gap", "ssg", "alignment"],
 )
 def test_many_kills(tmp_path, changes):
+    if "task" in changes:  # kills fall into the statistics of words, too
+        changes = changes | alignment(tmp_path)
     counts = kill_loop(tmp_path, kills=60, seed=1, max_epochs=400, **changes)
     print(counts)
     assert counts["kills"] == 60

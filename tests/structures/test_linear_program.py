@@ -164,3 +164,10 @@ def test_each_sample_may_have_its_own_program_and_models_are_saved(tmp_path):
     model = StructuredSVM(LinearProgram(TRIANGLE), alpha=0.05).fit(X, y)
     model.save(tmp_path / "same")
     assert load(tmp_path / "same").structure_.program == TRIANGLE
+
+
+@pytest.mark.parametrize("part", [3, -4, 2**31, 10**19])
+def test_whole_parts_that_a_program_has_not(part):
+    structure = LinearProgram(Program(np.ones((1, 3)), 2.0, part_upper=1.0), integral=[part])
+    with pytest.raises(ValueError, match="integral"):
+        structure.fault(np.zeros(3), structure.program)

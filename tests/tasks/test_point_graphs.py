@@ -411,3 +411,9 @@ def test_products_are_those_of_all_features_whatever_is_held_at_a_time(options, 
     alone = maker.project(checked, nodes).graph
     assert len(alone.edges) == 0
     np.testing.assert_array_equal(alone.nodes, found.graph.nodes)
+
+
+def test_no_more_links_than_points():
+    points = np.random.default_rng(0).normal(size=(5, 3))
+    links = edging.part_links(points, np.zeros(5, dtype=np.int64), 2**31)
+    assert len(links) <= 5 * 4 // 2

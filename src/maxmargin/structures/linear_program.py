@@ -172,7 +172,7 @@ class LinearProgram(Structure):
         mask = np.zeros(program.n_parts, dtype=bool)
         try:
             mask[which] = True
-        except IndexError:
+        except (IndexError, OverflowError):
             raise ValueError(
                 f"integral={self.integral!r} must be True, False, a mask, or numbers of the"
                 f" {program.n_parts} parts."

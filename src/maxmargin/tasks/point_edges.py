@@ -99,7 +99,7 @@ def part_links(points: np.ndarray, part: np.ndarray, count: int) -> np.ndarray:
     sizes, starts = size[part[order]], (np.cumsum(size) - size)[part[order]]
     rank = np.arange(n) - starts
     keys = []
-    for k in range(count):
+    for k in range(min(count, n)):  # there are no more points to link than these
         step = np.maximum((((k + 1) * _SHARE) % 1.0 * sizes).astype(np.int64), 1)
         keys.append(_keys(order, order[starts + (rank + step) % sizes], n))
     return _pairs(np.concatenate(keys), n)

@@ -187,6 +187,8 @@ class PointGraphs(GraphMaker):
         if not hasattr(self, "axes_"):
             return
         self._check_options()
+        if self.n_extra_ > len(self.knots_) and "extra" in self.features:
+            raise ValueError("PointGraphs: n_extra_ is more than there are knots_")
         check_array("knots_", self.knots_, shape=(len(self._measures()), self.knots or 2))
         wrong = self.knots_[:, 1:] <= (self.knots_[:, :-1] if self.knots else 0)
         if wrong.any():

@@ -19,7 +19,7 @@ def test_probabilities_are_those_of_the_chain_and_predictions_their_mode():
     assert tagger.model_.objective == "likelihood"
     assert tagger.result_.state.solver == "sdca"
     assert tagger.result_.gap <= 1e-8 * tagger.result_.primal
-    assert tagger.model_.alpha == 2.0 / len(SENTENCES)
+    assert tagger.model_.alpha == 0.2 / len(SENTENCES)
     assert tagger.predict(SENTENCES) == TAGS
     for own, shares in zip(TAGS, tagger.predict_marginals(SENTENCES), strict=True):
         np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)

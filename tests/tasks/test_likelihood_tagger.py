@@ -55,5 +55,5 @@ def test_saved_and_loaded(tmp_path):
 
 
 def test_an_unknown_objective_is_refused():
-    with pytest.raises(ValueError, match='"margin" or "likelihood"'):
+    with pytest.raises(ValueError, match="'margin' or 'likelihood'"):
         SequenceTagger(objective="hinge").fit(SENTENCES, TAGS)

@@ -216,7 +216,7 @@ def test_a_likelihood_is_told_without_a_loss(texts, tmp_path, capsys):
     assert train(texts, run, "--objective", "likelihood", "--calibrate", str(held_out)) == 0
     said = capsys.readouterr().out
     lines = dict(line.split("  ", 1) for line in said.splitlines() if "  " in line.strip())
-    assert lines["Method"].strip().startswith("sdca, likelihood, alpha 0.0166667; ")
+    assert lines["Method"].strip().startswith("sdca, likelihood, alpha 0.00166667; ")
     assert "% of the best possible objective" in lines["Certificate"]
     assert ", from 31 samples; 1 with labels that are not in the data left" in lines["Calibrated"]
     assert "log loss" in lines["On the data"]

@@ -19,7 +19,7 @@ def test_probabilities_are_those_of_the_chain_and_predictions_their_mode():
     assert tagger.model_.objective == "likelihood"
     assert tagger.result_.state.solver == "sdca"
     assert tagger.result_.gap <= 1e-8 * tagger.result_.primal
-    assert tagger.model_.alpha == 2.0 / len(SENTENCES)
+    assert tagger.model_.alpha == 0.2 / len(SENTENCES)
     assert tagger.predict(SENTENCES) == TAGS
     for own, shares in zip(TAGS, tagger.predict_marginals(SENTENCES), strict=True):
         np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
@@ -29,7 +29,7 @@ def test_probabilities_are_those_of_the_chain_and_predictions_their_mode():
     bias = tagger.model_.bias_
     expected = np.sum([m.sum(axis=0) for m in tagger.predict_marginals(SENTENCES)], axis=0)
     counts = [sum(own.count(tag) for own in TAGS) for tag in tagger.classes_]
-    np.testing.assert_allclose(expected - counts, -2.0 * bias, atol=1e-3)
+    np.testing.assert_allclose(expected - counts, -0.2 * bias, atol=1e-3)
 
 
 def test_solvers_agree_and_margins_are_the_default():
@@ -55,5 +55,5 @@ def test_saved_and_loaded(tmp_path):
 
 
 def test_an_unknown_objective_is_refused():
-    with pytest.raises(ValueError, match='"margin" or "likelihood"'):
+    with pytest.raises(ValueError, match="'margin' or 'likelihood'"):
         SequenceTagger(objective="hinge").fit(SENTENCES, TAGS)

@@ -33,6 +33,7 @@ DEFAULT = [
     *TAGGING,
     *(f"col2[{i}]" for i in range(-2, 3)),
     *("col2[-2]|col2[-1]", "col2[-1]|col2[0]", "col2[0]|col2[1]", "col2[1]|col2[2]"),
+    *("col2[-2]|col2[-1]|col2[0]", "col2[-1]|col2[0]|col2[1]", "col2[0]|col2[1]|col2[2]"),
     "word[0]|col2[0]",
 ]
 ODD = [

@@ -45,7 +45,8 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         the values BOS-1, BOS-2, ... on its left and EOS+1, EOS+2, ... on its right.
         None means, for words (the first column): lower-cased words at -2..2, the word, its
         prefixes and suffixes of length 1 to 4, its shape, and the bigrams with its neighbours; for
-        each further column: its values at -2..2, their bigrams, and its value with the word.
+        each further column: its values at -2..2, their bigrams and trigrams, and its value with
+        the word.
         The full grammar is in `maxmargin.tasks.token_templates`. Not used for dicts.
     columns : list of str, default=None
         Names of the columns, for templates and feature names. None means those of data frames,

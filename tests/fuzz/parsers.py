@@ -444,6 +444,7 @@ def attempt(parser, path, rng):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", maxmargin.exceptions.UncalibratedWarning)
             parser.read(path, rng)
     except ALLOWED as error:
         check_words(error, path.name if parser.named else "")

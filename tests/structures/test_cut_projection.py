@@ -17,7 +17,8 @@ def run(network, point, warm=None):
     work, out = np.zeros(floats), np.full(CUT.n_parts(network), np.nan)
     size = CUT.warm_size(network)
     work[:size] = 0.0 if warm is None else warm
-    bound = CUT.kernel("project")(point, network.code, out, work, np.empty(ints, dtype=np.int64))
+    code = network.code.copy()
+    bound = CUT.kernel("project")(point, code, out, work, np.empty(ints, dtype=np.int64))
     return out, bound * max(1.0, np.abs(point[np.isfinite(point)]).max()), work[:size].copy()
 
 

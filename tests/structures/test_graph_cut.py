@@ -32,7 +32,7 @@ def ask(theta, network, memory=None):
     work[: network.n_edges] = 0.0 if memory is None else memory
     out = np.full(len(theta), np.nan)
     value = CUT.kernel("maximize")(
-        theta, network.code, out, work, np.full(ints, -7, dtype=np.int64)
+        theta, network.code.copy(), out, work, np.full(ints, -7, dtype=np.int64)
     )
     return out, value, work[: network.n_edges].copy()
 

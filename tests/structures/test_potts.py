@@ -151,7 +151,11 @@ def test_what_it_cannot_do():
 
 @pytest.mark.parametrize(
     ("shape", "words"),
-    [(Network(2, []), "pair"), ((Network(2, []), 0), "1 or more"), ((2, 3), "Network")],
+    [
+        (Network(2, []), "pair"),
+        ((Network(2, []), 0), "labels=0 must be an integer at least 1"),
+        ((2, 3), "Network"),
+    ],
 )
 def test_shapes_that_are_none(shape, words):
     with pytest.raises((TypeError, ValueError), match=words):

@@ -78,8 +78,12 @@ class Matching(Structure):
         )
 
     def _top(self, shape: MatchingShape) -> int:
-        """The largest cap of a node."""
-        return int(max(caps.max(initial=0) for caps in self._caps(shape)))
+        """The largest cap of a node, even where the other side has fewer nodes."""
+        own = {side: getattr(shape, f"{side}_caps", None) for side in ("row", "column")}
+        return max(
+            self._cap(side) if caps is None else int(caps.max(initial=0))
+            for side, caps in own.items()
+        )
 
     def forbidden(self, shape: MatchingShape) -> np.ndarray:
         """The edges of nodes that may be in no link."""

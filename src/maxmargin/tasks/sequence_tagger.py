@@ -310,7 +310,7 @@ def _check_tags(tags: Any, lengths: np.ndarray) -> tuple[list[Any], list[Any]]:
             raise ValueError(f"sentence {i}: {len(own)} tags but {length} tokens.")
     flat = list(chain.from_iterable(tags))
     kinds = {kind: _kind_of_tag(kind) for kind in set(map(type, flat))}
-    wanted = kinds[type(flat[0])] if flat else ""
+    wanted = kinds[type(flat[0])] if flat else "str"
     if not wanted or len(set(kinds.values())) > 1:
         wanted = wanted or "str"
         row = next(r for r, tag in enumerate(flat) if kinds[type(tag)] != wanted)

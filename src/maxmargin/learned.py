@@ -103,5 +103,5 @@ def check_array(
 def check_hashes(keys: Collection[Any]) -> None:
     """Raise ValueError if so many keys have one hash that a dict of them takes for ever."""
     hashes = np.sort(np.fromiter(map(hash, keys), dtype=np.int64, count=len(keys)))
-    if (hashes[MOST_ALIKE:] == hashes[: len(hashes) - MOST_ALIKE]).any():
+    if (hashes[MOST_ALIKE:] == hashes[:-MOST_ALIKE]).any():
         raise ValueError(f"more than {MOST_ALIKE} keys have the same hash")

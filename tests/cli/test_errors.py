@@ -50,6 +50,20 @@ def test_codes_and_lines(error, code, line):
     assert line in errors.line_of(error)
 
 
+@pytest.mark.parametrize(
+    "said, note, line",
+    [
+        ("for instance latin-1", "The run is there.", "for instance latin-1. The run is there."),
+        ("It has ended.", "The run is there.", "It has ended. The run is there."),
+        ("no tokens", "(in a.txt)", "no tokens (in a.txt)"),
+    ],
+)
+def test_notes_follow_as_sentences(said, note, line):
+    error = raised(ValueError(said))
+    error.add_note(note)
+    assert errors.line_of(error) == line
+
+
 @pytest.fixture
 def broken(monkeypatch):
     def use(error):

@@ -158,8 +158,12 @@ def test_the_best_taggings_come_with_rank_and_score(model):
         assert block == [f"# {rank} {score:.6f}", *own]
     only = tag(model, text, nbest=2, write="only")[1].split("\n\n")
     assert only[0].split("\n") == [f"# 0 {expected[0][0][1]:.6f}", *expected[0][0][0]]
-    for wrong in ({"nbest": 0}, {"nbest": 2, "probabilities": True}):
-        with pytest.raises(ValueError, match="nbest="):
+    wrongs = (
+        ({"nbest": 0}, "nbest=0 must be 1 or more"),
+        ({"nbest": 2, "probabilities": True}, "nbest=2: more than one .* not with probabilities"),
+    )
+    for wrong, said in wrongs:
+        with pytest.raises(ValueError, match=said):
             tag(model, text, **wrong)
 
 

@@ -12,10 +12,17 @@ from sklearn.base import BaseEstimator
 import maxmargin
 from fuzz.zoo import CASES, fitted
 from maxmargin.exceptions import ModelFileError
-from maxmargin.learned import Checked, arguments_of, check_hashes, learned_attributes
+from maxmargin.learned import (
+    MOST_ALIKE,
+    Checked,
+    arguments_of,
+    check_hashes,
+    learned_attributes,
+)
 from maxmargin.persistence import register, registry
 from maxmargin.persistence.archive import read, write
 from maxmargin.result import State
+from maxmargin.tasks import SequenceTagger
 from persistence.model_files import round_trip
 
 
@@ -226,9 +233,26 @@ def test_honest_keys_differ_in_their_hashes():
     check_hashes(
         [*range(-500, 500), *map(str, range(1000)), 0.5, None, *product(range(30), repeat=2)]
     )
-    check_hashes([])
     with pytest.raises(ValueError, match="same hash"):
         check_hashes([k * (2**61 - 1) for k in range(200)])
+
+
+@pytest.mark.parametrize("n_keys", [0, 1, 50, 51, 75, 99, 100, 101, 102])
+def test_any_number_of_keys_is_checked(n_keys):
+    check_hashes(range(n_keys))
+    alike = [k * (2**61 - 1) for k in range(n_keys)]
+    if n_keys <= MOST_ALIKE:
+        check_hashes(alike)
+    else:
+        with pytest.raises(ValueError, match="same hash"):
+            check_hashes(alike)
+
+
+def test_a_model_of_between_fifty_and_a_hundred_labels_is_loaded(tmp_path):
+    tags = [[f"T{k}" for k in range(75)]]
+    words = [[f"w{k}" for k in range(75)]]
+    tagger = SequenceTagger(tol=0.5).fit(words, tags)
+    assert round_trip(tagger, tmp_path).predict(words) == tagger.predict(words)
 
 
 # -- classes of the caller -------------------------------------------------------------------------

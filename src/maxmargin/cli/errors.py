@@ -43,7 +43,11 @@ def code_of(error: BaseException) -> int:
 
 def line_of(error: BaseException) -> str:
     """The fault in one line, with what was noted about it on its way."""
-    return " ".join([_said(error), *getattr(error, "__notes__", ())])
+    line = _said(error)
+    for note in getattr(error, "__notes__", ()):
+        stop = "." if note[:1].isupper() and line[-1:].isalnum() else ""
+        line += f"{stop} {note}"
+    return line
 
 
 def _said(error: BaseException) -> str:

@@ -204,7 +204,10 @@ def _read_naacl(
         found = read_naacl(path, numbers=numbers, skip_null=skip_null, encoding=encoding)
     except ValueError as error:
         text = str(error).replace("skip_null=True leaves", "format naacl-null leaves")
-        cure = f" of the {len(numbers)} sentences of the text; do the files belong together?"
+        cure = (
+            f" of the {len(numbers)} sentences of the text; do the files belong together? If the"
+            " text begins with a later sentence, --first-sentence names its number"
+        )
         text = text.replace(f" of the {len(numbers)} numbers given", cure)
         raise ValueError(text) from error
     return [links if links[1] else None for links in found]

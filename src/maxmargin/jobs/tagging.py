@@ -189,10 +189,12 @@ class TaggingJob(Job):
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
     ) -> int:
         options = self.with_defaults(options)
-        if options["nbest"] < 1 or (options["nbest"] > 1 and options["probabilities"]):
+        if options["nbest"] < 1:
+            raise ValueError(f"nbest={options['nbest']} must be 1 or more.")
+        if options["nbest"] > 1 and options["probabilities"]:
             raise ValueError(
-                f"nbest={options['nbest']} must be 1 or more; more than 1 come with scores, not"
-                " with probabilities."
+                f"nbest={options['nbest']}: more than one tagging come with scores, not with"
+                " probabilities; leave one of the two options out."
             )
         return sum(
             tag_file(model, source, sink, options, last=k == len(sources))

@@ -63,7 +63,7 @@ def undecodable(name: str, number: int, encoding: str) -> ValueError:
     """What to raise for bytes that are not text."""
     return ValueError(
         f"{name}, line {number}: found bytes that are not {encoding} text; if the file is in "
-        "another encoding, name it with the option encoding, for instance latin-1"
+        'another encoding, name it (encoding="latin-1", --encoding latin-1)'
     )
 
 

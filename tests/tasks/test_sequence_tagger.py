@@ -337,6 +337,8 @@ def test_sentences_as_data_frames():
         tagger.predict(turned)
     with pytest.raises(ValueError, match="sentence 1: its columns are"):
         SequenceTagger().fit([frames[0], *turned[1:]], tags)
+    with pytest.raises(TypeError, match="tags are a DataFrame, .* Give the column that holds them"):
+        SequenceTagger().fit(frames, [pandas.DataFrame({"tag": own}) for own in tags])
 
 
 def test_probabilities_of_margins_come_with_a_warning(corpus):

@@ -140,7 +140,7 @@ class TaggingJob(Job):
             if (1 if isinstance(sentence[0], str) else len(sentence[0])) != width:
                 raise ValueError(
                     "the data files differ in their number of columns; name those to use with"
-                    " columns and tag-column."
+                    " --columns and --tag-column."
                 )
         facts = {
             "sentences": len(sentences),
@@ -241,7 +241,7 @@ def _check_columns(model: Any, token: str | tuple[str, ...]) -> None:
         raise ValueError(
             f"the data have {found} feature column(s) beside the tag, but the model was trained on"
             f" {wanted}; give files with the same columns and the true tag, or name them with"
-            " columns and tag-column."
+            " --columns and --tag-column."
         )
 
 

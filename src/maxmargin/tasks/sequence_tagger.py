@@ -303,9 +303,10 @@ def _check_tags(tags: Any, lengths: np.ndarray) -> tuple[list[Any], list[Any]]:
     if len(tags) != len(lengths):
         raise ValueError(f"{len(lengths)} sentences but {len(tags)} lists of tags.")
     for i, (own, length) in enumerate(zip(tags, lengths.tolist(), strict=True)):
-        if isinstance(own, (str, dict)) or not hasattr(own, "__len__"):
+        if isinstance(own, (str, dict)) or hasattr(own, "columns") or not hasattr(own, "__len__"):
             kind = "None" if own is None else f"a {type(own).__name__}"
-            raise TypeError(f"sentence {i}: its tags are {kind}, expected a list of tags.")
+            frame = " Give the column that holds them." if hasattr(own, "columns") else ""
+            raise TypeError(f"sentence {i}: its tags are {kind}, expected a list of tags.{frame}")
         if len(own) != length:
             raise ValueError(f"sentence {i}: {len(own)} tags but {length} tokens.")
     flat = list(chain.from_iterable(tags))

@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from fractions import Fraction
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -36,6 +37,14 @@ def capped(cap, *, sign=1.0):
 
 def by_global(theta):
     return theta > LIMIT
+
+
+def by_module(theta):
+    return rules.best(theta)  # noqa: F821
+
+
+def by_submodule(theta):
+    return rules.best.of + theta  # noqa: F821
 
 
 class Oracle:
@@ -126,6 +135,30 @@ def test_globals_of_a_function_count(monkeypatch):
     before = fingerprint(by_global)
     monkeypatch.setitem(by_global.__globals__, "LIMIT", 4)
     assert fingerprint(by_global) != before
+
+
+def test_what_a_function_takes_from_a_module_counts(monkeypatch):
+    rules = ModuleType("rules")
+    exec("LIMIT = 3\ndef best(theta):\n    return theta > LIMIT\n", vars(rules))
+    monkeypatch.setitem(by_module.__globals__, "rules", rules)
+    first = fingerprint(by_module)
+    assert first == fingerprint(by_module)
+    rules.other = 1
+    assert first == fingerprint(by_module)
+    rules.LIMIT = 4
+    second = fingerprint(by_module)
+    rules.best = lambda theta: theta < 3
+    assert len({first, second, fingerprint(by_module)}) == 3
+
+
+def test_modules_within_modules_count(monkeypatch):
+    rules, within = ModuleType("rules"), ModuleType("rules.best")
+    rules.best, within.of, within.rules = within, 3, rules
+    monkeypatch.setitem(by_submodule.__globals__, "rules", rules)
+    first = fingerprint(by_submodule)
+    assert first == fingerprint(by_submodule)
+    within.of = 4
+    assert first != fingerprint(by_submodule)
 
 
 def test_code_counts_not_names():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import secrets
+import sys
 import types
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,8 @@ def fingerprint(*values: Any) -> int:
     """The same in all processes for what is equal, another one, but for chance, for what is not.
 
     Functions and classes count by their code, with all that they refer to: defaults, closures and
-    globals. What cannot be looked into (an object of compiled code, say) is never the same twice.
+    globals, and what they take from modules that are not installed as packages. What cannot be
+    looked into (an object of compiled code, say) is never the same twice.
     """
     return int.from_bytes(_digest(values, {})[:6], "little") or 1
 
@@ -98,7 +101,26 @@ def _definition(value: Any) -> Iterator[Any]:
         yield from (value.__code__, value.__defaults__, value.__kwdefaults__)
         yield [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
         names = [name for code in _codes(value.__code__) for name in code.co_names]
-        yield {name: value.__globals__[name] for name in names if name in value.__globals__}
+        yield from _named(names, value.__globals__, set())
+
+
+def _named(names: list[str], place: dict[str, Any], seen: set[int]) -> Iterator[dict[str, Any]]:
+    """What has one of the names in a place, and in the modules of a project that are found."""
+    found = {name: place[name] for name in names if name in place}
+    yield found
+    for module in filter(_is_own, found.values()):
+        if id(module) not in seen:
+            seen.add(id(module))
+            yield from _named(names, vars(module), seen)
+
+
+def _is_own(value: Any) -> bool:
+    """Whether it is a module that may change: of a project, not of an installed package."""
+    if not isinstance(value, types.ModuleType):
+        return False
+    top, folders = value.__name__.split(".")[0], Path(getattr(value, "__file__", None) or "").parts
+    installed = {"site-packages", "dist-packages"} & set(folders)
+    return not (top in _NAMED or top in sys.stdlib_module_names or installed)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

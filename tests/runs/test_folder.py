@@ -254,6 +254,25 @@ def test_links_in_a_run_are_refused_and_what_they_point_to_stays(tmp_path, made,
     assert (kept / "a.json").read_text() == "mine"
 
 
+@pytest.mark.parametrize("ending", [".replaced", ".replacement"])
+def test_links_beside_a_run_are_refused_and_what_they_point_to_stays(tmp_path, made, ending):
+    kept = RunFolder(tmp_path / "kept").create(config(tmp_path, alpha=3.0))
+    (kept.path / "notes.txt").write_text("mine")
+    new = RunFolder(made.path).create(config(tmp_path, alpha=1.0), force=True)
+    if ending == ".replacement":
+        new.path.rename(tmp_path / "new")
+    (tmp_path / f"run{ending}").symlink_to("kept")
+    for use in (
+        lambda: RunFolder(made.path).create(config(tmp_path, alpha=2.0), force=True).settle(),
+        lambda: new.settle(),
+        lambda: made.path.rename(tmp_path / "old") and RunFolder(made.path).open(),
+    ):
+        with pytest.raises(RunError, match="is a link"):
+            use()
+    assert (kept.path / "notes.txt").read_text() == "mine"
+    assert kept.config["alpha"] == 3.0
+
+
 def test_a_lock_with_another_name_is_not_emptied(tmp_path, made):
     (tmp_path / "mine").write_text("mine")
     (made.path / ".lock").unlink()

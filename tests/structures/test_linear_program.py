@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from maxmargin import StructuredSVM, load
@@ -171,3 +172,59 @@ def test_whole_parts_that_a_program_has_not(part):
     structure = LinearProgram(Program(np.ones((1, 3)), 2.0, part_upper=1.0), integral=[part])
     with pytest.raises(ValueError, match="integral"):
         structure.fault(np.zeros(3), structure.program)
+
+
+def test_whole_parts_may_all_score_nothing():
+    """At weights of zero, say, where the relaxed answer has fractions."""
+    program = Program([[-3, 0], [1, 2]], upper=[-2, 6], part_upper=1)
+    z, bound = LinearProgram(integral=True).maximize_within(np.zeros(2), program)
+    assert program.fault(z) == ""
+    assert (z[0], bound) == (1, 0)
+
+
+def test_scores_next_to_nothing_are_no_error():
+    program = Program([[2, 2, 1], [1, 2, 2]], upper=3, part_upper=1)
+    theta = np.array([3e-320, 2e-320, 1e-310])
+    for integral in (False, True):
+        z, bound = LinearProgram(integral=integral).maximize_within(theta, program)
+        assert program.fault(z) == ""
+        assert bound >= theta @ z
+
+
+@pytest.mark.parametrize("large", [1e6, 1e8, 1e10, 1e12])
+@pytest.mark.parametrize("integral", [True, [1], False])
+def test_whole_parts_are_so_beside_large_coefficients(large, integral):
+    """Part 0 needs part 1, of which the tolerance of a solver would be enough."""
+    program = Program([[1, -large]], upper=0, part_upper=1)
+    z, bound = LinearProgram(integral=integral).maximize_within(np.array([1.0, -0.5]), program)
+    assert program.fault(z) == ""
+    best = 0.5 if integral else 1 - 0.5 / large
+    assert_allclose([z @ [1, -0.5], bound], best, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "z", "theta"),
+    [
+        (
+            [[-0.001, -0.2, 0, 30, -3000], [3, -1000, -0.01, 0.02, 100]],
+            [1, 0, 0, 0, 1],
+            [0, 2, 1, 0, 0],
+        ),
+        (
+            [
+                [0, 0.001, 0.002, 10],
+                [0, 20, 0.002, -3],
+                [0.2, -200, -0.02, 200],
+                [100, -0.1, 200, -0.1],
+            ],
+            [0, 0, 1, 1],
+            [121464.58, -1.11679581, 181.393619, -5.05525147e-10],
+        ),
+    ],
+)
+def test_rows_of_mixed_sizes_keep_their_only_output(matrix, z, theta):
+    values = np.array(matrix) @ z
+    program = Program(matrix, upper=values, lower=values, part_upper=1)
+    found, bound = LinearProgram(integral=True).maximize_within(np.array(theta, float), program)
+    assert found.tolist() == z
+    assert_allclose(bound, np.dot(theta, z), atol=1e-12)

@@ -198,3 +198,18 @@ def test_rules_that_a_cut_cannot_keep_are_refused():
     differ = RestrictedShape(RING, matrix=np.r_[np.zeros(4), np.ones(4)], lower=2)
     with pytest.raises(MissingAbilityError, match="GraphCut cannot keep this: rule 0"):
         Restricted(GraphCut()).maximize(np.r_[np.ones(4), -np.ones(4)], differ)
+
+
+def test_a_pair_that_must_be_on_is_found_where_another_counts_for_more():
+    """Labels 0 to 5 in this order, the first as often as you like: the last pair costs five."""
+    length, labels = 12, 6
+    banned = np.ones((labels, labels), dtype=bool)
+    banned[0, 0] = False
+    banned[np.arange(5), np.arange(1, 6)] = False
+    chain, shape = Chain(forbidden_transitions=banned), (length, labels)
+    theta = np.zeros(chain.n_parts(shape))
+    theta[length * labels] = 10.0
+    last = length * labels + 4 * labels + 5
+    z, bound = Restricted(chain).maximize_within(theta, RestrictedShape(shape, on=[last]))
+    assert chain.decode(z, shape).tolist() == [0] * 7 + [1, 2, 3, 4, 5]
+    assert bound == pytest.approx(60.0)

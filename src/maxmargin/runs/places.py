@@ -33,7 +33,9 @@ def _beside(home: Path, ending: str) -> Path:
             f"{str(real)!r} is the current folder or around it, so its run cannot be replaced from"
             " here. Change to another folder first."
         )
-    return real.with_name(real.name + ending)
+    found = real.with_name(real.name + ending)
+    _refuse_link(found)
+    return found
 
 
 def take_place(home: Path) -> None:
@@ -41,12 +43,12 @@ def take_place(home: Path) -> None:
 
     At every moment the one or the other is whole: `finish` ends what a crash has cut short.
     """
-    aside = _beside(home, ".replaced")
+    aside, new = _beside(home, ".replaced"), replacement_of(home)
     _drop(aside, home)  # all but removed when a process was killed
     with suppress(FileNotFoundError):
         os.rename(home.resolve(), aside)
     try:
-        os.rename(replacement_of(home), home.resolve())
+        os.rename(new, home.resolve())
     except OSError:
         with suppress(FileNotFoundError):
             os.rename(aside, home.resolve())
@@ -100,12 +102,15 @@ def refuse_links(folder: Path) -> None:
     """That the folder of a run or a study has no links, which could lead out of it."""
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            path = Path(place, name)
-            if path.is_symlink():
-                raise RunError(
-                    f"{str(path)!r} is a link, to {os.readlink(path)!r}, and could lead reading and"
-                    " writing out of the folder. Put the file itself there, or remove the link."
-                )
+            _refuse_link(Path(place, name))
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise RunError(
+            f"{str(path)!r} is a link, to {os.readlink(path)!r}, and could lead reading and"
+            " writing out of the folder. Put the file itself there, or remove the link."
+        )
 
 
 def check_output(path: Path, report_of: Path | None = None) -> None:

@@ -13,7 +13,11 @@ TIMED_OUT, INFEASIBLE = 1, 2
 #: how large costs are at most when HiGHS sees them: its tolerances are absolute, 1e-10 for linear
 #: programs here, and 1e-6 or so for those in whole numbers
 _LARGEST, _LARGEST_WHOLE = 1e3, 1e5
+#: largest costs below this are as good as none
+_SMALLEST = 1e-300
 _ACCURACY = 1e-10
+#: and where no solution is that accurate: beside terms of 1e3, sums are rounded by more
+_COARSE = 1e-7
 #: absolute gap of the optimum at which HiGHS stops branching
 _GAP = 1e-6
 
@@ -25,18 +29,21 @@ def solve_linear(
 
     `prices` are of the rows: costs - matrix' prices is 0 or more where x is low, else 0 or less.
     """
-    scale = _LARGEST / (np.abs(costs).max(initial=0.0) or 1.0)
-    answer = optimize.linprog(
-        scale * costs,
-        A_eq=matrix,
-        b_eq=np.zeros(matrix.shape[0]),
-        bounds=np.column_stack([low, high]),
-        method="highs-ds",
-        options={
-            "primal_feasibility_tolerance": _ACCURACY,
-            "dual_feasibility_tolerance": _ACCURACY,
-        },
-    )
+    scale = _LARGEST / np.abs(costs).max(initial=_SMALLEST)
+    for accuracy in (_ACCURACY, _COARSE):
+        answer = optimize.linprog(
+            scale * costs,
+            A_eq=matrix,
+            b_eq=np.zeros(matrix.shape[0]),
+            bounds=np.column_stack([low, high]),
+            method="highs-ds",
+            options={
+                "primal_feasibility_tolerance": accuracy,
+                "dual_feasibility_tolerance": accuracy,
+            },
+        )
+        if answer.x is not None:
+            break
     if answer.x is not None:
         answer.prices = answer.eqlin.marginals / scale
     return answer
@@ -57,7 +64,7 @@ def solve_whole(
     nothing by, made HiGHS 1.12 hang on some of them and call others infeasible, so that this is
     asked again.
     """
-    scale = _LARGEST_WHOLE / (np.abs(costs).max(initial=0.0) or 1.0)
+    scale = _LARGEST_WHOLE / np.abs(costs).max(initial=_SMALLEST)
     options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     presolve = len(costs) > 1000
     while True:

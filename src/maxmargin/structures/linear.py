@@ -10,7 +10,10 @@ Cut off at 0, that is the weak duality of linear programs.
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
+from heapq import heappop, heappush
+from time import monotonic
 
 import numpy as np
 from scipy import sparse
@@ -36,6 +39,11 @@ _FIRST, _COARSER = 8.0, 1e3
 _ROUNDING = 2.0**-50
 #: numbers nearer to whole ones than this are whole
 _NEAR = 1e-9
+#: what rows may be off by after numbers near whole ones were made whole, relative to the size of
+#: their terms
+_KEPT = 1e-7
+#: relaxed programs that are solved at most where HiGHS' answer in whole numbers is not proven
+_NODES = 200
 
 
 def maximize_linear(
@@ -55,11 +63,9 @@ def maximize_linear(
     """
     rows = _Rows(constraints, theta, integrality, ceiling)
     x, scores, bound = rows.relaxed()
-    mask = rows.whole[: len(x)]
-    if (np.abs(x - np.rint(x)) > _NEAR)[mask].any():
+    if not rows.is_whole(x):
         x, bound = rows.branched(scores, bound, time_limit)
-    whole = np.rint(x)
-    x = np.where(mask | (np.abs(x - whole) < _NEAR), whole, x)[: len(theta)]
+    x = rows.rounded(x)[: len(theta)]
     value = score(theta, x)
     return x, value if bound - value <= rows.noise(scores) else bound
 
@@ -162,42 +168,106 @@ class _Rows:
         answer = solve_linear(costs, self.matrix, self.low, self.high)
         return np.inf if answer.x is None else float(-costs @ answer.x) * (1 + 1e-6)
 
+    def is_whole(self, x: np.ndarray) -> bool:
+        """Whether the numbers that must be whole are, up to what rows allow."""
+        own = self.whole[: len(x)]
+        whole = np.where(own, np.rint(x), x)
+        return not (np.abs(x - whole) > _NEAR).any() and (not own.any() or self._keeps(whole))
+
+    def rounded(self, x: np.ndarray) -> np.ndarray:
+        """X with whole numbers where it must have them, and where it nearly has and rows allow."""
+        whole = np.rint(x)
+        x = np.where(self.whole[: len(x)], whole, x)
+        near = np.where(np.abs(x - whole) < _NEAR, whole, x)
+        return near if self._keeps(near) else x
+
+    def _keeps(self, x: np.ndarray) -> bool:
+        """Whether all rows hold: numbers near whole ones may count for much there."""
+        matrix, lower, upper = self.constraints
+        values, room = matrix @ x, _KEPT * (1 + abs(matrix) @ np.abs(x))
+        return not ((values > upper + room) | (values < lower - room)).any()
+
     def branched(
         self, scores: np.ndarray, bound: float, time_limit: float | None
     ) -> tuple[np.ndarray, float]:
         """The best x with whole numbers, and a bound on the maximum."""
+        end = monotonic() + (np.inf if time_limit is None else time_limit)
         free = np.abs(self.cut(scores))
-        largest = float(free.max())
-        size, best, value = _FIRST * float(np.median(free[free > 0])), None, -np.inf
+        largest = float(free.max(initial=0.0))
+        size = _FIRST * float(np.median(free[free > 0])) if largest else 1.0
+        best, value = None, -np.inf
         while True:
             own = self.cut(scores, size)
             answer = solve_whole(-own, self.matrix, self.low, self.high, self.whole, time_limit)
-            if answer.x is not None:
-                x = self._completed(answer.x)
-                if best is None or score(self.theta, x[: len(self.theta)]) > value:
-                    best, value = x, score(self.theta, x[: len(self.theta)])
-            bound = min(bound, self.most(scores - own) - answer.least)
+            x = None if answer.x is None else self._completed(answer.x)
+            if x is not None and self._value(x) > value:
+                best, value = x, self._value(x)
+            if answer.status != INFEASIBLE:
+                bound = min(bound, self.most(scores - own) - answer.least)
             proven = bound - value <= max(self.noise(scores), 2 * answer.unsure)
             if proven or size >= largest or answer.status == TIMED_OUT:
                 break
             size *= _COARSER
+        if not proven and answer.status != TIMED_OUT:
+            best, bound = self._searched(best, bound, end)
         if best is None:
             if answer.status == TIMED_OUT:
                 raise TimeoutError("no output was found in time")
             raise InfeasibleError(self._why(answer.status, answer.message))
         return best, bound
 
-    def _completed(self, found: np.ndarray) -> np.ndarray:
-        """The best x with these whole numbers, which are so up to the solver's tolerance."""
-        x = np.where(self.whole, np.rint(found), found)[: self.n_columns]
-        parts = len(self.theta)
-        if self.whole[:parts].all():
+    def _value(self, x: np.ndarray) -> float:
+        return score(self.theta, x[: len(self.theta)])
+
+    def _completed(self, found: np.ndarray) -> np.ndarray | None:
+        """The best x with these whole numbers, which are so up to the solver's tolerance.
+
+        None if rows do not allow it: beside large coefficients, that tolerance is wide.
+        """
+        x = found[: self.n_columns]
+        x = np.where(self.whole[: len(x)], np.rint(x), x)
+        kept = self._keeps(x)
+        if kept and self.whole[: len(self.theta)].all():
             return x
         costs, own = -self.cut(self.priced(np.zeros(len(self.constraints.lower)))), self.whole
         low, high = self.low.copy(), self.high.copy()
         low[own] = high[own] = x[own[: len(x)]]
         answer = solve_linear(costs, self.matrix, low, high)
-        return x if answer.x is None else answer.x[: self.n_columns]
+        if answer.x is not None:
+            return answer.x[: self.n_columns]
+        return x if kept else None
+
+    def _searched(
+        self, best: np.ndarray | None, bound: float, end: float
+    ) -> tuple[np.ndarray | None, float]:
+        """The best x, and a bound, by branching on relaxed programs, whose tolerance is narrow.
+
+        best : what is known; end : when to stop.
+        """
+        value = -np.inf if best is None else self._value(best)
+        left, settled, solved = [(-bound, 0, self)], -np.inf, 0
+        while left and -left[0][0] > value and solved < _NODES and monotonic() < end:
+            rows = heappop(left)[2]
+            solved += 1
+            try:
+                x, scores, top = rows.relaxed()
+            except InfeasibleError:
+                continue
+            x = np.clip(x, rows.low[: len(x)], rows.high[: len(x)])
+            whole = rows._completed(x)
+            if whole is not None and self._value(whole) > value:
+                best, value = whole, self._value(whole)
+            off = np.where(self.whole[: len(x)], np.abs(x - np.rint(x)), 0.0)
+            k = int(off.argmax())
+            if top - value <= rows.noise(scores) or off[k] == 0:
+                settled = max(settled, top)
+                continue
+            for side, end_of_side in (("high", np.floor(x[k])), ("low", np.floor(x[k]) + 1)):
+                part = copy(rows)
+                part.low, part.high = rows.low.copy(), rows.high.copy()
+                getattr(part, side)[k] = end_of_side
+                heappush(left, (-top, 2 * solved + (side == "low"), part))
+        return best, min(bound, max([settled, value, *(-top for top, *_ in left)]))
 
     def _why(self, status: int, message: str) -> str:
         """Why there is no maximum, with the row or part where that shows."""

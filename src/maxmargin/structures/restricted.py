@@ -175,7 +175,11 @@ class Restricted(Structure):
         z, bound = self.structure.maximize_within(scores, shape.shape)
         counted = bool((z[drawn] > 1.5).any())  # parts that occur twice are drawn twice as much
         missing = drawn[z[drawn] <= 0.5]
-        if counted or (len(missing) and not self.structure.is_exact):
+        # what other parts count may be worth more than the draw, unless they are there once at most
+        sure = self.structure.is_exact and (
+            self.structure.binary or not self.structure.has("constraints")
+        )
+        if counted or (len(missing) and not sure):
             return self._by_program(theta, shape)
         if len(missing):
             raise InfeasibleError(f"no output has all parts that must be on (part {missing[0]}).")

@@ -174,7 +174,7 @@ def test_a_replacement_waits_until_it_has_succeeded(tmp_path, made):
     assert made.has("model.maxmargin")
     assert RunFolder(made.path).config["max-epochs"] == 1
     assert made.replacement() is None
-    assert not (tmp_path / "run.replacement").exists()
+    assert not (tmp_path / ".run.replacement").exists()
 
 
 @pytest.mark.parametrize("step", range(1, 8))
@@ -261,7 +261,7 @@ def test_links_beside_a_run_are_refused_and_what_they_point_to_stays(tmp_path, m
     new = RunFolder(made.path).create(config(tmp_path, alpha=1.0), force=True)
     if ending == ".replacement":
         new.path.rename(tmp_path / "new")
-    (tmp_path / f"run{ending}").symlink_to("kept")
+    (tmp_path / f".run{ending}").symlink_to("kept")
     for use in (
         lambda: RunFolder(made.path).create(config(tmp_path, alpha=2.0), force=True).settle(),
         lambda: new.settle(),

@@ -33,7 +33,7 @@ def _beside(home: Path, ending: str) -> Path:
             f"{str(real)!r} is the current folder or around it, so its run cannot be replaced from"
             " here. Change to another folder first."
         )
-    found = real.with_name(real.name + ending)
+    found = real.with_name(f".{real.name}{ending}")  # hidden: no folder that people make
     _refuse_link(found)
     return found
 

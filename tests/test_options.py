@@ -92,3 +92,10 @@ def test_error_says_what_is_expected():
         check_options(Outer(count=0))
     with pytest.raises(OptionError, match=r"^Outer: kind='c' must be 'a' or 'b' or 4\.$"):
         check_options(Outer(kind="c"))
+
+
+def test_values_found_right_do_not_vouch_for_equal_ones_of_other_types():
+    check_options(Outer(flag=True, count=1))
+    for wrong in ({"count": True}, {"count": 1.0}, {"flag": 1}):
+        with pytest.raises(OptionError):
+            check_options(Outer(**wrong))

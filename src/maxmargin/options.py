@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -24,6 +24,7 @@ from maxmargin.exceptions import OptionError
 
 #: sizes above this overflow in compiled code
 _LARGEST = 2**62
+_PLAIN = (bool, int, float, str, NoneType)
 
 
 class Bounds(NamedTuple):
@@ -79,9 +80,24 @@ def check_options(own: Any) -> None:
     """
     cls: Any = type(own)
     for name, hint in declared_options(cls).items():
-        if name in vars(own):
-            check_option(f"{cls.__name__}: {name}", getattr(own, name), hint)
-            _check_inside(getattr(own, name))
+        if name not in vars(own):
+            continue
+        value = getattr(own, name)
+        kind: Any = type(value)
+        if kind in _PLAIN:
+            _check_plain(cls, name, kind, value)
+        else:
+            check_option(f"{cls.__name__}: {name}", value, hint)
+            _check_inside(value)
+
+
+@lru_cache(maxsize=4096)
+def _check_plain(cls: Any, name: str, kind: Any, value: Any) -> None:
+    """Structures are checked at every call, so that what was found right is remembered.
+
+    kind : of the value, because 1 == 1.0 == True.
+    """
+    check_option(f"{cls.__name__}: {name}", value, declared_options(cls)[name])
 
 
 def _check_inside(value: Any) -> None:

@@ -137,9 +137,11 @@ def declared_options(cls: type) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any or hint is object:
+    if hint is Any:
         return True
+    if isinstance(hint, type):  # first, because vocabularies are long
+        return _is_of(value, hint)
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         if not isinstance(arguments[1], Bounds):
             return _fits(value, arguments[0])
@@ -149,15 +151,16 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, one) for one in arguments)
     if origin is Literal:
         return any(type(value) is type(one) and value == one for one in arguments)
-    if origin is not None:
-        return _fits_container(value, origin, arguments)
-    if hint is bool:
+    return value is None if hint is None else _fits_container(value, origin, arguments)
+
+
+def _is_of(value: Any, cls: type) -> bool:
+    if cls is bool:
         return isinstance(value, bool | np.bool_)
-    if hint is int:
-        return isinstance(value, Integral) and _is_real(value) and abs(int(value)) <= _LARGEST
-    if hint is float:
-        return _is_real(value) and _is_finite(value)
-    return value is None if hint in (None, NoneType) else isinstance(value, hint)
+    if cls is int:
+        whole = type(value) is int or (isinstance(value, Integral) and _is_real(value))
+        return whole and abs(int(value)) <= _LARGEST
+    return _is_real(value) and _is_finite(value) if cls is float else isinstance(value, cls)
 
 
 def _is_real(value: Any) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import cache, lru_cache
+from inspect import signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -25,6 +26,8 @@ from maxmargin.exceptions import OptionError
 #: sizes above this overflow in compiled code
 _LARGEST = 2**62
 _PLAIN = (bool, int, float, str, NoneType)
+#: whose members are looked at
+_CONTAINERS = (list, tuple, Sequence, Collection, dict, Mapping)
 
 
 class Bounds(NamedTuple):
@@ -125,15 +128,20 @@ def check_option(name: str, value: Any, hint: Any) -> None:
 
 
 @cache
-def declared_options(cls: type) -> dict[str, Any]:
+def declared_options(cls: Any) -> dict[str, Any]:
     """The annotations of the constructor's arguments, by name."""
-    if cls.__init__ is object.__init__:  # type: ignore[misc]
+    if cls.__init__ is object.__init__:
         return {}
     try:
-        hints = get_type_hints(cls.__init__, include_extras=True)  # type: ignore[misc]
-    except NameError:  # a class of the user's, annotated with names that exist for checkers only
+        hints = get_type_hints(cls.__init__, include_extras=True)
+    except (NameError, AttributeError):  # of the user's, with names that exist for checkers only
         return {}
-    return {name: hint for name, hint in hints.items() if name != "return"}
+    arguments = signature(cls.__init__).parameters
+    return {  # many write `x: int = None`
+        name: hint | None if arguments[name].default is None and not _fits(None, hint) else hint
+        for name, hint in hints.items()
+        if name != "return"
+    }
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -151,7 +159,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, one) for one in arguments)
     if origin is Literal:
         return any(type(value) is type(one) and value == one for one in arguments)
-    return value is None if hint is None else _fits_container(value, origin, arguments)
+    return _fits_container(value, origin, arguments)
 
 
 def _is_of(value: Any, cls: type) -> bool:
@@ -160,7 +168,12 @@ def _is_of(value: Any, cls: type) -> bool:
     if cls is int:
         whole = type(value) is int or (isinstance(value, Integral) and _is_real(value))
         return whole and abs(int(value)) <= _LARGEST
-    return _is_real(value) and _is_finite(value) if cls is float else isinstance(value, cls)
+    if cls is float:
+        return _is_real(value) and _is_finite(value)
+    try:
+        return isinstance(value, cls)
+    except TypeError:  # of a protocol, which cannot be asked
+        return True
 
 
 def _is_real(value: Any) -> bool:
@@ -177,6 +190,8 @@ def _is_finite(value: Any) -> bool:
 def _fits_container(value: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
     if origin is Callable:
         return callable(value)
+    if origin not in _CONTAINERS or not arguments:  # people's own: left to type checkers
+        return True
     if issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(
             _fits(key, arguments[0]) and _fits(one, arguments[1]) for key, one in value.items()

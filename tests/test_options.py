@@ -1,14 +1,31 @@
 """Declared options: what fits, what does not, and how the error reads."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NewType,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import OptionError
-from maxmargin.options import Bounds, Count, Positive, check_options
+from maxmargin.learned import learned_attributes
+from maxmargin.options import Bounds, Count, Positive, check_options, declared_options
+from maxmargin.persistence import registry
 
 
 class Inner(BaseEstimator):
@@ -92,3 +109,75 @@ def test_error_says_what_is_expected():
         check_options(Outer(count=0))
     with pytest.raises(OptionError, match=r"^Outer: kind='c' must be 'a' or 'b' or 4\.$"):
         check_options(Outer(kind="c"))
+
+
+def test_values_found_right_do_not_vouch_for_equal_ones_of_other_types():
+    check_options(Outer(flag=True, count=1))
+    for wrong in ({"count": True}, {"count": 1.0}, {"flag": 1}):
+        with pytest.raises(OptionError):
+            check_options(Outer(**wrong))
+
+
+T = TypeVar("T")
+
+
+class Able(Protocol):
+    def go(self) -> None: ...
+
+
+class Box(Generic[T]):
+    pass
+
+
+class Own(BaseEstimator):
+    """Annotated as people do, for type checkers and not for us."""
+
+    def __init__(
+        self,
+        array: npt.NDArray[np.float64],
+        like: npt.ArrayLike,
+        able: Able,
+        path: os.PathLike[str],
+        names: Iterable[str],
+        labels: set[int],
+        box: Box[int],
+        anything: T,  # noqa: RUF100
+        number: NewType("Number", int),
+        size: int = None,  # noqa: RUF013
+    ):
+        self.array = array
+        self.like = like
+        self.able = able
+        self.path = path
+        self.names = names
+        self.labels = labels
+        self.box = box
+        self.anything = anything
+        self.number = number
+        self.size = size
+
+
+def test_annotations_that_say_other_things_refuse_nothing():
+    own = Own(np.ones(3), [1, 2], object(), Path("x"), iter("ab"), {1}, Box(), 3, 4)
+    check_options(own)
+    with pytest.raises(OptionError, match="size='x' must be an integer or None"):
+        check_options(own.set_params(size="x"))
+
+
+def is_understood(hint):
+    if isinstance(hint, type) or hint is Any:
+        return True
+    inner = [one for one in get_args(hint) if one is not Ellipsis]
+    if get_origin(hint) in (Literal, Callable):
+        return True
+    if get_origin(hint) is Annotated:
+        return is_understood(inner[0])
+    known = (Union, UnionType, list, tuple, Sequence, Collection, dict, Mapping)
+    return get_origin(hint) in known and all(map(is_understood, inner))
+
+
+@pytest.mark.parametrize("name", sorted(registry.KNOWN))
+def test_all_annotations_of_the_library_are_understood(name):
+    cls = registry.class_named(name)
+    hints = declared_options(cls) | learned_attributes(cls)
+    assert [name for name, hint in hints.items() if not is_understood(hint)] == []

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, lru_cache
+from inspect import signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -24,6 +25,9 @@ from maxmargin.exceptions import OptionError
 
 #: sizes above this overflow in compiled code
 _LARGEST = 2**62
+_PLAIN = (bool, int, float, str, NoneType)
+#: whose members are looked at
+_CONTAINERS = (list, tuple, Sequence, Collection, dict, Mapping)
 
 
 class Bounds(NamedTuple):
@@ -79,9 +83,24 @@ def check_options(own: Any) -> None:
     """
     cls: Any = type(own)
     for name, hint in declared_options(cls).items():
-        if name in vars(own):
-            check_option(f"{cls.__name__}: {name}", getattr(own, name), hint)
-            _check_inside(getattr(own, name))
+        if name not in vars(own):
+            continue
+        value = getattr(own, name)
+        kind: Any = type(value)
+        if kind in _PLAIN:
+            _check_plain(cls, name, kind, value)
+        else:
+            check_option(f"{cls.__name__}: {name}", value, hint)
+            _check_inside(value)
+
+
+@lru_cache(maxsize=4096)
+def _check_plain(cls: Any, name: str, kind: Any, value: Any) -> None:
+    """Structures are checked at every call, so that what was found right is remembered.
+
+    kind : of the value, because 1 == 1.0 == True.
+    """
+    check_option(f"{cls.__name__}: {name}", value, declared_options(cls)[name])
 
 
 def _check_inside(value: Any) -> None:
@@ -109,21 +128,28 @@ def check_option(name: str, value: Any, hint: Any) -> None:
 
 
 @cache
-def declared_options(cls: type) -> dict[str, Any]:
+def declared_options(cls: Any) -> dict[str, Any]:
     """The annotations of the constructor's arguments, by name."""
-    if cls.__init__ is object.__init__:  # type: ignore[misc]
+    if cls.__init__ is object.__init__:
         return {}
     try:
-        hints = get_type_hints(cls.__init__, include_extras=True)  # type: ignore[misc]
-    except NameError:  # a class of the user's, annotated with names that exist for checkers only
+        hints = get_type_hints(cls.__init__, include_extras=True)
+    except (NameError, AttributeError):  # of the user's, with names that exist for checkers only
         return {}
-    return {name: hint for name, hint in hints.items() if name != "return"}
+    arguments = signature(cls.__init__).parameters
+    return {  # many write `x: int = None`
+        name: hint | None if arguments[name].default is None and not _fits(None, hint) else hint
+        for name, hint in hints.items()
+        if name != "return"
+    }
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if hint is Any or hint is object:
+    if hint is Any:
         return True
+    if isinstance(hint, type):  # first, because vocabularies are long
+        return _is_of(value, hint)
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         if not isinstance(arguments[1], Bounds):
             return _fits(value, arguments[0])
@@ -133,15 +159,21 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(_fits(value, one) for one in arguments)
     if origin is Literal:
         return any(type(value) is type(one) and value == one for one in arguments)
-    if origin is not None:
-        return _fits_container(value, origin, arguments)
-    if hint is bool:
+    return _fits_container(value, origin, arguments)
+
+
+def _is_of(value: Any, cls: type) -> bool:
+    if cls is bool:
         return isinstance(value, bool | np.bool_)
-    if hint is int:
-        return isinstance(value, Integral) and _is_real(value) and abs(int(value)) <= _LARGEST
-    if hint is float:
+    if cls is int:
+        whole = type(value) is int or (isinstance(value, Integral) and _is_real(value))
+        return whole and abs(int(value)) <= _LARGEST
+    if cls is float:
         return _is_real(value) and _is_finite(value)
-    return value is None if hint in (None, NoneType) else isinstance(value, hint)
+    try:
+        return isinstance(value, cls)
+    except TypeError:  # of a protocol, which cannot be asked
+        return True
 
 
 def _is_real(value: Any) -> bool:
@@ -158,6 +190,8 @@ def _is_finite(value: Any) -> bool:
 def _fits_container(value: Any, origin: Any, arguments: tuple[Any, ...]) -> bool:
     if origin is Callable:
         return callable(value)
+    if origin not in _CONTAINERS or not arguments:  # people's own: left to type checkers
+        return True
     if issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(
             _fits(key, arguments[0]) and _fits(one, arguments[1]) for key, one in value.items()

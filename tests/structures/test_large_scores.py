@@ -67,6 +67,19 @@ def test_rules_and_counts(seed):
     check(structure, shape, outputs, draw(rng, 18, 1e8))
 
 
+@pytest.mark.parametrize("largest", [1e8, 1e14, 1e16])
+def test_pairs_that_must_be_on_beside_vetoes(largest):
+    """They are drawn in by a score above all others, which costs as many digits."""
+    rng, structure = np.random.default_rng(0), Restricted(Chain(tied=False))
+    for _ in range(100):
+        shape, theta = RestrictedShape((4, 3), on=[rng.integers(12, 39)]), rng.normal(size=39)
+        theta[rng.integers(39)] = -largest
+        z, bound = structure.maximize_within(theta, shape)
+        best = max(score(theta, output) for output in structure.vertices(shape))
+        assert bound >= best
+        assert largest > 1e8 or score(theta, z) == pytest.approx(best, rel=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_vetoes_of_any_size_in_relaxed_programs(seed):
     """The same answer as with a veto that is small enough for any solver."""

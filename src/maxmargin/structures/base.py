@@ -51,7 +51,8 @@ def check_sides(shape: Any, *names: str, least: int = 1, other: str = "") -> tup
 
 
 def _is_side(side: Any, least: int) -> bool:
-    whole = isinstance(side, Integral) and not isinstance(side, bool | np.bool_)
+    kind: Any = type(side)
+    whole = kind is int or (issubclass(kind, Integral) and kind is not bool)
     return whole and least <= side <= LONGEST
 
 

@@ -16,6 +16,9 @@ from maxmargin.structures.frozen import Frozen, read_only
 from maxmargin.structures.linear import maximize_linear
 from maxmargin.validation import as_csr
 
+#: sums are off by less than this times the sum of the sizes of their terms
+_ROUNDING = 2.0**-50
+
 
 class RestrictedShape(Frozen):
     """The shape of a sample with some of its outputs only. Frozen; equal if all is equal.
@@ -183,10 +186,10 @@ class Restricted(Structure):
             return self._by_program(theta, shape)
         if len(missing):
             raise InfeasibleError(f"no output has all parts that must be on (part {missing[0]}).")
-        # Taken from the score where that is the maximum, because the draw costs digits.
-        value = score(theta, z)
         excess = bound - score(scores, z) if not self.structure.is_exact else 0.0
-        return z, value + max(excess, 0.0)
+        if len(drawn):  # which costs digits
+            excess = max(excess, _ROUNDING * score(np.abs(scores), z))
+        return z, score(theta, z) + max(excess, 0.0)
 
     def _by_program(self, theta: np.ndarray, shape: RestrictedShape) -> tuple[np.ndarray, float]:
         """By a mixed-integer program over the structure's constraints and the rules."""

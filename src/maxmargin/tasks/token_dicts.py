@@ -51,8 +51,6 @@ class DictIndex(Checked):
         check_option("DictIndex: min_count", self.min_count, Count)
         if list(self.numbers.values()) != list(range(self.n_features)):
             raise ValueError("DictIndex: its features are not numbered from 0 on")
-        if not all(isinstance(name, str) for name in self.numbers):
-            raise ValueError("DictIndex: its features have names that are not str")
 
     def names(self) -> list[str]:
         """Names of all features, in order."""

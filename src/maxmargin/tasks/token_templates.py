@@ -313,10 +313,8 @@ class TemplateIndex(Checked):
         if self.vocabularies.keys() != {(atom.column, atom.functions) for atom in atoms}:
             raise ValueError("TemplateIndex: its vocabularies are not those of its templates")
         for numbers in self.vocabularies.values():
-            if type(numbers) is not dict or list(numbers.values()) != list(range(len(numbers))):
+            if list(numbers.values()) != list(range(len(numbers))):
                 raise ValueError("TemplateIndex: a vocabulary is not numbered from 0 on")
-            if not all(isinstance(value, str) for value in numbers):
-                raise ValueError("TemplateIndex: a vocabulary has something else than str")
         total = sum(len(index.keys) for index in self.indexes)
         if len(self.indexes) != len(self.templates) or total != self.n_features:
             raise ValueError("TemplateIndex: its keys do not go with its number of features")

@@ -146,6 +146,7 @@ def forgeries():
         "solver": array("solver", lambda a: "fw"),
         "outputs": array("outputs", lambda a: a + 1),
         "extra": array("extra", lambda a: []),
+        "extra-key": extra(0.5, 1.0),
         "state": lambda snapshot: snapshot.state.pop("lag"),
         "no-gaps": lambda snapshot: snapshot.state["extra"].pop("gaps"),
         "gaps": extra("gaps", np.zeros(2)),

@@ -213,6 +213,15 @@ def test_dual_points_that_are_not_of_the_samples_start_afresh(forger, case, chan
     assert model.result_.dual == fresh.result_.dual
 
 
+@pytest.mark.filterwarnings("ignore:max_epochs")
+def test_a_warm_start_without_the_shapes_of_its_samples_starts_afresh(forger):
+    forged = forger("chain warm")
+    del forged.tree["facts"]["_last_shapes"]
+    model = forged.load()
+    with pytest.warns(UserWarning, match="warm_start: .*starting afresh"):
+        model.fit(*CASES["chain warm"]().fit)
+
+
 # -- f: keys ---------------------------------------------------------------------------------------
 def test_keys_with_one_hash(forger):
     forged = forger("chain")

@@ -109,6 +109,14 @@ def test_heights_above_ground_of_a_box():
     np.testing.assert_allclose(found[far][:, [0, 2, 4]], 0.0, atol=1e-9)
 
 
+def test_windows_wider_than_the_map_see_all_of_it():
+    points = plane(10)
+    points[:, 2] = np.arange(len(points))
+    wide = measures.heights_above(points, 1.0, np.array([11.0]))
+    np.testing.assert_allclose(wide[:, 0], points[:, 2], atol=1e-9)
+    np.testing.assert_array_equal(measures.heights_above(points, 1.0, np.array([1e300])), wide)
+
+
 def test_stray_points_far_away_leave_the_map_as_fine():
     points = np.vstack([plane(40), [[1e7, -1e7, 0.0]]])
     points[100, 2] = 3.0

@@ -60,8 +60,8 @@ def _check_state(run: Run, fresh: State, state: Any) -> None:
     _check_type("seconds", state["seconds"], float)
     if state["solver"] != run.solver.name or state["outputs"] != run.problem.outputs_key:
         raise ValueError("its state is of another solver or structure")
-    if not isinstance(state["extra"], dict):
-        raise TypeError("extra is no dict")
+    if not isinstance(state["extra"], dict) or not all(isinstance(k, str) for k in state["extra"]):
+        raise TypeError("extra is no dict of names")
     missing = sorted(fresh.extra.keys() - state["extra"].keys())
     if missing:
         raise ValueError(f"its state lacks {missing[0]!r}")

@@ -318,7 +318,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if result is None or result.state is None:
             return None
         old = result.state
-        same = self._last_shapes == problem.shapes and result.w.shape[-1] == problem.dim
+        same = (
+            getattr(self, "_last_shapes", None) == problem.shapes
+            and result.w.shape[-1] == problem.dim
+        )
         same = same and old.outputs in (0, problem.outputs_key)
         same = same and (old.best is None or old.best.shape == (problem.dim,))
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w

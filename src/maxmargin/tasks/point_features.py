@@ -135,7 +135,8 @@ def heights_above(points: np.ndarray, cell: float, radii: np.ndarray) -> np.ndar
     lowest = _lowest(at.astype(np.int64), points[:, 2])
     found = np.empty((len(points), 2 * len(radii) + 1))
     for k, radius in enumerate(radii):
-        half = max(round(float(radius) / cell), 1)
+        # a wider window than the map sees no more of it
+        half = min(max(round(float(radius) / cell), 1), max(lowest.shape))
         opened = ndimage.grey_opening(lowest, size=(2 * half + 1, 2 * half + 1))
         found[:, 2 * k] = points[:, 2] - _values(opened, at)
         smooth = ndimage.gaussian_filter(opened, half / 2)

@@ -17,6 +17,7 @@ import sys
 import warnings
 import zipfile
 from collections import Counter
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -116,7 +117,7 @@ def _other_array(array, rng):
     if which == 1:
         return array[:-1].copy() if array.ndim else array
     if which == 2:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), suppress(ValueError):  # texts that are no numbers
             warnings.simplefilter("ignore")
             return array.astype(DTYPES[rng.integers(len(DTYPES))])
     if which == 3:

@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 BENCH_ARGS ?=
 DEMO_ARGS ?=
 DOCS_ARGS ?= --jobs auto
@@ -44,14 +44,14 @@ bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
 
 soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, damage files of all formats, kill runs
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)
-	$(BIN)/python -m pytest -n auto -m soak tests/contract tests/solvers tests/estimators tests/real tests/regression tests/test_checkpoints.py tests/structures tests/tasks tests/persistence tests/runs tests/test_checkpoint_files.py tests/jobs tests/fuzz $(SOAK_ARGS)
+	$(BIN)/python -m pytest -n auto -m soak tests/contract tests/solvers tests/estimators tests/real tests/regression tests/persistence/checkpoints tests/structures tests/tasks tests/persistence tests/cli tests/fuzz $(SOAK_ARGS)
 
 # Other code is compiled then, so it has a cache of its own.
 soak-bounds: export NUMBA_BOUNDSCHECK = 1
 soak-bounds: export NUMBA_CACHE_DIR = $(CURDIR)/.cache/bounds
 soak-bounds: $(VENV)/.stamp-test  ## run all tests, and forge models and checkpoints, with indices of arrays checked in compiled code
 	$(BIN)/python -m pytest -n auto $(SOAK_ARGS)
-	$(BIN)/python -m pytest -n auto -m soak tests/fuzz/test_forgeries.py tests/persistence tests/test_checkpoint_files.py $(SOAK_ARGS)
+	$(BIN)/python -m pytest -n auto -m soak tests/fuzz/test_forgeries.py tests/persistence $(SOAK_ARGS)
 
 clean:  ## remove the environment, caches and builds
 	rm -rf $(VENV) .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -20,7 +20,7 @@ from maxmargin.datasets import load_conll2000, load_hansards, load_letters
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.metrics import brier_score, calibration_error, log_loss, reliability
 from maxmargin.tasks import WordAligner, WordStatistics
-from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.tagging.token_features import TokenFeatures
 
 Part = tuple[Any, Any]
 HEAD = (

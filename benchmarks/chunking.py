@@ -20,7 +20,7 @@ from maxmargin.datasets import load_conll2000
 from maxmargin.metrics import chunk_f1
 from maxmargin.solvers import BCFW
 from maxmargin.tasks import SequenceTagger
-from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.tagging.token_features import TokenFeatures
 
 SAME = {"templates": CHUNK_TEMPLATES}
 OURS = {

@@ -37,7 +37,7 @@ from maxmargin.datasets._files import cache_folder
 from maxmargin.problem import Problem, Samples
 from maxmargin.solvers import BCFW, FrankWolfe, Solver, Subgradient
 from maxmargin.solvers.base import solver_classes
-from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.tagging.token_features import TokenFeatures
 
 OPTIONS = True
 #: passes after which objectives and errors are measured, and how many there are on each data set

@@ -23,8 +23,8 @@ from maxmargin.datasets import load_horses
 from maxmargin.metrics import segmentation_scores
 from maxmargin.solvers import DualExtragradient, Perceptron, ProjectedGradient
 from maxmargin.tasks import Segmenter
-from maxmargin.tasks.graph_makers import GraphMaker, Made
-from maxmargin.tasks.image_graphs import ImageGraphs
+from maxmargin.tasks.segmentation.graph_makers import GraphMaker, Made
+from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
 
 ALPHAS = (3e-3, 1e-3, 3e-4, 1e-4)
 EPOCHS = (10, 20, 40)

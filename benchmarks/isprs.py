@@ -37,7 +37,7 @@ from maxmargin import Graph, GraphCutSVM
 from maxmargin.datasets import load_isprs
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.solvers import DualExtragradient, Perceptron, ProjectedGradient, Solver
-from maxmargin.solvers.saddle import SaddleSolver
+from maxmargin.solvers.saddle.base import SaddleSolver
 from maxmargin.tasks import PointGraphs, Segmenter
 
 FOLDS = [list(range(first, 15, 5)) for first in range(5)]

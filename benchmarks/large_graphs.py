@@ -59,7 +59,7 @@ def picture(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def images(graph: str) -> tuple[Any, Callable, int]:
     from maxmargin.tasks import Segmenter
-    from maxmargin.tasks.image_graphs import ImageGraphs
+    from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
 
     return Segmenter(graphs=ImageGraphs(graph), tol=0.1), picture, 10_000
 

@@ -25,7 +25,7 @@ from benchmarks.measure import CHUNK_TEMPLATES, data_folder, peak_memory
 from maxmargin import ChainSVM
 from maxmargin.datasets import load_conll2000
 from maxmargin.solvers import LBFGS, SDCA, ExponentiatedGradient
-from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.tagging.token_features import TokenFeatures
 
 OURS = {"sdca": SDCA(), "eg": ExponentiatedGradient(averaging=False), "lbfgs": LBFGS()}
 THEIRS = {"crfsuite lbfgs": "lbfgs", "crfsuite l2sgd": "l2sgd"}

@@ -16,7 +16,7 @@ from scipy import optimize
 
 from benchmarks.cuts import grid
 from maxmargin.structures import MarkovNetwork, Network, NetworkShape
-from maxmargin.structures.junction_tree import buckets_of
+from maxmargin.structures.network.junction_tree import buckets_of
 
 KINDS = (("untied", 0.2), ("untied", 0.5), ("tied", 0.3), ("tied", 1.0), ("alike", 1.0))
 LABELS = 11

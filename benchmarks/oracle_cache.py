@@ -20,7 +20,7 @@ from maxmargin.estimators import ChainSVM, GraphCutSVM
 from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers import BCFW, OracleCache
-from maxmargin.tasks.point_graphs import PointGraphs
+from maxmargin.tasks.segmentation.points.graphs import PointGraphs
 
 
 class Metered(BCFW):

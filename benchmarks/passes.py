@@ -21,7 +21,7 @@ from maxmargin.datasets import load_conll2000, load_letters
 from maxmargin.estimators import ChainSVM
 from maxmargin.problem import Problem
 from maxmargin.solvers import BCFW, ExponentiatedGradient, Perceptron, Solver, Subgradient
-from maxmargin.tasks.token_features import TokenFeatures
+from maxmargin.tasks.tagging.token_features import TokenFeatures
 
 ALPHA, PASSES = 0.01, 6
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from benchmarks.measure import best_time
-from maxmargin.kernels.compile import FLOATS, INTS, POINTER
+from maxmargin._numba.compile import FLOATS, INTS, POINTER
 from maxmargin.structures import Constraints, Matching
 
 SHAPES = ((10, 11), (20, 20), (60, 60))

@@ -22,13 +22,13 @@ import numpy as np
 from benchmarks.measure import data_folder
 from maxmargin import ChainSVM
 from maxmargin.callbacks import Callback
+from maxmargin.cli.comparison.memory import peak, reset_peak, resident
 from maxmargin.datasets import load_hansards, load_letters
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.persistence import load, save
 from maxmargin.problem import Problem
 from maxmargin.solvers import BCFW, ReferenceQP
-from maxmargin.solvers.qp_memory import ProgramTooLargeError
-from maxmargin.study.memory import peak, reset_peak, resident
+from maxmargin.solvers.qp.memory import ProgramTooLargeError
 from maxmargin.tasks import WordAligner, WordStatistics, intersected_links
 
 SIZES = {

@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit, types
 
 from benchmarks.measure import data_folder, exponent
+from maxmargin._numba.chain.log_marginals import tilt_by_logs
+from maxmargin._numba.chain.marginals import tilt
+from maxmargin._numba.chain.maximize import max_marginals, maximize
+from maxmargin._numba.compile import ABILITY, FLOATS, INTS, POINTER
+from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
 from maxmargin.datasets import load_letters
 from maxmargin.estimators import ChainSVM
-from maxmargin.kernels.chain import max_marginals, maximize
-from maxmargin.kernels.chain_logs import tilt_by_logs
-from maxmargin.kernels.chain_sums import tilt
-from maxmargin.kernels.compile import ABILITY, FLOATS, INTS, POINTER
-from maxmargin.kernels.log_rows import log_sum, lower, softmax
 from maxmargin.structures import Chain
 
 ROUNDS, SECONDS = 9, 0.004  # a round of Viterbi takes about so long

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.chunking import attributes
 from benchmarks.measure import CHUNK_TEMPLATES, data_folder, peak_memory
 from maxmargin import load
-from maxmargin.jobs import job_named
+from maxmargin.tasks.registry import job_named
 
 TOKENS = 1_000_000
 PIECE = 2000  # sentences of which attributes are in memory at a time

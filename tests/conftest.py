@@ -2,14 +2,12 @@
 
 import os
 import signal
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from kernel_cache import compile_all
-from thinning import is_left_out
 
 ROOT = Path(__file__).resolve().parents[1]
 #: what tests read of the real data
@@ -52,12 +50,33 @@ def pytest_collection_finish(session):
         compile_all(int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
 
 
+def parameter_numbers(item, known) -> list[int]:
+    """Return the number of the value that each `parametrize` of a test has in this case.
+
+    known : dict
+        Numbers given so far, by test, argument and value; they are added to.
+    """
+    test = item.nodeid.partition("[")[0]
+    found = []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        numbers = known.setdefault((test, names[0]), {})
+        value = id(item.callspec.params[names[0].strip()])
+        found.append(numbers.setdefault(value, len(numbers)))
+    return found
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what needs the real data, and of tests with many parameters those for long runs."""
-    seen = Counter()
+    """Mark what needs the real data, and the parameters that are left to long runs.
+
+    Of tests marked `one_in(n)`, those parameters run whose numbers add up to a multiple of n, so
+    that of crossed parameters every value has its turn; the others are marked `soak`.
+    """
+    known = {}
     for item in items:
-        if is_left_out(item.nodeid, seen):
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and sum(parameter_numbers(item, known)) % mark.args[0]:
             item.add_marker("soak")
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("data")

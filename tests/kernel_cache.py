@@ -4,7 +4,7 @@ import hashlib
 from importlib import import_module
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1] / "src" / "maxmargin" / "kernels"
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "maxmargin" / "_numba"
 
 
 def compile_all(worker: int, workers: int) -> None:
@@ -12,15 +12,15 @@ def compile_all(worker: int, workers: int) -> None:
 
     Left to the tests, all workers would compile most of them at the same time, each for itself.
     """
-    from maxmargin.kernels.cache import cache_folder, source_digest
+    from maxmargin._numba.disk_cache import cache_folder, source_digest
 
-    paths = sorted(PACKAGE.glob("*.py"))
+    paths = sorted(PACKAGE.rglob("*.py"))
     state = hashlib.sha256(b"".join(map(source_digest, paths))).hexdigest()[:24]
     done = cache_folder() / f"complete-{state}"
     if done.exists():
         return
     first = worker * len(paths) // workers
     for path in paths[first:] + paths[:first]:
-        import_module(f"maxmargin.kernels.{path.stem}")
+        import_module(".".join(path.relative_to(PACKAGE.parents[1]).with_suffix("").parts))
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()

@@ -19,9 +19,9 @@ from maxmargin import (
     StructuredSVM,
     TreeSVM,
 )
+from maxmargin.estimators.label_rows import TextRows, read_label_rows
 from maxmargin.exceptions import OptionError
 from maxmargin.features import Group, KernelMap, PartFeatures, pack
-from maxmargin.label_rows import TextRows, read_label_rows
 from maxmargin.structures import (
     Candidates,
     Chain,
@@ -33,9 +33,9 @@ from maxmargin.structures import (
     Program,
     TreeShape,
 )
-from maxmargin.structures.network_shapes import NetworkShape
+from maxmargin.structures.network.layout import NetworkShape
 from maxmargin.structures.restricted import RestrictedShape
-from maxmargin.validation import Rows, as_csr, check_rows
+from maxmargin.validation.samples import Rows, as_csr, check_rows
 
 EDGES = [(0, 1), (1, 2)]
 LABELS = [np.array([0, 1, 0]), np.array([1, 0, 1])]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from maxmargin import StructuredSVM
-from maxmargin.checkpoints import Checkpoint
 from maxmargin.features import PartFeatures
+from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.problem import Problem
 from maxmargin.solvers import BCFW
 from maxmargin.structures import Matching, Restricted, RestrictedShape, Structure
-from maxmargin.validation import check_rows
+from maxmargin.validation.samples import check_rows
 
 N = 6
 FEATURES = [np.random.default_rng(i).normal(size=(9, 2)) for i in range(N)]

@@ -14,7 +14,7 @@ from maxmargin.losses import Hamming
 from maxmargin.problem import Problem, Samples
 from maxmargin.solvers import FrankWolfe
 from maxmargin.structures import Chain, Finite, Multiclass, Structure
-from maxmargin.validation import check_rows, check_sample_weight
+from maxmargin.validation.samples import check_rows, check_sample_weight
 from reference import chains, enumeration, features as dense, objective
 from reference.user_structures import (
     Assignment,

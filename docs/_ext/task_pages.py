@@ -5,7 +5,7 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import nested_parse_with_titles
 
-from maxmargin.jobs import JOBS, job_named
+from maxmargin.tasks.registry import JOBS, job_named
 
 KINDS = {bool: "switch", int: "whole number", float: "number", str: "text"}
 

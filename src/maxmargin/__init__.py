@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         StructuredSVM,
         TreeSVM,
     )
-    from maxmargin.graphs import Bipartite, Graph
+    from maxmargin.inputs import Bipartite, Graph
     from maxmargin.persistence import load
 
 __version__ = "0.1.0"
@@ -41,7 +41,7 @@ __all__ = [
     "metrics",
 ]
 
-_ELSEWHERE = {"Bipartite": "graphs", "Graph": "graphs", "load": "persistence"}
+_ELSEWHERE = {"Bipartite": "inputs", "Graph": "inputs", "load": "persistence"}
 _MODULES = ("callbacks", "datasets", "domains", "metrics")
 
 

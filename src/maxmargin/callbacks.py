@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.options import Count, NonNegativeOrInf
 from maxmargin.result import Record, Result, Status
+from maxmargin.validation.options import Count, NonNegativeOrInf
 
 if TYPE_CHECKING:
     from maxmargin.solvers.run import Run

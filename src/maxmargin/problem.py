@@ -14,16 +14,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from maxmargin.asking import TOL, Asking
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint
-from maxmargin.options import check_options
-from maxmargin.rescaling import rescaled
+from maxmargin.losses.slack_rescaling import rescaled
+from maxmargin.oracle_calls import TOL, Asking
 from maxmargin.structures.base import Shape, Structure, score
 from maxmargin.structures.simplex import Finite
-from maxmargin.validation import as_dense
+from maxmargin.validation.options import check_options
+from maxmargin.validation.samples import as_dense
 
 #: what sums may be off by, relative to the sizes of their terms: a few units of the last place
 ROUNDING = 2.0**-49
@@ -52,10 +52,10 @@ class Samples(Asking):
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
-        from maxmargin.kernels.compile import loading
+        from maxmargin._numba.compile import loading
 
         with loading():
-            from maxmargin.kernels.blocks import Blocks
+            from maxmargin._numba.packed_samples import Blocks
 
         self.structure = structure
         self.shapes = list(shapes)
@@ -122,7 +122,7 @@ class Samples(Asking):
 
     def space(self, ability: str = "maximize") -> Any:
         """Scratch for one thread that calls this ability."""
-        from maxmargin.kernels.blocks import Space
+        from maxmargin._numba.packed_samples import Space
 
         # other abilities have memories of another kind, which their solvers keep
         own = ability == "maximize"
@@ -179,7 +179,7 @@ class Samples(Asking):
 
     def scores(self, w: np.ndarray, i: int) -> np.ndarray:
         """theta_i = F_i^T w + c_i."""
-        from maxmargin.kernels.blocks import score_block
+        from maxmargin._numba.packed_samples import score_block
 
         w, space = self._weights(w), self.space()
         return space.theta[: score_block(self.blocks, i, w, space)].copy()
@@ -218,10 +218,10 @@ class Samples(Asking):
         return values
 
     def _compiled(self, ability: str, kernel: Any) -> Callable:
-        from maxmargin.kernels.compile import loading, uninterrupted
+        from maxmargin._numba.compile import loading, uninterrupted
 
         with loading():
-            from maxmargin.kernels.batch import apply_range
+            from maxmargin._numba.passes.batch import apply_range
 
         def run(*args: Any) -> None:
             with uninterrupted():
@@ -467,7 +467,7 @@ class Problem(Samples):
         return self._summed(self.blocks, self._all_parts(z))
 
     def _summed(self, blocks: Any, z: np.ndarray) -> np.ndarray:
-        from maxmargin.kernels.batch import add_features
+        from maxmargin._numba.passes.batch import add_features
 
         total = np.zeros(self.dim)
         add_features(blocks, self.space(), z, total)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxmargin.learned import Checked, check_array
-from maxmargin.options import CountOrZero, NonNegative, check_option
+from maxmargin.validation.learned import Checked, check_array
+from maxmargin.validation.options import CountOrZero, NonNegative, check_option
 
 
 class Status(Checked, Enum):
@@ -86,8 +86,8 @@ class State(Checked):
     """Everything that a run needs to go on: the same for every solver.
 
     z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
-    see `kernels.steps.apply_change`. extra : arrays of one solver only, by name; those whose names
-    begin with "grown" have any length. solver : the
+    see `_numba.passes.block_step.apply_change`. extra : arrays of one solver only, by name; those
+    whose names     begin with "grown" have any length. solver : the
     solver whose lag, clock and extra these are; another one starts them afresh from z. best : the
     best certified weights of the last run, an average maybe; tried first when the run goes on.
     outputs : of which polytopes z is a point, see `Problem.outputs_key`; 0 if not known. memory :
@@ -229,8 +229,8 @@ class Result(Checked):
 
     def _repr_html_(self) -> str:
         """For notebooks: the certificate, the numbers, and how objective and bound met."""
-        from maxmargin.notebook import figure_html
-        from maxmargin.svg import convergence_svg, short
+        from maxmargin.drawing.html_tables import figure_html
+        from maxmargin.drawing.svg import convergence_svg, short
 
         words = self.certificate()
         facts = {

@@ -23,7 +23,7 @@ def conll(count, seed=0):
 @pytest.fixture(autouse=True, scope="session")
 def _no_word_of_compiling():
     """On a busy machine it would come up in what tests compare."""
-    from maxmargin.kernels import compile as compiling
+    from maxmargin._numba import compile as compiling
 
     compiling._told.set()
 
@@ -42,7 +42,7 @@ def texts(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model_file(texts, tmp_path_factory):
     """A tagger, saved."""
-    from maxmargin.jobs import job_named
+    from maxmargin.tasks.registry import job_named
 
     job = job_named("tagging")
     tagger = job.estimator({})

@@ -8,7 +8,7 @@ import pytest
 
 from maxmargin import Graph, TreeSVM
 from maxmargin.cli import main
-from maxmargin.runs.evaluating import evaluation_name
+from maxmargin.cli.runs.evaluating import evaluation_name
 
 
 def test_metrics_and_tables_are_printed(model_file, texts, capsys):

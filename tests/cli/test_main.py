@@ -10,9 +10,9 @@ import numba
 import pytest
 
 import maxmargin
+from maxmargin._numba.disk_cache import cache_folder
 from maxmargin.cli import main
-from maxmargin.jobs import JOBS
-from maxmargin.kernels.cache import cache_folder
+from maxmargin.tasks.registry import JOBS
 
 
 def facts_of(output):
@@ -44,7 +44,7 @@ def test_info_for_programs_names_tasks_and_solvers(capsys):
 
 
 def test_a_task_that_cannot_be_imported_is_not_usable(capsys, monkeypatch):
-    monkeypatch.setitem(JOBS, "ghost", "maxmargin.jobs.ghost:GhostJob")
+    monkeypatch.setitem(JOBS, "ghost", "maxmargin.tasks.registry.ghost:GhostJob")
     assert "ghost" not in info(capsys)["tasks"]
 
 

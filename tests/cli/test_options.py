@@ -15,7 +15,7 @@ from maxmargin.cli.options import (
     task_options,
     training_options,
 )
-from maxmargin.jobs import Option
+from maxmargin.tasks.registry import Option
 
 JOB = SimpleNamespace(
     name="fake",

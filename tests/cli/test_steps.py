@@ -9,9 +9,9 @@ import pytest
 from maxmargin.cli import steps as module
 from maxmargin.cli.console import Console
 from maxmargin.cli.steps import Steps, steps
+from maxmargin.formats.text_lines import text_lines
 from maxmargin.progress import listening, tell, watched
 from maxmargin.tasks import WordStatistics
-from maxmargin.text_lines import text_lines
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 import maxmargin
 from maxmargin.cli import main
-from maxmargin.runs import RunFolder
+from maxmargin.cli.runs import RunFolder
 from maxmargin.tasks import SequenceTagger
 
 
@@ -259,12 +259,12 @@ def test_a_wrong_column_is_told_before_training(tmp_path, monkeypatch, capsys):
         assert "--tag-column" in said
         assert "add --many-labels" in said
         assert not out.exists()
-        patch.setattr("maxmargin.jobs.base.available", lambda: 2**20)
+        patch.setattr("maxmargin.tasks.command.available", lambda: 2**20)
         data.write_text("".join(f"NN word{k}\n\n" for k in range(200)))
         assert main(arguments) == 2
         assert "200 different tags" in capsys.readouterr().err
     data.write_text("".join(f"NN word{k}\n\n" for k in range(20)))
-    monkeypatch.setattr("maxmargin.jobs.base.MOST_LABELS", 10)
+    monkeypatch.setattr("maxmargin.tasks.command.MOST_LABELS", 10)
     assert main([*arguments, "-q"]) == 2
     assert main([*arguments, "-q", "--many-labels"]) == 0
 
@@ -372,7 +372,7 @@ def test_what_was_written_before_stays_if_the_new_fails(run, texts, tmp_path, mo
     assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "again"]) == 0
     saved = (run / "evaluations" / "again.json").read_bytes()
     monkeypatch.setattr(SequenceTagger, "predict", lambda *_: 1 / 0)
-    monkeypatch.setattr("maxmargin.report.run_page.run_report", lambda *_: 1 / 0)
+    monkeypatch.setattr("maxmargin.cli.report.run_page.run_report", lambda *_: 1 / 0)
     assert main(["predict", str(run), str(texts / "words.txt"), "--out", str(out)]) == 1
     assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "again"]) == 1
     assert main(["report", str(run), "--out", str(report)]) == 1

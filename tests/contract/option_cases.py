@@ -19,10 +19,10 @@ from sklearn.base import clone
 
 import maxmargin
 from maxmargin import Graph, callbacks, domains, features, losses, solvers, structures, tasks
-from maxmargin.checkpoints import Checkpoint
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.structures import Network, TreeShape
-from maxmargin.structures.network_shapes import NetworkShape
+from maxmargin.structures.network.layout import NetworkShape
 from maxmargin.structures.restricted import RestrictedShape
 
 FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.full((2, 2), 7.0), [])

@@ -33,7 +33,7 @@ from maxmargin.structures import (
     TreeShape,
 )
 from maxmargin.structures.base import Constraints
-from maxmargin.validation import check_rows
+from maxmargin.validation.samples import check_rows
 from reference import matchings, trees
 from reference.training import Block, Training
 from reference.weight_sets import EdgeSet, WeightSet

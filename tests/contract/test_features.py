@@ -20,8 +20,10 @@ from maxmargin.features import (
 )
 from maxmargin.problem import Problem
 from maxmargin.structures import GraphCut, Structure, Tree, TreeShape
-from maxmargin.validation import Rows
+from maxmargin.validation.samples import Rows
 from reference import features as reference, trees
+
+pytestmark = pytest.mark.one_in(2)
 
 
 class Parts(Structure):

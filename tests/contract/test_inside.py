@@ -18,9 +18,11 @@ from maxmargin.domains import L1Ball, L2Ball, NonNegative, RealSpace
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient, Extragradient, FrankWolfe, Subgradient
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.inside import best_share, visit
+from maxmargin.solvers.domain_steps import best_share, visit
 from maxmargin.structures import GraphCut
 from reference.training import optimum
+
+pytestmark = pytest.mark.one_in(2)
 
 SADDLE = {"extragradient": Extragradient(), "dual-extragradient": DualExtragradient()}
 all_cases = pytest.mark.parametrize("name", INSIDE)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract import option_cases
-from maxmargin.options import declared_options
+from maxmargin.validation.options import declared_options
 
 GROUPS = ("estimators", "tasks", "parts", "domains", "solvers")
 

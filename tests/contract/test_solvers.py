@@ -139,6 +139,7 @@ all_dual = pytest.mark.parametrize("variant", DUAL)
 
 @all_cases
 @all_dual
+@pytest.mark.one_in(2)
 def test_weights_belong_to_a_feasible_dual_point_after_every_epoch(variant, name):
     made = case(name)
     for state in epochs(DUAL[variant], made.problem, 5):
@@ -148,6 +149,7 @@ def test_weights_belong_to_a_feasible_dual_point_after_every_epoch(variant, name
 
 @all_cases
 @pytest.mark.parametrize("variant", ASCENT)
+@pytest.mark.one_in(2)
 def test_the_dual_never_falls(variant, name):
     made = case(name)
     value = 0.0
@@ -172,6 +174,7 @@ def test_dual_points_satisfy_the_constraints(variant, name):
 
 
 @able(CERTIFIED, CASES)
+@pytest.mark.one_in(2)
 def test_the_certificate_is_true(variant, name):
     made = case(name)
     solver = set_up(CERTIFIED[variant], max_epochs=7, tol=0.0)
@@ -212,6 +215,7 @@ def accuracy(variant):
 
 @all_cases
 @pytest.mark.parametrize("variant", [v for v in ASCENT if not v.endswith(("-1", "-3"))])
+@pytest.mark.one_in(2)
 def test_block_coordinate_variants_reach_the_optimum(variant, name):
     tol, limit = accuracy(variant)
     result = set_up(DUAL[variant], tol=tol, max_epochs=limit).run(case(name).problem)
@@ -459,6 +463,7 @@ def test_whole_weights_equal_repeated_samples(name, solver):
 
 @pytest.mark.parametrize("variant", CHOSEN)
 @pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.one_in(3)
 def test_samples_without_weight_change_nothing(name, variant):
     """Noise in place of a sample of weight zero gives the same bits."""
     n = case(name).problem.n
@@ -480,6 +485,7 @@ def test_samples_without_weight_change_nothing(name, variant):
 
 # -- runs that go on, repeat, or run side by side --------------------------------------------------
 @able([*CHOSEN, *SADDLE], CASES)
+@pytest.mark.one_in(3)
 def test_the_same_seed_gives_the_same_bits(name, variant):
     options = {"max_epochs": 4, "tol": 0.0}
     first = set_up(CERTIFIED[variant], random_state=3, **options).run(case(name).problem)
@@ -593,6 +599,7 @@ def test_a_state_that_another_solver_has_moved_is_taken_up_rightly(variant, midd
 
 
 @pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE, *TILTING])
+@pytest.mark.one_in(2)
 def test_a_state_of_other_data_gives_a_true_certificate(variant):
     """z is kept; inner products and sums of the other features are not."""
     state = set_up(CERTIFIED[variant], max_epochs=4, tol=0.0).run(case("chain").problem).state
@@ -629,6 +636,7 @@ class Interrupted(problems.PlainChain):
 
 @pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
 @pytest.mark.parametrize("calls", [1, 4, 15, 22, 60])
+@pytest.mark.one_in(3)
 def test_an_interrupted_pass_leaves_a_true_certificate(variant, calls):
     made = problems.chain(plain=True, lengths=(1, 2, 3, 2, 3))
     made.problem.structure = Interrupted()

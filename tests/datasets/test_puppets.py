@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from maxmargin.datasets import make_puppets
 from maxmargin.datasets.puppet_shapes import Box, Capsule, Ellipsoid, plank, puppet, ring, rope
 from maxmargin.datasets.puppets import SCANNER, _cast, _grid, _links
-from maxmargin.graphs import Graph
+from maxmargin.inputs import Graph
 
 
 @pytest.fixture(scope="module")

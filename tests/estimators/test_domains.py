@@ -63,6 +63,7 @@ def test_a_ball_is_learned_in():
     ids=lambda d: type(d).__name__,
 )
 @pytest.mark.parametrize("solver", sorted(solvers_for("margin")))
+@pytest.mark.one_in(2)
 def test_every_domain_goes_with_every_solver(solver, domain):
     X, y = listed(20)
     needs_penalty = solver_classes()[solver].needs_penalty
@@ -123,8 +124,8 @@ def test_early_stopping_ends_the_run():
 def test_warm_starts(solver, alpha):
     X, y = listed(30)
     model = ranker(solver=solver, alpha=alpha, max_epochs=60, warm_start=True).fit(X, y)
-    first = model.result_.primal
-    assert model.fit(X, y).result_.primal <= first + 1e-9
+    first = model.result_
+    assert model.fit(X, y).result_.primal <= first.primal + 1e-9
     model.set_params(domain=domains.L2Ball(0.5), max_epochs=10).fit(X, y)
     assert np.linalg.norm(model.coef_) <= 0.5 * (1 + 1e-9)
     model.set_params(domain=None, solver="bcfw", alpha=0.1, max_epochs=300, tol=1e-4).fit(X, y)
@@ -132,17 +133,20 @@ def test_warm_starts(solver, alpha):
     assert model.result_.status is Status.CONVERGED
     assert model.result_.primal == pytest.approx(cold.result_.primal, rel=3e-4)
     model.set_params(solver=solver, alpha=alpha, domain=domains.L2Ball(2.0), max_epochs=60)
-    assert model.fit(X, y).result_.primal == pytest.approx(first, rel=0.2)
+    last = model.fit(X, y).result_
+    assert last.gap <= 0.12 * last.primal
+    assert abs(last.primal - first.primal) <= max(first.gap, last.gap)
 
 
 def test_grids_go_over_the_radius():
     X, y = listed(60)
     search = GridSearchCV(ranker(max_epochs=20), {"domain__radius": [1e-3, 0.5, 5.0]}, cv=3)
     search.fit(X, y)
-    assert search.best_params_["domain__radius"] in (1e-3, 0.5, 5.0)
+    scores = search.cv_results_["mean_test_score"]
+    assert scores[0] + 0.2 < scores[1] <= scores[2]  # steps from so small a ball lead nowhere
+    assert search.best_params_ == {"domain__radius": 5.0}
     best = search.best_estimator_
     assert np.linalg.norm(best.coef_) <= best.domain.radius * (1 + 1e-9)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_clone_repr_and_parameters():

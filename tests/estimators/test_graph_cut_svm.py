@@ -15,7 +15,10 @@ from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient
 from maxmargin.solvers.base import solver_classes, solvers_for
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.one_in(2),
+]
 
 
 def drawn(n=8, sizes=(1, 7), p=2, q=2, seed=0):

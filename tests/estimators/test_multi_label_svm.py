@@ -11,8 +11,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from maxmargin import MultiLabelSVM, Restriction, load
 from maxmargin.datasets import make_multilabel
 from maxmargin.estimators.label_pairs import likeliest_tree, mutual_information
+from maxmargin.estimators.label_rows import TextRows
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.label_rows import TextRows
 from maxmargin.losses import Hamming
 
 NAMES = np.array(["beach", "sea", "town", "wood"])
@@ -74,14 +74,15 @@ def test_decisions_margins_and_probabilities(data):
 
 @pytest.mark.parametrize("pairs", ["all", "tree"])
 def test_the_likelihood_finds_the_weights_that_made_the_data(pairs):
-    data = make_multilabel(2000, 3, 2, coupling=1.0, random_state=4)
-    model = MultiLabelSVM(1e-4, objective="likelihood", pairs=pairs, solver="lbfgs", tol=1e-3)
+    data = make_multilabel(20_000, 3, 2, coupling=1.0, random_state=4)
+    model = MultiLabelSVM(1e-6, objective="likelihood", pairs=pairs, solver="lbfgs", tol=1e-3)
     model.fit(data.X, data.y)
     assert model.node_coef_.shape == (2, 3)
     if pairs == "all":
-        np.testing.assert_allclose(model.node_coef_.T, data.coef, atol=0.4)
+        # weights are off by some 0.03 on average with so many samples
+        np.testing.assert_allclose(model.node_coef_.T, data.coef, atol=0.12)
         expected = [data.pairs[k, m] for k, m in model.pairs_]
-        np.testing.assert_allclose(model.pair_coef_, expected, atol=0.4)
+        np.testing.assert_allclose(model.pair_coef_, expected, atol=0.12)
     p = model.predict_proba(data.X)
     np.testing.assert_allclose(p.mean(axis=0), data.y.mean(axis=0), atol=1e-2)
 

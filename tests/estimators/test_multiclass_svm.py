@@ -31,6 +31,7 @@ def many():
 
 @pytest.mark.parametrize("data", [iris, many])
 @pytest.mark.parametrize("alpha", [1e-1, 1e-2, 1e-3])
+@pytest.mark.one_in(3)
 def test_the_optimum_is_that_of_crammer_and_singer(data, alpha):
     X, y = data()
     ours = MulticlassSVM(alpha, bias=False, tol=1e-7, max_epochs=20_000).fit(X, y)

@@ -5,8 +5,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from maxmargin.features import KernelMap, memory
-from maxmargin.features.merging import merge_rows
+from maxmargin import memory
+from maxmargin.features import KernelMap
+from maxmargin.features.kernels.equal_rows import merge_rows
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(60, 4))

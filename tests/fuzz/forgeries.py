@@ -159,7 +159,7 @@ def use_checkpoint(path, name):
     """Go on with the run."""
     from fuzz.runs import RUNS
     from maxmargin.callbacks import TimeLimit
-    from maxmargin.checkpoints import Checkpoint
+    from maxmargin.persistence.checkpoints import Checkpoint
 
     solver, problem = RUNS[name]()
     yield from _tried(

@@ -13,21 +13,21 @@ from scipy import sparse
 
 import maxmargin
 from fuzz.mutations import damaged, forged_npz
-from maxmargin.alignment_files import (
+from maxmargin.cli.runs.config import read_config
+from maxmargin.formats.alignment import (
     read_naacl,
     read_pairs,
     read_pharaoh,
     read_sentence_numbers,
     read_sentences,
 )
-from maxmargin.column_files import ColumnFormat, read_columns
-from maxmargin.jobs import job_named
-from maxmargin.jobs.images import read_image, read_mask
-from maxmargin.jobs.scan_files import read_scans
-from maxmargin.jobs.sentence_pairs import joined_pairs
-from maxmargin.runs.config import read_config
+from maxmargin.formats.columns import ColumnFormat, read_columns
+from maxmargin.formats.images import read_image, read_mask
 from maxmargin.tasks import SequenceTagger
-from maxmargin.tasks.token_templates import parse_templates
+from maxmargin.tasks.alignment.files import joined_pairs
+from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.segmentation.points.files import read_scans
+from maxmargin.tasks.tagging.token_templates import parse_templates
 
 COLUMNS = [
     b"the DT B-NP\ncat NN I-NP\nsleeps VBZ B-VP\n\na DT B-NP\ndog NN I-NP\n# # O\n\n",

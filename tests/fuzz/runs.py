@@ -3,7 +3,7 @@
 import warnings
 
 from contract import problems
-from maxmargin.checkpoints import Checkpoint
+from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.solvers import (
     BCFW,
     LBFGS,

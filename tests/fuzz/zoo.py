@@ -36,9 +36,9 @@ from maxmargin.structures import (
     Restricted,
     Tree,
 )
-from maxmargin.structures.network_shapes import NetworkShape
+from maxmargin.structures.network.layout import NetworkShape
 from maxmargin.structures.restricted import RestrictedShape
-from maxmargin.structures.tree_shapes import TreeShape
+from maxmargin.structures.tree.layout import TreeShape
 from maxmargin.tasks import (
     AlignmentFeatures,
     ImageGraphs,

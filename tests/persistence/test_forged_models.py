@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator
 import maxmargin
 from fuzz.zoo import CASES, fitted
 from maxmargin.exceptions import ModelFileError
-from maxmargin.learned import (
+from maxmargin.persistence import register, registry
+from maxmargin.persistence.archive import read, write
+from maxmargin.result import State
+from maxmargin.tasks import SequenceTagger
+from maxmargin.validation.learned import (
     MOST_ALIKE,
     Checked,
     arguments_of,
     check_hashes,
     learned_attributes,
 )
-from maxmargin.persistence import register, registry
-from maxmargin.persistence.archive import read, write
-from maxmargin.result import State
-from maxmargin.tasks import SequenceTagger
 from persistence.model_files import round_trip
 
 

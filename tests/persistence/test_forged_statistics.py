@@ -9,7 +9,7 @@ import maxmargin
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import objects
 from maxmargin.tasks import AlignmentFeatures, WordAligner
-from maxmargin.tasks.association import WordStatistics
+from maxmargin.tasks.alignment.word_statistics import WordStatistics
 from persistence.model_files import made, round_trip
 
 

@@ -23,13 +23,13 @@ from maxmargin.losses import Loss, PartCosts
 from maxmargin.persistence import Savable, register, registry
 from maxmargin.result import Status
 from maxmargin.solvers import Solver
-from maxmargin.solvers.saddle import SaddleSolver
+from maxmargin.solvers.saddle.base import SaddleSolver
 from maxmargin.structures import Finite, Structure
-from maxmargin.structures.active_set import LabelHull
-from maxmargin.structures.network_labels import NetworkLabels
+from maxmargin.structures.min_norm_point import LabelHull
+from maxmargin.structures.network.node_labels import NetworkLabels
 from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.base import Task
-from maxmargin.tasks.graph_makers import GraphMaker
+from maxmargin.tasks.segmentation.graph_makers import GraphMaker
 from persistence.model_files import MODELS, SENTENCES, TAGS, contents, made, round_trip
 
 
@@ -271,8 +271,8 @@ def library_classes():
     kinds = ("estimators", "tasks", "structures", "features", "losses", "solvers", "domains")
     for folder in kinds:
         package = import_module(f"maxmargin.{folder}")
-        for info in pkgutil.iter_modules(package.__path__):
-            module = import_module(f"maxmargin.{folder}.{info.name}")
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            module = import_module(info.name)
             for value in vars(module).values():
                 mine = isinstance(value, type) and value.__module__ == module.__name__
                 if mine and issubclass(value, BaseEstimator) and not value.__name__.startswith("_"):

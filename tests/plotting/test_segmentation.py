@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from maxmargin import Graph, GraphCutSVM, views
+from maxmargin import Graph, GraphCutSVM
+from maxmargin.drawing import views
 from maxmargin.plotting import SegmentationDisplay
 
 RNG = np.random.default_rng(0)

@@ -9,6 +9,8 @@ import pytest
 from maxmargin import ChainSVM, MulticlassSVM
 from maxmargin.result import Status
 
+pytestmark = pytest.mark.one_in(2)
+
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("forbid", [False, True])

@@ -10,8 +10,9 @@ from contract.problems import case
 from maxmargin import ChainSVM
 from maxmargin.callbacks import Callback
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, cuts as cuts_of
-from maxmargin.solvers.cut_checks import check_cuts
+from maxmargin.solvers import BCFW, CuttingPlane, OracleCache
+from maxmargin.solvers.cutting_plane import cuts as cuts_of
+from maxmargin.solvers.cutting_plane.checks import check_cuts
 from maxmargin.structures import Finite
 from reference.training import Training, optimum
 
@@ -213,7 +214,7 @@ def test_a_cut_of_remembered_outputs_is_the_best_one(grown):
 
 @pytest.mark.parametrize("k", [1, 2, 12])
 def test_the_small_program_is_solved(k):
-    from maxmargin.kernels.cutting_plane import ascend
+    from maxmargin._numba.passes.cutting_plane import ascend
 
     rng = np.random.default_rng(k)
     planes, loss, alpha = rng.normal(size=(k, 5)), rng.random(k), 0.3

@@ -18,8 +18,10 @@ from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers import BCFW, LBFGS, DualExtragradient, ExponentiatedGradient, FrankWolfe
 from maxmargin.structures import Chain
-from maxmargin.validation import check_rows
+from maxmargin.validation.samples import check_rows
 from reference.training import optimum
+
+pytestmark = pytest.mark.one_in(2)
 
 NAMES = ["multiclass", "finite", "chain", "chain-csr", "chain-forbidden"]
 MODES = ["online", "batch"]

@@ -7,15 +7,17 @@ from sklearn.base import clone
 from contract import problems
 from contract.cut_runs import outcome
 from maxmargin import Graph, GraphCutSVM, domains
-from maxmargin.checkpoints import Checkpoint, read_snapshot
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import save
+from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe, OracleCache
-from maxmargin.solvers.planes import planes_pay
+from maxmargin.solvers.bcfw.image_cache import planes_pay
 from maxmargin.structures import GraphCut
 from persistence.model_files import contents, forge
 from reference.linear import violation
+
+pytestmark = pytest.mark.one_in(2)
 
 STEPS = ("frank-wolfe", "pairwise", "corrective")
 

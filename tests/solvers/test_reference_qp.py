@@ -15,11 +15,12 @@ from maxmargin.domains import Domain, L1Ball, L2Ball, NonNegative, Product, Sign
 from maxmargin.exceptions import ConvergenceWarning, MissingAbilityError
 from maxmargin.features.base import part_features
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, ReferenceQP, interior_point, qp_memory, reference_qp
-from maxmargin.solvers.cone_program import cone_program
-from maxmargin.solvers.feasible import feasible
-from maxmargin.solvers.polytopes import polytopes
-from maxmargin.solvers.qp_memory import ProgramTooLargeError
+from maxmargin.solvers import BCFW, ReferenceQP
+from maxmargin.solvers.qp import interior_point, memory as qp_memory, reference_qp
+from maxmargin.solvers.qp.cone_program import cone_program
+from maxmargin.solvers.qp.feasible import feasible
+from maxmargin.solvers.qp.memory import ProgramTooLargeError
+from maxmargin.solvers.qp.polytopes import polytopes
 from maxmargin.structures import Structure
 from reference.training import optimum
 
@@ -187,7 +188,7 @@ def test_few_outputs_are_listed_where_constraints_are_a_relaxation():
 
 
 def test_many_outputs_give_the_optimum_of_the_relaxation_and_say_so(monkeypatch):
-    monkeypatch.setattr("maxmargin.solvers.polytopes.MOST_VERTICES", 3)
+    monkeypatch.setattr("maxmargin.solvers.qp.polytopes.MOST_VERTICES", 3)
     result = ReferenceQP(tol=1e-7).run(network(alpha=0.02))
     relaxed = ReferenceQP(tol=1e-7).run(network("relaxed", alpha=0.02))
     assert result.status is Status.STOPPED
@@ -212,7 +213,7 @@ def test_vertices_serve_where_constraints_are_not_known(monkeypatch):
     best, bound, _ = optimum(made.training, 1e-7)
     result = ReferenceQP(tol=1e-7).run(made.problem)
     assert bound - 1e-9 <= result.primal <= best + 1e-9
-    monkeypatch.setattr("maxmargin.solvers.polytopes.MOST_VERTICES", 3)
+    monkeypatch.setattr("maxmargin.solvers.qp.polytopes.MOST_VERTICES", 3)
     with pytest.raises(MissingAbilityError, match="Listed has `vertices` only.*more than 3.*bcfw"):
         ReferenceQP().run(made.problem)
 

@@ -7,10 +7,12 @@ from sklearn.base import clone
 from contract import problems
 from maxmargin import domains
 from maxmargin.solvers import DualExtragradient, Extragradient, ProjectedGradient
-from maxmargin.solvers.weight_geometry import operator_norm
+from maxmargin.solvers.saddle.weight_geometry import operator_norm
 from reference import saddle as book
 from reference.weight_sets import WeightSet
 from solvers.saddle_cases import FAST, PROBLEMS, SETS, build, by_definition
+
+pytestmark = pytest.mark.one_in(3)
 
 # The linear programs behind "assignment" are solved to HiGHS's tolerance of 1e-7.
 CLOSE = dict.fromkeys(PROBLEMS, 1e-9) | {"assignment": 1e-6}

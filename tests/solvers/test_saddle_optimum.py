@@ -13,6 +13,8 @@ from maxmargin.solvers import BCFW, DualExtragradient, Extragradient, ProjectedG
 from reference.saddle import Saddle
 from solvers.saddle_cases import PROBLEMS, SETS, SOLVERS, build, by_definition
 
+pytestmark = pytest.mark.one_in(3)
+
 SMALL = ("multiclass", "finite", "matching")
 small = pytest.mark.parametrize("name", SMALL)
 all_solvers = pytest.mark.parametrize("kind", SOLVERS)
@@ -386,7 +388,7 @@ def repeated(made, times):
     """The problem with sample i there times[i] times."""
     from maxmargin.features import PartFeatures
     from maxmargin.problem import Problem
-    from maxmargin.validation import check_rows
+    from maxmargin.validation.samples import check_rows
 
     order = np.repeat(np.arange(made.problem.n), times)
     blocks = [made.training.blocks[i] for i in order]

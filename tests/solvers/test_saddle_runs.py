@@ -20,6 +20,8 @@ from maxmargin.solvers import (
 )
 from solvers.saddle_cases import PROBLEMS, SOLVERS, build
 
+pytestmark = pytest.mark.one_in(3)
+
 ENTROPIC = {
     "entropic": DualExtragradient("entropic"),
     "entropic-low-past": DualExtragradient("entropic", "low", past=True),

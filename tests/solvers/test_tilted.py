@@ -8,15 +8,17 @@ from sklearn.base import clone
 
 from contract import problems
 from maxmargin import ChainSVM, domains
-from maxmargin.checkpoints import Checkpoint
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient
-from maxmargin.solvers.weight_geometry import BlockWeights, EntropicWeights, EuclideanWeights
+from maxmargin.solvers.saddle.weight_geometry import BlockWeights, EntropicWeights, EuclideanWeights
 from reference import tilted as book
 from reference.linear import violation
 from reference.saddle import Saddle
 from solvers.saddle_cases import PROBLEMS, SETS, build
+
+pytestmark = pytest.mark.one_in(3)
 
 #: structures whose `tilt` is an expectation over all outputs
 TILTED = ("multiclass", "finite", "chain", "chain-forbidden")

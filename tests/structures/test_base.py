@@ -7,8 +7,8 @@ from scipy.optimize import linear_sum_assignment
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.structures import Chain, Constraints, Finite, Multiclass, Structure
-from maxmargin.structures.active_set import project_by_vertices
-from maxmargin.structures.linear import maximize_linear
+from maxmargin.structures.linear_program.maximize import maximize_linear
+from maxmargin.structures.min_norm_point import project_by_vertices
 from reference import enumeration
 from reference.user_structures import Assignment, AtMostTwo
 

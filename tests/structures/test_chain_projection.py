@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import sparse
 
+from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.kernels import active_sizes
 from maxmargin.structures import Chain
-from maxmargin.structures.active_set import project_by_vertices
+from maxmargin.structures.min_norm_point import project_by_vertices
 
 shapes = st.tuples(st.integers(1, 6), st.integers(1, 5))
 seeds = st.integers(0, 2**32 - 1)
@@ -108,7 +108,7 @@ def test_starts_from_the_last_answer(shape, tied, seed, apart):
     found, value, left = run(chain, point, shape, warm)
     assert 0.0 <= value <= 1e-12
     assert np.abs(found - chain.project(point, shape)).max() <= 1e-10
-    assert 1 <= left[0] <= active_sizes.most_vertices(len(point))
+    assert 1 <= left[0] <= min_norm_sizes.most_vertices(len(point))
 
 
 @given(st.booleans(), seeds, st.sampled_from(["noise", "large", "nan", "count"]))
@@ -152,7 +152,7 @@ def test_too_many_vertices_leave_a_point_inside_and_a_bound():
     point = chain.encode([3, 1, 4, 1, 5, 9, 2, 6], shape)
     point[: 8 * 26] += 1.0 - point[: 8 * 26]
     found, value, left = run(chain, point, shape)
-    assert left[0] == active_sizes.MOST
+    assert left[0] == min_norm_sizes.MOST
     assert -0.5 < value < 0.0
     exact = chain.project(point, shape)
     rest = np.abs(point - found).sum()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from maxmargin._numba.chain import marginals as chain_sums
+from maxmargin._numba.chain.log_marginals import tilt_by_logs
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.kernels import chain_sums
-from maxmargin.kernels.chain_logs import tilt_by_logs
 from maxmargin.structures import Chain
 from reference import chains, enumeration
 

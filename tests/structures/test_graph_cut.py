@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from maxmargin import Graph
-from maxmargin.kernels.cut import max_flow
+from maxmargin._numba.graph_cut.maximize import max_flow
 from maxmargin.structures import GraphCut, Network
 from reference import cuts, enumeration, linear
 

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from maxmargin import StructuredSVM, load
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures import LinearProgram, Program, quadratic
+from maxmargin.structures import LinearProgram, Program
+from maxmargin.structures.linear_program import project as quadratic
 
 TRIANGLE = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
 

@@ -11,7 +11,7 @@ from contract import problems
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.solvers import BCFW
 from maxmargin.structures import Chain, MarkovNetwork, Network, NetworkShape, Tree, TreeShape
-from maxmargin.structures.junction_tree import buckets_of
+from maxmargin.structures.network.junction_tree import buckets_of
 from reference import cuts, enumeration, linear, trees
 
 ABILITIES = ("maximize", "tilt", "log_partition", "max_marginals")

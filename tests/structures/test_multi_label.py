@@ -7,7 +7,7 @@ import pytest
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures import MultiLabel, Network
-from maxmargin.structures.multi_label import _local, labels_of
+from maxmargin.structures.multi_label.multi_label import _local, labels_of
 from reference import linear
 
 EXACT, BOUNDED = MultiLabel(), MultiLabel("bounded")

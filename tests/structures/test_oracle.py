@@ -14,7 +14,7 @@ from maxmargin import StructuredSVM, load
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
 from maxmargin.solvers import BCFW
 from maxmargin.structures import Constraints, OracleStructure, Program, Structure
-from maxmargin.structures.workers import Worker, Workers
+from maxmargin.structures.from_oracle.worker_pool import Worker, Workers
 from reference import oracles
 from reference.oracles import best_two
 
@@ -228,7 +228,7 @@ def test_no_process_is_left_when_its_parent_is_gone():
 
 
 def test_workers_that_left_for_want_of_work_are_replaced(monkeypatch):
-    monkeypatch.setattr("maxmargin.structures.workers.IDLE", 0.05)
+    monkeypatch.setattr("maxmargin.structures.from_oracle.worker_pool.IDLE", 0.05)
     structure = Structure.from_oracle(oracles.tells_process, time_limit=600, binary=False)
     first = structure.maximize(np.zeros(2), (2,))[0]
     structure._workers()._workers[0].process.wait(600)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from maxmargin.structures import Chain, Network, Tree, TreeShape
-from maxmargin.structures.active_set import project_by_vertices
+from maxmargin.structures.min_norm_point import project_by_vertices
 
 seeds = st.integers(0, 2**32 - 1)
 

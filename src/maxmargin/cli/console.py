@@ -47,7 +47,7 @@ class Console:
     def facts(self, document: Any) -> None:
         """The one document of --json; without it, nothing."""
         if self.json:
-            from maxmargin.documents import finite
+            from maxmargin.tasks.documents import finite
 
             # ASCII: whatever the locale, no character of the data can act on a terminal.
             print(json.dumps(finite(document), indent=2, allow_nan=False), flush=True)

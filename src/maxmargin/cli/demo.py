@@ -19,10 +19,10 @@ from maxmargin.cli.types import Whole
 from maxmargin.persistence.files import write_whole
 
 if TYPE_CHECKING:
-    from maxmargin.documents import Table
     from maxmargin.estimators import ChainSVM
     from maxmargin.result import Result
     from maxmargin.solvers.run import Run
+    from maxmargin.tasks.documents import Table
 
 FEWEST, MOST, TEST_FOLDS, SHOWN = 20, 20_000, (0, 1), 6
 # The penalties that suit each model best on other seeds, so that the comparison is fair.
@@ -143,7 +143,7 @@ def _train_chain(out: Path, data: Any, testing: np.ndarray, seed: int) -> tuple[
     from maxmargin import ChainSVM
     from maxmargin.callbacks import Callback
     from maxmargin.cli.progress import watchers
-    from maxmargin.runs import RunFolder, evaluate, train
+    from maxmargin.cli.runs import RunFolder, evaluate, train
 
     for name, chosen in ((TRAIN, ~testing), (TEST, testing)):
         _write_words(out / name, _pick(data.X, chosen), _pick(data.y, chosen))
@@ -186,9 +186,9 @@ def _write_words(file: Path, X: Words, y: Words) -> None:
 
 def _write_report(out: Path, compared: list[Table]) -> Path:
     """The run's report, with the comparison beside the evaluation on the test words."""
-    from maxmargin.report import write_report
-    from maxmargin.runs import RunFolder
-    from maxmargin.runs.evaluating import evaluation_name
+    from maxmargin.cli.report import write_report
+    from maxmargin.cli.runs import RunFolder
+    from maxmargin.cli.runs.evaluating import evaluation_name
 
     folder, name = RunFolder(out / RUN), f"evaluations/{evaluation_name(out / TEST)}.json"
     folder.write_json(name, folder.read_json(name) | {"compared": compared})

@@ -35,7 +35,7 @@ def code_of(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | Interrupted):
         return INTERRUPTED
     if _is_run_error(error):
-        return LOCKED if isinstance(error, sys.modules["maxmargin.runs"].LockedError) else USAGE
+        return LOCKED if isinstance(error, sys.modules["maxmargin.cli.runs"].LockedError) else USAGE
     if isinstance(error, OSError):
         return FAILED if error.errno in _OF_THE_MACHINE else USAGE
     return USAGE if isinstance(error, ValueError | TypeError) and is_told(error) else FAILED
@@ -88,7 +88,7 @@ def _raised(frames: TracebackType | None) -> bool:
 
 def _is_run_error(error: BaseException) -> bool:
     """Without an import: an error of `runs` can only come up where it has been imported."""
-    runs = sys.modules.get("maxmargin.runs")
+    runs = sys.modules.get("maxmargin.cli.runs")
     return runs is not None and isinstance(error, runs.RunError)
 
 

@@ -18,7 +18,7 @@ from maxmargin.cli.sources import THREADS, Source, SourceCommand, source
 from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
-    from maxmargin.documents import Evaluation, Metric
+    from maxmargin.tasks.documents import Evaluation, Metric
 
 _NAME = re.compile(r"[\w][\w.+-]*")
 MOST_ROWS = 60
@@ -37,7 +37,7 @@ def _evaluate(
 
     Prints metrics and tables, and saves them in the run folder, from where reports take them.
     """
-    from maxmargin.runs.evaluating import evaluation_name
+    from maxmargin.cli.runs.evaluating import evaluation_name
 
     chosen = source()
     chosen.use_threads(threads)
@@ -51,7 +51,7 @@ def _evaluate(
 
 
 def _checked(name: str) -> str:
-    from maxmargin.runs.evaluating import OF_THE_RUN
+    from maxmargin.cli.runs.evaluating import OF_THE_RUN
 
     if not _NAME.fullmatch(name):
         raise UsageError(f"--name {name!r} must be letters, digits, - and _, as in a file's name")
@@ -61,7 +61,7 @@ def _checked(name: str) -> str:
 
 
 def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any], worst: int) -> Evaluation:
-    from maxmargin.runs.evaluating import judged
+    from maxmargin.cli.runs.evaluating import judged
 
     samples = chosen.job.read(list(data), chosen.options(values))
     if not len(samples):
@@ -74,7 +74,7 @@ def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
     if not chosen.is_folder:
         console().note("not saved, because a model file has no run folder")
         return None
-    from maxmargin.runs import RunFolder
+    from maxmargin.cli.runs import RunFolder
 
     file = f"evaluations/{name}.json"
     try:

@@ -35,7 +35,7 @@ def info() -> None:
 
 def _abilities() -> dict[str, list[str]]:
     """Tasks whose modules can be imported here, and solvers."""
-    from maxmargin.jobs import JOBS, job_named
+    from maxmargin.tasks.registry import JOBS, job_named
 
     usable = []
     for name in JOBS:
@@ -57,7 +57,7 @@ def _threads() -> dict[str, str]:
 
 
 def _kernels() -> dict[str, str]:
-    from maxmargin.kernels.cache import cache_folder
+    from maxmargin._numba.disk_cache import cache_folder
 
     folder = cache_folder()
     count = sum(1 for _ in folder.glob("*.nbc"))

@@ -21,8 +21,11 @@ PLACES = {
     "train": ("maxmargin.cli.train:train", "learn a model from files into a run folder"),
     "predict": ("maxmargin.cli.predict:predict", "apply a model to files or to stdin"),
     "evaluate": ("maxmargin.cli.evaluate:evaluate", "compare a model with labelled files"),
-    "compare": ("maxmargin.cli.compare:compare", "time solvers beside each other as data grow"),
-    "report": ("maxmargin.cli.report:report", "one HTML file about a run or a study"),
+    "compare": (
+        "maxmargin.cli.comparison.command:compare",
+        "time solvers beside each other as data grow",
+    ),
+    "report": ("maxmargin.cli.report.command:report", "one HTML file about a run or a study"),
     "demo": ("maxmargin.cli.demo:demo", "train and show a small model on synthetic words"),
     "info": ("maxmargin.cli.info:info", "versions, threads, kernel cache, tasks, data sets found"),
 }

@@ -13,7 +13,7 @@ from maxmargin.cli.errors import UsageError
 from maxmargin.cli.types import Assignment, Duration, Known, Number, Whole
 
 if TYPE_CHECKING:
-    from maxmargin.jobs import Job, Option as JobOption
+    from maxmargin.tasks.registry import Job, Option as JobOption
 
 #: short names of the solvers, beside `maxmargin.solvers`, whose import takes too long for a help
 SOLVERS = (

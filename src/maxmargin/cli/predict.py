@@ -22,7 +22,7 @@ from maxmargin.cli.text import counted
 from maxmargin.progress import watched
 
 if TYPE_CHECKING:
-    from maxmargin.jobs import Job
+    from maxmargin.tasks.registry import Job
 
 
 class _Predict(SourceCommand):
@@ -39,7 +39,7 @@ def _predict(
     a pipe of any length takes little memory. Where a file is made of each file (images, scans),
     several INPUTs or folders need a folder --out.
     """
-    from maxmargin.runs.places import check_output
+    from maxmargin.cli.runs.places import check_output
 
     chosen = source()
     if out is not None:
@@ -56,8 +56,8 @@ def _predict(
 def _into_file(
     chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
 ) -> int:
-    from maxmargin.jobs.folders import check_apart
-    from maxmargin.runs.evaluating import telling
+    from maxmargin.cli.runs.evaluating import telling
+    from maxmargin.tasks.folders import check_apart
 
     named = [path for path in inputs if str(path) != "-"]
     if out is not None and out.is_file():
@@ -99,8 +99,8 @@ def _into_folder(
     chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
 ) -> int:
     """A file for each file."""
-    from maxmargin.jobs.folders import predict_folder
-    from maxmargin.runs.places import check_output
+    from maxmargin.cli.runs.places import check_output
+    from maxmargin.tasks.folders import predict_folder
 
     if out is None or str(out) == "-":
         raise UsageError("name a folder with --out: there is a file to write for each file")

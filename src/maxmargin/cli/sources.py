@@ -15,7 +15,7 @@ from maxmargin.cli.options import given_task_options, task_options
 from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
-    from maxmargin.jobs import Job
+    from maxmargin.tasks.registry import Job
 
 _SOURCE = "maxmargin.cli.source"
 THREADS = Option(
@@ -32,7 +32,7 @@ class Source:
     def __init__(self, path: Path):
         self.path = path
         if not path.exists():
-            from maxmargin.runs.places import finish
+            from maxmargin.cli.runs.places import finish
 
             finish(path)
         if not path.exists():
@@ -44,14 +44,14 @@ class Source:
         """The configuration that the run recorded; empty for a model file."""
         if not self.is_folder:
             return {}
-        from maxmargin.runs import RunFolder
+        from maxmargin.cli.runs import RunFolder
 
         return dict(RunFolder(self.path).open().config)
 
     @cached_property
     def job(self) -> Job:
         """The task's job, by the configuration or by the class of the model."""
-        from maxmargin.jobs import job_named
+        from maxmargin.tasks.registry import job_named
 
         return job_named(self.config["task"]) if self.is_folder else _job_of(self.model, self.path)
 
@@ -62,7 +62,7 @@ class Source:
             from maxmargin import load
 
             return load(self.path)
-        from maxmargin.runs import RunFolder
+        from maxmargin.cli.runs import RunFolder
 
         return RunFolder(self.path).open().model()
 
@@ -75,14 +75,14 @@ class Source:
 
     def options(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The task's options: the command line's, else the run's, else the defaults."""
-        from maxmargin.runs.evaluating import options_of_files
+        from maxmargin.cli.runs.evaluating import options_of_files
 
         return options_of_files(self.config, self.job, given_task_options(self.job, values))
 
 
 def _job_of(model: Any, path: Path) -> Job:
     """The one task whose estimator is of the model's class."""
-    from maxmargin.jobs import JOBS, job_named
+    from maxmargin.tasks.registry import JOBS, job_named
 
     found = [job for job in map(job_named, JOBS) if job.knows(model)]
     if len(found) != 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.cli import text
 
 if TYPE_CHECKING:
-    from maxmargin.runs import RunFolder
+    from maxmargin.cli.runs import RunFolder
 
 
 def document(folder: RunFolder, summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:

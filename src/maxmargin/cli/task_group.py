@@ -17,7 +17,7 @@ from maxmargin.cli.options import FILE
 from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
-    from maxmargin.jobs import Job
+    from maxmargin.tasks.registry import Job
 
 _SWITCH = re.compile(r"-[qv]+|--quiet|--verbose|--json")
 
@@ -84,17 +84,17 @@ class TaskGroup(Group):
         self.folder, self.examples = folder, examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from maxmargin.jobs import JOBS
+        from maxmargin.tasks.registry import JOBS
 
         return list(JOBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from maxmargin.jobs import JOBS, job_named
+        from maxmargin.tasks.registry import JOBS, job_named
 
         return self.make(job_named(cmd_name)) if cmd_name in JOBS else None
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        from maxmargin.jobs import job_named
+        from maxmargin.tasks.registry import job_named
 
         return [(name, phrase(job_named(name).summary)) for name in self.list_commands(ctx)]
 

@@ -25,8 +25,8 @@ from maxmargin.cli.task_group import TaskCommand, TaskGroup
 from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
-    from maxmargin.jobs import Job
-    from maxmargin.runs import RunFolder
+    from maxmargin.cli.runs import RunFolder
+    from maxmargin.tasks.registry import Job
 
 
 def _command_of(job: Job) -> Command:
@@ -44,7 +44,7 @@ def _command_of(job: Job) -> Command:
 
 
 def _train(job: Job, values: Mapping[str, Any]) -> None:
-    from maxmargin.runs import RunFolder
+    from maxmargin.cli.runs import RunFolder
 
     if values["out"] is None:
         raise UsageError("--out RUN is missing: the folder to make for the run")
@@ -86,7 +86,7 @@ def _begun(folder: RunFolder) -> RunFolder:
 
 def _config(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the command line says, and what it leaves to the file."""
-    from maxmargin.runs.config import absolute, check_config, read_config
+    from maxmargin.cli.runs.config import absolute, check_config, read_config
 
     under = read_config(values["config"]) if values["config"] else {}
     return absolute(check_config(joined(given_config(job, values), under)), Path.cwd())
@@ -112,7 +112,7 @@ def _check_files(config: Mapping[str, Any]) -> None:
 
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """A run goes on as it began, or its result would be of neither configuration; but further."""
-    from maxmargin.runs.config import FILES, HELD_OUT, LIMITS
+    from maxmargin.cli.runs.config import FILES, HELD_OUT, LIMITS
 
     recorded = folder.open().config
     held_out = config.get("task-options", {}).get("calibrate")
@@ -151,7 +151,7 @@ def _check_further(folder: RunFolder, recorded: Mapping[str, Any], limit: int | 
 
 def _undo(folder: RunFolder, existed: bool) -> None:
     """Take away the folder of a run that has not begun, so that the next try finds its place."""
-    from maxmargin.runs import LockedError
+    from maxmargin.cli.runs import LockedError
 
     with suppress(OSError, LockedError):  # somebody else may have gone on with it
         folder.discard()
@@ -161,9 +161,9 @@ def _undo(folder: RunFolder, existed: bool) -> None:
 
 def _go(folder: RunFolder, resume: bool) -> None:
     from maxmargin.cli.progress import watchers
+    from maxmargin.cli.runs import train as run
     from maxmargin.cli.summary import document, words
     from maxmargin.exceptions import ConvergenceWarning
-    from maxmargin.runs import train as run
 
     stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.home))}"
     if folder.path != folder.home:
@@ -185,7 +185,7 @@ def _go(folder: RunFolder, resume: bool) -> None:
 
 
 def _recorded(path: Path, force: bool) -> dict[str, Any]:
-    from maxmargin.runs import RunFolder
+    from maxmargin.cli.runs import RunFolder
 
     folder = RunFolder(path)
     begun = folder.replacement() if force else None
@@ -193,13 +193,13 @@ def _recorded(path: Path, force: bool) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from maxmargin.runs.config import read_config
+    from maxmargin.cli.runs.config import read_config
 
     return read_config(path)
 
 
 def _examples() -> list[str]:
-    from maxmargin.jobs import JOBS, job_named
+    from maxmargin.tasks.registry import JOBS, job_named
 
     firsts = [job_named(name).examples[0] for name in JOBS]
     return [*firsts, "train --config run.toml --out run", "train --resume run"]

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from maxmargin.datasets._files import Source, find, read
-from maxmargin.datasets.multilabel_files import numbered, read_multilabel
+from maxmargin.formats.multi_label import numbered, read_multilabel
 
 ADDRESS = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel/"
 

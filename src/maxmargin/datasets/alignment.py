@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sklearn.utils import Bunch
 
-from maxmargin.alignment_files import check_links, read_naacl, read_pairs
 from maxmargin.datasets._files import cache_folder
+from maxmargin.formats.alignment import check_links, read_naacl, read_pairs
 
 FOLDER = "alignment_other"
 PAIR = re.compile(r"([A-Za-z]{2,8})-([A-Za-z]{2,8})")

@@ -8,8 +8,8 @@ import os
 
 from sklearn.utils import Bunch
 
-from maxmargin.column_files import ColumnFormat, read_columns
 from maxmargin.datasets._files import Source, find, read
+from maxmargin.formats.columns import ColumnFormat, read_columns
 
 TRAIN_SHA256 = "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"
 TEST_COUNTS = (2012, 47377)  # sentences, tokens, as published

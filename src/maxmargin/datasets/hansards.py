@@ -10,15 +10,15 @@ from pathlib import Path
 
 from sklearn.utils import Bunch
 
-from maxmargin.alignment_files import (
+from maxmargin.datasets._files import Source, cache_folder, download, read
+from maxmargin.formats.alignment import (
     Pair,
     check_links,
     read_naacl,
     read_pairs,
     read_sentence_numbers,
 )
-from maxmargin.datasets._files import Source, cache_folder, download, read
-from maxmargin.links import Links
+from maxmargin.metrics.links import Links
 
 DESCR = """\
 Sentence pairs of the Canadian Hansards, English and French, with manual word alignments.

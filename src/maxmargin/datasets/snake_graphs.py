@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.datasets.snakes import BACKGROUND, STEPS
-from maxmargin.graphs import Graph
+from maxmargin.inputs import Graph
 
 Edges = Literal["plain", "direction", "colours", "neighbourhood"]
 

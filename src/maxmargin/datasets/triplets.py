@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from maxmargin.validation import is_number
+from maxmargin.validation.samples import is_number
 
 #: output number -> the two items that belong together; the third is the odd one
 PAIRS = ((0, 1), (0, 2), (1, 2))

@@ -8,7 +8,7 @@ import numpy as np
 
 from maxmargin.domains.base import Domain
 from maxmargin.domains.signs import Signs
-from maxmargin.options import Bounds, check_options
+from maxmargin.validation.options import Bounds, check_options
 
 Radius = Annotated[
     float,

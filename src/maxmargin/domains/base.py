@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.learned import Checked
-from maxmargin.options import check_options
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import check_options
 
 
 class Domain(Checked, BaseEstimator):

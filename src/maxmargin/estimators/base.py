@@ -20,9 +20,16 @@ from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, part_shape
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
-from maxmargin.learned import check_hashes
 from maxmargin.losses import Loss, resolve_loss
-from maxmargin.options import (
+from maxmargin.persistence import Savable
+from maxmargin.problem import Problem, Samples
+from maxmargin.result import Result, State, Status, check_weights
+from maxmargin.solvers import Solver, resolve_solver
+from maxmargin.structures import Restricted, Structure
+from maxmargin.structures.base import Shape, check_k
+from maxmargin.structures.min_norm_point import in_hull
+from maxmargin.validation.learned import check_hashes
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative,
@@ -33,14 +40,7 @@ from maxmargin.options import (
     Verbosity,
     check_options,
 )
-from maxmargin.persistence import Savable
-from maxmargin.problem import Problem, Samples
-from maxmargin.result import Result, State, Status, check_weights
-from maxmargin.solvers import Solver, resolve_solver
-from maxmargin.structures import Restricted, Structure
-from maxmargin.structures.active_set import in_hull
-from maxmargin.structures.base import Shape, check_k
-from maxmargin.validation import as_dense, check_sample_weight, check_targets
+from maxmargin.validation.samples import as_dense, check_sample_weight, check_targets
 
 
 def _as_shape(shape: Any) -> Shape:

@@ -14,7 +14,10 @@ from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.estimators.probabilities import Method
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
-from maxmargin.options import (
+from maxmargin.solvers import Solver
+from maxmargin.structures import Chain, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative,
@@ -23,10 +26,7 @@ from maxmargin.options import (
     Seed,
     Verbosity,
 )
-from maxmargin.solvers import Solver
-from maxmargin.structures import Chain, Structure
-from maxmargin.structures.base import Shape
-from maxmargin.validation import (
+from maxmargin.validation.samples import (
     Rows,
     as_dense,
     check_labels,

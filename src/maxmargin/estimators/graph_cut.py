@@ -19,9 +19,11 @@ from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
-from maxmargin.graphs import Graph
+from maxmargin.inputs import Graph
 from maxmargin.losses import Loss, resolve_loss
-from maxmargin.options import (
+from maxmargin.solvers import Solver
+from maxmargin.structures import GraphCut, Network, Potts, Structure
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative as NonNegativeNumber,
@@ -30,9 +32,13 @@ from maxmargin.options import (
     Seed,
     Verbosity,
 )
-from maxmargin.solvers import Solver
-from maxmargin.structures import GraphCut, Network, Potts, Structure
-from maxmargin.validation import as_dense, check_labels, check_lengths, is_list, learn_classes
+from maxmargin.validation.samples import (
+    as_dense,
+    check_labels,
+    check_lengths,
+    is_list,
+    learn_classes,
+)
 
 #: numbers in the features of a graph that is scored as it is, and in a part of them
 LARGE, BAND = 2**22, 2**20

@@ -17,12 +17,18 @@ from maxmargin.estimators.restrictions import some_labels
 from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
-from maxmargin.graphs import Graph
-from maxmargin.options import CountOrZero
+from maxmargin.inputs import Graph
 from maxmargin.problem import Samples
 from maxmargin.structures import Network
-from maxmargin.structures.network_shapes import NetworkShape
-from maxmargin.validation import as_dense, check_labels, check_lengths, is_list, learn_classes
+from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.validation.options import CountOrZero
+from maxmargin.validation.samples import (
+    as_dense,
+    check_labels,
+    check_lengths,
+    is_list,
+    learn_classes,
+)
 
 
 class GraphLabels(NodeLabels):

@@ -10,12 +10,12 @@ from scipy import sparse
 
 from maxmargin.domains import Domain, L2Ball
 from maxmargin.domains.base import RealSpace
-from maxmargin.features import pivots
-from maxmargin.features.kernel_functions import diagonal
-from maxmargin.features.kernel_map import KernelMap, as_kernel_map
-from maxmargin.learned import check_array
+from maxmargin.features.kernels import cholesky
+from maxmargin.features.kernels.functions import diagonal
+from maxmargin.features.kernels.kernel_map import KernelMap, as_kernel_map
 from maxmargin.problem import Problem
-from maxmargin.validation import as_dense
+from maxmargin.validation.learned import check_array
+from maxmargin.validation.samples import as_dense
 
 _LEARNED = (
     "support_vectors_",
@@ -90,7 +90,7 @@ class Kernelised:
         basis = own.basis_
         assert basis is not None
         w = self._node_weights()
-        among_pivots = pivots.solve(basis.triangle, w, transposed=True)
+        among_pivots = cholesky.solve(basis.triangle, w, transposed=True)
         known = []
         beta = self._dual_coefficients(own, problem)
         if beta is not None and _close(basis.of_rows.T @ beta, w):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.structures import Network
-from maxmargin.validation import is_list
+from maxmargin.validation.samples import is_list
 
 
 def pairs_of(

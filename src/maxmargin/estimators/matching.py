@@ -14,9 +14,14 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.restrictions import Restriction, link_shape
 from maxmargin.features import FeatureMap, KernelMap, PartFeatures
-from maxmargin.graphs import Bipartite
+from maxmargin.inputs import Bipartite
 from maxmargin.losses import Loss
-from maxmargin.options import (
+from maxmargin.solvers import Solver
+from maxmargin.structures import Matching, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.structures.matching.candidates import Candidates, check_pairs
+from maxmargin.structures.matching.matching import Cap, sides_of
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative,
@@ -25,12 +30,7 @@ from maxmargin.options import (
     Seed,
     Verbosity,
 )
-from maxmargin.solvers import Solver
-from maxmargin.structures import Matching, Structure
-from maxmargin.structures.base import Shape
-from maxmargin.structures.candidates import Candidates, check_pairs
-from maxmargin.structures.matching import Cap, sides_of
-from maxmargin.validation import (
+from maxmargin.validation.samples import (
     Rows,
     as_array,
     check_rows,

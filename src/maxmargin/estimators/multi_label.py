@@ -14,12 +14,17 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.label_pairs import pairs_of
+from maxmargin.estimators.label_rows import TextRows, read_label_rows, to_sets
 from maxmargin.estimators.probabilities import Method
 from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, MultiLabelFeatures
-from maxmargin.label_rows import TextRows, read_label_rows, to_sets
 from maxmargin.losses import Loss, resolve_loss
-from maxmargin.options import (
+from maxmargin.problem import Problem, Samples
+from maxmargin.solvers import Solver
+from maxmargin.structures import MultiLabel, Network, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.structures.multi_label.multi_label import FEW, forest_of
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative,
@@ -28,12 +33,7 @@ from maxmargin.options import (
     Seed,
     Verbosity,
 )
-from maxmargin.problem import Problem, Samples
-from maxmargin.solvers import Solver
-from maxmargin.structures import MultiLabel, Network, Structure
-from maxmargin.structures.base import Shape
-from maxmargin.structures.multi_label import FEW, forest_of
-from maxmargin.validation import as_dense, check_matrix, check_rows, check_sample_weight
+from maxmargin.validation.samples import as_dense, check_matrix, check_rows, check_sample_weight
 
 
 class MultiLabelSVM(ClassifierMixin, StructuredSVM):

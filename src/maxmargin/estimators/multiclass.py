@@ -18,7 +18,10 @@ from maxmargin.estimators.probabilities import Method, label_numbers
 from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
-from maxmargin.options import (
+from maxmargin.solvers import Solver
+from maxmargin.structures import Multiclass, Structure
+from maxmargin.structures.base import Shape
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative,
@@ -27,10 +30,7 @@ from maxmargin.options import (
     Seed,
     Verbosity,
 )
-from maxmargin.solvers import Solver
-from maxmargin.structures import Multiclass, Structure
-from maxmargin.structures.base import Shape
-from maxmargin.validation import as_dense, check_matrix, learn_classes
+from maxmargin.validation.samples import as_dense, check_matrix, learn_classes
 
 
 class MulticlassSVM(ClassifierMixin, StructuredSVM):

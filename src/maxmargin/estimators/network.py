@@ -12,9 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
-from maxmargin.features.kernel_map import KernelMap
+from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.losses import Loss
-from maxmargin.options import (
+from maxmargin.solvers import Solver
+from maxmargin.structures import MarkovNetwork, Network, Structure
+from maxmargin.structures.base import Shape, score
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative,
@@ -23,9 +26,6 @@ from maxmargin.options import (
     Seed,
     Verbosity,
 )
-from maxmargin.solvers import Solver
-from maxmargin.structures import MarkovNetwork, Network, Structure
-from maxmargin.structures.base import Shape, score
 
 #: a labelling is called best if no other can be better by more than this share of its score
 EQUAL = 1e-6

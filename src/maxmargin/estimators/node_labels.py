@@ -12,7 +12,7 @@ from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.estimators.restrictions import Restriction, label_shape
 from maxmargin.structures.base import Shape
-from maxmargin.validation import as_dense, is_list
+from maxmargin.validation.samples import as_dense, is_list
 
 
 class NodeLabels(StructuredSVM):

@@ -16,7 +16,7 @@ from maxmargin.exceptions import MissingAbilityError, UncalibratedWarning
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
-from maxmargin.validation import as_dense, check_lengths, is_list, is_number
+from maxmargin.validation.samples import as_dense, check_lengths, is_list, is_number
 
 Method = Literal["auto", "exact", "perturb"]
 

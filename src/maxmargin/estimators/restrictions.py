@@ -12,7 +12,7 @@ from scipy import sparse
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Shape
 from maxmargin.structures.restricted import RestrictedShape
-from maxmargin.validation import as_csr, is_number
+from maxmargin.validation.samples import as_csr, is_number
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.features import KernelMap
 from maxmargin.losses import Loss
-from maxmargin.options import (
+from maxmargin.solvers import Solver
+from maxmargin.structures import Structure, Tree
+from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
     NonNegative,
@@ -19,8 +21,6 @@ from maxmargin.options import (
     Seed,
     Verbosity,
 )
-from maxmargin.solvers import Solver
-from maxmargin.structures import Structure, Tree
 
 
 class TreeSVM(GraphLabels):

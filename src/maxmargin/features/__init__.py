@@ -3,7 +3,7 @@
 from maxmargin.features.base import FeatureMap, Group, PackedFeatures, pack
 from maxmargin.features.conjoined import LabelConjoined
 from maxmargin.features.graph import GraphFeatures
-from maxmargin.features.kernel_map import KernelMap
+from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.features.multi_label import MultiLabelFeatures
 from maxmargin.features.parts import PartFeatures
 from maxmargin.features.tree import TreeFeatures

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from maxmargin.learned import Checked
-from maxmargin.options import check_options
-from maxmargin.validation import as_csr
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import check_options
+from maxmargin.validation.samples import as_csr
 
 _INT32 = 2**31
 
@@ -30,7 +30,7 @@ class Group(NamedTuple):
 
 
 class PackedFeatures(NamedTuple):
-    """The rows of n samples as flat arrays (see `kernels.blocks`)."""
+    """The rows of n samples as flat arrays (see `_numba.packed_samples`)."""
 
     row_ptr: np.ndarray
     width: np.ndarray
@@ -100,10 +100,10 @@ def part_features(packed: Any, dim: int) -> sparse.csr_array:
 
 def pack(groups: list[Group], dim: int) -> PackedFeatures:
     """Interleave the groups' rows sample by sample and number each sample's own weights."""
-    from maxmargin.kernels.compile import loading
+    from maxmargin._numba.compile import loading
 
     with loading():
-        from maxmargin.kernels import pack as kernels
+        from maxmargin._numba import packing as kernels
 
     n = len(groups[0].counts)
     groups = [_checked(g, group, n, dim) for g, group in enumerate(groups)]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
-from maxmargin.validation import Rows, check_rows
+from maxmargin.validation.samples import Rows, check_rows
 
 
 class LabelConjoined(FeatureMap):

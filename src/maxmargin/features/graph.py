@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
-from maxmargin.graphs import Graph
-from maxmargin.structures.networks import Network
-from maxmargin.validation import Rows, as_array, check_rows, is_list, stack_rows
+from maxmargin.inputs import Graph
+from maxmargin.structures.network.network import Network
+from maxmargin.validation.samples import Rows, as_array, check_rows, is_list, stack_rows
 
 #: how the four weights of an edge feature (labels 00, 01, 10, 11) add to the score of the first
 #: end's label 1, of the second end's, and of a cut; what is left does not depend on the labels

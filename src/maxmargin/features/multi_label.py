@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
-from maxmargin.options import CountOrZero
-from maxmargin.validation import Rows, check_rows
+from maxmargin.validation.options import CountOrZero
+from maxmargin.validation.samples import Rows, check_rows
 
 
 class MultiLabelFeatures(FeatureMap):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.features.graph import GraphFeatures, GraphRows
-from maxmargin.options import CountOrZero
+from maxmargin.validation.options import CountOrZero
 
 
 class PottsFeatures(FeatureMap):

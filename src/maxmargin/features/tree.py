@@ -9,9 +9,9 @@ from scipy import sparse
 
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.features.graph import GraphRows, check_graphs
-from maxmargin.graphs import Graph
-from maxmargin.options import CountOrZero
-from maxmargin.validation import as_csr
+from maxmargin.inputs import Graph
+from maxmargin.validation.options import CountOrZero
+from maxmargin.validation.samples import as_csr
 
 
 class TreeFeatures(FeatureMap):

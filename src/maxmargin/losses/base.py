@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.learned import Checked
 from maxmargin.structures.base import Shape, Structure
+from maxmargin.validation.learned import Checked
 
 
 class Loss(Checked, BaseEstimator):

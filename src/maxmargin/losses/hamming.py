@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from maxmargin.losses.base import Loss
-from maxmargin.options import NonNegative, check_options
 from maxmargin.structures.base import Shape, Structure
+from maxmargin.validation.options import NonNegative, check_options
 
 ClassWeight = Annotated[
     Mapping[Any, NonNegative] | Sequence[NonNegative] | np.ndarray | None,

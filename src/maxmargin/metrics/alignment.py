@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from maxmargin.links import is_link, link_set
 from maxmargin.metrics.labels import ratio
+from maxmargin.metrics.links import is_link, link_set
 
 
 def alignment_error_rate(

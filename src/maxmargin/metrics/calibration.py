@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from maxmargin.drawing.html_tables import table_html
 from maxmargin.metrics.labels import in_order, ratio
-from maxmargin.notebook import table_html
 
 Strategy = Literal["uniform", "quantile"]
 

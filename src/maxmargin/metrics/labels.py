@@ -100,7 +100,7 @@ class SequenceReport(ByLabel):
 
     def _repr_html_(self) -> str:
         """For notebooks: the same as a table."""
-        from maxmargin.notebook import table_html
+        from maxmargin.drawing.html_tables import table_html
 
         rows = [(str(r.label), r.precision, r.recall, r.f1, r.support) for r in self.rows]
         all_of = self.overall

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.drawing.html_tables import table_html
 from maxmargin.metrics.labels import ByLabel, LabelScore, in_order, pairs_of, ratio
-from maxmargin.notebook import table_html
 
 WORST = 10  # samples that are listed
 

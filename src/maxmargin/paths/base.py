@@ -16,7 +16,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.problem import Problem
 from maxmargin.result import Result, Status
 from maxmargin.solvers.run import Run
-from maxmargin.validation import as_dense, is_number
+from maxmargin.validation.samples import as_dense, is_number
 
 
 @dataclass(frozen=True, kw_only=True)

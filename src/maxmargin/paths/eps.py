@@ -25,7 +25,7 @@ from maxmargin.paths.pieces import Piece, Pieces
 from maxmargin.problem import Problem
 from maxmargin.result import Result, Status
 from maxmargin.solvers import BCFW, Solver, resolve_solver
-from maxmargin.validation import is_number
+from maxmargin.validation.samples import is_number
 
 #: where the path ends, as a share of the alpha at which w = 0 ceases to be good enough
 ENDS = 1e-3

@@ -13,7 +13,7 @@ from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.paths.base import KeepProblem, PathPoint, facts_of, scores_of
 from maxmargin.problem import Problem
 from maxmargin.result import Result
-from maxmargin.validation import as_dense
+from maxmargin.validation.samples import as_dense
 
 
 @dataclass

@@ -24,7 +24,7 @@ from maxmargin.paths.fits import prepared
 from maxmargin.result import Record, Result, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.solvers.run import Run
-from maxmargin.validation import is_number
+from maxmargin.validation.samples import is_number
 
 
 class IteratesPath(Path):

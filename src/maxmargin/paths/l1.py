@@ -21,7 +21,7 @@ from maxmargin.paths.base import (
 )
 from maxmargin.paths.fits import Fits, prepared
 from maxmargin.solvers import BCFW, Solver
-from maxmargin.validation import as_dense
+from maxmargin.validation.samples import as_dense
 
 
 class L1Path(Path):

@@ -9,7 +9,8 @@ Nothing in it depends on the time or the machine: the same model gives the same 
 Loading runs no code from the file: there is no pickle, and the names of classes are looked up in a
 fixed list (`registry.KNOWN`), to which only the caller's own program can add, by `register`. An
 object is made by its constructor; its options must be as declared, what it learned must be what its
-class annotates (see `maxmargin.learned`), and then its `validate` says whether that goes together.
+class annotates (see `maxmargin.validation.learned`), and then its `validate` says whether that goes
+together.
 
 Not saved: callbacks; the dual point of the last fit, unless `warm_start`; and the vertices that
 BCFW remembers, which a warm start finds anew.
@@ -21,8 +22,8 @@ import os
 from typing import Any
 
 from maxmargin.exceptions import ModelFileError
-from maxmargin.learned import Checked
 from maxmargin.persistence.registry import register
+from maxmargin.validation.learned import Checked
 
 __all__ = ["Savable", "load", "load_as", "register", "save"]
 

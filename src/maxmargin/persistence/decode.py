@@ -12,12 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import ModelFileError
-from maxmargin.learned import check_hashes
 from maxmargin.persistence.archive import Contents
 from maxmargin.persistence.encode import GENERATORS, MAX_DEPTH
 from maxmargin.persistence.members import array_type, text_type
 from maxmargin.persistence.objects import put_together
 from maxmargin.persistence.registry import class_named
+from maxmargin.validation.learned import check_hashes
 
 #: about what Python takes for an item of a list with its text or number
 ITEM_BYTES = 64

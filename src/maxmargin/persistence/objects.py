@@ -11,10 +11,10 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import ModelFileError
-from maxmargin.learned import arguments_of, check_learned, is_free, learned_attributes
-from maxmargin.options import check_options
 from maxmargin.persistence.registry import is_own
 from maxmargin.result import History, State
+from maxmargin.validation.learned import arguments_of, check_learned, is_free, learned_attributes
+from maxmargin.validation.options import check_options
 
 #: of a State, what a warm start takes up; the rest belongs to a run that is over
 _KEPT_OF_STATE = ("w", "z", "rng", "epoch", "n_oracle", "n_project", "seconds", "solver", "best")

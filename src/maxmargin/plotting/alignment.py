@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.links import Link, as_links, check_range, judge_links, link_set
+from maxmargin.metrics.links import Link, as_links, check_range, judge_links, link_set
 from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, new_axes
 
 if TYPE_CHECKING:

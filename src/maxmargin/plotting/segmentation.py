@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.drawing.views import COLOURS, ROLES, above, perspective, roles, thin
 from maxmargin.plotting.style import GREY, HINT
-from maxmargin.views import COLOURS, ROLES, above, perspective, roles, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

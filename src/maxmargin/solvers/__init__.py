@@ -1,17 +1,17 @@
 """Solvers: each minimises a Problem, and proves how close it has come."""
 
 from maxmargin.solvers.base import Solver, resolve_solver
-from maxmargin.solvers.bcfw import BCFW, OracleCache
-from maxmargin.solvers.cutting_plane import CuttingPlane
-from maxmargin.solvers.dual_extragradient import DualExtragradient
-from maxmargin.solvers.exponentiated_gradient import ExponentiatedGradient
-from maxmargin.solvers.extragradient import Extragradient
+from maxmargin.solvers.bcfw.bcfw import BCFW, OracleCache
+from maxmargin.solvers.cutting_plane.cutting_plane import CuttingPlane
+from maxmargin.solvers.entropic.exponentiated_gradient import ExponentiatedGradient
+from maxmargin.solvers.entropic.sdca import SDCA
 from maxmargin.solvers.frank_wolfe import FrankWolfe
 from maxmargin.solvers.lbfgs import LBFGS
 from maxmargin.solvers.perceptron import Perceptron
-from maxmargin.solvers.projected_gradient import ProjectedGradient
-from maxmargin.solvers.reference_qp import ReferenceQP
-from maxmargin.solvers.sdca import SDCA
+from maxmargin.solvers.qp.reference_qp import ReferenceQP
+from maxmargin.solvers.saddle.dual_extragradient import DualExtragradient
+from maxmargin.solvers.saddle.extragradient import Extragradient
+from maxmargin.solvers.saddle.projected_gradient import ProjectedGradient
 from maxmargin.solvers.smoothed_gradient import SmoothedGradient
 from maxmargin.solvers.subgradient import Subgradient
 

@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, clone
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.learned import Checked
-from maxmargin.options import check_options
 from maxmargin.problem import Problem
 from maxmargin.result import Result, State, Status
 from maxmargin.solvers.run import Run
 from maxmargin.structures import Structure
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import check_options
 
 
 class Solver(Checked, BaseEstimator):
@@ -64,15 +64,15 @@ class Solver(Checked, BaseEstimator):
 
     def load(self, problem: Problem) -> None:
         """Load the kernels of a pass, so that its time is not theirs."""
-        from maxmargin.kernels.compile import loading
+        from maxmargin._numba.compile import loading
 
         with loading():
             problem.structure.kernel("maximize")
             for name in self.kernels():
-                import_module(f"maxmargin.kernels.{name}")
+                import_module(f"maxmargin._numba.passes.{name}")
 
     def kernels(self) -> tuple[str, ...]:
-        """Modules below maxmargin.kernels that an epoch uses."""
+        """Modules of maxmargin._numba.passes that an epoch uses."""
         return ("batch",)
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.inside import best_share, is_free, raw_weights
+from maxmargin.solvers.domain_steps import best_share, is_free, raw_weights
+from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
 class FrankWolfe(Solver):
@@ -20,8 +20,8 @@ class FrankWolfe(Solver):
     towards s_i: the exact maximiser clip(alpha gap / |u|^2, 0, 1) with
     u = sum_i omega_i F_i (s_i - z_i), or 2 / (k + 2). The gap is exact at every epoch.
 
-    In a domain w = w(z) is projected (`solvers.inside`), and the maximiser is found by a few more
-    projections.
+    In a domain w = w(z) is projected (`solvers.domain_steps`), and the maximiser is found by a few
+    more projections.
 
     Reference: Lacoste-Julien, Jaggi, Schmidt, Pletscher, ICML 2013, algorithm 2.
     """

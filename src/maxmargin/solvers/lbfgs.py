@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from maxmargin.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
 _ENOUGH = 1e-4  # share of the promised decrease that a step must bring
 _FLATTER = 0.9  # share of the slope along the step that may be left

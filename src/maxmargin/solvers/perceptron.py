@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.inside import domain_key, is_free
+from maxmargin.solvers.domain_steps import domain_key, is_free
+from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
 class Perceptron(Solver):
@@ -99,8 +99,8 @@ class Perceptron(Solver):
         clock: np.ndarray,
     ) -> int:
         """Updates of w by the samples of `order`; returns the number of mistakes."""
-        from maxmargin.kernels.blocks import score_block
-        from maxmargin.kernels.online import perceptron_pass, perceptron_step
+        from maxmargin._numba.packed_samples import score_block
+        from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 
         plain = problem.without_loss()
         kernel = problem.structure.kernel("maximize")

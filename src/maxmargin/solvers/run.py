@@ -140,7 +140,7 @@ class Run:
 
     def _guard(self) -> AbstractContextManager[None]:
         """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
-        from maxmargin.kernels.compile import uninterrupted
+        from maxmargin._numba.compile import uninterrupted
 
         compiled = self.problem.structure.kernel("maximize") is not None
         return uninterrupted() if compiled else nullcontext()

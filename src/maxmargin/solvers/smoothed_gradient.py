@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver, check_counts
+from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 _TRIES = 60
 _LEAST = 1e-9  # of the first smoothing: less says nothing in double precision

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from maxmargin.options import Count, CountOrZero, NonNegativeOrInf, Seed
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.inside import domain_key, is_free, raw_weights
+from maxmargin.solvers.domain_steps import domain_key, is_free, raw_weights
+from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
 class Subgradient(Solver):
@@ -22,7 +22,7 @@ class Subgradient(Solver):
     answers: this gives a dual bound and so a certificate, which the textbook method lacks.
 
     In a domain w_k = P(v_k / (alpha k)), the dual averaging form of the method: w is still w(z)
-    after each pass, and the certificate as exact (`solvers.inside`).
+    after each pass, and the certificate as exact (`solvers.domain_steps`).
 
     References: Shalev-Shwartz, Singer, Srebro, ICML 2007 (the step); Lacoste-Julien et al., 2013
     (weighted averages).
@@ -120,7 +120,7 @@ class Subgradient(Solver):
         space: Any,
     ) -> None:
         """Steps by the samples of `order`, at w = v / (alpha k)."""
-        from maxmargin.kernels.online import score_scaled, subgradient_pass, subgradient_step
+        from maxmargin._numba.passes.online import score_scaled, subgradient_pass, subgradient_step
 
         kernel = problem.structure.kernel("maximize")
         rest = (problem.truth, v, state.z, state.extra["visits"], lag, state.clock)

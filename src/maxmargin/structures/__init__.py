@@ -1,22 +1,22 @@
 """Structures: families of polytopes, with the algorithms that optimise over them."""
 
 from maxmargin.structures.base import Constraints, Structure
-from maxmargin.structures.candidates import Candidates
 from maxmargin.structures.chain import Chain
+from maxmargin.structures.from_oracle.structure import OracleStructure
 from maxmargin.structures.graph_cut import GraphCut
-from maxmargin.structures.linear_program import LinearProgram
-from maxmargin.structures.markov_network import MarkovNetwork
-from maxmargin.structures.matching import Matching
-from maxmargin.structures.multi_label import MultiLabel
-from maxmargin.structures.network_shapes import NetworkShape
-from maxmargin.structures.networks import Network
-from maxmargin.structures.oracle import OracleStructure
+from maxmargin.structures.linear_program.linear_program import LinearProgram
+from maxmargin.structures.linear_program.program import Program
+from maxmargin.structures.matching.candidates import Candidates
+from maxmargin.structures.matching.matching import Matching
+from maxmargin.structures.multi_label.multi_label import MultiLabel
+from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.markov_network import MarkovNetwork
+from maxmargin.structures.network.network import Network
 from maxmargin.structures.potts import Potts
-from maxmargin.structures.programs import Program
 from maxmargin.structures.restricted import Restricted, RestrictedShape
 from maxmargin.structures.simplex import Finite, Multiclass
-from maxmargin.structures.tree import Tree
-from maxmargin.structures.tree_shapes import TreeShape
+from maxmargin.structures.tree.layout import TreeShape
+from maxmargin.structures.tree.tree import Tree
 
 __all__ = [
     "Candidates",

@@ -15,8 +15,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.learned import Checked
-from maxmargin.options import Jobs, Positive, check_options
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import Jobs, Positive, check_options
 
 #: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
 #: `Candidates` or a `Network`
@@ -93,7 +93,7 @@ class Structure(Checked, BaseEstimator):
     `constraints`. An ability with a compiled kernel is named in `compiled` instead.
     """
 
-    #: ability -> module of maxmargin.kernels whose function of that name has that signature
+    #: ability -> module of maxmargin._numba whose function of that name has that signature
     compiled: ClassVar[dict[str, str]] = {}
     #: False if `maximize` may miss the maximum; results then say that their gap is an estimate.
     is_exact: bool = True
@@ -151,7 +151,7 @@ class Structure(Checked, BaseEstimator):
 
         All else is optional; see `OracleStructure`, which this returns.
         """
-        from maxmargin.structures.oracle import OracleStructure
+        from maxmargin.structures.from_oracle.structure import OracleStructure
 
         return OracleStructure(
             maximize,
@@ -252,9 +252,9 @@ class Structure(Checked, BaseEstimator):
         return self._compiled(ability)
 
     def _compiled(self, ability: str) -> Any:
-        from maxmargin.kernels.compile import loading
+        from maxmargin._numba.compile import loading
 
-        name = f"maxmargin.kernels.{self.compiled[ability]}"
+        name = f"maxmargin._numba.{self.compiled[ability]}"
         with nullcontext() if name in sys.modules else loading():
             return getattr(import_module(name), ability)
 
@@ -279,7 +279,7 @@ class Structure(Checked, BaseEstimator):
         """`maximize_within` by linear programming."""
         if not self._overridden("constraints"):
             raise self._missing("maximize")
-        from maxmargin.structures.linear import maximize_linear
+        from maxmargin.structures.linear_program.maximize import maximize_linear
 
         return maximize_linear(self.constraints(shape), self._allowed(theta, shape))
 
@@ -320,7 +320,7 @@ class Structure(Checked, BaseEstimator):
             return self._run("project", point, shape)[0]
         if not self.has("maximize"):
             raise self._missing("project")
-        from maxmargin.structures.active_set import project_by_vertices
+        from maxmargin.structures.min_norm_point import project_by_vertices
 
         allowed = self._allowed(point, shape)
         return project_by_vertices(lambda theta: self.maximize(theta, shape), allowed)

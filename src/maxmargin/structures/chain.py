@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.kernels import active_sizes
-from maxmargin.structures.active_set import LabelHull
 from maxmargin.structures.base import Constraints, Shape, check_k, check_sides
+from maxmargin.structures.min_norm_point import LabelHull
 
 
 class Chain(LabelHull):
@@ -30,10 +30,10 @@ class Chain(LabelHull):
     """
 
     compiled: ClassVar[dict[str, str]] = {
-        "maximize": "chain",
-        "max_marginals": "chain",
-        "project": "chain_project",
-        "tilt": "chain_sums",
+        "maximize": "chain.maximize",
+        "max_marginals": "chain.maximize",
+        "project": "chain.project",
+        "tilt": "chain.marginals",
     }
 
     def __init__(
@@ -67,8 +67,8 @@ class Chain(LabelHull):
         length, labels = _sides(shape)
         parts = self.n_parts(shape)
         own = 3 * length * labels + labels * labels + 5 * labels + length
-        floats = active_sizes.float_size(parts, length) + own
-        return floats, active_sizes.int_size(parts, length) + 2 * length
+        floats = min_norm_sizes.float_size(parts, length) + own
+        return floats, min_norm_sizes.int_size(parts, length) + 2 * length
 
     def vertex_size(self, shape: Shape) -> int:
         return 2 * _sides(shape)[0] - 1
@@ -118,10 +118,10 @@ class Chain(LabelHull):
 
     def k_best(self, theta: np.ndarray, shape: Shape, k: int) -> list[tuple[np.ndarray, float]]:
         """Viterbi with k beginnings for each label, O(T K (K + k log K))."""
-        from maxmargin.kernels.compile import loading
+        from maxmargin._numba.compile import loading
 
         with loading():
-            from maxmargin.kernels.chain_k_best import k_best
+            from maxmargin._numba.chain.k_best import k_best
         length, labels = _sides(shape)
         theta = self._allowed(theta, shape)
         k = min(check_k(k), labels**length)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from maxmargin.learned import Checked
+from maxmargin.validation.learned import Checked
 
 
 class Frozen(Checked):

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.structures.base import Constraints, Structure
-from maxmargin.structures.networks import Network, network_of
+from maxmargin.structures.network.network import Network, network_of
 
-#: of the largest score, what a positive score of an edge may be: `kernels.cut` takes it for 0
+#: of the largest score, what a positive score of an edge may be: compiled code takes it for 0
 _ROUNDING = 1e-9
 
 
@@ -26,7 +26,10 @@ class GraphCut(Structure):
     Upwards z_jk has no bound, which does not matter as long as its score is not positive.
     """
 
-    compiled: ClassVar[dict[str, str]] = {"maximize": "cut", "project": "cut_project"}
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "graph_cut.maximize",
+        "project": "graph_cut.project",
+    }
     binary = True
 
     def n_parts(self, shape: Any) -> int:

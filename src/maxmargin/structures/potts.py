@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.options import Size, check_option
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.graph_cut import refuse_rewards
-from maxmargin.structures.networks import Network, network_of
+from maxmargin.structures.network.network import Network, network_of
+from maxmargin.validation.options import Size, check_option
 
 
 class Potts(Structure):

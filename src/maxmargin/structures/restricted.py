@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.options import PositiveOrInf
 from maxmargin.structures.base import Constraints, Shape, Structure, score
-from maxmargin.structures.candidates import whole
 from maxmargin.structures.frozen import Frozen, read_only
-from maxmargin.structures.linear import maximize_linear
-from maxmargin.validation import as_csr
+from maxmargin.structures.linear_program.maximize import maximize_linear
+from maxmargin.structures.matching.candidates import whole
+from maxmargin.validation.options import PositiveOrInf
+from maxmargin.validation.samples import as_csr
 
 #: sums are off by less than this times the sum of the sizes of their terms
 _ROUNDING = 2.0**-50

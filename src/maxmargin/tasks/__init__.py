@@ -1,27 +1,57 @@
 """Ready-made learners for common tasks."""
 
-from maxmargin.alignment_files import (
-    check_links,
-    read_naacl,
-    read_pairs,
-    read_pharaoh,
-    read_sentence_numbers,
-    read_sentences,
-    write_naacl,
-    write_pharaoh,
-)
-from maxmargin.tasks.alignment_features import AlignmentFeatures
-from maxmargin.tasks.alignment_text import render_alignment
-from maxmargin.tasks.association import WordStatistics
-from maxmargin.tasks.directed_links import intersected_links
-from maxmargin.tasks.image_graphs import ImageGraphs
-from maxmargin.tasks.point_graphs import PointGraphs
-from maxmargin.tasks.segmenter import Segmenter
-from maxmargin.tasks.sequence_tagger import SequenceTagger
-from maxmargin.tasks.token_features import TokenFeatures
-from maxmargin.tasks.word_aligner import WordAligner
-from maxmargin.tasks.word_vectors import BilingualVectors, WordVectors, orthogonal_map
+from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxmargin.formats.alignment import (
+        check_links,
+        read_naacl,
+        read_pairs,
+        read_pharaoh,
+        read_sentence_numbers,
+        read_sentences,
+        write_naacl,
+        write_pharaoh,
+    )
+    from maxmargin.tasks.alignment.directed_links import intersected_links
+    from maxmargin.tasks.alignment.features import AlignmentFeatures
+    from maxmargin.tasks.alignment.text import render_alignment
+    from maxmargin.tasks.alignment.word_aligner import WordAligner
+    from maxmargin.tasks.alignment.word_statistics import WordStatistics
+    from maxmargin.tasks.alignment.word_vectors import BilingualVectors, WordVectors, orthogonal_map
+    from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
+    from maxmargin.tasks.segmentation.points.graphs import PointGraphs
+    from maxmargin.tasks.segmentation.segmenter import Segmenter
+    from maxmargin.tasks.tagging.sequence_tagger import SequenceTagger
+    from maxmargin.tasks.tagging.token_features import TokenFeatures
+
+#: name -> module that has it; imported on first use, so that the command line starts at once
+_PLACES = {
+    "AlignmentFeatures": "tasks.alignment.features",
+    "BilingualVectors": "tasks.alignment.word_vectors",
+    "ImageGraphs": "tasks.segmentation.images.graphs",
+    "PointGraphs": "tasks.segmentation.points.graphs",
+    "Segmenter": "tasks.segmentation.segmenter",
+    "SequenceTagger": "tasks.tagging.sequence_tagger",
+    "TokenFeatures": "tasks.tagging.token_features",
+    "WordAligner": "tasks.alignment.word_aligner",
+    "WordStatistics": "tasks.alignment.word_statistics",
+    "WordVectors": "tasks.alignment.word_vectors",
+    "check_links": "formats.alignment",
+    "intersected_links": "tasks.alignment.directed_links",
+    "orthogonal_map": "tasks.alignment.word_vectors",
+    "read_naacl": "formats.alignment",
+    "read_pairs": "formats.alignment",
+    "read_pharaoh": "formats.alignment",
+    "read_sentence_numbers": "formats.alignment",
+    "read_sentences": "formats.alignment",
+    "render_alignment": "tasks.alignment.text",
+    "write_naacl": "formats.alignment",
+    "write_pharaoh": "formats.alignment",
+}
 __all__ = [
     "AlignmentFeatures",
     "BilingualVectors",
@@ -45,3 +75,14 @@ __all__ = [
     "write_naacl",
     "write_pharaoh",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name in _PLACES:
+        return getattr(import_module(f"maxmargin.{_PLACES[name]}"), name)
+    raise AttributeError(f"module 'maxmargin.tasks' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Compiled functions of word alignment: translation models and spelling."""

@@ -1,0 +1,1 @@
+"""Compiled functions on minimum cuts of binary networks."""

@@ -1,0 +1,289 @@
+"""Points that are constant on components: the best one, by Newton steps and merging.
+
+Minimise  sum_c (size_c x_c^2 / 2 - total_c x_c) + sum_e 1/2 max(0, |x_i - x_j| - b_e)^2  over x in
+[0, 1], where e are the edges between components i, j. An edge with b < 0 has a kink where its ends
+are equal. The sign of its flow y says which end is above; two components that would pass each other
+become one. `_numba.graph_cut.project` finds out which should be parted again.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from maxmargin._numba.compile import FLOATS, INTS, inlined, piece
+
+
+@inlined
+def slope(apart, b, y):
+    """The flow over an edge whose ends are so far apart; the sign of a kink is that of y."""
+    if b < 0.0:
+        return apart - b if y > 0.0 else apart + b
+    return max(apart - b, 0.0) + min(apart + b, 0.0)
+
+
+@inlined
+def root(up, c):
+    """What a component became part of."""
+    while up[c] != c:
+        up[c] = up[up[c]]
+        c = up[c]
+    return c
+
+
+@piece(
+    types.int64(
+        types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
+        FLOATS,
+    )
+)  # fmt: skip
+def gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal):
+    """found: the gradient at x. Edges that are curved there come first; returns how many."""
+    for c in range(count):
+        found[c] = size[c] * x[c] - total[c]
+        diagonal[c] = size[c]
+    curved = 0
+    for i in range(crossing):
+        e, u, v = listed[i], low[i], high[i]
+        flow = slope(x[u] - x[v], b[e], y[e])
+        if b[e] < 0.0 or flow != 0.0:
+            found[u] += flow
+            found[v] -= flow
+            diagonal[u] += 1.0
+            diagonal[v] += 1.0
+            if curved < i:
+                listed[i], low[i], high[i] = listed[curved], low[curved], high[curved]
+                listed[curved], low[curved], high[curved] = e, u, v
+            curved += 1
+    return curved
+
+
+@piece(
+    types.void(
+        types.int64, types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS,
+        FLOATS, FLOATS, types.float64,
+    )
+)  # fmt: skip
+def newton(count, curved, low, high, size, diagonal, found, free, step, left, way, image, tol):
+    """The Newton step of the free components, by conjugate gradients, to a relative accuracy."""
+    power = 0.0
+    for c in range(count):
+        step[c] = 0.0
+        left[c] = -found[c] if free[c] else 0.0
+        way[c] = left[c] / diagonal[c]
+        power += left[c] * way[c]
+    goal = tol * tol * power
+    for _ in range(200):
+        if power <= goal:
+            return
+        for c in range(count):
+            image[c] = size[c] * way[c]
+        for i in range(curved):
+            u, v = low[i], high[i]
+            flow = way[u] - way[v]
+            image[u] += flow
+            image[v] -= flow
+        curve = 0.0
+        for c in range(count):
+            if free[c]:
+                curve += way[c] * image[c]
+        if curve <= 0.0:
+            return
+        length, after = power / curve, 0.0
+        for c in range(count):
+            if free[c]:
+                step[c] += length * way[c]
+                left[c] -= length * image[c]
+                image[c] = left[c] / diagonal[c]
+                after += left[c] * image[c]
+        turn = after / power
+        power = after
+        for c in range(count):
+            if free[c]:
+                way[c] = image[c] + turn * way[c]
+
+
+@piece(types.float64(types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+def objective(count, crossing, listed, low, high, b, size, total, x):
+    """What is minimised, whichever end of an edge is above, but for a constant."""
+    value = 0.0
+    for c in range(count):
+        value += x[c] * (0.5 * size[c] * x[c] - total[c])
+    for i in range(crossing):
+        apart, price = abs(x[low[i]] - x[high[i]]), b[listed[i]]
+        if price < 0.0:
+            value += apart * (0.5 * apart - price)
+        elif apart > price:
+            value += 0.5 * (apart - price) ** 2
+    return value
+
+
+@piece(types.float64(types.int64, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
+def hold(count, x, found, size, diagonal, free):
+    """Hold components at bounds, and put them there from nearby; returns the largest gradient.
+
+    Else one that is all but at its bound would bend the way of its neighbours.
+    """
+    worst = 0.0
+    for c in range(count):
+        free[c] = 1
+        way = found[c] / diagonal[c]
+        if (x[c] <= 0.0 and way >= 0.0) or (x[c] >= 1.0 and way <= 0.0):
+            free[c] = 0
+            continue
+        worst = max(worst, abs(found[c]) / size[c])
+        if (x[c] < 1e-6 and way > x[c]) or (x[c] > 1.0 - 1e-6 and way < x[c] - 1.0):
+            free[c] = 0
+            x[c] = 0.0 if way > 0.0 else 1.0
+    return worst
+
+
+@piece(types.float64(types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+def first_meeting(crossing, listed, low, high, b, y, x, end):
+    """How far one can go from x to `end` before components at a kink pass each other."""
+    far = 1.0
+    for i in range(crossing):
+        e = listed[i]
+        if b[e] < 0.0:
+            sign = 1.0 if y[e] > 0.0 else -1.0
+            before = sign * (x[low[i]] - x[high[i]])
+            after = sign * (end[low[i]] - end[high[i]])
+            if after < 0.0:
+                far = min(far, max(before, 0.0) / (max(before, 0.0) - after))
+    return far
+
+
+@piece(
+    types.boolean(
+        types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, types.float64
+    )
+)
+def meet(count, crossing, listed, low, high, b, y, end, up, near):
+    """Unite the components that have passed each other at `end`, or are as near as `near`."""
+    for c in range(count):
+        up[c] = c
+    some = False
+    for i in range(crossing):
+        e = listed[i]
+        if b[e] < 0.0:
+            apart = end[low[i]] - end[high[i]]
+            if (apart if y[e] > 0.0 else -apart) < near:
+                u, v = root(up, low[i]), root(up, high[i])
+                if u != v:
+                    up[max(u, v)] = min(u, v)
+                    some = True
+    return some
+
+
+@piece(
+    types.UniTuple(types.int64, 3)(
+        types.int64, types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS,
+        FLOATS, FLOATS, FLOATS, FLOATS,
+    )
+)  # fmt: skip
+def merge(
+    count, crossing, inner, listed, low, high, inside, component, up, name, b, y, size, total, x
+):  # fmt: skip
+    """Renumber components after `meet`; returns the numbers of them, and of edges of both kinds."""
+    left = 0
+    for c in range(count):
+        above = root(up, c)
+        if above == c:
+            name[c] = left
+            size[left], total[left], x[left] = size[c], total[c], size[c] * x[c]
+            left += 1
+        else:
+            k = name[above]  # roots have the lowest number
+            name[c] = k
+            size[k] += size[c]
+            total[k] += total[c]
+            x[k] += size[c] * x[c]
+    for c in range(left):
+        x[c] /= size[c]
+    for j in range(len(component)):
+        component[j] = name[component[j]]
+    kept = 0
+    for i in range(crossing):
+        e, u, v = listed[i], name[low[i]], name[high[i]]
+        if u != v:
+            listed[kept], low[kept], high[kept] = e, u, v
+            kept += 1
+        elif b[e] < 0.0:
+            y[e] = min(max(y[e], b[e]), -b[e])
+            inside[inner] = e
+            inner += 1
+        else:
+            y[e] = 0.0
+    return left, kept, inner
+
+
+@piece(
+    types.UniTuple(types.int64, 3)(
+        types.int64, types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS,
+        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64, types.boolean,
+    )
+)  # fmt: skip
+def best_levels(
+    count, crossing, inner, listed, low, high, inside, component, free, up, b, y, size, total, x,
+    found, floats, tol, careful,
+):  # fmt: skip
+    """Find x of each component, from the one given, to tol; returns what `merge` returns.
+
+    found: the gradient there. floats: 6 a component. careful: merge only those that meet first,
+    which never climbs.
+    """
+    n = len(component)
+    diagonal, step, left = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]
+    way, image, end = floats[3 * n : 4 * n], floats[4 * n : 5 * n], floats[5 * n : 6 * n]
+    for turn in range(60 + count):
+        curved = gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal)
+        worst = hold(count, x, found, size, diagonal, free)
+        if not worst > tol:
+            # flows of another call may be of the wrong sign, which no step has seen yet
+            if not meet(count, crossing, listed, low, high, b, y, x, up, 0.0):
+                break
+            count, crossing, inner = merge(
+                count, crossing, inner, listed, low, high, inside, component, up, free, b, y, size,
+                total, x,
+            )  # fmt: skip
+            continue
+        accuracy = max(0.1 * tol / worst, min(0.1, worst))
+        newton(
+            count, curved, low, high, size, diagonal, found, free, step, left, way, image, accuracy
+        )
+        first = 0.0
+        for c in range(count):
+            end[c] = min(max(x[c] + step[c], 0.0), 1.0)
+            first += found[c] * (end[c] - x[c])
+        if not first < 0.0:
+            # bounds have bent the way; a step that is sure to go down
+            first = 0.0
+            for c in range(count):
+                end[c] = min(max(x[c] - 0.5 * found[c] / diagonal[c], 0.0), 1.0)
+                first += found[c] * (end[c] - x[c])
+        near = 0.0
+        if careful:
+            far = first_meeting(crossing, listed, low, high, b, y, x, end)
+            if far < 1.0:
+                near = 1e-14
+                for c in range(count):
+                    end[c] = x[c] + far * (end[c] - x[c])
+        if meet(count, crossing, listed, low, high, b, y, end, up, near):
+            x[:count] = end[:count]
+            count, crossing, inner = merge(
+                count, crossing, inner, listed, low, high, inside, component, up, free, b, y, size,
+                total, x,
+            )  # fmt: skip
+            continue
+        for _ in range(10 if turn > 3 else 0):
+            gradient(count, crossing, listed, low, high, b, y, size, total, end, found, diagonal)
+            last = 0.0
+            for c in range(count):
+                last += found[c] * (end[c] - x[c])
+            if last <= -0.5 * first:
+                break
+            # too far: to where the slope would be zero if it grew evenly
+            share = first / (first - last)
+            for c in range(count):
+                end[c] = x[c] + share * (end[c] - x[c])
+        x[:count] = end[:count]
+    return count, crossing, inner

@@ -1,0 +1,1 @@
+"""Compiled functions on Markov networks with cycles."""

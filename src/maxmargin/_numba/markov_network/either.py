@@ -1,0 +1,19 @@
+"""Networks with cycles: by the junction tree or by message passing, whichever the shape says."""
+
+from __future__ import annotations
+
+from maxmargin._numba.compile import ability
+from maxmargin._numba.markov_network import (
+    junction_tree as network,
+    message_passing as network_bounded,
+)
+
+exact, bounded = network.maximize, network_bounded.maximize
+
+
+@ability
+def maximize(theta, shape, out, work, iwork):
+    """The best labels if way is 0; else good ones. Returns a bound, the score itself if exact."""
+    if shape[4] == 0:
+        return exact(theta, shape, out, work, iwork)
+    return bounded(theta, shape, out, work, iwork)

@@ -1,0 +1,18 @@
+"""Networks with cycles: the nearest point of the hull of labellings, by `_numba.min_norm_point`."""
+
+from __future__ import annotations
+
+from maxmargin._numba.compile import ability
+from maxmargin._numba.markov_network.junction_tree import maximize
+from maxmargin._numba.min_norm_point import project_labels
+
+
+@ability
+def project(theta, shape, out, work, iwork):
+    """The nearest point, see `_numba.min_norm_point`, with the vertices of the last call in work.
+
+    work: `active_sizes.float_size` and that of maximize; iwork: likewise.
+    """
+    nodes, labels, stride, edges = shape[0], shape[1], shape[2], shape[3]
+    ends = shape[7 : 7 + 2 * edges]
+    return project_labels(maximize, theta, shape, ends, nodes, labels, stride, out, work, iwork)

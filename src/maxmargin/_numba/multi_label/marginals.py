@@ -1,0 +1,152 @@
+"""Expectations over all subsets of labels. Shapes and parts as in `_numba.multi_label.maximize`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.multi_label.maximize import TREE_KIND, as_tree, broken
+from maxmargin._numba.multi_label.qpbo import dense_pairs
+from maxmargin._numba.multi_label.subsets import (
+    LOW,
+    SETS,
+    best_set,
+    fill_low,
+    float_size,
+    make_sets,
+    row_max,
+    set_high,
+)
+from maxmargin._numba.tree.marginals import tilt as tree_tilt
+
+INT, FLOAT = types.int64, types.float64
+NOTHING = -745.0  # its exponential is 0
+float_size_of = piece(INT(INT))(float_size)
+
+
+@piece(FLOAT(FLOATS, INT, INT), reorder=True)
+def range_sum(values, first, last):
+    total = 0.0
+    for s in range(first, last):
+        total += values[s]
+    return total
+
+
+@piece(FLOAT(SETS, FLOAT, FLOAT, FLOATS))
+def weigh(sets, more, high, shares):
+    """shares[s] = exp(score - high) of the low subsets beside the high one set; their sum."""
+    columns, total = len(sets.along), 0.0
+    for r in range(len(sets.down)):
+        start, extra = r * columns, more + sets.down[r] - high
+        own = shares[start : start + columns]
+        if not row_max(sets.low, start, sets.along) + extra > NOTHING:
+            own[:] = 0.0
+            continue
+        for s in range(columns):
+            own[s] = np.exp(sets.low[start + s] + sets.along[s] + extra)
+        total += range_sum(shares, start, start + columns)
+    return total
+
+
+@piece(types.void(FLOATS, INT, FLOATS))
+def fold(shares, count, single):
+    """single[k] = the sum of the shares of subsets of `count` labels with k; spoils the shares."""
+    half = (1 << count) >> 1
+    for k in range(count - 1, -1, -1):
+        single[k] = range_sum(shares, half, 2 * half)
+        for s in range(half):
+            shares[s] += shares[half + s]
+        half //= 2
+
+
+@piece(types.void(FLOATS, FLOATS, INT, INT, INTS, FLOATS, FLOATS))
+def add_low(shares, spare, few, labels, place, single, out):
+    """Add what subsets of the low labels share to these and their pairs; spoils the shares."""
+    half = (1 << few) >> 1
+    for k in range(few - 1, -1, -1):
+        spare[:half] = shares[half : 2 * half]
+        for s in range(half):
+            shares[s] += shares[half + s]
+        out[k] += range_sum(spare, 0, half)
+        fold(spare, k, single)
+        for m in range(k):
+            if place[k * labels + m] >= 0:
+                out[place[k * labels + m]] += single[m]
+        half //= 2
+
+
+@piece(types.void(INT, INT, INT, INTS, FLOATS, FLOAT, FLOATS))
+def add_high(high, few, labels, place, single, total, out):
+    """Add to the high labels that are on, to their pairs, and to their pairs with low labels."""
+    for m in range(few, labels):
+        if not (high >> (m - few)) & 1:
+            continue
+        out[m] += total
+        for k in range(m):
+            p = place[m * labels + k]
+            if p < 0:
+                continue
+            if k < few:
+                out[p] += single[k]
+            elif (high >> (k - few)) & 1:
+                out[p] += total
+
+
+@piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
+def tilt_sets(theta, shape, out, work, iwork):
+    """By trying all subsets. work: that of `label_sets`, 2 ** LOW and 2 L more; iwork: L L."""
+    labels, pairs = shape[1], shape[2]
+    sets = make_sets(labels, work)
+    few, size = min(labels, LOW), len(sets.low)
+    rest = work[float_size_of(labels) :]
+    sums, single, found = rest[:size], rest[size : size + labels], rest[size + labels :]
+    place = iwork[: labels * labels]
+    place[:] = -1
+    for e in range(pairs):
+        k, m = shape[3 + 2 * e], shape[4 + 2 * e]
+        place[k * labels + m] = place[m * labels + k] = labels + e
+    sets.own[:] = theta[:labels]
+    dense_pairs(theta, shape, sets.pair)
+    fill_low(sets)
+    best = best_set(sets, found[:labels])
+    out[:] = 0.0
+    sums[:] = 0.0
+    whole = 0.0
+    for high in range(1 << (labels - few)):
+        more = set_high(sets, high)
+        if more == -np.inf:
+            continue
+        total = weigh(sets, more, best, sets.room)
+        if total == 0.0:
+            continue
+        whole += total
+        for s in range(size):
+            sums[s] += sets.room[s]
+        if high > 0:
+            fold(sets.room, few, single)
+            add_high(high, few, labels, place, single, total, out)
+    add_low(sums, sets.room, few, labels, place, single, out)
+    for p in range(len(out)):
+        out[p] /= whole
+    return best + np.log(whole)
+
+
+@ability
+def tilt(theta, shape, out, work, iwork):
+    """Writes expectations, returns the log of the sum of all subsets' exponentials."""
+    labels, pairs = shape[1], shape[2]
+    if broken(theta) or shape[0] == 2:
+        out[:] = 0.0
+        return np.nan
+    if shape[0] != TREE_KIND:
+        return tilt_sets(theta, shape, out, work, iwork)
+    size = 2 * labels + 4 * pairs
+    scores, found = work[:size], work[size : 2 * size]
+    as_tree(theta, shape, scores)
+    value = tree_tilt(scores, shape[3 + 2 * pairs :], found, work[2 * size :], iwork)
+    for k in range(labels):
+        out[k] = found[2 * k + 1]
+    for e in range(pairs):
+        out[labels + e] = found[2 * labels + 4 * e + 3]
+    return value

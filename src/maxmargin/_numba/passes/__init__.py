@@ -1,0 +1,1 @@
+"""Compiled passes of the solvers over packed samples."""

@@ -1,0 +1,78 @@
+"""The pass of the dual extragradient method whose steps in z are entropic: `tilt`, no projection.
+
+A point z_i is the vector q_i of potentials whose `tilt` it is, and a step adds to them.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from maxmargin._numba.compile import FLOATS, POINTER, kernel, piece
+from maxmargin._numba.packed_samples import BLOCKS, SPACE, score_block
+from maxmargin._numba.passes.saddle import add_block, ahead, measure, score_two, worse
+
+INT = types.int64
+FLOAT = types.float64
+
+
+@piece(FLOAT(FLOATS, FLOATS, INT, INT))
+def along_truth(point, truth, start, n):
+    """Point . y, over the parts that the true output has."""
+    total = 0.0
+    for p in range(n):
+        if truth[start + p] != 0.0:
+            total += point[p] * truth[start + p]
+    return total
+
+
+@kernel(
+    types.void(
+        BLOCKS, SPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOATS, FLOAT, FLOAT, FLOAT, FLOAT,
+        types.boolean, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
+    )
+)  # fmt: skip
+def tilted_range(
+    blocks, space, tilt, first, last, mean, look, w, height, far, lead, step,
+    once, q, after, out, truth, scratch, total_u, total_v, facts,
+):  # fmt: skip
+    """The z half of an entropic dual extragradient step, for first <= i < last.
+
+        u_i = tilt(q_i + lead (F_i^T look + c_i)),   next v_i = tilt(q_i + step (F_i^T w + c_i))
+
+    and total_u += omega F (u - y), total_v likewise; with `once`, without v. q (all parts) are the
+    potentials of v; if not kept, q_i is height y_i + far (F_i^T mean + c_i). after: where those of
+    the next v go, out: where u goes, both all parts or empty. facts: [2] NaN if a tilt failed, [3]
+    sum omega c . (u - y), [4] sum omega (log Z - q . y) of the next v. scratch: one sample long.
+    """
+    for i in range(first, last):
+        start = blocks.part_ptr[i]
+        n = blocks.part_ptr[i + 1] - start
+        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
+        base, z, point = scratch[:n], space.vertex[:n], space.theta[:n]
+        if len(q) > 0:
+            base[:] = q[start : start + n]
+        else:
+            score_block(blocks, i, mean, space)
+            for p in range(n):
+                base[p] = height * truth[start + p]
+            ahead(base, point, far, n, base)
+        score_two(blocks, i, look, w, space)
+        ahead(base, point, lead, n, point)
+        value = tilt(point, shape, z, space.work, space.iwork)
+        facts[2] = worse(0.0 * value, facts[2])
+        measure(blocks, i, z, z, truth, facts)
+        for p in range(n):
+            if len(out) > 0:
+                out[start + p] = z[p]
+            z[p] -= truth[start + p]
+        add_block(blocks, i, space, z, total_u)
+        ahead(base, space.spare, step, n, base)
+        if len(after) > 0:
+            after[start : start + n] = base
+        if once:
+            continue
+        value = tilt(base, shape, z, space.work, space.iwork)
+        facts[4] += blocks.weight[i] * (value - along_truth(base, truth, start, n))
+        for p in range(n):
+            z[p] -= truth[start + p]
+        add_block(blocks, i, space, z, total_v)

@@ -1,0 +1,175 @@
+"""Exponentiated gradient: entropic steps in the log-potentials of single samples, or of all.
+
+Sample i keeps potentials t (one a part), and z_i = tilt(t). With a = F_i^T w + c_i a step goes to
+
+    t' = t + rate * d,  d = a - fade * t,   z' = tilt(t'),   delta = z' - z_i,   u = F_i delta
+
+fade is 0 for margins and 1 for the likelihood, whose dual has the entropy in place of the costs.
+It changes the dual by omega (a . delta + fade * (entropy' - entropy)) - omega^2 / (2 alpha) |u|^2,
+exactly. Potentials of forbidden parts are never read, and stay what they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, kernel
+from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, score_block
+from maxmargin._numba.passes.block_step import apply_change, block_change
+
+TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 of the first
+SHORTEST, LONGEST = 0.05, 0.5  # what may be left of a step that lowers the dual
+SMALL = 1e-14  # of a . z: below, the slope is rounding
+STILL = 1e-4  # of a . z: below, z hardly moves, and longer steps would only carry potentials off
+FARTHEST = 3.0  # that a step for margins moves a potential; longer ones lead to vertices, and stay
+
+
+@ability
+def scores(theta, shape, out, work, iwork):
+    """What it is given: a way to ask for the scores of all samples."""
+    for p in range(len(theta)):
+        out[p] = theta[p]
+    return 0.0
+
+
+@kernel(types.int64(BLOCKS, types.int64, SPACE, FLOATS))
+def entropic_scores(blocks, i, space, w):
+    """space.spare = a = F_i^T w + c_i; returns the number of parts."""
+    parts = score_block(blocks, i, w, space)
+    for p in range(parts):
+        space.spare[p] = space.theta[p]
+    return parts
+
+
+@kernel(types.float64(SPACE, types.int64, types.float64, types.float64))
+def entropic_limit(space, parts, rate, fade):
+    """The rate, or less for margins, so that no potential moves by more than FARTHEST."""
+    if fade > 0.0:
+        return rate
+    largest = 0.0
+    for p in range(parts):
+        a = abs(space.spare[p])
+        if a > largest and a != np.inf:
+            largest = a
+    return FARTHEST / largest if rate * largest > FARTHEST else rate
+
+
+@kernel(types.void(SPACE, FLOATS, types.float64, types.float64))
+def entropic_trial(space, potentials, rate, fade):
+    """space.theta = the potentials after a step of this rate, from those of this sample."""
+    for p in range(len(potentials)):
+        a, t = space.spare[p], potentials[p]
+        space.theta[p] = t + rate * (a - fade * t) if a != -np.inf else a
+
+
+@kernel(
+    types.void(
+        BLOCKS, types.int64, SPACE, FLOATS, FLOATS, types.float64, types.float64,
+        types.float64, types.float64, types.float64, FLOATS,
+    )
+)  # fmt: skip
+def entropic_gain(blocks, i, space, potentials, z, value, rate, fade, alpha, entropy, found):
+    """Judge the step to space.vertex = z', whose log-partition is value; vertex becomes delta.
+
+    potentials, z : of this sample. entropy : at z. found : [0] the change of the dual over omega,
+    [1] what to multiply the rate by so that it is best, [2] entropy at z', [3] d . delta, and
+    [4] the size of the numbers that this is a difference of.
+    """
+    slope, linear, size = 0.0, 0.0, 0.0
+    inner = 0.0
+    for p in range(len(z)):
+        a = space.spare[p]
+        new = space.vertex[p]
+        delta = new - z[p]
+        space.vertex[p] = delta
+        if a == -np.inf:
+            continue
+        if new != 0.0:
+            inner += space.theta[p] * new
+        if delta != 0.0:
+            linear += a * delta
+            slope += (a - fade * potentials[p]) * delta
+            size += abs(a) * (new + z[p])
+    square = blocks.weight[i] / alpha * block_change(blocks, i, space)
+    found[2] = value - inner
+    found[0] = linear - 0.5 * square
+    if fade > 0.0:
+        found[0] += found[2] - entropy
+    bend = fade * rate * slope + square
+    found[1] = slope / bend if bend > 0.0 else np.inf
+    found[3] = slope
+    found[4] = size
+
+
+@kernel(types.float64(FLOATS, types.float64, types.float64, types.float64))
+def entropic_rate(found, rate, fade, growth):
+    """The rate after a step: shorter if the dual fell, else nearer to the best, growth at most."""
+    if found[0] < 0.0:
+        return rate * min(max(found[1], SHORTEST), LONGEST)
+    if found[3] <= STILL * found[4]:
+        return rate
+    rate *= min(max(found[1], LONGEST), growth)
+    return min(rate, 1.0) if fade > 0.0 else rate
+
+
+@kernel(
+    types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+)
+def entropic_move(blocks, i, space, alpha, potentials, w, z, lag, clock):
+    """Take the step that was judged. potentials, z: of all samples."""
+    start = blocks.part_ptr[i]
+    for p in range(blocks.part_ptr[i + 1] - start):
+        if space.spare[p] != -np.inf:
+            potentials[start + p] = space.theta[p]
+        # rounding must not leave the polytope
+        z[start + p] = max(z[start + p] + space.vertex[p], 0.0)
+    passed = clock[0] * (clock[0] - 1.0) / 2.0
+    apply_change(blocks, i, space, -blocks.weight[i] / alpha, w, lag, passed)
+
+
+@kernel(
+    types.int64(
+        BLOCKS, SPACE, POINTER, INTS, types.float64, types.float64, types.float64,
+        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
+    )
+)  # fmt: skip
+def entropic_pass(
+    blocks, space, tilt, order, alpha, fade, growth,
+    potentials, rates, entropy, slopes, w, z, lag, clock, found,
+):  # fmt: skip
+    """One step for each sample named in `order`; returns a sample that cannot be tilted, or -1.
+
+    rates : of each sample, 0 where not known; clock[3] is the last one that was good.
+    slopes : of each sample, set to d . delta / rate, nearly twice the likelihood's gap of the
+    sample. clock[2] counts calls of tilt.
+    """
+    for i in order:
+        clock[0] += 1.0
+        clock[1] += 1.0
+        if blocks.weight[i] == 0.0:
+            slopes[i] = 0.0
+            continue
+        start, stop = blocks.part_ptr[i], blocks.part_ptr[i + 1]
+        own, point = potentials[start:stop], z[start:stop]
+        parts = entropic_scores(blocks, i, space, w)
+        rate = entropic_limit(space, parts, rates[i] if rates[i] > 0.0 else clock[3], fade)
+        for _ in range(TRIES):
+            entropic_trial(space, own, rate, fade)
+            clock[2] += 1.0
+            value = ask(blocks, i, space, tilt, parts)
+            if not np.isfinite(value):
+                return i
+            entropic_gain(blocks, i, space, own, point, value, rate, fade, alpha, entropy[i], found)
+            slopes[i] = found[3] / rate
+            used, rate = rate, entropic_rate(found, rate, fade, growth)
+            if found[0] >= 0.0:
+                entropic_move(blocks, i, space, alpha, potentials, w, z, lag, clock)
+                entropy[i] = found[2]
+                rates[i] = rate
+                clock[3] = rate
+                break
+            if found[3] <= SMALL * found[4]:
+                rates[i] = used
+                break
+    return -1

@@ -1,0 +1,86 @@
+"""Cutting planes with a model for each sample: working sets of remembered vertices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, score_block
+from maxmargin._numba.passes.vertex_cache import (
+    NEVER,
+    SUPPORT,
+    learn,
+    put_to_sleep,
+    recall,
+    score_support,
+    wake_all,
+)
+from maxmargin._numba.passes.vertex_steps import exchange, settle
+
+INT = types.int64
+FLOAT = types.float64
+
+
+@kernel(INT(BLOCKS, INT, SPACE, SUPPORT, FLOAT, INT, FLOATS))
+def consider(blocks, i, space, support, epsilon, now, gaps):
+    """After the oracle has written space.vertex: keep it if it is violated by more than epsilon.
+
+    gaps[i]: how far the vertex is above z_i. Returns how many vertices were learnt, 0 or 1.
+    """
+    wake_all(support, i)
+    value = recall(blocks, i, space, support)
+    known = NEVER
+    for slot in range(support.count[i]):
+        known = max(known, support.score[slot])
+    score = 0.0
+    for p in range(blocks.part_ptr[i + 1] - blocks.part_ptr[i]):
+        if space.vertex[p] != 0.0:
+            score += space.theta[p] * space.vertex[p]
+    gaps[i] = score - value
+    violated = blocks.weight[i] > 0.0 and score > known + epsilon
+    if violated:
+        learn(blocks, i, space, support, now)
+    put_to_sleep(support, i, gaps[i])
+    return 1 if violated else 0
+
+
+@kernel(INT(BLOCKS, SPACE, SUPPORT, POINTER, INTS, FLOAT, INT, INT, FLOATS, FLOATS))
+def gather_violated(blocks, space, support, maximize, order, epsilon, most, now, w, gaps):
+    """Ask the oracles in `order` until `most` vertices are learnt; returns how many were asked."""
+    learnt = 0
+    for a in range(len(order)):
+        i = order[a]
+        parts = score_block(blocks, i, w, space)
+        ask(blocks, i, space, maximize, parts)
+        learnt += consider(blocks, i, space, support, epsilon, now, gaps)
+        if learnt == most:
+            return a + 1
+    return len(order)
+
+
+@kernel(FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+def solve_pass(blocks, space, support, order, alpha, limit, relaxation, w, z, lag, clock):
+    """Exchanges within the working sets, one after the other; returns the gap that was found.
+
+    The gap is the weighted sum of what each set could still gain when it was looked at.
+    """
+    slots = len(support.score)
+    total = 0.0
+    for i in order:
+        if blocks.weight[i] == 0.0 or support.n_awake[i] < 2:
+            continue
+        if support.mass[i * slots] > 0.0:
+            score_block(blocks, i, w, space)
+        else:
+            score_support(blocks, i, space, support, w)
+        value = recall(blocks, i, space, support)
+        best = -np.inf
+        for a in range(support.n_awake[i]):
+            best = max(best, support.score[support.awake[i * slots + a]])
+        gap = best - value
+        if gap > 0.0:
+            total += blocks.weight[i] * gap
+            exchange(support, i, blocks.weight[i] / alpha, limit, 0.1 * gap, relaxation)
+            settle(blocks, i, support, np.int64(clock[2]), alpha, w, z, lag, clock)
+    return total

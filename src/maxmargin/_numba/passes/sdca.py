@@ -1,0 +1,50 @@
+"""One pass of dual coordinate ascent for the likelihood, in the space of parts.
+
+The dual is D(z) = -alpha/2 |w(z)|^2 + sum_i omega_i H_i, H_i being an entropy that z_i allows. With
+a_i = F_i^T w, nu = the expectations under exp(a_i . z), delta = nu - z_i and u = F_i delta, a
+mixture of the two distributions has z_i + step * delta and at least the entropy
+H_i + step * (H(nu) - H_i), so that D rises by at least omega_i times
+
+    step * gap - step^2 omega_i |u|^2 / (2 alpha),   gap = log Z(a_i) - a_i . z_i - H_i.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, dot, scatter, score_block
+from maxmargin._numba.passes.block_step import block_change
+
+
+@kernel(types.float64(BLOCKS, types.int64, SPACE, types.float64, types.float64, *[FLOATS] * 3))
+def ascent_step(blocks, i, space, log_z, alpha, w, z, entropy):
+    """Move z_i towards space.vertex, the expectations under space.theta; returns the gap before."""
+    start = blocks.part_ptr[i]
+    parts = blocks.part_ptr[i + 1] - start
+    own = z[start : start + parts]
+    rise = log_z - dot(space.theta, space.vertex, parts) - entropy[i]
+    gap = log_z - dot(space.theta, own, parts) - entropy[i]
+    omega = blocks.weight[i]
+    if omega == 0.0 or not gap > 0.0:
+        return gap
+    for p in range(parts):
+        space.vertex[p] -= own[p]
+    norm = block_change(blocks, i, space)
+    step = 1.0
+    if alpha * gap < omega * norm:
+        step = alpha * gap / (omega * norm)
+    for p in range(parts):
+        own[p] += step * space.vertex[p]
+    entropy[i] += step * rise
+    scatter(blocks, i, space.change, -step * omega / alpha, w)
+    return gap
+
+
+@kernel(types.void(BLOCKS, SPACE, POINTER, INTS, types.float64, *[FLOATS] * 4))
+def ascent_pass(blocks, space, tilt, order, alpha, w, z, entropy, gaps):
+    """One step for each sample named in `order`; gaps[i] is set to its block gap."""
+    for i in order:
+        parts = score_block(blocks, i, w, space)
+        log_z = ask(blocks, i, space, tilt, parts)
+        gaps[i] = ascent_step(blocks, i, space, log_z, alpha, w, z, entropy)

@@ -1,0 +1,72 @@
+"""The simplex: one output out of K. shape = (K,)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._numba.compile import ability
+
+
+@ability
+def maximize(theta, shape, out, work, iwork):
+    """The best single output; returns its score."""
+    best = 0
+    for k in range(1, shape[0]):
+        if theta[k] > theta[best]:
+            best = k
+    out[:] = 0.0
+    out[best] = 1.0
+    return theta[best]
+
+
+@ability
+def max_marginals(theta, shape, out, work, iwork):
+    """The scores themselves."""
+    out[:] = theta
+    return np.max(theta)
+
+
+@ability
+def tilt(theta, shape, out, work, iwork):
+    """Softmax; returns log sum exp."""
+    high = np.max(theta)
+    if high == -np.inf:
+        return high
+    total = 0.0
+    for k in range(shape[0]):
+        out[k] = np.exp(theta[k] - high)
+        total += out[k]
+    for k in range(shape[0]):
+        out[k] /= total
+    return high + np.log(total)
+
+
+@ability
+def project(theta, shape, out, work, iwork):
+    """Euclidean projection on the simplex by sorting. work: K.
+
+    Returns |sum - 1|, or -inf if everything is forbidden.
+    """
+    n = shape[0]
+    ordered = work[:n]
+    high = np.max(theta)
+    if high == -np.inf:
+        return high
+    for k in range(n):
+        ordered[k] = theta[k] - high  # the projection does not change; no digits are lost
+    ordered.sort()
+    total, shift = 0.0, 0.0
+    for k in range(n):
+        v = ordered[n - 1 - k]
+        if v == -np.inf:
+            break
+        total += v
+        candidate = (total - 1.0) / (k + 1)
+        if v <= candidate:
+            break
+        shift = candidate
+    total = 0.0
+    for k in range(n):
+        out[k] = max(0.0, theta[k] - high - shift)
+        total += out[k]
+    return abs(total - 1.0)

@@ -1,0 +1,1 @@
+"""Studies: solvers side by side at several sizes of the data, each run in a process of its own."""

@@ -1,0 +1,229 @@
+"""What a study is to measure: its configuration, checked, and the cells that it is made of."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from maxmargin.cli.runs.config import check_config
+from maxmargin.cli.runs.solvers import check_solver
+from maxmargin.solvers.base import solver_classes, solvers_for
+
+#: a solver's label is part of a file name
+LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+#: key -> (kind, least value); kinds are those of TOML
+NUMBERS: dict[str, tuple[type, float]] = {
+    "alpha": (float, 0.0),
+    "tol": (float, 0.0),
+    "max-epochs": (int, 1),
+    "time-limit": (float, 0.0),
+    "kill-after": (float, 0.0),
+    "certify-every": (int, 1),
+    "threads": (int, 1),
+    "test-size": (int, 1),
+    "seeds": (int, 1),
+    "seed": (int, 0),
+}
+ABOVE_ZERO = ("time-limit", "kill-after")
+#: what one solver may have of its own; any further key is an option of the solver itself
+OWN = ("solver", "alpha", "loss", "tol", "max-epochs", "time-limit", "certify-every")
+#: options of all solvers that studies set themselves
+FIXED = ("random-state", "check-every")
+KEYS = ("task", "data", "test", "solvers", "sizes", "loss", "task-options", *NUMBERS)
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One training run of a study."""
+
+    solver: str
+    size: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.solver}-{self.size}-{self.seed}"
+
+
+def check_plan(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same configuration with every value checked; `solvers` becomes {label: settings}."""
+    for key in given:
+        if key not in KEYS:
+            raise ValueError(f"unknown key {key!r}{_meant(key, KEYS)}; use {', '.join(KEYS)}.")
+    plan = {key: given[key] for key in KEYS if given.get(key) is not None}
+    for key in ("task", "data", "solvers", "sizes"):
+        if not plan.get(key):
+            raise ValueError(f"{key} is missing: give --{key}, or `{key}` in the configuration.")
+    for key in ("data", "test"):
+        if key in plan:
+            plan[key] = _paths(key, plan[key])
+    for key, (kind, least) in NUMBERS.items():
+        if key in plan:
+            plan[key] = _number(key, plan[key], kind, least)
+    if "loss" in plan and not isinstance(plan["loss"], str):
+        raise ValueError(f"loss={plan['loss']!r} must be the name of a loss.")
+    plan["sizes"] = _sizes(plan["sizes"])
+    plan["seeds"], plan["seed"] = plan.get("seeds", 1), plan.get("seed", 0)
+    plan["solvers"] = _solvers(plan["solvers"])
+    config = {key: plan.get(key) for key in ("task", "task-options")}
+    plan["task-options"] = check_config(config).get("task-options", {})
+    _check_objective(plan)
+    return plan
+
+
+def _check_objective(plan: Mapping[str, Any]) -> None:
+    """Fail before the first cell if a solver cannot minimise what the task's options ask for."""
+    objective = plan["task-options"].get("objective", "margin")
+    for label, settings in plan["solvers"].items():
+        if settings.get("solver", label) not in (able := solvers_for(objective)):
+            raise ValueError(
+                f"solver {label}: cannot minimise the objective {objective!r}; solvers that can:"
+                f" {', '.join(able)}."
+            )
+
+
+def _meant(key: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(key, known, 1)
+    return f" (do you mean {near[0]!r}?)" if near else ""
+
+
+def _paths(key: str, value: Any) -> list[str]:
+    many = [value] if isinstance(value, str | Path) else value
+    if not isinstance(many, list | tuple) or not all(isinstance(p, str | Path) for p in many):
+        raise ValueError(f"{key}={value!r} must be a list of files.")
+    return [str(Path(path).absolute()) for path in many]
+
+
+def _number(key: str, value: Any, kind: type, least: float) -> Any:
+    right = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
+    if not right or not least <= value < float("inf") or (key in ABOVE_ZERO and value == 0):
+        what = "a whole number" if kind is int else "a number"
+        bound = "above 0" if key in ABOVE_ZERO else f"{least:g} or more"
+        raise ValueError(f"{key}={value!r} must be {what}, {bound}.")
+    return kind(value)
+
+
+def _sizes(value: Any) -> list[int]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"sizes={value!r} must be a list of whole numbers.")
+    sizes = [_number("sizes", size, int, 1) for size in value]
+    if len(set(sizes)) < len(sizes):
+        raise ValueError(f"sizes={list(value)!r} names a size twice.")
+    return sorted(sizes)
+
+
+def _solvers(value: Any) -> dict[str, dict[str, Any]]:
+    if isinstance(value, list | tuple):
+        if len(set(map(str, value))) < len(value):
+            raise ValueError(f"solvers={list(value)!r} names a solver twice; give it two labels.")
+        value = {label: {} for label in value}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"solvers={value!r} must be a list of names or a table of solvers.")
+    return {label: _solver(label, settings) for label, settings in value.items()}
+
+
+def _solver(label: Any, settings: Any) -> dict[str, Any]:
+    if not isinstance(label, str) or not LABEL.fullmatch(label):
+        raise ValueError(f"solver {label!r}: names have letters, digits, '.', '_' and '-' only.")
+    if not isinstance(settings, Mapping):
+        raise ValueError(f"solvers.{label}={settings!r} must be a table of settings.")
+    checked = dict(settings)
+    for key, (kind, least) in NUMBERS.items():
+        if key in OWN and key in checked:
+            try:
+                checked[key] = _number(key, checked[key], kind, least)
+            except ValueError as error:
+                raise ValueError(f"solver {label}: {error}") from None
+    _check_options(label, checked)
+    return checked
+
+
+def _check_options(label: str, settings: Mapping[str, Any]) -> None:
+    """Whether there is such a solver, and has these options."""
+    name = settings.get("solver", label)
+    if not isinstance(name, str):
+        raise ValueError(f"solver {label}: solver={name!r} must be the name of a solver.")
+    classes = solver_classes()
+    if name not in classes:
+        raise ValueError(
+            f"solver {name!r} is unknown{_meant(name, list(classes))}; use one of"
+            f' {", ".join(classes)}. A label of your own needs `solver = "..."` beside it.'
+        )
+    constructor = inspect.signature(classes[name]).parameters
+    known = [*OWN, *(own for own in constructor if own.replace("_", "-") not in (*OWN, *FIXED))]
+    options = {}
+    for key, value in settings.items():
+        if key in OWN:
+            continue
+        options[key.replace("-", "_")] = value
+        if key.replace("-", "_") not in known:
+            raise ValueError(
+                f"solver {label}: unknown option {key!r}{_meant(key, known)};"
+                f" use {', '.join(known)}."
+            )
+    try:
+        check_solver(name, options)
+    except ValueError as error:
+        raise ValueError(f"solver {label}: {error}") from None
+
+
+def cells_of(plan: Mapping[str, Any]) -> list[Cell]:
+    """All cells, small ones first, so that something is seen of every solver early."""
+    seeds = range(plan["seed"], plan["seed"] + plan["seeds"])
+    return [
+        Cell(solver, size, seed)
+        for size in plan["sizes"]
+        for seed in seeds
+        for solver in plan["solvers"]
+    ]
+
+
+def settings_of(plan: Mapping[str, Any], label: str) -> dict[str, Any]:
+    """What a solver runs with: its own settings before the common ones, its options apart."""
+    own = dict(plan["solvers"][label])
+    settings: dict[str, Any] = {"solver": own.pop("solver", label)}
+    for key in OWN[1:]:
+        value = own.pop(key, plan.get(key))
+        if value is not None:
+            settings[key] = value
+    settings["options"] = {key.replace("-", "_"): value for key, value in own.items()}
+    return settings
+
+
+def key_of(
+    plan: Mapping[str, Any], label: str, files: Sequence[Mapping[str, Any]], fixed: bool = True
+) -> dict[str, Any]:
+    """All on which a cell's numbers rest; two cells with the same key may stand side by side.
+
+    files : digests of the data; where they lie does not matter. fixed : which samples are read does
+    not depend on how many the study needs.
+    """
+    key = {
+        "task": plan["task"],
+        "task-options": plan["task-options"],
+        "threads": plan.get("threads", 1),
+        "test-size": plan.get("test-size"),
+        "files": contents_of(files),
+        **settings_of(plan, label),
+    }
+    if not (fixed and plan.get("test")):
+        key["largest size"] = max(plan["sizes"])
+    return key
+
+
+def contents_of(files: Sequence[Mapping[str, Any]]) -> str:
+    """A fingerprint of what is in the files."""
+    return digest_of([file["sha256"] for file in files])
+
+
+def digest_of(document: Any) -> str:
+    """A fingerprint of plain values."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,152 @@
+"""What a study has found: a row for each solver and size, and how the costs grow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from maxmargin.cli.comparison.growth import growth
+from maxmargin.cli.comparison.plan import settings_of
+
+#: what rows give the mean and spread of
+QUANTITIES = (
+    "seconds",
+    "wall_seconds",
+    "cpu_seconds",
+    "compile_seconds",
+    "n_oracle",
+    "n_project",
+    "memory_bytes",
+    "solver_bytes",
+    "peak_bytes",
+    "n_epochs",
+    "primal",
+    "dual",
+    "gap",
+    "relative_gap",
+    "train_error",
+    "test_error",
+)
+#: what every cell that did not fail has
+NEEDED = {*QUANTITIES, "base_bytes", "alpha", "n_parts", "n_weights", "error_name"} - {
+    "memory_bytes",
+    "solver_bytes",
+}
+#: what growth exponents are given for; peak_bytes here is above base_bytes
+GROWING = {
+    "seconds": "seconds",
+    "cpu_seconds": "cpu_seconds",
+    "peak_bytes": "memory_bytes",
+    "solver_bytes": "solver_bytes",
+    "n_oracle": "n_oracle",
+    "n_project": "n_project",
+}
+#: what a time limit cuts short, so that it says nothing of how the work grows
+_WORK = ("seconds", "cpu_seconds", "n_oracle", "n_project")
+#: less is pages that come and go, not growth
+LEAST_BYTES = 2**20
+
+
+def summarise(
+    plan: Mapping[str, Any],
+    cells: Sequence[Mapping[str, Any]],
+    about: Mapping[str, Any],
+    title: str,
+) -> dict[str, Any]:
+    """The document `study.json`. about : what was found when the data were read."""
+    good = [_with_memory(cell) for cell in cells if cell["status"] != "failed"]
+    failed = [_named(cell) for cell in cells if cell["status"] == "failed"]
+    solvers = list(plan["solvers"])
+    return {
+        "task": plan["task"],
+        "title": title,
+        "solvers": solvers,
+        "settings": {label: settings_of(plan, label) for label in solvers},
+        "sizes": plan["sizes"],
+        "seeds": plan["seeds"],
+        "size_name": about["size_name"],
+        "error_name": good[0]["error_name"] if good else "",
+        "facts": {**about["facts"], "test samples": _n_test(plan, about)},
+        "cells": len(cells),
+        "failed": failed,
+        "rows": [
+            row
+            for label in solvers
+            for size in plan["sizes"]
+            if (row := _row(label, size, good, failed)) is not None
+        ],
+        "exponents": [found for label in solvers for found in _exponents(label, good)],
+    }
+
+
+def _n_test(plan: Mapping[str, Any], about: Mapping[str, Any]) -> int:
+    if about["n_test"] is not None:
+        return about["n_test"]
+    rest = about["n_samples"] - max(plan["sizes"])
+    return min(rest, plan.get("test-size", rest))
+
+
+def _named(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: cell[key] for key in ("solver", "size", "seed", "message")}
+
+
+def _with_memory(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """With what training took beyond the process that had the data and kernels already."""
+    peak, base = cell["peak_bytes"], cell["base_bytes"]
+    above = None if None in (peak, base) else peak - base
+    return {"solver_bytes": None, **cell, "memory_bytes": above}
+
+
+def _row(
+    label: str, size: int, good: list[dict[str, Any]], failed: list[dict[str, Any]]
+) -> dict[str, Any] | None:
+    own = [cell for cell in good if (cell["solver"], cell["size"]) == (label, size)]
+    bad = sum((cell["solver"], cell["size"]) == (label, size) for cell in failed)
+    if not own and not bad:
+        return None
+    row: dict[str, Any] = {"solver": label, "size": size, "runs": len(own), "failed": bad}
+    row["statuses"] = sorted({cell["status"] for cell in own})
+    for name in ("alpha", "n_parts", "n_weights"):
+        row[name] = _same_or_mean([cell[name] for cell in own])
+    for name in QUANTITIES:
+        row |= _spread(name, [cell[name] for cell in own])
+    return row
+
+
+def _same_or_mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if len(set(known)) == 1:
+        return known[0]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _spread(name: str, values: Sequence[float | None]) -> dict[str, float | None]:
+    """Mean, standard deviation (of the sample), least and largest; None where a run has none."""
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return {name: None, f"{name}_std": None, f"{name}_min": None, f"{name}_max": None}
+    mean = math.fsum(known) / len(known)
+    square = math.fsum((value - mean) ** 2 for value in known)
+    return {
+        name: mean,
+        f"{name}_std": math.sqrt(square / (len(known) - 1)) if len(known) > 1 else None,
+        f"{name}_min": min(known),
+        f"{name}_max": max(known),
+    }
+
+
+def _exponents(label: str, good: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    own = [cell for cell in good if cell["solver"] == label]
+    cut = any(cell["status"] == "time_limit" for cell in own)
+    found = []
+    for quantity, key in GROWING.items():
+        if not own or any(cell[key] is None for cell in own) or (cut and quantity in _WORK):
+            continue
+        values = [cell[key] for cell in own]
+        if quantity == "peak_bytes" and max(values) < LEAST_BYTES:
+            continue
+        fit = growth([cell["size"] for cell in own], values)
+        if fit is not None:
+            found.append({"solver": label, "quantity": quantity, **fit._asdict()})
+    return found

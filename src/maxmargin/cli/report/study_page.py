@@ -1,0 +1,273 @@
+"""The report of a study: solvers compared at several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from maxmargin.cli.report.cells import (
+    FIELDS,
+    QUANTITIES,
+    Group,
+    figures_section,
+    grouped,
+    has_failed,
+)
+from maxmargin.cli.report.charts import chart_html, convergence_chart
+from maxmargin.cli.report.glossary import term
+from maxmargin.cli.report.markup import Html, bdi, el, join, visible
+from maxmargin.cli.report.page import Section, page_html
+from maxmargin.cli.report.provenance import command_line, environment_section, foot
+from maxmargin.cli.report.reading import mapping, read_json, read_toml, rows
+from maxmargin.cli.report.tables import facts_html, grid_html
+from maxmargin.cli.report.words import STATUS, count, moment, percent, seconds, value, word
+from maxmargin.drawing.svg import Curve, line_svg, number
+
+__all__ = ["study_report"]
+
+
+def study_report(folder: Path) -> str:
+    """The HTML of a study folder."""
+    study = mapping(read_json(folder / "study.json"))
+    environment = mapping(read_json(folder / "environment.json"))
+    config, config_text = read_toml(folder / "study.toml")
+    cells = [mapping(read_json(path)) for path in sorted((folder / "cells").glob("*.json"))]
+    cells = [cell for cell in cells if cell.get("solver") is not None]
+    cells.sort(key=lambda c: (number(c.get("size")) or 0, str(c["solver"]), str(c.get("seed"))))
+    solvers = _solvers(study, cells)
+    unit = str(study.get("size_name") or "samples")
+    groups = grouped([c for c in cells if not has_failed(c)], solvers)
+    title = str(study.get("title") or study.get("task") or config.get("task") or folder.name)
+    sections = [
+        Section(
+            "compared", "Compared", "What was run on what.", _compared(study, cells, solvers, unit)
+        ),
+        _scaling(study, groups, solvers, unit),
+        _convergence(cells, solvers, unit),
+        figures_section(groups, cells, unit),
+        Section("repeat", "Repeat", "The same study again.", _repeat(folder, environment)),
+        environment_section(environment, config_text, "study.toml"),
+    ]
+    return page_html(
+        title=title,
+        eyebrow="maxmargin · study of solvers",
+        lead=_lead(groups, unit),
+        facts=_facts(study, solvers, unit, environment),
+        sections=[section for section in sections if section is not None],
+        foot=foot(environment),
+    )
+
+
+def _solvers(study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    named = study.get("solvers")
+    listed = [str(name) for name in named] if isinstance(named, list) else []
+    return list(dict.fromkeys([*listed, *(str(cell["solver"]) for cell in cells)]))
+
+
+def _lead(groups: Sequence[Group], unit: str) -> Html:
+    """The finding in a sentence: times at the largest size that all, or most, reached."""
+    timed = [g for g in groups if g.get("seconds") is not None]
+    if not timed:
+        return el("p", "No cell of this study has finished yet.")
+    reached: dict[float, int] = {}
+    for g in timed:
+        reached[g["size"]] = reached.get(g["size"], 0) + 1
+    largest = max(size for size, n in reached.items() if n == max(reached.values()))
+    last = sorted((g for g in timed if g["size"] == largest), key=lambda g: g["seconds"])
+    parts: list[Any] = [f"At {count(largest)} {unit}, "]
+    for k, g in enumerate(last):
+        # a time means nothing without what was reached in it
+        gap = number(g.get("relative_gap"))
+        reached_gap = "no certificate" if gap is None else f"to a gap of {percent(gap)}"
+        parts += [
+            "" if k == 0 else " and " if k == len(last) - 1 else ", ",
+            el("b", term(g["solver"])),
+            f" took {seconds(g['seconds'])} ({reached_gap})",
+        ]
+    return el("p", *parts, ".")
+
+
+def _facts(
+    study: Mapping[str, Any], solvers: Sequence[str], unit: str, environment: Mapping[str, Any]
+) -> Html:
+    sizes = study.get("sizes")
+    shown = {
+        "solvers": ", ".join(solvers),
+        unit: ", ".join(count(s) for s in sizes) if isinstance(sizes, list) else None,
+        "seeds": study.get("seeds"),
+        "date": moment(environment["started"]) if environment.get("started") else None,
+    }
+    return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
+
+
+def _compared(
+    study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
+) -> Html:
+    failed = [cell for cell in cells if has_failed(cell)]
+    planned = number(study.get("cells"))
+    done = f"{count(len(cells) - len(failed))} cells finished"
+    if planned and planned > len(cells):
+        done += f" of {count(planned)} planned"
+    words = (
+        f"{done}: each trains one of {len(solvers)} solvers on a number of {unit} drawn with a"
+        " seed, in a process of its own."
+    )
+    parts = [el("p", words), _endings(cells)]
+    if mapping(study.get("facts")):
+        parts.append(facts_html(mapping(study["facts"])))
+    if failed:
+        named = [
+            [
+                str(c["solver"]),
+                number(c.get("size")),
+                value(c.get("seed")),
+                str(c.get("status")),
+                str(c.get("message") or ""),
+            ]
+            for c in failed
+        ]
+        columns = ["solver", unit, "seed", "status", "what happened"]
+        parts.append(
+            el(
+                "div",
+                grid_html(
+                    f"✗ {len(failed)} {'cell' if len(failed) == 1 else 'cells'} failed",
+                    columns,
+                    named,
+                ),
+                class_="alarm",
+            )
+        )
+    elif study.get("failed"):
+        parts.append(el("p", bdi(f"✗ failed: {value(study['failed'])}"), class_="alarm"))
+    return join(parts)
+
+
+def _endings(cells: Sequence[Mapping[str, Any]]) -> Html:
+    """How the runs ended: a time means little without it."""
+    found: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        key = (str(cell["solver"]), STATUS.get(str(cell.get("status")), ("", "failed"))[1])
+        found[key] = found.get(key, 0) + 1
+    ends = [join((term(solver), f": {n} {how}")) for (solver, how), n in sorted(found.items())]
+    return el("p", "How they ended: ", join(ends, "; "), ".") if ends else Html("")
+
+
+def _scaling(
+    study: Mapping[str, Any], groups: Sequence[Group], solvers: Sequence[str], unit: str
+) -> Section | None:
+    if not groups:
+        return None
+    series: list[dict[str, Any]] = []
+    for k, solver in enumerate(solvers):
+        own = [g for g in groups if g["index"] == k]
+        if own:
+            keys = [f"{f}{end}" for f in FIELDS for end in ("", "_low", "_high")]
+            data = {key: [g.get(key) for g in own] for key in ("size", *keys)}
+            data = {
+                key: column for key, column in data.items() if any(v is not None for v in column)
+            }
+            series.append({"name": visible(solver), "facet": "", "group": k, "data": data})
+    sizes = sorted({g["size"] for g in groups})
+    known = {key for s in series for key in s["data"] if any(s["data"][key])}
+    quantities = [
+        {
+            "key": key,
+            "label": label,
+            "log": True,
+            "curves": [
+                {"key": field, "name": name, "dash": dash}
+                for dash, (field, name) in enumerate(curves)
+                if field in known
+            ],
+        }
+        for key, label, curves in QUANTITIES
+    ]
+    spec = {
+        "x": [{"key": "size", "label": visible(unit), "marks": sizes[:8]}],
+        "y": [q for q in quantities if q["curves"]],
+        "series": series,
+        "groups": [visible(s) for s in solvers],
+        "facets": [""],
+        "facetName": "",
+        "logX": True,
+    }
+    chart = chart_html(spec, _static_times(series, unit), "Scaling curves")
+    note = el(
+        "p", "Points are means over seeds; bars go from the least to the most.", class_="note"
+    )
+    lead = "Straight lines on these axes are powers of the size; the steeper, the faster it grows."
+    return Section("scaling", "Scaling", lead, join((chart, note, _exponents(study))))
+
+
+def _static_times(series: Sequence[Mapping[str, Any]], unit: str) -> str:
+    curves = [
+        Curve(
+            s["name"],
+            s["data"]["size"],
+            s["data"]["seconds"],
+            colour=s["group"],
+            dash=s["group"],
+            low=s["data"]["seconds_low"],
+            high=s["data"]["seconds_high"],
+        )
+        for s in series
+        if "seconds" in s["data"]
+    ]
+    title = f"Training time by number of {unit}"
+    return line_svg(curves, title=title, x_label=unit, y_label="seconds", log_x=True, log_y=True)
+
+
+def _exponents(study: Mapping[str, Any]) -> Html | None:
+    found = rows(study.get("exponents"))
+    table = []
+    for own in found:
+        low, high = number(own.get("low")), number(own.get("high"))
+        power = number(own.get("exponent"))
+        if power is None:
+            continue
+        grown = _grown(str(own.get("quantity", "")))
+        unsure = low is None or high is None or high - low > 1
+        doubt = ", but these runs hardly tell" if unsure else None
+        grows = join((f"{grown} like n", el("sup", f"{power:.2f}"), doubt))
+        between = f"{low:.2f} to {high:.2f}" if low is not None and high is not None else ""
+        table.append([str(own.get("solver", "")), grows, between])
+    if not table:
+        return None
+    columns = ["solver", "in words", "95 % interval of the exponent"]
+    if not any(between for *_, between in table):  # two runs leave none
+        table, columns = [own[:2] for own in table], columns[:2]
+    return grid_html("Growth", columns, table)
+
+
+def _grown(quantity: str) -> str:
+    """What grows, with its verb."""
+    known = {
+        "seconds": "time grows",
+        "peak_bytes": "memory for training grows",
+        "n_oracle": "oracle calls grow",
+        "n_project": "projections grow",
+    }
+    return known.get(quantity, f"{word(quantity)} grows")
+
+
+def _convergence(
+    cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
+) -> Section | None:
+    runs = [
+        (str(c["solver"]), count(c.get("size")), rows(c.get("history")))
+        for c in cells
+        if rows(c.get("history"))
+    ]
+    chart = convergence_chart(runs, unit, solvers) if runs else None
+    if chart is None:
+        return None
+    return Section("convergence", "Convergence", "Every run, one line for each seed.", chart)
+
+
+def _repeat(folder: Path, environment: Mapping[str, Any]) -> Html:
+    line = command_line(environment)
+    if not line:
+        return el("p", "The settings are in ", el("code", "study.toml"), " beside this file.")
+    return el("pre", el("code", bdi(line)), class_="scroll", tabindex="0")

@@ -1,0 +1,266 @@
+"""The configuration of a run: a TOML file, or a dict with the same keys."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+#: bytes of a configuration; it is written by hand
+MAX_BYTES = 1 << 20
+TABLES = ("solver-options", "task-options", "checkpoints")
+#: what a run that goes on may have otherwise than it began
+LIMITS = ("max-epochs", "tol", "time-limit", "threads", "checkpoints")
+#: what may change if the contents of the files are the same
+FILES = ("data", "validation")
+#: alpha is chosen on held-out samples
+AUTO = "auto"
+#: role of the files to calibrate on, which may be others until a run has ended
+HELD_OUT = "task-options.calibrate"
+
+
+def read_config(path: str | os.PathLike) -> dict[str, Any]:
+    """Read and check a configuration file; paths in it are relative to its folder."""
+    path = Path(path).expanduser()
+    with path.open("rb") as file:
+        raw = file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise ValueError(f"{path}: has more than {MAX_BYTES} bytes, so it is no configuration.")
+    try:
+        config = check_config(tomllib.loads(raw.decode("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path}: is no TOML ({error}).") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return absolute(config, path.absolute().parent)
+
+
+def write_config(config: Mapping[str, Any], path: str | os.PathLike) -> None:
+    """Write a configuration that `read_config` reads."""
+    import tomli_w
+
+    from maxmargin.persistence.files import write_whole
+
+    config = {key: value for key, value in check_config(config).items() if value != {}}
+    try:
+        raw = tomli_w.dumps(config).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a name is no valid text ({error}); rename the file.") from error
+    write_whole(path, lambda file: file.write(raw))
+
+
+def absolute(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The same configuration with paths that do not depend on where one is."""
+    found = dict(config)
+    for key in ("data", "validation"):
+        if key in found:
+            found[key] = [_absolute(path, folder) for path in found[key]]
+    if "task" in found and found.get("task-options"):
+        job = _job(found["task"])
+        kinds = {option.name: option.kind for option in job.options}
+
+        def placed(name: str, value: Any) -> Any:
+            path = _absolute(value, folder)
+            return str(job.placed(name, Path(path))) if isinstance(path, str) and path else path
+
+        found["task-options"] = {
+            name: placed(name, value) if kinds[name] is Path else value
+            for name, value in found["task-options"].items()
+        }
+    return found
+
+
+def _absolute(value: Any, folder: Path) -> Any:
+    if isinstance(value, list):
+        return [_absolute(path, folder) for path in value]
+    return os.path.normpath(folder / Path(value).expanduser()) if value else value
+
+
+def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with values of the right types; a ValueError names what is wrong.
+
+    Keys with None are left out. Options of the task are checked if the task is named.
+    """
+    known = {key: value for key, value in config.items() if value is not None}
+    check_names(known, [*_CHECKS, *TABLES], "")
+    found = {key: _CHECKS[key](key, known[key]) for key in _CHECKS if key in known}
+    for name in TABLES:
+        table = known.get(name, {})
+        if not isinstance(table, Mapping):
+            raise ValueError(f"{name} must be a table, such as [{name}]; found {_shown(table)}.")
+    if known.get("solver-options") or "solver" in found:
+        from maxmargin.cli.runs.solvers import check_solver
+
+        options = known.get("solver-options", {})
+        found["solver-options"] = check_solver(found.get("solver"), options)
+    if known.get("task-options"):
+        found["task-options"] = _check_task_options(found.get("task"), known["task-options"])
+    if known.get("checkpoints"):
+        found["checkpoints"] = _check_checkpoints(known["checkpoints"])
+    return {key: found[key] for key in found if found[key] != {}}
+
+
+def check_names(given: Iterable[Any], known: Iterable[str], where: str) -> None:
+    """That all names are known, else what may have been meant."""
+    known = list(known)
+    for name in given:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(str(name).replace("_", "-").lower(), known, 1)
+        near = near or difflib.get_close_matches(str(name).replace("-", "_").lower(), known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known) or 'none'}."
+        raise ValueError(f"{where}{str(name)[:80]!r} is no key of a configuration; {hint}")
+
+
+# -- values ----------------------------------------------------------------------------------------
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 256:
+        return "a number too long to show"  # nor would Python convert it
+    return repr(value)[:80]
+
+
+def _text(key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{key} must be a text in quotes, found {_shown(value)}.")
+    return value
+
+
+def _task(key: str, value: Any) -> str:
+    return _job(_text(key, value)).name
+
+
+def _paths(key: str, value: Any) -> list[str]:
+    value = [value] if isinstance(value, str | os.PathLike) else value
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError(f"{key} must be a list of files, found {_shown(value)}.")
+    paths = [os.fspath(path) if isinstance(path, os.PathLike) else path for path in value]
+    if not all(isinstance(path, str) and path and "\0" not in path for path in paths):
+        raise ValueError(f"{key} must be a list of files, found {_shown(value)}.")
+    return paths
+
+
+def whole(key: str, value: Any) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
+        raise ValueError(f"{key} must be a whole number, found {_shown(value)}.")
+    return value
+
+
+def real(key: str, value: Any) -> float:
+    """A number, neither infinite nor nan."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{key} must be a number, found {_shown(value)}.")
+    if not -1e300 <= value <= 1e300:
+        raise ValueError(f"{key} must be a finite number, found {_shown(value)}.")
+    return float(value)
+
+
+def _at_least(least: float, kind: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    def check(key: str, value: Any) -> Any:
+        found = kind(key, value)
+        if found < least:
+            raise ValueError(f"{key} must be {least} or more, found {_shown(value)}.")
+        return found
+
+    return check
+
+
+def _positive(key: str, value: Any) -> float:
+    if real(key, value) <= 0:
+        raise ValueError(f"{key} must be more than 0, found {_shown(value)}.")
+    return float(value)
+
+
+def _threads(key: str, value: Any) -> int:
+    if whole(key, value) == 0:
+        raise ValueError(f"{key} must be 1 or more, or -1 for one a core; found 0.")
+    return value
+
+
+def _alpha(key: str, value: Any) -> float | str:
+    return AUTO if value == AUTO else _at_least(0, real)(key, value)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "task": _task,
+    "data": _paths,
+    "validation": _paths,
+    "alpha": _alpha,
+    "loss": _text,
+    "solver": _text,
+    "tol": _at_least(0, real),
+    "max-epochs": _at_least(0, whole),
+    "seed": _at_least(0, whole),
+    "time-limit": _positive,
+    "threads": _threads,
+    "worst": _at_least(0, whole),
+}
+
+
+def _check_checkpoints(table: Mapping[str, Any]) -> dict[str, Any]:
+    checks = {"seconds": _at_least(0, real), "epochs": _at_least(1, whole)}
+    check_names(table, checks, "in checkpoints: ")
+    return {name: checks[name](f"checkpoints.{name}", value) for name, value in table.items()}
+
+
+# -- options of tasks ------------------------------------------------------------------------------
+def _job(name: str) -> Any:
+    from maxmargin.tasks.registry import JOBS, job_named
+
+    if name not in JOBS:
+        near = difflib.get_close_matches(name, JOBS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(JOBS)}."
+        raise ValueError(f"task {name[:80]!r} is unknown; {hint}")
+    return job_named(name)
+
+
+def _check_task_options(task: str | None, table: Mapping[str, Any]) -> dict[str, Any]:
+    if task is None:
+        return dict(table)
+    known = {option.name: option for option in _job(task).options}
+    check_names(table, known, f"in task-options of {task}: ")
+    return {name: _of_option(known[name], value) for name, value in table.items()}
+
+
+def _of_option(option: Any, value: Any) -> Any:
+    key = f"task-options.{option.name}"
+    if not option.many:
+        return _of_kind(key, option.kind, value)
+    if not isinstance(value, list | tuple):
+        value = [value]
+    return [_of_kind(key, option.kind, own) for own in value]
+
+
+def _of_kind(key: str, kind: Any, value: Any) -> Any:
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{key} must be true or false, found {_shown(value)}.")
+        return value
+    if kind is int:
+        return whole(key, value)
+    if kind is float:
+        return real(key, value)
+    found = _text(key, os.fspath(value) if isinstance(value, os.PathLike) else value)
+    if isinstance(kind, tuple) and found not in kind:
+        near = difflib.get_close_matches(found, kind, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(kind)}."
+        raise ValueError(f"{key} = {_shown(found)} is unknown; {hint}")
+    return found
+
+
+def task_options(config: Mapping[str, Any], job: Any) -> dict[str, Any]:
+    """All options of the task, as its job takes them."""
+    given = config.get("task-options", {})
+    return {option.name: _for_job(option, given) for option in job.options}
+
+
+def _for_job(option: Any, given: Mapping[str, Any]) -> Any:
+    if option.name not in given:
+        return option.default
+    value = given[option.name]
+    if option.kind is Path:
+        value = [Path(own) for own in value] if option.many else Path(value)
+    return tuple(value) if option.many else value

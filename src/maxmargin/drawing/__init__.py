@@ -1,0 +1,1 @@
+"""Charts, pictures and tables as text: SVG, PNG and HTML without further libraries."""

@@ -1,0 +1,1 @@
+"""Kernels on the features of nodes, as feature maps."""

@@ -1,1 +1,0 @@
-"""Compiled kernels: flat arrays in and out; nothing else of the package is imported here."""

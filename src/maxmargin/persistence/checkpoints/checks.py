@@ -1,0 +1,152 @@
+"""Whether a snapshot may be handed to kernels, which check nothing themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.persistence.checkpoints.sparse import GROWN
+from maxmargin.result import State
+
+if TYPE_CHECKING:
+    from maxmargin.persistence.checkpoints.snapshot import Snapshot
+    from maxmargin.solvers.run import Run
+
+
+def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
+    """A ValueError or TypeError says what does not fit a run that has just begun (fresh)."""
+    _check_state(run, fresh, snapshot.state)
+    dim = run.problem.dim
+    for name in ("best", "newest", "chosen"):
+        _check_weights(name, getattr(snapshot, name), dim, missing=True)
+    for name in ("primal", "dual", "wall"):
+        _check_type(name, getattr(snapshot, name), float)
+    if not (0 <= snapshot.wall < np.inf and 0 <= snapshot.state["seconds"] < np.inf):
+        raise ValueError("its time is impossible")
+    if snapshot.primal == -np.inf or snapshot.dual == np.inf:
+        raise ValueError("its bounds are infinite")
+    if run.solver.certifies and (np.isnan(snapshot.primal) or np.isnan(snapshot.dual)):
+        raise ValueError("its bounds are no numbers")
+    for name, least in (("next", 1), ("last", 0)):
+        _check_count(name, getattr(snapshot, name), least)
+    _check_memories(run, snapshot.memories)
+    state = State(**snapshot.state)
+    run.solver.check_restored(run.problem, fresh, state)
+    if snapshot.winner is not None:
+        _check_count("winner", snapshot.winner)
+        if snapshot.winner >= max(2, len(run.solver.candidates(run.problem, state))):
+            raise ValueError("winner is out of range")
+
+
+def _check_state(run: Run, fresh: State, state: Any) -> None:
+    if not isinstance(state, dict) or set(state) != set(vars(fresh)):
+        raise ValueError("its state lacks parts")
+    dim = run.problem.dim
+    _check_weights("w", state["w"], dim)
+    _check_like("z", state["z"], fresh.z)
+    _check_finite("z", state["z"])
+    # any memory will do for oracles, and an edge that must not be cut leaves NaN there
+    _check_like("memory", state["memory"], run.problem.memory, numbers=False)
+    _check_like("clock", state["clock"], fresh.clock)
+    _check_finite("clock", state["clock"])
+    if not (isinstance(state["lag"], np.ndarray) and len(state["lag"]) == 0 == len(fresh.lag)):
+        _check_weights("lag", state["lag"], dim)
+    _check_weights("best", state["best"], dim, missing=True)
+    if not isinstance(state["rng"], np.random.Generator):
+        raise TypeError("rng is no random generator")
+    for name in ("epoch", "n_oracle", "n_project"):
+        _check_count(name, state[name])
+    _check_type("seconds", state["seconds"], float)
+    if state["solver"] != run.solver.name or state["outputs"] != run.problem.outputs_key:
+        raise ValueError("its state is of another solver or structure")
+    if not isinstance(state["extra"], dict) or not all(isinstance(k, str) for k in state["extra"]):
+        raise TypeError("extra is no dict of names")
+    missing = sorted(fresh.extra.keys() - state["extra"].keys())
+    if missing:
+        raise ValueError(f"its state lacks {missing[0]!r}")
+    for name, value in state["extra"].items():
+        if name in fresh.extra:
+            _check_like(name, value, fresh.extra[name], grown=name.startswith(GROWN))
+        elif type(run.solver).__module__.startswith("maxmargin."):
+            _check_plain(name, value)
+
+
+def _check_plain(name: str, found: Any) -> None:
+    """What our solvers add as they go is numbers; arrays are there from the start."""
+    for value in found if isinstance(found, tuple) else (found,):
+        if not isinstance(value, bool | int | float | np.number):
+            raise TypeError(f"{name} is no number")
+
+
+def _check_like(
+    name: str, found: Any, fresh: Any, numbers: bool = True, grown: bool = False
+) -> None:
+    """The same kind of thing: arrays of the same type and shape, tuples of such.
+
+    numbers : refuse NaN, and infinities unless a run begins with some. grown : arrays of one
+    dimension may have any length, which the solver looks at (`check_restored`).
+    """
+    if isinstance(fresh, np.ndarray):
+        if not isinstance(found, np.ndarray):
+            raise TypeError(f"{name} is no array")
+        expected = found.shape if grown and found.ndim == fresh.ndim == 1 else fresh.shape
+        if (found.dtype, found.shape) != (fresh.dtype, expected):
+            raise ValueError(
+                f"{name} is {found.dtype} {found.shape}, expected {fresh.dtype} {fresh.shape}"
+            )
+        if not found.flags.c_contiguous or not found.flags.writeable:
+            raise ValueError(f"{name} is not laid out as it should be")
+        if numbers and found.dtype.kind == "f":
+            _check_numbers(name, found, fresh)
+    elif isinstance(fresh, tuple):
+        if type(found) is not type(fresh) or len(found) != len(fresh):
+            raise TypeError(f"{name} is no {type(fresh).__name__} of {len(fresh)}")
+        for i, (own, other) in enumerate(zip(found, fresh, strict=True)):
+            _check_like(f"{name}[{i}]", own, other, numbers, grown)
+    elif isinstance(fresh, float | np.floating):
+        if not isinstance(found, float | np.floating):
+            raise TypeError(f"{name} is no number")
+        _check_numbers(name, found, fresh)
+    elif type(found) is not type(fresh):
+        raise TypeError(f"{name} is a {type(found).__name__}, not a {type(fresh).__name__}")
+
+
+def _check_numbers(name: str, found: Any, fresh: Any) -> None:
+    if np.isnan(found).any() and not np.isnan(fresh).any():
+        raise ValueError(f"{name} has entries that are no numbers")
+    if np.isinf(found).any() and not np.isinf(fresh).any():
+        raise ValueError(f"{name} has infinite entries")
+
+
+def _check_weights(name: str, found: Any, dim: int, missing: bool = False) -> None:
+    if missing and found is None:
+        return
+    _check_like(name, found, np.empty(dim))
+    _check_finite(name, found)
+
+
+def _check_finite(name: str, found: np.ndarray) -> None:
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} is not finite")
+
+
+def _check_type(name: str, found: Any, kind: type) -> None:
+    if type(found) is not kind:
+        raise TypeError(f"{name} is a {type(found).__name__}, not a {kind.__name__}")
+
+
+def _check_count(name: str, found: Any, least: int = 0) -> None:
+    _check_type(name, found, int)
+    if not least <= found < 2**62:
+        raise ValueError(f"{name} is out of range")
+
+
+def _check_memories(run: Run, memories: Any) -> None:
+    if not isinstance(memories, list):
+        raise TypeError("memories is no list")
+    for name, memory in memories:
+        if not isinstance(memory, dict):
+            raise TypeError("a memory is no dict")
+        if name not in [type(callback).__name__ for callback in run.callbacks]:
+            raise ValueError(f"it was written with the callback {str(name)[:80]}; give it again")

@@ -1,0 +1,201 @@
+"""A run at the end of an epoch, taken apart and put together again."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin.exceptions import ModelFileError
+from maxmargin.persistence import load_as
+from maxmargin.persistence.checkpoints.checks import check_snapshot
+from maxmargin.persistence.checkpoints.sparse import packed, unpacked
+from maxmargin.result import History, Record, State, Status
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import CountOrZero, check_option
+
+if TYPE_CHECKING:
+    from maxmargin.problem import Problem
+    from maxmargin.solvers.run import Run
+
+#: stands for the problem's own truth, which need not be kept twice
+TRUTH = "<truth>"
+
+_FIELDS: dict[str, Any] = {
+    **dict.fromkeys(("identity", "state", "history"), dict),
+    **dict.fromkeys(("primal", "dual", "wall"), Real),
+    **dict.fromkeys(("best", "newest", "chosen"), np.ndarray | None),
+    **dict.fromkeys(("next", "last"), CountOrZero),
+    "winner": CountOrZero | None,
+    "memories": list[tuple[str, dict]],
+}
+
+_COLUMNS = [field.name for field in fields(Record) if field.name != "extra"]
+
+
+@dataclass
+class Snapshot(Checked):
+    """Everything that the rest of a run depends on.
+
+    identity : of the problem and the solver, see `solvers.identity`. state : of the solver, by
+    name. history : its records, column by column. memories : what callbacks remember, by the names
+    of their classes. newest : None if it is the state's w itself. wall : seconds since the start,
+    certificates included.
+    """
+
+    identity: dict[str, Any]
+    state: dict[str, Any]
+    history: dict[str, Any]
+    primal: float
+    dual: float
+    best: np.ndarray | None
+    newest: np.ndarray | None
+    chosen: np.ndarray | None
+    next: int
+    last: int
+    winner: int | None
+    wall: float
+    memories: list[tuple[str, dict[str, Any]]]
+
+    def validate(self) -> None:
+        """Types only: what must go with a run is looked at when that is there (`restore`)."""
+        for field in fields(self):
+            check_option(f"Snapshot: {field.name}", getattr(self, field.name), _FIELDS[field.name])
+
+    def small(self) -> Snapshot:
+        """The same with long arrays that are mostly zero written as such."""
+        return replace(self, state=packed(self.state))
+
+    def check_savable(self) -> None:
+        """A TypeError now rather than after the first epochs."""
+        from maxmargin.persistence.encode import Encoder
+
+        Encoder().encode_object(self, ("run",))
+
+
+def take(run: Run) -> Snapshot:
+    """The run as it is now; arrays are not copied."""
+    state = {field.name: getattr(run.state, field.name) for field in fields(State)}
+    truth = run.problem.truth
+    state["extra"] = {k: TRUTH if v is truth else v for k, v in run.state.extra.items()}
+    remembered = [(type(c).__name__, c.memory()) for c in run.callbacks]
+    return Snapshot(
+        identity=run.identity,
+        state=state,
+        history=_columns(run.history),
+        primal=float(run.primal),
+        dual=float(run.dual),
+        best=run.best,
+        newest=None if run.newest is run.state.w else run.newest,
+        chosen=run.chosen,
+        next=run._next,
+        last=run._last,
+        winner=run._winner,
+        wall=time.perf_counter() - run.started,
+        memories=[(name, memory) for name, memory in remembered if memory is not None],
+    )
+
+
+def read_snapshot(path: str | os.PathLike) -> Snapshot:
+    """The checkpoint in a file; its parts are not checked yet."""
+    try:
+        return load_as(path, "Snapshot")
+    except ModelFileError as error:
+        raise ModelFileError(f"{error} Remove the file to start afresh.") from error
+
+
+def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
+    """Make the run what it was. Nothing is changed unless all of it fits."""
+    _check_identity(run, snapshot, path)
+    try:
+        fresh = run.solver.init(run.problem) if run.warm else run.state
+        _fill_in(snapshot.state, fresh, run.problem)
+        check_snapshot(run, fresh, snapshot)
+        history = _records(snapshot.history)
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError) as error:
+        raise ModelFileError(
+            f"{str(path)!r} is no checkpoint of this run, or is damaged ({error}). Remove it to"
+            " start afresh."
+        ) from error
+    for name, value in snapshot.state.items():
+        setattr(run.state, name, value)
+    run.history = history
+    run.primal, run.dual = snapshot.primal, snapshot.dual
+    run.best, run.chosen = snapshot.best, snapshot.chosen
+    run.newest = run.state.w if snapshot.newest is None else snapshot.newest
+    run._next, run._last, run._winner = snapshot.next, snapshot.last, snapshot.winner
+    run.started = time.perf_counter() - snapshot.wall
+    run.resumed = snapshot.memories
+    if run._proven() and run._last == run.state.epoch:
+        run.stop(Status.CONVERGED)
+
+
+def _fill_in(state: dict[str, Any], fresh: State, problem: Problem) -> None:
+    """Full arrays, as long as those of a run that has just begun."""
+    state.setdefault("memory", np.empty(0))  # written before oracles had one
+    like = vars(fresh) | {"lag": np.empty(problem.dim), "best": np.empty(problem.dim)}
+    like["memory"] = problem.memory
+    state |= unpacked(state, like)
+    extra = state["extra"]
+    known = {k: problem.truth for k, v in extra.items() if isinstance(v, str) and v == TRUTH}
+    state["extra"] = extra | known
+
+
+def _check_identity(run: Run, snapshot: Snapshot, path: Path) -> None:
+    words = {
+        "objective": "the objective differs",
+        "structure": "it is of another structure, or of samples of other shapes",
+        "samples": "its samples are others: features, labels, losses or sample weights differ",
+        "alpha": "alpha differs",
+        "domain": "the domain of w differs",
+        "solver": "the solver is another one",
+        "options": "the options of the solver differ",
+        "seed": "random_state differs",
+    }
+    now, then = run.identity, snapshot.identity
+    if not isinstance(then, dict) or then.keys() != now.keys():
+        raise ModelFileError(f"{str(path)!r} does not say which run it is of.")
+    for name, value in now.items():
+        if then[name] != value:
+            shown = f" (now {value}, then {str(then[name])[:200]})" if name in _SHOWN else ""
+            raise ValueError(
+                f"{str(path)!r} is a checkpoint of another run: {words[name]}{shown}. Give what it"
+                " was started with, or start without it."
+            )
+
+
+_SHOWN = ("objective", "alpha", "domain", "solver", "options", "seed")
+
+
+# -- records, as columns: a run may have very many -------------------------------------------------
+def _columns(history: History) -> dict[str, Any]:
+    columns: dict[str, Any] = {name: [getattr(r, name) for r in history] for name in _COLUMNS}
+    extra: dict[str, tuple[list[int], list[Any]]] = {}
+    for i, record in enumerate(history):
+        for name, value in record.extra.items():
+            where, values = extra.setdefault(name, ([], []))
+            where.append(i)
+            values.append(float(value) if isinstance(value, float) else value)
+    columns["extra"] = {name: list(pair) for name, pair in extra.items()}
+    return columns
+
+
+def _records(columns: dict[str, Any]) -> History:
+    if set(columns) != {*_COLUMNS, "extra"}:
+        raise ValueError("its records lack columns")
+    rows = list(zip(*(columns[name] for name in _COLUMNS), strict=True))
+    extra: list[dict[str, Any]] = [{} for _ in rows]
+    for name, (where, values) in columns["extra"].items():
+        for i, value in zip(where, values, strict=True):
+            extra[i][str(name)] = value
+    if not all(isinstance(v, int | float | np.number) for row in rows for v in row):
+        raise ValueError("its records have something else than numbers")
+    return History(
+        Record(**dict(zip(_COLUMNS, row, strict=True)), extra=own)
+        for row, own in zip(rows, extra, strict=True)
+    )

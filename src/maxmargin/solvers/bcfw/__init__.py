@@ -1,0 +1,1 @@
+"""Block-coordinate Frank-Wolfe and its caches of oracle outputs."""

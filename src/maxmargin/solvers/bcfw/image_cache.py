@@ -1,0 +1,186 @@
+"""Memory for remembered vertices of large samples with few weights: their images and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from maxmargin.domains import Signs
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.bcfw.vertex_cache import slot_count
+
+#: vertices so many times as large as an image are worth one
+_WORTH = 2
+#: bytes of a non-zero of a vertex in a list
+_ENTRY = 20
+#: "auto" passes over images end when their gap is this share of the oracle's,
+_SHARE = 0.1
+#: which is looked at after so many passes, or when they have cost about what the oracle has: one
+#: visit takes as long as it needs for 30 parts
+_CHUNK = 5
+_PARTS = 30
+_LIMIT = 100
+
+
+def planes_pay(problem: Problem) -> bool:
+    """Whether images are clearly smaller than lists of non-zeros, and take no more memory."""
+    images = int(local_sizes(problem).sum()) + problem.n
+    vertices = sum(problem.structure.vertex_size(shape) for shape in problem.shapes)
+    if _WORTH * images > vertices:
+        return False
+    packed = int(problem.part_ptr[-1]) * (1 if problem.structure.binary else 64) // 8
+    return 8 * images + packed <= _ENTRY * vertices
+
+
+def local_sizes(problem: Problem) -> np.ndarray:
+    """How many weights each sample touches."""
+    blocks = problem.blocks
+    ends = np.concatenate([[0], np.cumsum(blocks.block_width, dtype=np.int64)])
+    return np.diff(ends[blocks.block_ptr])
+
+
+def make_planes(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
+    """An empty memory of `size` vertices a sample, holding z itself as its first entry.
+
+    Returns masses and inner products, as of `make_support` but without lists of non-zeros, and the
+    images.
+    """
+    from maxmargin._numba.passes.image_cache import WORD, Planes, start_planes
+    from maxmargin.solvers.bcfw.vertex_cache import empty_support
+
+    slots = slot_count(problem, size)
+    parts, local = np.diff(problem.part_ptr), local_sizes(problem)
+    length = -(-parts // WORD) if problem.structure.binary else parts
+    pack_ptr = np.concatenate([[0], np.cumsum(length * (slots - 1))]).astype(np.int64)
+    image_ptr = np.concatenate([[0], np.cumsum(local * slots)]).astype(np.int64)
+    words, values = (pack_ptr[-1], 0) if problem.structure.binary else (0, pack_ptr[-1])
+    support = empty_support(problem, np.zeros(problem.n, dtype=np.int64), slots)
+    planes = Planes(
+        size=local.astype(np.int64),
+        image_ptr=image_ptr[:-1].copy(),
+        image=np.zeros(image_ptr[-1]),
+        cost=np.zeros(problem.n * slots),
+        length=length.astype(np.int64),
+        pack_ptr=pack_ptr[:-1].copy(),
+        word=np.zeros(words, dtype=np.int64),
+        value=np.zeros(values),
+        gap=np.zeros(problem.n),
+        change=np.zeros(int(local.max())),
+        packed=np.zeros(-(-int(parts.max()) // WORD), dtype=np.int64),
+    )
+    start_planes(problem.blocks, problem.space(), support, planes, z)
+    return support, planes
+
+
+def check_planes(fresh: Any, found: Any) -> None:
+    """That every number by which kernels look something up is in its range."""
+    for name in ("size", "image_ptr", "length", "pack_ptr"):
+        if not np.array_equal(getattr(found, name), getattr(fresh, name)):
+            raise ValueError(f"{name} of its planes is out of range")
+
+
+def rebuild_z(problem: Problem, state: State) -> None:
+    """state.z from masses and vertices."""
+    from maxmargin._numba.passes.image_cache import rebuild
+
+    extra = state.extra
+    rebuild(problem.blocks, extra["support"], extra["support_planes"], state.z)
+
+
+def bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
+    """Lower and upper bounds of all weights, where these are all that the domain says."""
+    if not isinstance(problem.domain, Signs):
+        return None
+    lower, upper = np.full(problem.dim, -np.inf), np.full(problem.dim, np.inf)
+    up, down = problem.domain._signed(problem.dim)
+    lower[up], upper[down] = 0.0, 0.0
+    return lower, upper
+
+
+def course(problem: Problem, state: State, bounded: bool) -> Any:
+    """The weights of the state as the kernels move them."""
+    from maxmargin._numba.passes.image_pass import Course
+
+    raw = lower = upper = np.empty(0)
+    if bounded:
+        raw = state.extra["raw"]
+        lower, upper = bounds(problem) or (lower, upper)
+    return Course(state.w, raw, lower, upper, state.lag, state.clock)
+
+
+def oracle_pass(
+    problem: Problem,
+    state: State,
+    order: np.ndarray,
+    policy: tuple[int, float],
+    bounded: bool,
+    known: np.ndarray | None = None,
+) -> None:
+    """Ask the oracle for each sample in `order`, and step; known : its answers, if they are."""
+    from maxmargin._numba.packed_samples import score_block
+    from maxmargin._numba.passes.image_pass import plane_oracle_pass, plane_step
+
+    blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
+    memory = (state.extra["support"], state.extra["support_planes"])
+    options = (problem.alpha, *policy, course(problem, state, bounded))
+    kernel = problem.structure.kernel("maximize")
+    if kernel is not None:
+        plane_oracle_pass(blocks, space, *memory, kernel, order, *options, gaps)
+    else:
+
+        def at(i: int) -> int:
+            return score_block(blocks, i, state.w, space)
+
+        for i in problem.visits(order, space, at, state.z, gaps, known):
+            gaps[i] = plane_step(blocks, i, space, *memory, *options)
+    if np.isnan(gaps).any():
+        i = int(np.flatnonzero(np.isnan(gaps))[0])
+        raise ValueError(
+            f"sample {i}: {type(problem.structure).__name__}.maximize returned something else than"
+            " zeros and ones; say binary = False in the structure."
+        )
+
+
+def cached_pass(
+    problem: Problem, state: State, order: np.ndarray, policy: tuple[int, float], bounded: bool
+) -> None:
+    """Steps between remembered vertices only."""
+    from maxmargin._numba.passes.image_pass import plane_cached_pass
+
+    support, planes = state.extra["support"], state.extra["support_planes"]
+    space = _small_space(len(planes.change))
+    options = (problem.alpha, *policy, course(problem, state, bounded))
+    plane_cached_pass(problem.blocks, space, support, planes, order, *options)
+
+
+def _small_space(size: int) -> Any:
+    """Scratch for visits that look at weights only, so many of them."""
+    from maxmargin._numba.packed_samples import Space
+
+    none, ints = np.empty(0), np.empty(0, dtype=np.int64)
+    return Space(none, none, none, ints, np.empty(size), none, none, none, ints)
+
+
+def cached_passes(
+    problem: Problem, state: State, passes: int | str, visit: Callable[[np.ndarray], None]
+) -> None:
+    """So many passes, or as many as pay.
+
+    "auto": until the gap among remembered vertices is a tenth of the oracle's gap in this epoch:
+    what is gained below that is soon undone by the next vertices. Counted, not timed: the same
+    seed gives the same bits.
+    """
+    weight, rng = problem.blocks.weight, state.rng
+    if passes != "auto":
+        if passes:
+            visit(np.concatenate([rng.permutation(problem.n) for _ in range(int(passes))]))
+        return
+    target = _SHARE * float(weight @ np.maximum(state.extra["gaps"], 0.0))
+    limit = min(max(int(problem.part_ptr[-1]) // (_PARTS * problem.n), _CHUNK), _LIMIT)
+    for _ in range(limit // _CHUNK):
+        visit(np.concatenate([rng.permutation(problem.n) for _ in range(_CHUNK)]))
+        if float(weight @ state.extra["support_planes"].gap) <= target:
+            return

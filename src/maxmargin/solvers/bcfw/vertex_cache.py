@@ -1,0 +1,96 @@
+"""Memory for remembered vertices."""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from maxmargin.problem import Problem
+
+
+def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
+    """An empty memory of `size` vertices a sample, holding z itself as its first entry.
+
+    A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
+    dense anchor.
+    """
+    from maxmargin._numba.passes.vertex_cache import start_support
+
+    room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
+    support = empty_support(problem, room.astype(np.int64), slot_count(problem, size))
+    start_support(problem.blocks, problem.space(), support, z)
+    return support
+
+
+def slot_count(problem: Problem, size: int) -> int:
+    """Slots for `size` vertices; the anchor and the starting point come on top."""
+    counts = [problem.structure.n_vertices(shape) for shape in set(problem.shapes)]
+    known = [count for count in counts if count is not None]
+    return (min(size, max(known)) if len(known) == len(counts) else size) + 2
+
+
+def empty_support(problem: Problem, room: np.ndarray, slots: int) -> Any:
+    """Slots without vertices. room : non-zeros of a vertex, for each sample."""
+    from maxmargin._numba.passes.vertex_cache import Support
+
+    n = problem.n
+    entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)
+    total = int(entry_ptr[-1])
+    largest = int(np.diff(problem.part_ptr).max()) if total else 0
+    return Support(
+        count=np.full(n, 2, dtype=np.int64),
+        mass=np.zeros(n * slots),
+        gram=np.zeros(n * slots * slots),
+        used=np.zeros(n * slots, dtype=np.int64),
+        awake=np.zeros(n * slots, dtype=np.int64),
+        n_awake=np.zeros(n, dtype=np.int64),
+        length=np.zeros(n * slots, dtype=np.int64),
+        entry_ptr=entry_ptr[:-1].copy(),
+        room=room,
+        part=np.zeros(total, dtype=np.int32),
+        row=np.zeros(total, dtype=np.int32),
+        label=np.zeros(total, dtype=np.int32),
+        value=np.zeros(total),
+        anchor=np.zeros(len(problem.truth)),
+        score=np.zeros(slots),
+        start=np.zeros(slots),
+        dense=np.zeros(slots * slots + 4 * slots),
+        stamp=np.zeros(largest + 1, dtype=np.int64),
+        delta=np.zeros(largest),
+    )
+
+
+def check_support(problem: Problem, fresh: Any, found: Any) -> None:
+    """That every number by which kernels look something up is in its range."""
+    blocks, n, slots = problem.blocks, problem.n, len(fresh.score)
+    for name in ("entry_ptr", "room"):
+        if not np.array_equal(getattr(found, name), getattr(fresh, name)):
+            raise ValueError(f"{name} of its vertices is out of range")
+    sample = np.repeat(np.arange(n), fresh.room * (slots - 1))
+    row = blocks.row_ptr[sample] + found.row
+    ranges = {
+        "count": (found.count, 1, slots + 1),
+        "n_awake": (found.n_awake, 0, slots + 1),
+        "awake": (found.awake, 0, slots),
+        "length": (found.length.reshape(n, slots), 0, fresh.room[:, None] + 1),
+        "part": (found.part, 0, np.diff(blocks.part_ptr)[sample]),
+        "row": (found.row, 0, np.diff(blocks.row_ptr)[sample]),
+    }
+    for name, (values, low, high) in ranges.items():
+        if np.any(values < low) or np.any(values >= high):
+            raise ValueError(f"{name} of its vertices is out of range")
+    if np.any(found.label < 0) or np.any(found.label >= np.maximum(blocks.width[row], 1)):
+        raise ValueError("label of its vertices is out of range")
+
+
+def support_key(problem: Problem, z: np.ndarray, planes: bool = False) -> tuple[int, ...]:
+    """Checksums of all that a memory depends on: features, layout, what is forbidden, and z.
+
+    planes : that it knows the costs of vertices too.
+    """
+    blocks = problem.blocks
+    costs = blocks.costs if planes else np.packbits(np.isneginf(blocks.costs))
+    arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr, costs)
+    return tuple(crc32(array.data) for array in arrays)

@@ -1,0 +1,1 @@
+"""Cutting planes, 1-slack and n-slack."""

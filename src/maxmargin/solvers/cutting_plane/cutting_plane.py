@@ -1,0 +1,207 @@
+"""Cutting planes."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.bcfw.bcfw import OracleCache
+from maxmargin.solvers.cutting_plane import cuts, n_slack, program
+from maxmargin.solvers.cutting_plane.checks import check_cuts
+from maxmargin.solvers.domain_steps import is_free, raw_weights
+from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
+
+#: the small program is solved to this share of the gap that is left
+_SHARE = 0.1
+#: a cut of remembered outputs is worth its while if it is violated by this share of the gap
+_WORTH = 0.25
+#: and so many may follow a round of the oracle
+_ROUNDS = 20
+#: steps of the small program at most, each in time proportional to the number of cuts
+_STEPS = 100_000
+
+
+class CuttingPlane(Solver):
+    """Minimise alpha/2 |w|^2 + sum_i omega_i H_i(w) by a model of H that grows from below.
+
+    "1-slack": an epoch asks every oracle at the minimum w of the model, which gives one more cut
+
+        sum_i omega_i H_i(w) >= loss + w . b,   b = sum_i omega_i F_i (v_i - y_i)
+
+    of all samples together, and minimises the model again, by its dual: the best mixture of cuts.
+    In between, cuts of remembered outputs are added while they are violated by a good part of the
+    gap. The mixture of outputs is the dual point z, so that certificates are those of all solvers.
+
+    "n-slack": each sample has a model of its own, made of its outputs. The oracles are asked in
+    turn; an output that is violated by more than epsilon joins its sample's working set, and after
+    `resolve_every` such outputs, all models are minimised together again.
+
+    In a domain w is projected, and steps are those of `solvers.domain_steps`: in Python, with a few
+    projections each.
+
+    tol is on the relative gap, as everywhere: epsilon, the violation that is ignored, is
+    tol / 2 times the lower bound on the objective.
+
+    Parameters
+    ----------
+    variant : see above. Rounds of "1-slack" are few where alpha is large, whatever n is; "n-slack"
+        learns more from the same oracle calls, and has larger programs to solve.
+    cache : OracleCache, "auto" (the default one), or None. For "1-slack": size is how many of the
+        last outputs of each sample are remembered, beside those of the cuts, and passes is how many
+        cuts of these may follow a round ("auto": 20, while they pay); None asks the oracle for
+        every cut. For "n-slack", whose working sets are the cache: size is that of the sets, beyond
+        which outputs without mass are replaced and then the lightest ones merged, and passes is not
+        used.
+    drop_after : rounds after which a cut without mass is dropped ("1-slack"). The dual does not
+        change by it.
+    resolve_every : outputs after which the models are minimised again ("n-slack").
+
+    References: Joachims, Finley, Yu, Machine Learning 2009; Tsochantaridis et al., JMLR 2005.
+    """
+
+    name: ClassVar[str] = "cutting-plane"
+    any_domain: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        variant: Literal["1-slack", "n-slack"] = "1-slack",
+        cache: OracleCache | Literal["auto"] | None = "auto",
+        drop_after: Count = 50,
+        resolve_every: Count = 100,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
+    ):
+        self.variant = variant
+        self.cache = cache
+        self.drop_after = drop_after
+        self.resolve_every = resolve_every
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.check_every = check_every
+
+    def _cache(self) -> OracleCache | None:
+        return OracleCache() if self.cache == "auto" else self.cache
+
+    def kernels(self) -> tuple[str, ...]:
+        return ("batch", "cutting_plane" if self.variant == "1-slack" else "n_slack")
+
+    # -- the state ---------------------------------------------------------------------------------
+    def init(self, problem: Problem) -> State:
+        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        self._prepare(problem, state)
+        return state
+
+    def _prepare(self, problem: Problem, state: State) -> None:
+        """What this solver keeps besides w and z; a state of another solver may lack it."""
+        extra = state.extra
+        if self.variant == "n-slack":
+            n_slack.prepare(problem, state, self._cache() or OracleCache())
+        elif "grown_cuts" not in extra:
+            extra["grown_cuts"] = cuts.start_cuts(problem, state.z)
+            extra["lowest"], extra["lowest_w"] = np.inf, state.w.copy()
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        super()._adopt(problem, state)
+        extra = state.extra
+        if self.variant == "n-slack":
+            extra.pop("grown_cuts", None)
+            n_slack.adopt(problem, state)
+            return
+        n_slack.forget(state)
+        if extra.get("cuts_key") != cuts.cuts_key(problem, state.z):
+            extra.pop("grown_cuts", None)  # of other data, or z was moved by another solver
+        for name in ("lowest", "lowest_w", "estimate", "cuts_key"):
+            extra.pop(name, None)
+        extra["lowest"], extra["lowest_w"] = np.inf, state.w.copy()
+
+    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        if self.variant == "n-slack":
+            n_slack.check_restored(problem, fresh, state)
+        else:
+            check_cuts(problem, state.extra["grown_cuts"])
+
+    # -- a round -----------------------------------------------------------------------------------
+    def epoch(self, problem: Problem, state: State) -> None:
+        self._prepare(problem, state)
+        if self.variant == "n-slack":
+            n_slack.round_of_all(problem, state, self.limits()[1], self.resolve_every)
+        else:
+            self._round(problem, state)
+
+    def _round(self, problem: Problem, state: State) -> None:
+        """Ask all oracles, add the cut, then cuts of remembered outputs while they are worth it."""
+        from maxmargin._numba.compile import uninterrupted
+
+        vertex = np.empty_like(state.z)
+        hinges = problem.apply("maximize", state.w, point=problem.truth, out=vertex)
+        with uninterrupted():  # what is remembered changes in place
+            self._note(problem, state, hinges)
+            known = state.extra["grown_cuts"]
+            known, ids = cuts.remember(problem, known, vertex, state.epoch + 1)
+            known = cuts.add_cut(problem, known, ids, vertex)
+            self._cut(problem, state, known)
+            state.n_oracle += problem.n
+
+    def _note(self, problem: Problem, state: State, hinges: np.ndarray) -> None:
+        """The objective at w is known now: keep the best."""
+        objective = float(problem.blocks.weight @ np.maximum(hinges, 0.0))
+        objective += problem.alpha / 2 * float(state.w @ state.w)
+        if objective < state.extra["lowest"]:
+            state.extra["lowest"], state.extra["lowest_w"] = objective, state.w.copy()
+
+    def _cut(self, problem: Problem, state: State, known: cuts.Cuts) -> None:
+        """Minimise the model, and go on with remembered outputs."""
+        extra, cache = state.extra, self._cache()
+        w, dual = self._improve(problem, known, extra["lowest"])
+        for _ in range(0 if cache is None else _ROUNDS if cache.passes == "auto" else cache.passes):
+            ids, vertex = cuts.cached_cut(problem, known, w)
+            known = cuts.add_cut(problem, known, ids, vertex)
+            if cuts.violation(known, problem.dim, w) <= _WORTH * (extra["lowest"] - dual):
+                known.size[0] -= 1
+                break
+            w, dual = self._improve(problem, known, extra["lowest"])
+        known = cuts.drop_cuts(problem, known, self.drop_after, 0 if cache is None else cache.size)
+        extra["estimate"] = extra["lowest"] - dual
+        extra["grown_cuts"], state.z = known, cuts.dual_point(problem, known)
+        state.w[:] = w
+
+    def _improve(
+        self, problem: Problem, known: cuts.Cuts, lowest: float
+    ) -> tuple[np.ndarray, float]:
+        """The best mixture of cuts: its weights and its dual value."""
+        tolerance = _SHARE * max(lowest - self._value(problem, known)[1], 0.0)
+        if is_free(problem):
+            program.solve(known, problem.alpha, tolerance, _STEPS)
+        else:
+            program.solve_inside(problem, known, tolerance)
+        return self._value(problem, known)
+
+    @staticmethod
+    def _value(problem: Problem, known: cuts.Cuts) -> tuple[np.ndarray, float]:
+        """The weights of the mixture of cuts, and its dual value."""
+        mass = known.mass[: known.n_cuts]
+        w, lowest = problem.domain.lowest(known.planes(problem.dim).T @ mass, problem.alpha)
+        return w, float(mass @ known.loss[: known.n_cuts]) + lowest
+
+    # -- certificates ------------------------------------------------------------------------------
+    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+        lowest = state.extra.get("lowest_w")
+        return [state.w] if lowest is None else [state.w, lowest]
+
+    def estimate(self, state: State) -> float:
+        return state.extra.get("estimate", float("inf"))
+
+    def settle(self, problem: Problem, state: State) -> None:
+        state.w[:] = problem.weights(state.z)
+        if "raw" in state.extra:
+            state.extra["raw"] = raw_weights(problem, state.z)
+        if "grown_cuts" in state.extra:
+            state.extra["cuts_key"] = cuts.cuts_key(problem, state.z)
+        n_slack.settle(problem, state)

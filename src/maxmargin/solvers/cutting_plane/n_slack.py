@@ -1,0 +1,116 @@
+"""Cutting planes with one model a sample (n-slack): working sets, and the program over all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.bcfw.bcfw import OracleCache
+from maxmargin.solvers.bcfw.vertex_cache import check_support, make_support, support_key
+from maxmargin.solvers.domain_steps import is_free, raw_weights, visit
+
+#: the program is solved until what is left is this share of the last gap of the oracles,
+_SHARE = 0.5
+#: or for so many passes
+_PASSES = 50
+#: exchanges in a set at a visit, and how far to go along them, as in BCFW
+_EXCHANGES, _RELAXATION = 20, 1.5
+_NAMES = ("support", "support_size", "support_key", "gaps", "raw")
+
+
+def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
+    """Working sets that hold z, if there are none yet."""
+    extra = state.extra
+    extra.setdefault("gaps", np.full(problem.n, np.inf))
+    if not is_free(problem) and "raw" not in extra:
+        extra["raw"] = raw_weights(problem, state.z)
+    if extra.get("support_size") != cache.size:
+        extra["support"] = make_support(problem, state.z, cache.size)
+        extra["support_size"] = cache.size
+
+
+def adopt(problem: Problem, state: State) -> None:
+    """Keep the sets of a state only if they are of these data and this z."""
+    state.extra.pop("raw", None)  # of another alpha or other data, maybe
+    known = state.extra.get("support_key")
+    if known is None or known != support_key(problem, state.z):
+        forget(state)
+
+
+def forget(state: State) -> None:
+    """Begin anew."""
+    for name in _NAMES:
+        state.extra.pop(name, None)
+
+
+def settle(problem: Problem, state: State) -> None:
+    """Say of which data and z the sets are."""
+    if "support" in state.extra:
+        state.extra["support_key"] = support_key(problem, state.z)
+
+
+def check_restored(problem: Problem, fresh: State, state: State) -> None:
+    """That the sets may be handed to kernels."""
+    if state.extra["support_size"] != fresh.extra["support_size"]:
+        raise ValueError("it remembers another number of vertices")
+    check_support(problem, fresh.extra["support"], state.extra["support"])
+
+
+def round_of_all(problem: Problem, state: State, tol: float, every: int) -> None:
+    """Ask all oracles in turn; solve after `every` new outputs, and at the end."""
+    extra, weight = state.extra, problem.blocks.weight
+    state.clock[2] = state.epoch
+    dual = problem.dual(state.z, state.w)
+    epsilon = tol / 2 * max(dual, 0.0) / float(weight.sum())
+    order = np.arange(problem.n)
+    while len(order):
+        asked = _gather(problem, state, order, epsilon, every)
+        order = order[asked:]
+        state.n_oracle += asked
+        known = (weight > 0) & np.isfinite(extra["gaps"])
+        extra["estimate"] = float(weight[known] @ np.maximum(extra["gaps"][known], 0.0))
+        _solve(problem, state, _SHARE * extra["estimate"])
+
+
+def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, most: int) -> int:
+    """Ask until `most` outputs are learnt; returns how many oracles were asked."""
+    from maxmargin._numba.packed_samples import score_block
+    from maxmargin._numba.passes.n_slack import consider, gather_violated
+
+    blocks, space = problem.blocks, problem.space()
+    support, gaps = state.extra["support"], state.extra["gaps"]
+    kernel = problem.structure.kernel("maximize")
+    if kernel is not None:
+        args = (epsilon, most, state.epoch, state.w, gaps)
+        return int(gather_violated(blocks, space, support, kernel, order, *args))
+    learnt = 0
+    for asked, i in enumerate(order, start=1):
+        problem.answer(i, space, score_block(blocks, i, state.w, space))
+        learnt += consider(blocks, i, space, support, epsilon, state.epoch, gaps)
+        if learnt == most:
+            return asked
+    return len(order)
+
+
+def _solve(problem: Problem, state: State, target: float) -> None:
+    """Passes over all working sets until the gap among remembered outputs is on target."""
+    from maxmargin._numba.passes.n_slack import solve_pass
+
+    blocks, space, support = problem.blocks, problem.space(), state.extra["support"]
+    policy = (problem.alpha, _EXCHANGES, _RELAXATION)
+    left = 0.0
+
+    def step(problem: Problem, state: State, order: np.ndarray) -> None:
+        nonlocal left
+        point = (state.w, state.z, state.lag, state.clock)
+        left += solve_pass(blocks, space, support, order, *policy, *point)
+
+    for _ in range(_PASSES):
+        order, left = state.rng.permutation(problem.n), 0.0
+        if is_free(problem):
+            step(problem, state, order)
+        else:
+            visit(step, problem, state, order)
+        if left <= target:
+            return

@@ -1,0 +1,1 @@
+"""Solvers with entropic steps: exponentiated gradient, dual coordinate ascent."""

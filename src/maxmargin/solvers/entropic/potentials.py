@@ -1,0 +1,56 @@
+"""Dual points given by log-potentials: their expectations and entropies, for all samples."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.problem import Problem
+
+
+def fade_of(problem: Problem) -> float:
+    """How much of the potentials a step of rate 1 leaves out."""
+    return 1.0 if problem.objective == "likelihood" else 0.0
+
+
+def expectations(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The points tilt(potentials), and the entropy of each sample's distribution."""
+    banned = np.isneginf(problem.blocks.costs) if len(problem.blocks.costs) else False
+    bare = copy(problem)  # nothing but the potentials in place of the costs
+    bare.blocks = problem.blocks._replace(costs=np.where(banned, -np.inf, potentials))
+    z = np.empty_like(problem.truth)
+    values = bare.apply("tilt", np.zeros(problem.dim), out=z)
+    return z, values - inner(problem, potentials, z)
+
+
+def inner(problem: Problem, values: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """values_i . z_i of each sample."""
+    return np.add.reduceat(values * z, problem.part_ptr[:-1])
+
+
+def scores_of(problem: Problem, w: np.ndarray) -> np.ndarray:
+    """F_i^T w + c_i of all samples, 0 on forbidden parts."""
+    from maxmargin._numba.passes.batch import apply_range
+    from maxmargin._numba.passes.exponentiated_gradient import scores
+
+    out, none = np.empty_like(problem.truth), np.empty(0)
+    apply_range(
+        problem.blocks, problem.space("tilt"), scores, w, none, 0, problem.n,
+        np.empty(problem.n), out,
+    )  # fmt: skip
+    return np.where(np.isneginf(out), 0.0, out)
+
+
+def why_stuck(problem: Problem, i: int, w: np.ndarray) -> Exception:
+    """Why sample i could not be tilted."""
+    scores = problem.scores(w, i)
+    if np.isnan(scores).any() or np.isposinf(scores).any():
+        why = "its scores are not finite"
+        return FloatingPointError(f"sample {i}: {why}; scale the features down.")
+    try:
+        problem._ask("tilt", scores, i)
+    except InfeasibleError as error:
+        return error
+    return FloatingPointError(f"sample {i}: `tilt` failed; scale the features down.")

@@ -1,0 +1,1 @@
+"""The training problem as one convex program for library solvers."""

@@ -1,0 +1,208 @@
+"""The joint convex program, by library solvers: exact, and for small problems."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin.callbacks import Callback, TimeLimit
+from maxmargin.problem import Problem
+from maxmargin.result import State, Status
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.qp.cone_program import ConeProgram, cone_program, point_features
+from maxmargin.solvers.qp.feasible import ROUNDING, feasible
+from maxmargin.solvers.qp.interior_point import Answer, by_clarabel, by_highs, load_clarabel
+from maxmargin.solvers.qp.memory import (
+    allowed_bytes,
+    n_entries,
+    program_bytes,
+    refuse,
+    rough_factor,
+)
+from maxmargin.solvers.qp.polytopes import polytopes
+from maxmargin.solvers.qp.weight_cones import is_polyhedral, weight_cones
+from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, PositiveOrInf, Seed
+
+#: relative gap at which nothing is left to do: what interior-point methods reach
+_EXACT = 1e-7
+#: solves at most: if the optimum is far below the loss, once more with it as the unit
+_ROUNDS = 3
+
+
+class ReferenceQP(Solver):
+    """Minimise  alpha/2 |w|^2 + sum_i omega_i H_i(w)  over w in W as one convex program.
+
+    The maximum over z in each H_i, a linear program over the polytope Z_i, is replaced by the dual
+    of that linear program; its prices and w are then minimised together (equation 15 of the
+    reference). An epoch is one solve by Clarabel, an interior-point method, or by HiGHS if the
+    program is linear (alpha = 0 in an l1 ball or in signs). The multipliers are the dual point z.
+
+    When to use it: to know the optimum of a small problem to seven digits. Time and memory grow
+    much faster than with the other solvers; what would not fit is refused before it is tried.
+
+    Structures need `constraints`, or `vertices` if their outputs are few. Where the constraints
+    are a relaxation (`Structure.is_tight` is False), the message says that the optimum is of it.
+
+    Parameters
+    ----------
+    memory_limit : bytes that the solve may take by the estimate; None means 80 % of what the
+        machine has free.
+
+    Reference: Taskar, Lacoste-Julien, Jordan, Journal of Machine Learning Research 2006.
+    """
+
+    name: ClassVar[str] = "qp"
+    #: when a solve must end
+    _deadline: float = np.inf
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("constraints", "vertices"),)
+    needs_penalty: ClassVar[bool] = False
+    any_domain: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        memory_limit: PositiveOrInf | None = None,
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
+    ):
+        self.memory_limit = memory_limit
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.check_every = check_every
+
+    def heed(self, callbacks: Sequence[Callback]) -> None:
+        """A `TimeLimit` holds within the one solve, too."""
+        limits = [own.seconds for own in callbacks if isinstance(own, TimeLimit)]
+        self._deadline = time.perf_counter() + min(limits, default=np.inf)
+
+    def init(self, problem: Problem) -> State:
+        state = State(problem.weights(problem.truth), problem.truth.copy(), self.generator())
+        self._begin(state)
+        return state
+
+    def _begin(self, state: State) -> None:
+        state.extra = {
+            "solution": state.w.copy(),
+            "gap": np.inf,
+            "primal": np.inf,
+            "floor": 0.0,
+            "relaxed": np.nan,
+            "solved": 0,
+            "bytes": np.nan,
+            "words": "",
+        }
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        super()._adopt(problem, state)
+        self._begin(state)
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if problem.alpha == 0 and not np.isfinite(problem.domain.reach(problem.dim)):
+            raise ValueError(
+                "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball(10.0):"
+                " with neither, nothing bounds the objective from below but zero."
+            )
+        weight_cones(problem.domain, problem.dim)
+        if problem.alpha > 0 or not is_polyhedral(problem.domain, problem.dim):
+            load_clarabel()
+
+    def epoch(self, problem: Problem, state: State) -> None:
+        if state.extra["solved"]:
+            return
+        limit = allowed_bytes(self.memory_limit)
+        program = self._program(problem, limit)
+        worth, extra = 1.0, state.extra
+        for _ in range(_ROUNDS):
+            answer = self._solved(problem, program, worth, limit)
+            extra["solved"], extra["words"] = 1, answer.words
+            extra["bytes"] = float(answer.n_bytes)
+            if answer.x is not None:
+                self._take(problem, state, program, answer)
+            if self.done(state) or not 0 < extra["primal"] < 1 / worth:
+                break
+            worth = 1 / extra["primal"]
+
+    def _solved(self, problem: Problem, program: ConeProgram, worth: float, limit: float) -> Answer:
+        """What a solver says, whose tolerances are absolute, to features and an optimum near 1."""
+        size = np.ones(program.matrix.shape[1])
+        largest = float(np.abs(problem.blocks.value).max(initial=0.0))
+        n_prices = program.polytopes.matrix.shape[0]
+        size[: len(size) - n_prices] = max(largest, np.sqrt(problem.alpha)) or 1.0
+        scaled, left = program.scaled(size, worth), max(self._deadline - time.perf_counter(), 1e-3)
+        answer = by_highs(scaled, left) if program.is_linear else by_clarabel(scaled, limit, left)
+        if answer.x is None:
+            return answer
+        return answer._replace(x=answer.x / size, points=answer.points / worth)
+
+    def _program(self, problem: Problem, limit: float) -> ConeProgram:
+        """The convex program, if there is room for it."""
+        entries = n_entries(problem)
+        refuse(program_bytes(entries, 0), limit, f"{entries} non-zeros of features alone")
+        found = polytopes(problem, limit)
+        features = point_features(problem, found)
+        factor = rough_factor(problem, found, features)
+        count = features.nnz + found.matrix.nnz
+        sizes = f"{len(found.owner)} parts, {found.matrix.shape[0]} prices, {count} non-zeros"
+        # the factor's numbers only, lest a guess refuse what would fit
+        refuse(8 * factor, limit, sizes)
+        return cone_program(problem, found, features)
+
+    def _take(self, problem: Problem, state: State, program: ConeProgram, answer: Answer) -> None:
+        """Weights and dual point from the solver's answer, if the gap between them is less."""
+        assert answer.x is not None
+        extra, old = state.extra, (state.z.copy(), state.w.copy(), dict(state.extra))
+        extra["solution"] = problem.domain.project(answer.x[: problem.dim])
+        if program.polytopes.relaxed:
+            # z may be no mixture of outputs, and proves nothing then
+            x = answer.x
+            value = x @ (program.square * x) / 2 + program.linear @ x + program.constant
+            extra["relaxed"] = float(value)
+        else:
+            u, miss = feasible(program.polytopes, answer.points)
+            z = program.polytopes.lift @ u
+            idle = problem.blocks.weight == 0
+            for i in np.flatnonzero(idle).tolist():
+                z[problem.parts(i)] = problem.truth[problem.parts(i)]
+            state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
+        state.w[:] = problem.weights(state.z)
+        tried = self.candidates(problem, state)
+        extra["primal"] = min(problem.primal(w) for w in tried)
+        extra["gap"] = extra["primal"] - max(self.bound(problem, state), 0.0)  # 0: at the truth
+        extra["floor"] = max(problem.rounding(w) for w in tried)
+        state.n_oracle += 2 * problem.n
+        if not extra["gap"] <= old[2]["gap"]:
+            state.z[:], state.w[:] = old[:2]
+            extra |= {name: old[2][name] for name in ("solution", "primal", "gap", "floor")}
+
+    def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
+        """Next to z by the structure itself, where the equations leave more than rounding."""
+        own = [problem.projected(z[problem.parts(i)], i) for i in range(problem.n)]
+        return np.concatenate(own)
+
+    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+        return [state.w, state.extra["solution"]]
+
+    def estimate(self, state: State) -> float:
+        return float(state.extra["gap"])
+
+    def done(self, state: State) -> bool:
+        """Whether the gap is what an interior-point method can reach."""
+        gap, primal, floor = (state.extra[name] for name in ("gap", "primal", "floor"))
+        return bool(np.isfinite(gap) and gap <= max(_EXACT * abs(primal), floor))
+
+    def ended(self, state: State) -> tuple[Status, str] | None:
+        extra = state.extra
+        if not extra["solved"]:
+            return None
+        if np.isfinite(extra["relaxed"]):
+            return Status.STOPPED, (
+                f"this is the optimum of a relaxation, {extra['relaxed']:.9g}, which the true one"
+                ' does not exceed; use solver="bcfw" to bound it from below'
+            )
+        return Status.FAILED, extra["words"]

@@ -1,0 +1,1 @@
+"""Solvers of the saddle-point problem: extragradient, dual extragradient, projected gradient."""

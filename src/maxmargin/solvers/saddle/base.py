@@ -1,0 +1,317 @@
+"""What the saddle-point solvers share: steps, passes over samples, certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, ClassVar
+from zlib import crc32
+
+import numpy as np
+
+from maxmargin.domains import Domain, L1Ball, Product
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.identity import described
+from maxmargin.solvers.saddle.weight_geometry import EuclideanWeights, Weights
+
+_RANGES = 8  # stretches of samples with sums of their own; fixed, so that threads change no bit
+_SAFETY = 1.02  # a power iteration comes from below
+_SETTLED = 1e-8  # residual of a projection that is good enough for a bound
+_ANY_TIME = ("max_epochs", "tol", "random_state", "check_every")  # may change as a run goes on
+
+
+class SaddleSolver(Solver):
+    """Solve  min over w in W, max over z in Z  of  L(w, z), with
+
+        L(w, z) = alpha/2 |w|^2 + w . g(z) + sum_i omega_i c_i . (z_i - y_i)
+        g(z) = sum_i omega_i F_i (z_i - y_i)
+
+    by gradient steps and projections. Distances are measured by
+
+        |w|^2 / ratio + sum_i omega_i |z_i|^2
+
+    so that a step adds eta (F_i^T w + c_i) to every z_i whatever its weight omega_i, and
+    -eta ratio (alpha w + g(z)) to w. ratio = 1 / omega, n for omega = 1 / n, gives the steps of the
+    papers, whose L is a plain sum over samples. ratio = "auto" means that, too, where w has neither
+    bounds nor a penalty; else it makes w and z equally far from where they end, |w|^2 / (2 D_z),
+    for that gives the least bound on the gap. |w| is the radius of the domain, or a third of what
+    the penalty allows, sqrt(2 P(0) / alpha), and D_z a tenth of the worst case, because most
+    training outputs end near the truth.
+
+    Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the w and z reached
+    (the better of last and average for each, if a solver has both); restricted_gap, the same with
+    w' in a ball (twice |w|) where W has no bounds; bound, what the theory promises for it if the
+    step is "norm" (of an L found from below, see `operator_norm`); step and operator_norm.
+    """
+
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("project",), ("maximize",))
+    needs_penalty: ClassVar[bool] = False
+    any_domain: ClassVar[bool] = True
+
+    step: Any
+    ratio: Any
+
+    def kernels(self) -> tuple[str, ...]:
+        return ("batch", "saddle")
+
+    def load(self, problem: Problem) -> None:
+        from maxmargin._numba.compile import loading
+
+        super().load(problem)
+        with loading():
+            problem.structure.kernel(self.requires[0][0])
+
+    @property
+    def step_rule(self) -> Any:
+        """What `step` means: "norm", "adaptive" or a number."""
+        return self.step
+
+    # -- geometry ----------------------------------------------------------------------------------
+    def weight_geometry(self, problem: Problem, ratio: float) -> Weights:
+        """How w is measured."""
+        return EuclideanWeights(problem.domain, ratio)
+
+    def find_ratio(self, problem: Problem) -> float:
+        """How far w moves for what z moves."""
+        if self.ratio != "auto":
+            return float(self.ratio)
+        reach, spread = problem.domain.reach(problem.dim), self.likely_spread(problem)
+        if problem.alpha > 0:
+            reach = min(reach, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
+        if 0 < reach < np.inf and spread > 0:
+            return reach**2 / (2 * spread)
+        return self.plain_ratio(problem)
+
+    def likely_spread(self, problem: Problem) -> float:
+        """How far z ends from where it begins: most training outputs end near the truth."""
+        return self.spread(problem) / 10
+
+    def plain_ratio(self, problem: Problem) -> float:
+        """That of the papers: n for weights 1 / n, 1 / omega for weights that are all omega."""
+        weight = problem.blocks.weight
+        return float(weight.sum() / np.sum(weight**2))
+
+    def _most_loss(self, problem: Problem) -> float:
+        """A bound on P(0), the mean of the largest losses, by the dearest parts of each sample.
+
+        Without the oracle, which may be slow, or be interrupted before there is anything to keep.
+        """
+        size = {shape: problem.structure.vertex_size(shape) for shape in set(problem.shapes)}
+        most = np.empty(problem.n)
+        for i, shape in enumerate(problem.shapes):
+            costs = problem.loss_costs[problem.parts(i)]
+            dearest = np.sort(costs)[::-1][: size[shape]]
+            most[i] = np.maximum(dearest, 0.0).sum() - costs @ problem.truth[problem.parts(i)]
+        return float(problem.blocks.weight @ most)
+
+    def first_step(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
+        """The step before the first epoch; 1 / L by power iteration unless told otherwise.
+
+        An adaptive step starts from two power iterations, well above 1 / L, and finds its way.
+        """
+        if not isinstance(self.step, str):
+            return float(self.step)
+        if "norm" not in extra:  # that of F alone, whatever the ratio
+            extra["norm"] = self.norm(problem, geometry)
+        linear, penalty = geometry.scaled(extra["norm"], problem.alpha)
+        norm = (penalty + np.sqrt(penalty**2 + 4 * linear**2)) / 2
+        extra["operator_norm"] = float(norm)
+        if norm == 0:
+            return 1.0
+        return float(1.0 / (_SAFETY * norm) if self.step_rule == "norm" else 2.0 / norm)
+
+    def norm(self, problem: Problem, geometry: Weights) -> float:
+        """The norm of w -> F^T w at ratio 1, by power iteration."""
+        return geometry.norm(problem, 100 if self.step_rule == "norm" else 2)
+
+    # -- state -------------------------------------------------------------------------------------
+    def begin(self, problem: Problem, state: State) -> None:
+        """What these solvers keep besides w and z, from the state's w and z on."""
+        extra: dict[str, Any] = {"key": self.key(problem), "ratio": self.find_ratio(problem)}
+        geometry = self.weight_geometry(problem, extra["ratio"])
+        state.w = geometry.start(state.w)
+        state.extra = extra
+        extra["step"] = self.first_step(problem, geometry, extra)
+        extra["pointers"] = self.warm_pointers(problem)
+        size = int(extra["pointers"][-1])
+        extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
+        extra["slope"] = problem.slope(state.z)
+        extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
+
+    def key(self, problem: Problem) -> tuple[int, ...]:
+        """Checksums of the problem and of the options that steps depend on."""
+        own = {k: v for k, v in self.get_params(deep=False).items() if k not in _ANY_TIME}
+        return (*problem_key(problem), crc32(repr(own).encode()))
+
+    def _adopt(self, problem: Problem, state: State) -> None:
+        """Go on where this solver was; from any other state or problem, start at its w and z.
+
+        So it does after a pass that was interrupted and left its sums half done.
+        """
+        mine = state.solver == self.name and state.extra.get("key") == self.key(problem)
+        mine = mine and state.outputs in (0, problem.outputs_key)
+        if mine and state.extra.get("whole", True):
+            return
+        w = state.w.copy()
+        super()._adopt(problem, state)
+        state.w = w
+        self.begin(problem, state)
+
+    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+        if not np.array_equal(state.extra["pointers"], fresh.extra["pointers"]):
+            raise ValueError("its pointers are out of range")
+
+    # -- passes over all samples -------------------------------------------------------------------
+    def warm_pointers(self, problem: Problem) -> np.ndarray:
+        """Where each sample's left-overs of projections stand in an array of all samples'."""
+        known = {shape: problem.structure.warm_size(shape) for shape in set(problem.shapes)}
+        return np.concatenate([[0], np.cumsum([known[s] for s in problem.shapes])]).astype(np.int64)
+
+    def in_ranges(
+        self, problem: Problem, sums: int, visit: Callable
+    ) -> tuple[list[np.ndarray], np.ndarray]:
+        """visit(first, last, sums, facts) over stretches of samples; the sums of all of them.
+
+        The stretches do not depend on the number of threads.
+        """
+        count = max(1, min(_RANGES, problem.n // 32, 2**22 // problem.dim))
+        bounds = np.linspace(0, problem.n, count + 1).astype(int)
+        jobs = [
+            (a, b, [np.zeros(problem.dim) for _ in range(sums)], np.zeros(5))
+            for a, b in pairwise(bounds)
+        ]
+        threads = min(problem.n_jobs, count)
+        if threads > 1:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(lambda job: visit(*job), jobs))
+        else:
+            for job in jobs:
+                visit(*job)
+        facts = np.array([job[3] for job in jobs])
+        if np.isnan(facts).any():
+            raise FloatingPointError("a step in z failed; scale the features down.")
+        total = facts.sum(axis=0)
+        total[2] = facts[:, 2].max()
+        return [np.sum([job[2][k] for job in jobs], axis=0) for k in range(sums)], total
+
+    def ascend(
+        self,
+        problem: Problem,
+        w: np.ndarray,
+        step: float,
+        base: np.ndarray,
+        out: np.ndarray,
+        warm: np.ndarray,
+        pointers: np.ndarray,
+        reference: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """out_i = P(base_i + step (F_i^T w + c_i)); returns g(out) and the facts of the pass."""
+        from maxmargin._numba.passes.saddle import ascent_range
+
+        other = np.empty(0) if reference is None else reference
+        kernel = problem.structure.kernel("project")
+
+        def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
+            if kernel is not None:
+                ascent_range(
+                    problem.blocks, problem.space(), kernel, first, last, w, other, step, base, out,
+                    warm, pointers, problem.truth, sums[0], facts,
+                )  # fmt: skip
+                return
+            for i in range(first, last):
+                part = problem.parts(i)
+                theta = problem.scores(w, i)
+                if reference is not None:
+                    allowed = np.isfinite(theta)
+                    apart = theta[allowed] - problem.scores(reference, i)[allowed]
+                    facts[1] += problem.blocks.weight[i] * float(apart @ apart)
+                old = base[part].copy()
+                out[part] = problem.projected(old + step * theta, i)
+                tally(problem, i, out[part], old, sums[0], facts)
+
+        (slope,), facts = self.in_ranges(problem, 1, visit)
+        return slope, facts
+
+    # -- certificates ------------------------------------------------------------------------------
+    def settle(self, problem: Problem, state: State) -> None:
+        state.extra["slope"] = problem.slope(state.z)
+        state.extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
+
+    def bound(self, problem: Problem, state: State) -> float:
+        """The minimum over W of L(., z), from the slope and the loss of z that the state keeps.
+
+        Projections that did not settle leave z outside its polytope, which proves nothing.
+        """
+        if state.extra.get("residual", 0.0) > _SETTLED:
+            return -float("inf")
+        lowest = problem.domain.lowest(state.extra["slope"], problem.alpha)[1]
+        return float(lowest + state.extra["loss"])
+
+    def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+        extra = state.extra
+        gap = primal - self.bound(problem, state)
+        known = {"saddle_gap": gap, "restricted_gap": gap, "step": extra["step"]}
+        if not np.isfinite(gap):
+            lowest = problem.domain.lowest_within(extra["slope"], self._radius(problem, state))
+            known["restricted_gap"] = primal - lowest - extra["loss"]
+        known["residual"] = extra.get("residual", 0.0)
+        if "operator_norm" in extra:
+            known["operator_norm"] = extra["operator_norm"]
+        return known
+
+    def _radius(self, problem: Problem, state: State) -> float:
+        """A ball with all w' of the gap: that of W, or twice |w| and what the penalty asks."""
+        reach = problem.domain.reach(problem.dim)
+        if np.isfinite(reach):
+            return reach
+        best = problem.domain.lowest(state.extra["slope"], problem.alpha)[0]
+        norms = [float(np.linalg.norm(w)) for w in self.candidates(problem, state)]
+        return max(2.0 * max(norms), float(np.linalg.norm(best)))
+
+    def square_distance(self, problem: Problem, z: np.ndarray, other: np.ndarray) -> float:
+        """sum_i omega_i |z_i - other_i|^2."""
+        squares = np.add.reduceat((z - other) ** 2, problem.part_ptr[:-1])
+        return float(problem.blocks.weight @ squares)
+
+    def spread(self, problem: Problem) -> float:
+        """A bound on the distance of any z from any other, sum_i omega_i |z - z'|^2 / 2."""
+        radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
+        squares = np.array([radius[shape] ** 2 for shape in problem.shapes])
+        return float(problem.blocks.weight @ squares) / 2
+
+
+def problem_key(problem: Problem) -> tuple[int, ...]:
+    """Checksums of all that gradients depend on."""
+    blocks = problem.blocks
+    rest = f"{problem.alpha!r} {described(problem.domain)}".encode()
+    arrays = (blocks.value, blocks.home, blocks.indptr, blocks.costs, blocks.weight, problem.truth)
+    return (*(crc32(array.data) for array in arrays), crc32(rest))
+
+
+def check_entropic(domain: Domain) -> None:
+    """Fail unless there is an l1 ball for entropic steps in w."""
+    inner = [d for _, d in domain.groups] if isinstance(domain, Product) else [domain]
+    if not any(isinstance(d, L1Ball) for d in inner):
+        raise ValueError(
+            'geometry="entropic" needs domain=L1Ball(radius), or a Product with one; found'
+            f' {type(domain).__name__}. Use geometry="euclidean".'
+        )
+
+
+def tally(
+    problem: Problem,
+    i: int,
+    z: np.ndarray,
+    base: np.ndarray,
+    total: np.ndarray,
+    facts: np.ndarray,
+) -> None:
+    """What the kernels do with the z_i of a structure that moves it in Python."""
+    from maxmargin._numba.passes.saddle import add_block, measure
+
+    moved = z - problem.truth[problem.parts(i)]
+    measure(problem.blocks, i, z, base, problem.truth, facts)
+    add_block(problem.blocks, i, problem.space(), moved, total)

@@ -1,0 +1,246 @@
+"""Dual extragradient: look ahead, average, and never store more than one must."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from maxmargin.domains import Product
+from maxmargin.problem import Problem
+from maxmargin.result import State
+from maxmargin.solvers.saddle.base import SaddleSolver, check_entropic
+from maxmargin.solvers.saddle.entropic_steps import TiltedSteps
+from maxmargin.solvers.saddle.euclidean_steps import ProjectedSteps
+from maxmargin.solvers.saddle.output_geometry import EntropicOutputs, check_tilt
+from maxmargin.solvers.saddle.weight_geometry import BlockWeights, EntropicWeights, Weights
+from maxmargin.validation.options import (
+    Count,
+    CountOrZero,
+    NonNegative,
+    NonNegativeOrInf,
+    Positive,
+    Ratio,
+    Seed,
+    check_options,
+)
+
+
+class DualExtragradient(SaddleSolver):
+    """Find the saddle point of L(w, z) by Nesterov's dual extragradient method.
+
+    With s the sum of all gradients so far and T(u, s) the step from u along s (projected, or
+    entropic, for w and for z each), each epoch does
+
+        v = T(start, s),   u = T(v, gradient at v),   s += gradient at u
+
+    and the answer is the average of the u's. After t epochs its gap is at most
+    (D_w + D_z) L / (t + 1), D being the largest distance from the start: no method that only uses
+    such gradients has a better rate.
+
+    Parameters
+    ----------
+    geometry : "euclidean", or "entropic" for w in an L1Ball (multiplicative steps; w starts at 0).
+        In a Product, steps are entropic in its L1Balls and Euclidean elsewhere.
+    z_geometry : "euclidean", or "entropic" for structures that can `tilt`: a step is a pass of
+        sum-product in the place of a projection, and z stays inside its polytope. See
+        `output_geometry` for norms and for what is promised.
+    start : with entropic z, how much the potentials of the first z favour the parts of the truth
+        (or of the z of a state that is given); 0 means all outputs alike.
+    memory : "plain", or "low": keep no number per part of the samples, only vectors as long as w
+        and one sample at a time. The iterates are the same; the average z is not kept, so that
+        other solvers cannot go on from it, and projections cannot start from the last one's duals.
+    step : "norm" (1 / L, by power iteration), "adaptive" (shorter whenever it was too long; needs
+        no L), or a number. "auto" is "norm" for Euclidean z, "adaptive" for entropic z, whose L
+        is that of the worst case; there, a step that turns out too long is taken back, and the
+        average counts each u as much as its step was long, so that the promise holds.
+    past : look ahead by the last gradient instead of a new one: one projection and one gradient an
+        epoch instead of two. The step is half as long. Off, because on word alignments it closes
+        less of the gap in the same time (`python -m benchmarks alignment`).
+    restarts : begin anew from the average whenever the gap has halved; not with memory="low". Off,
+        because on word alignments they help with w in a ball and hurt with a penalty.
+    ratio : how far w moves for what z moves, see `SaddleSolver`.
+
+    Reference: Taskar, Lacoste-Julien, Jordan, JMLR 2006, figures 2 and 6.
+    """
+
+    name: ClassVar[str] = "dual-extragradient"
+
+    def __init__(
+        self,
+        geometry: Literal["euclidean", "entropic"] = "euclidean",
+        memory: Literal["plain", "low"] = "plain",
+        step: Positive | Literal["auto", "norm", "adaptive"] = "auto",
+        past: bool = False,
+        restarts: bool = False,
+        ratio: Ratio | Literal["auto"] = "auto",
+        max_epochs: CountOrZero | None = None,
+        tol: NonNegativeOrInf | None = None,
+        random_state: Seed = None,
+        check_every: Count | None = None,
+        z_geometry: Literal["euclidean", "entropic"] = "euclidean",
+        start: NonNegative = 0.0,
+    ):
+        self.geometry = geometry
+        self.z_geometry = z_geometry
+        self.start = start
+        self.memory = memory
+        self.step = step
+        self.past = past
+        self.restarts = restarts
+        self.ratio = ratio
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.random_state = random_state
+        self.check_every = check_every
+
+    @property
+    def requires(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+        """A way to step in z, and `maximize`, for certificates."""
+        return (("tilt" if self.entropic else "project",), ("maximize",))
+
+    @property
+    def entropic(self) -> bool:
+        """Whether steps in z are."""
+        return self.z_geometry == "entropic"
+
+    @property
+    def step_rule(self) -> Any:
+        if self.step != "auto":
+            return self.step
+        return "adaptive" if self.entropic and not self.past else "norm"
+
+    def kernels(self) -> tuple[str, ...]:
+        return (*super().kernels(), "entropic_saddle") if self.entropic else super().kernels()
+
+    def check(self, problem: Problem) -> None:
+        check_options(self)
+        if self.entropic:
+            check_tilt(self, problem)
+        super().check(problem)
+        if self.restarts and self.memory == "low":
+            raise ValueError('restarts need the average z, which memory="low" does not keep.')
+        if self.restarts and "entropic" in (self.geometry, self.z_geometry):
+            raise ValueError('restarts go with geometry="euclidean" and such z_geometry only.')
+        if self.past and self.step == "adaptive":
+            raise ValueError('past=True goes with step="norm" or a number.')
+        if self.geometry == "entropic":
+            check_entropic(problem.domain)
+
+    def weight_geometry(self, problem: Problem, ratio: float) -> Weights:
+        if self.geometry == "euclidean":
+            return super().weight_geometry(problem, ratio)
+        if isinstance(problem.domain, Product):
+            return BlockWeights(problem.domain, problem.dim, ratio)
+        return EntropicWeights(problem.domain, ratio)
+
+    def find_ratio(self, problem: Problem) -> float:
+        if self.ratio != "auto" or not isinstance(
+            self.weight_geometry(problem, 1.0), EntropicWeights
+        ):
+            return super().find_ratio(problem)
+        # samples of one output each leave z no way to go: any ratio will do
+        return float(np.log(2 * problem.dim + 1)) / (self.spread(problem) or 1.0)
+
+    def norm(self, problem: Problem, geometry: Weights) -> float:
+        if not self.entropic:
+            return super().norm(problem, geometry)
+        return EntropicOutputs(problem, self.start).operator_norm(geometry, 100)
+
+    def spread(self, problem: Problem) -> float:
+        if not self.entropic:
+            return super().spread(problem)
+        return EntropicOutputs(problem, 0.0).reach(problem.truth)
+
+    def likely_spread(self, problem: Problem) -> float:
+        """From where all outputs are alike, any output is about equally far."""
+        return self.spread(problem) if self.entropic else super().likely_spread(problem)
+
+    # -- state -------------------------------------------------------------------------------------
+    def init(self, problem: Problem) -> State:
+        z = np.empty(0) if self.memory == "low" else problem.truth.copy()
+        state = State(np.zeros(problem.dim), z, self.generator())
+        self.begin(problem, state)
+        return state
+
+    def begin(self, problem: Problem, state: State) -> None:
+        """Start from the state's w and z (from the truth, if memory is low)."""
+        low = self.memory == "low"
+        extra: dict[str, Any] = {"passed": 0.0, "key": self.key(problem)}
+        extra["ratio"] = self.find_ratio(problem)
+        geometry = self.weight_geometry(problem, extra["ratio"])
+        z = problem.truth if low else state.z.copy()
+        point = geometry.start(state.w)
+        state.w = geometry.weights(point).copy()
+        state.extra = extra
+        extra["step"] = self.length(problem, geometry, extra)
+        extra["u_w"] = state.w.copy()
+        extra["slope"] = np.zeros(problem.dim) if low else problem.slope(z)
+        extra["loss"] = 0.0 if low else float(problem.blocks.weight @ problem.loss_at(z))
+        extra["last"] = (extra["slope"].copy(), extra["loss"])
+        extra["pointers"] = self.warm_pointers(problem)
+        state.z = np.empty(0) if low else state.z
+        self._steps(problem, state).begin(z, point)
+
+    def length(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
+        """The step; half as long for `past` (whose own steps the theory wants below 1 / (2 L))."""
+        step = self.first_step(problem, geometry, extra)
+        return step / 2 if self.past and self.step_rule == "norm" else step
+
+    def _steps(self, problem: Problem, state: State) -> ProjectedSteps | TiltedSteps:
+        return (TiltedSteps if self.entropic else ProjectedSteps)(self, problem, state)
+
+    def epoch(self, problem: Problem, state: State) -> None:
+        self._steps(problem, state).epoch()
+
+    # -- certificates ------------------------------------------------------------------------------
+    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+        """The average, and the last u, which is better once the right vertices are found."""
+        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        return [state.w, state.extra["u_w"], *([] if recent is None else [recent[0]])]
+
+    def bound(self, problem: Problem, state: State) -> float:
+        """The best one of the average z, of the last u, and of recent ones where z is entropic."""
+        average = super().bound(problem, state)
+        if not np.isfinite(average) and state.extra.get("residual", 0.0) > 0:
+            return average
+        others = [state.extra["last"]]
+        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        if recent is not None:
+            others.append(recent[1:])
+        lowest = problem.domain.lowest
+        return max(average, *(lowest(slope, problem.alpha)[1] + loss for slope, loss in others))
+
+    def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+        known = super().facts(problem, state, primal)
+        extra = state.extra
+        extra["gap"] = known["restricted_gap"]
+        extra.setdefault("restart_gap", extra["gap"])
+        geometry = self.weight_geometry(problem, extra["ratio"])
+        distance = geometry.reach(self._radius(problem, state), extra["anchor_w"])
+        if self.entropic:
+            promised = TiltedSteps(self, problem, state).promise(distance)
+            known |= {"distance_w": distance, "distance_z": extra["reach_z"]}
+            known |= {} if np.isnan(promised) else {"bound": promised}
+        elif self.step_rule == "norm" and extra["passed"] > 0:
+            promised = (distance + self.spread(problem)) / extra["step"]
+            known["bound"] = promised / extra["passed"]
+        return known
+
+    def restricted_gap(
+        self, problem: Problem, state: State, distance_w: float, distance_z: float
+    ) -> float:
+        """Max L(w, .) - min L(., z) of the averages, both within these distances of the start.
+
+        Distances are Bregman divergences as the geometries measure them; records have them as
+        distance_w and distance_z, large enough for all w and z. Only for entropic z.
+        """
+        if not self.entropic:
+            raise ValueError("the gap within distances is known for z_geometry='entropic' only.")
+        geometry = self.weight_geometry(problem, state.extra["ratio"])
+        steps = TiltedSteps(self, problem, state)
+        return steps.restricted_gap(geometry, distance_w, distance_z)
+
+    def settle(self, problem: Problem, state: State) -> None:
+        if len(state.z):  # without z, its slope and loss cannot be computed anew
+            super().settle(problem, state)

@@ -1,0 +1,196 @@
+"""Entropic steps in z, for the dual extragradient method.
+
+A point z_i is kept as potentials q_i, of which it is the `tilt`: the expectation of the parts under
+p(s) ~ exp(q_i . s) on the outputs s. Its distance function is the negative entropy of p, so that a
+step along a slope adds eta times the slope to q_i. That is one pass of sum-product in place of a
+projection, and never leaves the inside of the polytope.
+
+**Norms.** By Pinsker's inequality the relative entropy of two distributions is at least half the
+square of |p - p'|_1, the sum over all outputs. So z_i is measured by that norm. From p to p', the
+value of a slope theta changes by at most |p - p'|_1 (max theta . s - min theta . s) / 2, hence its
+dual norm is half the range of theta . s over outputs s. That is at most |theta|_2 radius_i / 2, so
+the operator norm of w -> (F_i^T w)_i is at most that of the Euclidean geometry with each sample's
+weight omega_i times radius_i^2 / 4. Another bound on half the range is |w|_2 times the largest sum
+of |F_p|_2 over the parts p of an output. `operator_norm` takes the smaller one. Where `tilt` is no
+expectation (matchings), the entropy is a sum of x log x over coordinates of at most 1, with second
+derivatives of at least 1, so that the norms are the Euclidean ones.
+
+**What is promised.** Let s be the sum of eta_k times the gradients at u_k, x = (w', z') any point,
+and d(x) its distance from the start. Whatever the steps were,
+
+    sum_k eta_k (L(u_w, z') - L(w', u_z)) <= d(x) + excess,
+    excess = max over x of [s . x - d(x)] + sum_k eta_k (alpha |u_w|^2 - loss of u_z)
+
+so that the average, weighted by eta_k, has a gap of at most (d(x) + excess) / sum_k eta_k against
+all x. With steps of 1 / L the excess is never positive. It is known exactly, for the maximum is a
+log-partition: step="adaptive" takes longer steps as long as it stays at or below 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin.exceptions import MissingAbilityError
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import check_counts
+from maxmargin.solvers.saddle.base import tally
+from maxmargin.solvers.saddle.weight_geometry import Weights
+from maxmargin.structures.base import Shape
+
+
+class Steps(NamedTuple):
+    """What a pass is to do: u from q + lead (scores of look), next v from q + step (scores of w).
+
+    Where q is not kept, it is height y + far (scores of mean). once: no v is asked for.
+    """
+
+    mean: np.ndarray
+    far: float
+    look: np.ndarray
+    lead: float
+    w: np.ndarray
+    step: float
+    once: bool
+
+
+class Moved(NamedTuple):
+    """What a pass leaves: potentials of the next v, z of u, its loss, sum omega (log Z - q . y)."""
+
+    after: np.ndarray
+    out: np.ndarray
+    loss: float
+    log_total: float
+
+
+def check_tilt(solver: Any, problem: Problem) -> None:
+    """Fail unless the structure can do entropic steps; say the cure."""
+    structure = problem.structure
+    kind = type(structure).__name__
+    cure = "use z_geometry='euclidean'"
+    if not structure.has("tilt"):
+        raise MissingAbilityError(
+            f"{type(solver).__name__}(z_geometry='entropic') needs `tilt`, which {kind} cannot do."
+            f" Define {kind}.tilt and {kind}.log_partition, or {cure}."
+        )
+    who = f"{type(solver).__name__}(z_geometry='entropic')"
+    check_counts(problem, who, f" Or {cure}.")
+
+
+class EntropicOutputs:
+    """z of a problem, by potentials. height: how much those of the start favour the z given."""
+
+    def __init__(self, problem: Problem, height: float):
+        self.problem, self.height = problem, float(height)
+
+    def potentials(self, z: np.ndarray) -> np.ndarray:
+        """Of the start: height z, and -inf on forbidden parts."""
+        costs = self.problem.blocks.costs
+        q = self.height * z
+        if len(costs):
+            q[np.isneginf(costs)] = -np.inf
+        return q
+
+    def reach(self, z: np.ndarray) -> float:
+        """The largest distance of any point from the start."""
+        problem, known = self.problem, dict[Shape, float]()
+        q, far = self.potentials(z), np.empty(problem.n)
+        for i, shape in enumerate(problem.shapes):
+            if self.height != 0.0 or shape not in known:  # else all of a shape are the same
+                known[shape] = self._farthest(q[problem.parts(i)], shape)
+            far[i] = known[shape]
+        return float(problem.blocks.weight @ far)
+
+    def _farthest(self, q: np.ndarray, shape: Shape) -> float:
+        """The largest log Z(q) - q . s over outputs s; for matchings, a bound."""
+        structure = self.problem.structure
+        value, allowed = structure.log_partition(q, shape), np.isfinite(q)
+        if not q[allowed].any():
+            return value
+        least = structure.maximize(np.where(allowed, -q, -np.inf), shape)
+        return value - float(q[allowed] @ least[allowed])
+
+    def operator_norm(self, geometry: Weights, steps: int) -> float:
+        """A bound on the norm of w -> F^T w at ratio 1, see above."""
+        problem = self.problem
+        if not problem.structure.tilt_is_expectation:
+            return geometry.norm(problem, steps)
+        radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
+        squares = np.array([radius[shape] ** 2 for shape in problem.shapes]) / 4
+        found = geometry.norm(problem, steps, problem.blocks.weight * squares)
+        columns = geometry.column_norms(problem)
+        if columns is None or problem.structure.kernel("maximize") is None:
+            return found
+        return min(found, self._norm_by_parts(columns))
+
+    def _norm_by_parts(self, columns: np.ndarray) -> float:
+        """sqrt(sum_i omega_i M_i^2), M_i the largest sum of norms of F's columns for an output."""
+        problem = self.problem
+        most = np.empty(problem.n)
+        for i, shape in enumerate(problem.shapes):
+            own = columns[problem.parts(i)]
+            most[i] = own @ problem.structure.maximize(own, shape)
+        return float(np.sqrt(problem.blocks.weight @ most**2))
+
+    def move(
+        self, steps: Steps, q: np.ndarray, in_ranges: Callable, keep: bool
+    ) -> tuple[np.ndarray, np.ndarray, Moved]:
+        """g(u), g(next v) and the rest of a pass of `tilted_range`. keep: all parts."""
+        from maxmargin._numba.passes.entropic_saddle import tilted_range
+
+        problem = self.problem
+        kernel = problem.structure.kernel("tilt")
+        size = len(problem.truth) if keep else 0
+        after, out = np.empty(size), np.empty(size)
+        largest = int(np.diff(problem.part_ptr).max())
+
+        def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
+            if kernel is None:
+                self._visit_in_python(steps, q, after, out, range(first, last), sums, facts)
+                return
+            tilted_range(
+                problem.blocks, problem.space("tilt"), kernel, first, last, steps.mean, steps.look,
+                steps.w, self.height, steps.far, steps.lead, steps.step, steps.once, q, after, out,
+                problem.truth, np.empty(largest), *sums, facts,
+            )  # fmt: skip
+
+        (total_u, total_v), facts = in_ranges(problem, 2, visit)
+        return total_u, total_v, Moved(after, out, float(facts[3]), float(facts[4]))
+
+    def _visit_in_python(
+        self,
+        steps: Steps,
+        q: np.ndarray,
+        after: np.ndarray,
+        out: np.ndarray,
+        samples: range,
+        sums: list[np.ndarray],
+        facts: np.ndarray,
+    ) -> None:
+        """`_numba.passes.entropic_saddle.tilted_range` for structures that tilt in Python."""
+        problem = self.problem
+        for i in samples:
+            part, shape, omega = problem.parts(i), problem.shapes[i], problem.blocks.weight[i]
+            truth = problem.truth[part]
+            if len(q):
+                base = q[part]
+            else:
+                base = _ahead(self.height * truth, problem.scores(steps.mean, i), steps.far)
+            u = problem.tilted(_ahead(base, problem.scores(steps.look, i), steps.lead), i)
+            base = _ahead(base, problem.scores(steps.w, i), steps.step)
+            if len(after):
+                after[part], out[part] = base, u
+            tally(problem, i, u, u, sums[0], facts)
+            if steps.once:
+                continue
+            v, on = problem.tilted(base, i), truth != 0
+            tally(problem, i, v, v, sums[1], np.zeros(len(facts)))
+            value = problem.structure.log_partition(base, shape) - float(base[on] @ truth[on])
+            facts[4] += omega * value
+
+
+def _ahead(base: np.ndarray, slope: np.ndarray, step: float) -> np.ndarray:
+    allowed = slope > -np.inf
+    return np.where(allowed, base + step * np.where(allowed, slope, 0.0), -np.inf)

@@ -1,0 +1,1 @@
+"""Structures made of one Python function, called in this process or in others."""

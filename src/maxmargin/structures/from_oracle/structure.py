@@ -1,0 +1,366 @@
+"""A structure from one Python function: any solver package as oracle."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from numbers import Integral
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
+from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.structures.from_oracle.outputs import TimedOut, as_vector, split_bound
+from maxmargin.structures.linear_program.program import Program
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import Bounds, Jobs, check_option, check_options
+
+#: options that are functions, which model files do not hold
+_FUNCTIONS = ("oracle", "size", "encoder", "decoder", "feasible", "rows")
+
+
+class OracleStructure(Structure):
+    """Outputs are what a function returns. Made by `Structure.from_oracle`.
+
+    Each answer is checked, and what is wrong is an error that names the sample, never replaced: a
+    wrong length, NaN, something else than zeros and ones, an output that is not feasible, a score
+    below that of the truth, a bound below the score.
+
+    Parameters
+    ----------
+    oracle : theta -> z, or (theta, shape) -> z if it has two parameters or one that is called
+        `shape`. z is a vector of as many numbers as there are parts, or a set (or list) of the
+        numbers of the parts that are 1, or, with exact="bounded", a pair (z, upper bound).
+    size : the number of parts, or a function of the shape; None: shapes are (number of parts,),
+        or a `Program`.
+    encoder : y -> z or (y, shape) -> z; None: y is a vector, or a set or list of part numbers, as
+        of the oracle; "indices": always part numbers; "vector": always a vector.
+    decoder : z -> y or (z, shape) -> y; None: the vector, or the array of part numbers if encoder
+        is "indices"; "indices": that array.
+    feasible : z -> bool or (z, shape) -> bool, whether z is an output; it may return words that
+        say what is wrong instead of False. Asked of all truths and all answers.
+    rows : Program or Constraints, or a function of the shape that returns one: checked of all
+        truths and answers, too, and if the answers are its corners, reference solvers can use it.
+    exact : True if answers are maxima; False if they may miss them: gaps are then estimates, and
+        records count answers that are worse than the truth (`worse_than_truth`). "bounded" if each
+        comes with a bound that is proven: gaps are then proofs as with exact answers.
+    zero_one : whether outputs are of zeros and ones.
+    n_jobs : processes that ask at a time, -1 for one a core; None means in this one. The function
+        is sent by cloudpickle. Batches (certificates, predictions, Frank-Wolfe) are dealt out; in
+        block-coordinate Frank-Wolfe that many samples are asked at the same weights, and steps are
+        then taken one by one at the newest ones.
+    time_limit : seconds a call, or None. Calls are then made in processes that can be ended.
+    on_timeout : "raise", or "skip": the sample keeps its place for now (bcfw and fw only), and
+        objectives take the proven bound max theta . z <= b + sum of max(theta - theta', 0), b being
+        the last known bound, at theta', or 0 at 0; needs parts between 0 and 1. Records count
+        `timeouts`.
+    """
+
+    dear = True
+
+    def __init__(
+        self,
+        oracle: Callable,
+        size: int | Callable | None = None,
+        encoder: Callable | str | None = None,
+        decoder: Callable | str | None = None,
+        feasible: Callable | None = None,
+        rows: Any = None,
+        exact: bool | Literal["bounded"] = True,
+        zero_one: bool = True,
+        n_jobs: Jobs = None,
+        time_limit: Annotated[float, Bounds(0, 10**9, open_low=True)] | None = None,
+        on_timeout: Literal["raise", "skip"] = "raise",
+    ):
+        self.oracle = oracle
+        self.size = size
+        self.encoder = encoder
+        self.decoder = decoder
+        self.feasible = feasible
+        self.rows = rows
+        self.exact = exact
+        self.zero_one = zero_one
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.on_timeout = on_timeout
+
+    # -- what it says of itself --------------------------------------------------------------------
+    @property
+    def is_exact(self) -> bool:  # type: ignore[override]
+        return self.exact is True
+
+    @property
+    def is_bounded(self) -> bool:
+        return isinstance(self.exact, str) and self.exact == "bounded"
+
+    @property
+    def binary(self) -> bool:  # type: ignore[override]
+        return bool(self.zero_one)
+
+    @property
+    def in_processes(self) -> bool:  # type: ignore[override]
+        return self.time_limit is not None or self.jobs > 1
+
+    @property
+    def may_skip(self) -> bool:  # type: ignore[override]
+        return self.time_limit is not None and self.on_timeout == "skip"
+
+    @property
+    def jobs(self) -> int:
+        return 1 if self.n_jobs is None else effective_n_jobs(int(self.n_jobs))
+
+    def has(self, ability: str) -> bool:
+        if ability == "constraints":
+            return self.rows is not None
+        return super().has(ability)
+
+    def n_parts(self, shape: Shape) -> int:
+        if callable(self.size):
+            return int(self.size(shape))
+        if self.size is not None:
+            return int(self.size)
+        if isinstance(shape, Program):
+            return shape.n_parts
+        if isinstance(shape, tuple) and len(shape) == 1 and isinstance(shape[0], Integral):
+            return int(shape[0])
+        raise ValueError(
+            f"how many parts has shape {shape!r}? Say so by n_parts, a number or a function of the"
+            " shape."
+        )
+
+    def shape_of(self, n_parts: int) -> Shape:
+        if self.size is not None and not callable(self.size) and n_parts != self.size:
+            raise ValueError(f"x has {n_parts} rows, but there are {self.size} parts.")
+        return (n_parts,)
+
+    def code(self, shape: Shape) -> tuple[int, ...]:
+        if isinstance(shape, tuple) and all(isinstance(s, Integral) for s in shape):
+            return tuple(map(int, shape))
+        return self.n_parts(shape), getattr(shape, "checksum", 0)
+
+    def scratch(self, shape: Shape) -> tuple[int, int]:
+        return 0, 0
+
+    # -- labels ------------------------------------------------------------------------------------
+    def encode(self, y: Any, shape: Shape) -> np.ndarray:
+        n = self.n_parts(shape)
+        if callable(self.encoder):
+            z = np.asarray(_call(self.encoder, y, shape), dtype=float)
+        else:
+            if self.encoder not in (None, "indices", "vector"):
+                raise ValueError(
+                    f'encode={self.encoder!r} must be a function, "indices" or "vector".'
+                )
+            if self.encoder is not None:
+                y = set(y) if self.encoder == "indices" else np.asarray(y, dtype=float)
+            z = as_vector(y, n, self.binary)
+        if z.shape != (n,):
+            raise ValueError(f"encode returned shape {z.shape}, expected ({n},)")
+        return z
+
+    def decode(self, z: np.ndarray, shape: Shape) -> Any:
+        if callable(self.decoder):
+            return _call(self.decoder, z, shape)
+        kinds = (self.decoder, self.encoder)
+        if "indices" in kinds:
+            return np.flatnonzero(z > 0.5)
+        if self.decoder is not None:
+            raise ValueError(f'decode={self.decoder!r} must be a function or "indices".')
+        return np.array(z, dtype=float)
+
+    def fault(self, z: np.ndarray, shape: Shape) -> str:
+        if self.zero_one and ((z != 0) & (z != 1)).any():
+            p = int(np.flatnonzero((z != 0) & (z != 1))[0])
+            return f"part {p} is {z[p]:.6g}, neither 0 nor 1; for such outputs say binary=False"
+        if self.rows is not None:
+            why = self._program(shape).fault(z)
+            if why:
+                return why
+        if self.feasible is None:
+            return ""
+        verdict = _call(self.feasible, z.copy(), shape)
+        if isinstance(verdict, str):
+            return verdict
+        return "" if bool(verdict) else "`feasible` says no"
+
+    def cure(self, ability: str) -> str:
+        if ability == "constraints":
+            return "Give from_oracle(..., constraints=Program(...))"
+        return f"One function cannot `{ability}`: write a class that can"
+
+    def constraints(self, shape: Shape) -> Constraints:
+        if self.rows is None:
+            raise self._missing("constraints")
+        return self._program(shape).constraints
+
+    def _program(self, shape: Shape) -> Program:
+        rows = _call(self.rows, shape) if callable(self.rows) else self.rows
+        if isinstance(rows, Constraints):
+            rows = Program(rows.matrix, rows.upper, rows.lower)
+        if not isinstance(rows, Program):
+            raise TypeError(f"constraints={rows!r} must be a Program or Constraints.")
+        return rows
+
+    # -- asking ------------------------------------------------------------------------------------
+    def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.maximize_within(theta, shape)[0]
+
+    def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+        theta = self._allowed(theta, shape)
+        with closing(self.maximize_many([theta], [shape])) as answers:
+            z, bound = next(answers)
+        if z is None:
+            raise OracleError(f"the oracle took more than {self.time_limit:g} s.")
+        return z, float(theta[z != 0] @ z[z != 0]) if np.isnan(bound) else bound
+
+    def maximize_many(
+        self, thetas: Sequence[np.ndarray], shapes: Sequence[Shape]
+    ) -> Generator[tuple[np.ndarray | None, float]]:
+        self._check_options()
+        pairs = zip(self._raw(thetas, shapes), shapes, strict=True)
+        for answer, shape in pairs:
+            if answer is TimedOut:
+                yield None, np.inf
+                continue
+            z, bound = split_bound(answer)
+            try:
+                z = as_vector(z, self.n_parts(shape), self.binary)
+            except ValueError as error:
+                raise OracleError(f"the oracle returned no output: {error}") from error
+            yield z, self._bound(bound)
+
+    def _raw(self, thetas: Sequence[np.ndarray], shapes: Sequence[Shape]) -> Iterator[Any]:
+        """What the function returns; `TimedOut` where it took too long and that is allowed."""
+        if not self.in_processes:
+            for theta, shape in zip(thetas, shapes, strict=True):
+                yield self._asked(theta.copy(), shape)
+            return
+        with closing(self._workers().map(list(zip(thetas, shapes, strict=True)))) as found:
+            for answer in found:
+                if answer is TimedOut and self.on_timeout == "raise":
+                    raise OracleError(
+                        f"the oracle took more than time_limit={self.time_limit:g} s and was ended."
+                        ' Raise the limit, or go on without such answers by on_timeout="skip".'
+                    )
+                yield answer
+
+    def _asked(self, theta: np.ndarray, shape: Shape) -> Any:
+        try:
+            return self.oracle(theta, shape) if _takes_shape(self.oracle) else self.oracle(theta)
+        except InfeasibleError:
+            raise
+        except Exception as error:
+            name = type(error).__name__
+            raise OracleError(f"the oracle raised {name}: {error}") from error
+
+    def _bound(self, bound: float | None) -> float:
+        """The bound that is promised, NaN if none is."""
+        if self.is_bounded:
+            if bound is None or np.isnan(bound):
+                raise OracleError(
+                    'exact="bounded" promises pairs (z, upper bound), but the oracle returned'
+                    f" {'NaN as a bound' if bound is not None else 'no bound'}."
+                )
+            return bound
+        if bound is not None:
+            raise OracleError(
+                'the oracle returned a pair (z, bound): say exact="bounded" if the bound is proven.'
+            )
+        return np.nan
+
+    def _check_options(self) -> None:
+        if not callable(self.oracle):
+            raise TypeError(f"the oracle must be a function, found {self.oracle!r}.")
+        check_options(self)
+        if self.may_skip and not self.zero_one:
+            raise ValueError(
+                'on_timeout="skip" needs binary=True: only parts between 0 and 1 bound what was'
+                " not answered."
+            )
+
+    # -- processes ---------------------------------------------------------------------------------
+    def _workers(self) -> Any:
+        """The processes, made anew if an option has changed."""
+        from maxmargin.structures.from_oracle.worker_pool import Workers
+
+        key = (id(self.oracle), self.jobs, self.time_limit)
+        if getattr(self, "_pool", (None, None))[0] != key:
+            self.release()
+            limit = None if self.time_limit is None else float(self.time_limit)
+            pool = Workers(self.oracle, _takes_shape(self.oracle), self.jobs, limit)
+            self._pool = (key, pool)
+        return self._pool[1]
+
+    def release(self) -> None:
+        pool = self.__dict__.pop("_pool", None)
+        if pool is not None:
+            pool[1].close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the processes."""
+        return {k: v for k, v in super().__getstate__().items() if k != "_pool"}
+
+    # -- model files -------------------------------------------------------------------------------
+    def _saved_options(self) -> dict[str, Any]:
+        """Options as files hold them: functions are only named."""
+        options = self.get_params(deep=False)
+        absent = {k: Absent(k) for k in _FUNCTIONS if callable(options[k])}
+        return options | absent
+
+    def _supply(self, given: Any) -> None:
+        """Put functions where a file had none."""
+        missing = [k for k in _FUNCTIONS if isinstance(getattr(self, k), Absent)]
+        own = given if isinstance(given, OracleStructure) else None
+        if given is None or (own is None and missing != ["oracle"]):
+            raise ModelFileError(_how_to_load(missing))
+        if own is None and not callable(given):
+            raise TypeError(f"oracle={given!r} must be a function or a Structure.from_oracle(...).")
+        for name in missing:
+            found = getattr(own, name) if own is not None else given
+            if not callable(found):
+                raise ModelFileError(_how_to_load(missing))
+            setattr(self, name, found)
+
+
+class Absent(Checked):
+    """In the place of a function in a model file."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def validate(self) -> None:
+        check_option("AbsentFunction: name", self.name, str)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: a function, not saved>"
+
+
+def _how_to_load(missing: list[str]) -> str:
+    if missing == ["oracle"]:
+        return (
+            "its oracle is a function, which files do not hold: give it again by"
+            " maxmargin.load(path, oracle=function)."
+        )
+    return (
+        f"its functions ({', '.join(missing)}) are not held by files: give them again by"
+        " maxmargin.load(path, oracle=Structure.from_oracle(...))."
+    )
+
+
+def _call(function: Callable, *args: Any) -> Any:
+    """A function with its second argument, the shape, only if it takes one."""
+    return function(*args) if len(args) == 1 or _takes_shape(function) else function(args[0])
+
+
+def _takes_shape(function: Callable) -> bool:
+    """Whether it has a parameter `shape`, or two that must be given."""
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of some compiled functions nothing is known
+        return False
+    places = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in places if p.default is p.empty]
+    return len(needed) >= 2 or any(p.name == "shape" for p in places[1:])

@@ -1,0 +1,1 @@
+"""Outputs given by linear inequalities."""

@@ -1,0 +1,186 @@
+"""Outputs given by linear inequalities: any linear or integer program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.structures.linear_program.highs import endless_part
+from maxmargin.structures.linear_program.maximize import maximize_linear
+from maxmargin.structures.linear_program.program import Program
+
+#: parts nearer to whole numbers than this are whole
+WHOLE = 1e-6
+
+
+class LinearProgram(Structure):
+    """All z that satisfy the rows of a `Program`: maximise theta . z subject to them.
+
+    shape = a `Program`, one for each sample (each x is a pair (features, program)), or the same for
+    all, given here. y is the vector z, or a set of the numbers of the parts that are 1.
+
+    `maximize` is solved by HiGHS. Without `integral`, outputs are corners of the polytope, which
+    may have fractions: training and its certificates are exact for this relaxed problem, records of
+    the history say by `fractional` which share of the samples had such answers, and predictions
+    come as they are, or, with `rounded`, as the nearest whole numbers, which may violate rows.
+    With `integral`, the program is solved to the optimum in whole numbers, by branch and bound, and
+    Z is the hull of these solutions, of which no rows are known.
+
+    `project` is a quadratic program, by Clarabel where that is installed
+    (`pip install "maxmargin[qp]"`), made exact from the rows that are tight at its answer; else,
+    wherever that does not check, and for whole numbers, it is an active set of corners, which is as
+    exact and slower.
+
+    Parameters
+    ----------
+    program : Program of all samples, or None if each has its own.
+    integral : whether parts must be whole numbers: all (True), none (False), or a mask, or the
+        numbers of those that must.
+    rounded : whether `decode` rounds to whole numbers.
+    """
+
+    dear = True
+    is_exact = False
+    is_bounded = True
+
+    def __init__(
+        self, program: Program | None = None, integral: Any = False, rounded: bool = False
+    ):
+        self.program = program
+        self.integral = integral
+        self.rounded = rounded
+
+    def shape_of(self, n_parts: int) -> Shape:
+        if self.program is None:
+            raise ValueError(
+                "which program? Give LinearProgram(program) for all samples, or each sample as a"
+                " pair (features, Program)."
+            )
+        program = _program(self.program)
+        if program.n_parts != n_parts:
+            raise ValueError(f"x has {n_parts} rows, but the program has {program.n_parts} parts.")
+        return program
+
+    def n_parts(self, shape: Shape) -> int:
+        return _program(shape).n_parts
+
+    def code(self, shape: Shape) -> tuple[int, ...]:
+        program = _program(shape)
+        return program.n_rows, program.n_parts, program.checksum
+
+    def scratch(self, shape: Shape) -> tuple[int, int]:
+        return 0, 0
+
+    def radius(self, shape: Shape) -> float:
+        """By the bounds of parts, or by the largest sum of parts that rows allow."""
+        program = _program(shape)
+        total = float(maximize_linear(program.constraints, np.ones(program.n_parts))[1])
+        # z and z' are not negative, so that |z - z'|^2 <= |z|^2 + |z'|^2
+        return min(float(np.linalg.norm(program.part_upper)), float(np.sqrt(2) * total))
+
+    def encode(self, y: Any, shape: Shape) -> np.ndarray:
+        from maxmargin.structures.from_oracle.outputs import as_vector
+
+        return as_vector(y, self.n_parts(shape))
+
+    def decode(self, z: np.ndarray, shape: Shape) -> np.ndarray:
+        return np.rint(z) if self.rounded else np.array(z, dtype=float)
+
+    def integrality(self, z: Any) -> float:
+        """How far the part of z that is furthest from a whole number is from it, 0 to 0.5."""
+        z = np.asarray(z, dtype=float)
+        return float(np.abs(z - np.rint(z)).max(initial=0.0))
+
+    def is_fractional(self, z: np.ndarray) -> bool:
+        return self.integrality(z) > WHOLE
+
+    def fault(self, z: np.ndarray, shape: Shape) -> str:
+        program = _program(shape)
+        why = program.fault(z)
+        mask = self._mask(program)
+        if why or mask is None:
+            return why
+        broken = mask & (np.abs(z - np.rint(z)) > WHOLE)
+        if broken.any():
+            p = int(np.flatnonzero(broken)[0])
+            return f"part {p} is {z[p]:.6g} and must be a whole number"
+        return ""
+
+    def check_shape(self, shape: Shape) -> None:
+        """Fail if scores exist for which the program has no maximum."""
+        program = _program(shape)
+        free = np.full(program.n_parts, np.inf)
+        part = -1
+        if not np.isfinite(program.part_upper).all():
+            part = endless_part(program.constraints, free, -np.ones(program.n_parts))
+        if part >= 0:
+            raise InfeasibleError(
+                f"its program has no bound: part {part} may grow for ever. Give it an upper bound,"
+                " e.g. part_upper=1."
+            )
+
+    def has(self, ability: str) -> bool:
+        if ability == "constraints":
+            return not self._whole_numbers()
+        return super().has(ability)
+
+    def cure(self, ability: str) -> str:
+        if ability == "constraints":
+            return "Relax the program (integral=False)"
+        return f"Linear programs cannot `{ability}`: use what they can"
+
+    def constraints(self, shape: Shape) -> Constraints:
+        if self._whole_numbers():
+            raise self._missing("constraints")
+        return _program(shape).constraints
+
+    def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.maximize_within(theta, shape)[0]
+
+    def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+        program = _program(shape)
+        return maximize_linear(
+            program.constraints, self._allowed(theta, shape), self._mask(program)
+        )
+
+    def project(self, point: np.ndarray, shape: Shape) -> np.ndarray:
+        from maxmargin.structures.linear_program.project import project_linear
+
+        if not self._whole_numbers():
+            found = project_linear(_program(shape).constraints, self._allowed(point, shape))
+            if found is not None:
+                return found
+        return super().project(point, shape)
+
+    def _whole_numbers(self) -> bool:
+        """Whether any part must be a whole number."""
+        return self.integral is not False and np.size(self.integral) > 0
+
+    def _mask(self, program: Program) -> np.ndarray | None:
+        if not self._whole_numbers():
+            return None
+        if self.integral is True:
+            return np.ones(program.n_parts, dtype=bool)
+        which = np.asarray(self.integral)
+        if which.dtype == bool and which.shape != (program.n_parts,):
+            raise ValueError(
+                f"integral has shape {which.shape}, but a program has {program.n_parts} parts."
+            )
+        mask = np.zeros(program.n_parts, dtype=bool)
+        try:
+            mask[which] = True
+        except (IndexError, OverflowError):
+            raise ValueError(
+                f"integral={self.integral!r} must be True, False, a mask, or numbers of the"
+                f" {program.n_parts} parts."
+            ) from None
+        return mask
+
+
+def _program(shape: Shape) -> Program:
+    if not isinstance(shape, Program):
+        raise TypeError(f"shape={shape!r} must be a Program(matrix, upper, ...).")
+    return shape

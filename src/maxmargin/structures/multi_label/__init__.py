@@ -1,0 +1,1 @@
+"""Any subset of a set of labels."""

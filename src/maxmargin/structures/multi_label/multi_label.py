@@ -1,0 +1,256 @@
+"""Any subset of a set of labels, with scores for pairs of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.exceptions import MissingAbilityError
+from maxmargin.structures.base import Constraints, Structure, check_k, check_sides
+from maxmargin.structures.frozen import read_only
+from maxmargin.structures.multi_label.subsets import best_subsets, hull, subset_vertices, vertex
+from maxmargin.structures.network.network import Network, network_of
+from maxmargin.structures.tree.k_best import best_labels
+from maxmargin.structures.tree.layout import TreeShape
+from maxmargin.structures.tree.tree import Tree
+from maxmargin.validation.options import check_options
+
+#: labels of which "auto" tries all subsets, and "exact" at most
+FEW, MOST = 20, 25
+#: labels whose subsets' hull is written down: it takes a column for each of them
+HULL = 10
+#: labels of which all pairs are written down
+_PAIRED = 4096
+_ALL, _FOREST, _ROOF = 0, 1, 2
+Method = Literal["exact", "bounded", "auto"]
+
+
+class MultiLabel(Structure):
+    """Any of the 2^L subsets of L labels. shape = (L,) for all pairs of labels, or a Network.
+
+    score(z) = sum_k theta_k z_k + sum over pairs of theta_km z_k z_m. Parts: L labels, then one for
+    each pair, which is on if both labels are: all that scores of pairs can tell beside those of
+    labels. Of (L,), pairs are (0, 1), (0, 2), ..., (L - 2, L - 1); of a Network, whose nodes are
+    the labels, its edges. An output y is L zeros and ones; Z is the hull of all of them.
+
+    Pairs without cycles are solved by max-product, whatever L. Else all subsets are tried, which
+    takes some microseconds for 14 labels and twice as long for each label more; or a minimum cut
+    (roof duality) says what most labels are in some best subset and how good that can be at most.
+
+    Parameters
+    ----------
+    method : "exact", for 25 labels at most where pairs have cycles; "bounded", by roof duality: the
+        answer is the best where the cut leaves 18 labels open at most, as it is if no score of a
+        pair is negative, else a subset of high score, with the bound of the linear relaxation.
+        `maximize_within` gives it, and gaps of training are proofs; there are no expectations.
+        "auto", exact for 20 labels or without cycles, else bounded.
+    """
+
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "multi_label.maximize",
+        "max_marginals": "multi_label.maximize",
+        "tilt": "multi_label.marginals",
+    }
+    binary = True
+
+    def __init__(self, method: Method = "exact"):
+        self.method = method
+
+    @property
+    def is_exact(self) -> bool:  # type: ignore[override]
+        """Whether every answer is the best, whatever the shape."""
+        return self._checked() == "exact"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Answers that may not be the best come with a bound."""
+        return not self.is_exact
+
+    def _checked(self) -> str:
+        check_options(self)
+        return self.method
+
+    # -- sizes -------------------------------------------------------------------------------------
+    def n_parts(self, shape: Any) -> int:
+        network = labels_of(shape)
+        return network.n_nodes + network.n_edges
+
+    def shape_of(self, n_parts: int) -> Any:
+        """All pairs of L labels: L (L + 1) / 2 parts."""
+        labels = round((2 * n_parts + 0.25) ** 0.5 - 0.5)
+        return (labels,) if labels * (labels + 1) == 2 * n_parts else super().shape_of(n_parts)
+
+    def variables(self, shape: Any) -> tuple[int, int]:
+        return labels_of(shape).n_nodes, 1
+
+    def code(self, shape: Any) -> Any:
+        return _plan(labels_of(shape), self._checked())[0]
+
+    def scratch(self, shape: Any) -> tuple[int, int]:
+        return _plan(labels_of(shape), self._checked())[1]
+
+    def radius(self, shape: Any) -> float:
+        return float(np.sqrt(self.n_parts(shape)))
+
+    # -- outputs -----------------------------------------------------------------------------------
+    def encode(self, y: Any, shape: Any) -> np.ndarray:
+        network = labels_of(shape)
+        labels = np.asarray(y)
+        if labels.shape != (network.n_nodes,):
+            raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
+        wrong = (labels != 0) & (labels != 1)
+        if wrong.any():
+            raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
+        return vertex(labels.astype(np.float64), network)
+
+    def decode(self, z: np.ndarray, shape: Any) -> np.ndarray:
+        return (np.asarray(z)[: labels_of(shape).n_nodes] > 0.5).astype(np.int64)
+
+    # -- abilities ---------------------------------------------------------------------------------
+    def has(self, ability: str) -> bool:
+        if ability in ("tilt", "max_marginals", "leads"):
+            return self.method != "bounded"
+        return super().has(ability)
+
+    def kernel(self, ability: str) -> Any | None:
+        if ability == "leads":
+            from maxmargin._numba.compile import loading
+
+            with loading():
+                from maxmargin._numba.multi_label.maximize import leads
+            return leads
+        return super().kernel(ability)
+
+    def leads(self, theta: np.ndarray, shape: Any) -> np.ndarray:
+        """By how much the best output with each label leads the best without; else 0."""
+        self._sums(shape, "leads")
+        code, scores = self.code(shape).copy(), self._allowed(theta, shape)
+        return self._call("leads", self.kernel("leads"), scores, code, shape)[0]
+
+    def _run(self, ability: str, theta: np.ndarray, shape: Any) -> tuple[np.ndarray, float]:
+        if ability != "maximize":
+            self._sums(shape, ability)
+        return super()._run(ability, theta, shape)
+
+    def _allowed(self, theta: np.ndarray, shape: Any) -> np.ndarray:
+        return super()._allowed(theta, labels_of(shape))
+
+    def _sums(self, shape: Any, ability: str) -> None:
+        """Fail unless all outputs of the shape can be gone through."""
+        network = labels_of(shape)
+        if self.code(shape)[0] == _ROOF:
+            raise MissingAbilityError(
+                f"MultiLabel(method={self.method!r}) cannot `{ability}` for {network.n_nodes}"
+                " labels whose pairs have cycles: it does not go through all outputs. Use pairs"
+                f' without cycles, or method="exact" with {MOST} labels at most.'
+            )
+
+    def k_best(self, theta: np.ndarray, shape: Any, k: int) -> list[tuple[np.ndarray, float]]:
+        """Max-product with lists of the k best, or all outputs sorted."""
+        self._sums(shape, "k_best")
+        k, theta, network = check_k(k), self._allowed(theta, shape), labels_of(shape)
+        if forest_of(network) is None:
+            return best_subsets(theta, network, k)
+        scores = np.zeros(2 * network.n_nodes + 4 * network.n_edges)
+        scores[1 : 2 * network.n_nodes : 2] = theta[: network.n_nodes]
+        scores[2 * network.n_nodes + 3 :: 4] = theta[network.n_nodes :]
+        found = best_labels(scores, TreeShape(network, 2), 4, k)
+        return [(self.encode(labels, network), score) for labels, score in found]
+
+    # -- descriptions ------------------------------------------------------------------------------
+    def vertices(self, shape: Any) -> Iterator[np.ndarray]:
+        return subset_vertices(labels_of(shape))
+
+    def constraints(self, shape: Any) -> Constraints:
+        """Without cycles, 0 <= z_km <= z_k, z_m <= 1 and z_km >= z_k + z_m - 1; else the hull.
+
+        The hull has a column for each of its vertices beside those of the parts.
+        """
+        network = labels_of(shape)
+        if forest_of(network) is not None:
+            return _local(network)
+        if network.n_nodes > HULL:
+            raise MissingAbilityError(
+                f"MultiLabel has no `constraints` for {network.n_nodes} labels whose pairs have"
+                f" cycles: the hull of 2^{network.n_nodes} outputs is too large to write down"
+                f" ({HULL} labels at most). Use pairs without cycles, or a solver that only asks"
+                ' for the best output, such as solver="bcfw".'
+            )
+        return hull(network)
+
+
+def labels_of(shape: Any) -> Network:
+    """The labels of a shape as nodes of a network, their pairs as its edges."""
+    if not isinstance(shape, tuple):
+        return network_of(shape)
+    labels = check_sides(shape, "number of labels", other=" or a Network of labels")[0]
+    if labels > _PAIRED:
+        raise ValueError(
+            f"{labels} labels have too many pairs: at most {_PAIRED} may have all. Give a Network"
+            " of the pairs that count as the shape."
+        )
+    return _all_pairs(labels)
+
+
+@lru_cache(maxsize=64)
+def _all_pairs(labels: int) -> Network:
+    return Network(labels, np.column_stack(np.triu_indices(labels, 1)))
+
+
+@lru_cache(maxsize=64)
+def forest_of(network: Network) -> TreeShape | None:
+    """The labels as nodes with two labels, off and on, of a tree or forest; None with cycles."""
+    if network.n_edges >= network.n_nodes:
+        return None
+    try:
+        return TreeShape(network, 2)
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=64)
+def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
+    """What the kernels read, and the work space they need."""
+    from maxmargin._numba.multi_label import qpbo, subsets
+
+    labels, pairs = network.n_nodes, network.n_edges
+    size = 2 * labels + 4 * pairs
+    forest = None if method == "bounded" else forest_of(network)
+    head = [labels, pairs, *network.edges.ravel().tolist()]
+    if forest is not None:
+        tree = Tree(tied=False)
+        floats, ints = tree.scratch(forest)
+        return _code(_FOREST, head, tree.code(forest)), (labels + 2 * size + floats, ints)
+    if method == "exact" and labels > MOST:
+        raise ValueError(
+            f"{labels} labels whose pairs have cycles have 2^{labels} outputs, too many to try all"
+            f' ({MOST} labels at most). Use method="bounded", which proves how far it may be off,'
+            ' or pairs without cycles (pairs="tree" of MultiLabelSVM).'
+        )
+    if method == "exact" or (method == "auto" and labels <= FEW):
+        floats = subsets.float_size(labels) + (1 << min(labels, subsets.LOW)) + 3 * labels
+        return _code(_ALL, head, []), (floats, labels * labels)
+    return _code(_ROOF, head, []), qpbo.work_size(labels, pairs)
+
+
+def _code(kind: int, head: list[int], rest: Any) -> np.ndarray:
+    return read_only(np.concatenate([[kind], head, rest]).astype(np.int64))
+
+
+def _local(network: Network) -> Constraints:
+    n, m = network.n_nodes, network.n_edges
+    rows, ones = np.arange(m), np.ones(m)
+    first, second = (
+        sparse.csr_array((ones, (rows, network.edges[:, side])), shape=(m, n)) for side in (0, 1)
+    )
+    own = sparse.eye_array(m)
+    blocks = [[sparse.eye_array(n), sparse.csr_array((n, m))]]
+    if m:
+        blocks += [[-first, own], [-second, own], [first + second, -own]]
+    upper = np.concatenate([np.ones(n), np.zeros(2 * m), np.ones(m)])
+    matrix = sparse.csr_array(sparse.block_array(blocks))
+    return Constraints(matrix, np.full(len(upper), -np.inf), upper)

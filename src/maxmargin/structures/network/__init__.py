@@ -1,0 +1,1 @@
+"""Labels for the nodes of networks with cycles."""

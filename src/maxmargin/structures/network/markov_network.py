@@ -1,0 +1,249 @@
+"""Labels for the nodes of any network, with cycles or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from maxmargin._numba import min_norm_sizes
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.structures.base import Constraints, Structure
+from maxmargin.structures.frozen import read_only
+from maxmargin.structures.network.junction_tree import (
+    Buckets,
+    buckets_of,
+    junction_code,
+    junction_constraints,
+    widest_of,
+)
+from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.network import Network
+from maxmargin.structures.network.node_labels import NetworkLabels
+from maxmargin.validation.options import Count, Probability, check_options
+
+_COMPILED: dict[str, dict[str, str]] = {
+    "auto": {"maximize": "markov_network.either"},
+    "exact": {
+        "maximize": "markov_network.junction_tree",
+        "max_marginals": "markov_network.junction_tree",
+        "project": "markov_network.project",
+        "tilt": "markov_network.marginals",
+    },
+    "bounded": {"maximize": "markov_network.message_passing"},
+    "relaxed": {},
+}
+
+
+class MarkovNetwork(NetworkLabels):
+    """A label at each node of any network, with scores for the pairs at the ends of edges.
+
+    shape = NetworkShape(network, K). Parts: V * K node-label parts, then pair parts in tables
+    (K, K), row = label of the edge's first end. If `tied`, there is one table, whose parts count
+    how often each pair occurs; else there is a table for each edge, in the order of the edges.
+    `Tree` is the case without cycles, and faster.
+
+    Parameters
+    ----------
+    tied : one pair table for all edges.
+    forbidden_pairs : (K, K) of bool, True where label j at an edge's first end must not go with
+        label k at its second.
+    method : how the best labels are found.
+        "exact" : by a junction tree, whose tables have K^(treewidth + 1) numbers.
+        "bounded" : good labels by message passing, with a proof of how far off they may be.
+        "relaxed" : the polytope is the local one, in which only neighbours need agree. Its corners
+        may be fractions of labels, which `decode` rounds; maxima are exact for the relaxation.
+        "auto" : "exact" where the tables fit, else "bounded"; see `resolve`.
+    max_table : the most numbers that the tables of a junction tree may have.
+    max_rounds : the most rounds of message passing.
+    tol : message passing stops when the bound is within this share of the scores' size.
+    """
+
+    def __init__(
+        self,
+        tied: bool = True,
+        forbidden_pairs: Any = None,
+        method: Literal["auto", "exact", "bounded", "relaxed"] = "auto",
+        max_table: Count = 1 << 22,
+        max_rounds: Count = 100,
+        tol: Probability = 1e-7,
+    ):
+        self.tied = tied
+        self.forbidden_pairs = forbidden_pairs
+        self.method = method
+        self.max_table = max_table
+        self.max_rounds = max_rounds
+        self.tol = tol
+
+    # -- which method ------------------------------------------------------------------------------
+    def _method(self) -> str:
+        check_options(self)
+        return self.method
+
+    @property
+    def compiled(self) -> dict[str, str]:  # type: ignore[override]
+        return _COMPILED[self._method()]
+
+    @property
+    def is_exact(self) -> bool:  # type: ignore[override]
+        """Whether `maximize` finds the maximum over Z; if relaxed, over the relaxed one."""
+        return self._method() in ("exact", "relaxed")
+
+    @property
+    def is_bounded(self) -> bool:
+        return not self.is_exact
+
+    @property
+    def is_tight(self) -> bool:  # type: ignore[override]
+        """Rows are those of the local polytope, which is Z only if that is asked for."""
+        return self._method() == "relaxed"
+
+    def resolve(self, shapes: Iterable[NetworkShape]) -> MarkovNetwork:
+        """The same with the method that "auto" stands for, where these are all shapes."""
+        if self._method() != "auto":
+            return self
+        method = "exact" if all(self._fits(shape) for shape in set(shapes)) else "bounded"
+        return MarkovNetwork(**{**self.get_params(deep=False), "method": method})
+
+    def has(self, ability: str) -> bool:
+        """Projections need exact maxima; corners of the relaxation are too many to list."""
+        if ability == "project":
+            return self.is_exact
+        if ability in ("vertices", "k_best") and self._method() == "relaxed":
+            return False
+        return super().has(ability)
+
+    def _missing(self, ability: str) -> MissingAbilityError:
+        if self.method == "exact":
+            return super()._missing(ability)
+        return MissingAbilityError(
+            f"MarkovNetwork cannot `{ability}` with method={self.method!r}. {self.cure(ability)},"
+            ' or a solver that needs `maximize` only, such as "bcfw".'
+        )
+
+    def cure(self, ability: str) -> str:
+        if self.method == "exact":
+            return super().cure(ability)
+        return (
+            "Use method='exact', if a junction tree fits max_table (the graphs are too wide for it"
+            " if method='auto' was given)"
+        )
+
+    # -- sizes -------------------------------------------------------------------------------------
+    def _buckets(self, shape: NetworkShape) -> Buckets:
+        return buckets_of(self._known(shape).network, shape.n_labels, self._widest(shape))
+
+    def _widest(self, shape: NetworkShape) -> int:
+        return widest_of(self._known(shape).n_labels, int(self.max_table))
+
+    def _fits(self, shape: NetworkShape) -> bool:
+        """Whether the tables of a junction tree are small enough."""
+        found = self._buckets(shape)
+        return found.complete and found.entries(shape.n_labels) <= self.max_table
+
+    def _goes_exactly(self, shape: NetworkShape) -> bool:
+        method = self._method()
+        if method != "exact":
+            return method == "auto" and self._fits(shape)
+        if not self._fits(shape):
+            found = self._buckets(shape)
+            more = "" if found.complete else "at least "
+            raise ValueError(
+                f"shape {shape}: a treewidth of {more}{found.width} with {shape.n_labels} labels"
+                f" needs {more}{found.entries(shape.n_labels):,} entries in the tables of the"
+                f" junction tree, more than max_table={self.max_table:,}; use method='bounded'."
+            )
+        return True
+
+    def code(self, shape: NetworkShape) -> Any:
+        """What compiled code reads, see `junction_tree`, `message_passing` there."""
+        labels = self._known(shape).n_labels
+        exactly = self._goes_exactly(shape)
+        head = [shape.n_nodes, labels, 0 if self.tied else labels * labels, shape.n_edges]
+        rules = [0 if exactly else 1, int(self.max_rounds), round(self.tol * 1e18)]
+        if exactly:
+            rest = junction_code(shape, bool(self.tied), self._widest(shape))
+        else:
+            rest = arcs_code(shape.network)
+        return np.concatenate([head, rules, shape.network.edges.ravel(), rest])
+
+    def scratch(self, shape: NetworkShape) -> tuple[int, int]:
+        parts, nodes = self.n_parts(shape), self._known(shape).n_nodes
+        if self._method() == "relaxed":
+            return parts, parts
+        if not self._goes_exactly(shape):
+            pairs = parts - nodes * shape.n_labels
+            return self.memory_size(shape) + pairs + 2 * shape.n_labels, 2 * nodes
+        found, labels = self._buckets(shape), shape.n_labels
+        messages = sum(labels ** len(scope) for scope in found.scopes)
+        floats = min_norm_sizes.float_size(parts, nodes) + found.entries(labels) + 2 * messages
+        return floats, min_norm_sizes.int_size(parts, nodes) + 2 * nodes + 1
+
+    def memory_size(self, shape: NetworkShape) -> int:
+        """The messages, if they are what finds the labels."""
+        if self._method() == "relaxed" or self._goes_exactly(shape):
+            return 0
+        return 2 * shape.n_edges * shape.n_labels
+
+    def vertex_size(self, shape: NetworkShape) -> int:
+        if self._method() == "relaxed":
+            return self.n_parts(shape)
+        return super().vertex_size(shape)
+
+    # -- abilities ---------------------------------------------------------------------------------
+    def project(self, point: np.ndarray, shape: NetworkShape) -> np.ndarray:
+        if not self.has("project"):
+            raise self._missing("project")
+        return super().project(point, shape)
+
+    def _overridden(self, ability: str) -> bool:
+        """By a subclass: the check above is no other way to project."""
+        known = MarkovNetwork if ability == "project" else Structure
+        return getattr(type(self), ability) is not getattr(known, ability)
+
+    def _run(
+        self, ability: str, theta: np.ndarray, shape: NetworkShape
+    ) -> tuple[np.ndarray, float]:
+        try:
+            return super()._run(ability, theta, shape)
+        except FloatingPointError as error:
+            if ability != "maximize" or not np.isneginf(self._allowed(theta, shape)).any():
+                raise
+            raise InfeasibleError(
+                "message passing found no labels that are allowed, and no proof that there are"
+                " none. Forbid less, or use method='exact' or a low score in place of -inf."
+            ) from error
+
+    def integrality(self, z: np.ndarray, shape: NetworkShape) -> float:
+        """The share of the nodes that have one label, and no fractions of several."""
+        count, labels = self.variables(shape)
+        largest = np.asarray(z)[: count * labels].reshape(count, labels).max(axis=1)
+        return float((largest > 1.0 - 1e-6).mean())
+
+    # -- descriptions ------------------------------------------------------------------------------
+    def constraints(self, shape: NetworkShape) -> Constraints:
+        """Of the hull of labellings, by the tables of the junction tree, where these are exact.
+
+        Else of the local polytope, which is larger: neighbours agree, but cycles need not.
+        """
+        if not self._goes_exactly(shape):
+            return super().constraints(shape)
+        parts, banned = self.n_parts(shape), self.forbidden(shape)
+        return junction_constraints(shape, bool(self.tied), self._widest(shape), parts, banned)
+
+
+@lru_cache(maxsize=1024)
+def arcs_code(network: Network) -> np.ndarray:
+    """The neighbours of all nodes, see `_numba.markov_network.message_passing`."""
+    n, m = network.n_nodes, network.n_edges
+    into = network.edges.T.ravel()  # arcs 0 to m - 1 enter first ends, the others second ends
+    other = np.roll(into, m)
+    order = np.lexsort((other, into))
+    place = np.empty(2 * m, dtype=np.int64)
+    place[order] = np.arange(2 * m)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(into, minlength=n))])
+    before = np.bincount(into[other < into], minlength=n)
+    lists = [other[order], order < m, order % max(m, 1), np.roll(place, m)[order]]
+    return read_only(np.concatenate([starts, before, *lists]).astype(np.int64))

@@ -1,0 +1,63 @@
+"""Labels for the nodes of trees and forests."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin._numba import min_norm_sizes
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.structures.base import check_k
+from maxmargin.structures.network.node_labels import NetworkLabels
+from maxmargin.structures.tree.layout import TreeShape
+
+
+class Tree(NetworkLabels):
+    """A label at each node of a tree or a forest, with scores for the pairs at the ends of edges.
+
+    shape = TreeShape(network, K). Parts: V * K node-label parts, then pair parts in tables (K, K),
+    row = label of the edge's first end. If `tied`, there is one table, whose parts count how often
+    each pair occurs: all that a model with the same pair scores at all edges needs. Else there is a
+    table for each edge, in the order of the edges. `Chain` is the case of a path, and faster.
+
+    Parameters
+    ----------
+    tied : one pair table for all edges.
+    forbidden_pairs : (K, K) of bool, True where label j at an edge's first end must not go with
+        label k at its second.
+    """
+
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "tree.maximize",
+        "max_marginals": "tree.maximize",
+        "project": "tree.project",
+        "tilt": "tree.marginals",
+    }
+    shapes = TreeShape
+
+    def __init__(self, tied: bool = True, forbidden_pairs: Any = None):
+        self.tied = tied
+        self.forbidden_pairs = forbidden_pairs
+
+    def code(self, shape: TreeShape) -> Any:
+        labels = self._known(shape).n_labels
+        head = [shape.n_nodes, labels, 0 if self.tied else labels * labels, shape.n_edges]
+        return np.concatenate([head, shape.order.ravel()])
+
+    def scratch(self, shape: TreeShape) -> tuple[int, int]:
+        labels, nodes = self._known(shape).n_labels, shape.n_nodes
+        parts = self.n_parts(shape)
+        floats = min_norm_sizes.float_size(parts, nodes) + 3 * nodes * labels + 2 * labels * labels
+        return floats, min_norm_sizes.int_size(parts, nodes) + 3 * nodes
+
+    # -- abilities ---------------------------------------------------------------------------------
+    def k_best(self, theta: np.ndarray, shape: TreeShape, k: int) -> list[tuple[np.ndarray, float]]:
+        """Max-product with lists of the k best, O(V K k (K + log k))."""
+        from maxmargin.structures.tree.k_best import best_labels
+
+        k, theta = check_k(k), self._allowed(theta, shape)
+        found = best_labels(theta, shape, 0 if self.tied else shape.n_labels**2, k)
+        if not found:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+        return [(self.encode(labels, shape), score) for labels, score in found]

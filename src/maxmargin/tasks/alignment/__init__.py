@@ -1,0 +1,1 @@
+"""Word alignment: links between the words of sentences that translate each other."""

@@ -1,0 +1,153 @@
+"""Features of the word pairs of sentence pairs, for word alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.tasks.alignment import edge_features
+from maxmargin.tasks.alignment.checks import Pair
+from maxmargin.tasks.alignment.pair_edges import Edges, stretches
+from maxmargin.tasks.alignment.word_statistics import WordStatistics
+from maxmargin.validation.learned import Checked
+from maxmargin.validation.options import CountOrZero, check_options
+from maxmargin.validation.samples import Rows
+
+_NOTHING = 1e-3  # half of all features are posteriors below this; what is left trains twice as fast
+Groups = dict[str, edge_features.Features]
+
+
+class AlignmentFeatures(Checked, BaseEstimator):
+    """Turn sentence pairs into one sparse matrix with a row of features per word pair (edge).
+
+    All J x K word pairs of a sentence pair have a row, source word by source word. The features
+    are, by group: `spelling` (same word, common letters, punctuation, numbers), `places`,
+    `counts` (rare and unknown words), `words` and `stems` (Dice and what translation models
+    believe, of the edge, its neighbours and its rivals), `conjoined`, `links` of other aligners,
+    `vectors` (cosines) and `pairs` (which of the most frequent words these are, such as the = le,
+    less the farther apart they are).
+
+    Parameters
+    ----------
+    frequent : how many of the most frequent words of each side have features of their own.
+    vectors : an object whose `cosines(source_tokens, target_tokens)` returns an array (J, K), such
+        as `word_vectors.orthogonal_map` makes; None for none.
+
+    Attributes
+    ----------
+    statistics_ : the WordStatistics in use. columns_ : names of the other aligners.
+    """
+
+    statistics_: WordStatistics
+    columns_: list[str]
+
+    def __init__(self, frequent: CountOrZero = 30, vectors: Any = None):
+        self.frequent = frequent
+        self.vectors = vectors
+
+    def fit(self, statistics: WordStatistics, columns: Sequence[str] = ()) -> AlignmentFeatures:
+        """Take the fitted statistics, and the names of other aligners whose links will be given."""
+        check_is_fitted(statistics, "hmm_")
+        check_options(self)
+        if self.vectors is not None and not hasattr(self.vectors, "cosines"):
+            raise TypeError(
+                f"vectors is {type(self.vectors).__name__}, expected an object with a method"
+                " cosines(source_tokens, target_tokens)."
+            )
+        self.statistics_ = statistics
+        self.columns_ = list(columns)
+        return self
+
+    def feature_names_out(self) -> list[str]:
+        """The names of the columns, as `group: feature`."""
+        return [f"{group}: {name}" for group, name in self._names()]
+
+    def _names(self) -> list[tuple[str, str]]:
+        check_is_fitted(self, "statistics_")
+        one = [(["a"], ["b"])]  # any pair will do
+        _, groups, _ = self._dense(one, {name: [()] for name in self.columns_})
+        names = [(group, name) for group, own in groups.items() for name in own]
+        source, target = self._frequent_words()
+        return names + [("pairs", f"{e} = {f}") for e in source for f in target]
+
+    def _frequent_words(self) -> tuple[list[str], list[str]]:
+        stats = self.statistics_
+        return stats.source_words_[: self.frequent], stats.target_words_[: self.frequent]
+
+    def transform(self, pairs: Sequence[Pair], columns: Mapping[str, Any] | None = None) -> Rows:
+        """Rows of all edges of all pairs, none of them empty.
+
+        columns : {name: one collection of links (i, j) a pair}, as named in `fit`.
+        """
+        check_is_fitted(self, "statistics_")
+        columns = columns or {}
+        blocks, lengths = [], []
+        for part in stretches(pairs):
+            own = {name: columns[name][part] for name in self.columns_}
+            edges, groups, numbers = self._dense(pairs[part], own)
+            dense = [column for group in groups.values() for column in group.values()]
+            full = np.column_stack(dense)
+            full[np.abs(full) < _NOTHING] = 0.0
+            matrix = sparse.csr_array(full)
+            words = self._word_pairs(edges, numbers, groups["places"]["distance"])
+            blocks.append(sparse.hstack([matrix, words], format="csr"))
+            lengths.append(np.diff(edges.ptr))
+        return Rows(sparse.vstack(blocks, format="csr"), np.concatenate(lengths))
+
+    def agreement(self, rows: Rows) -> np.ndarray:
+        """What the models of both directions believe of each edge, taken from its features."""
+        column = self._names().index(("words", "agreement"))
+        return rows.matrix[:, [column]].toarray().ravel()
+
+    def _dense(
+        self, pairs: Sequence[Pair], columns: Mapping[str, Any]
+    ) -> tuple[Edges, Groups, tuple[np.ndarray, np.ndarray]]:
+        stats = self.statistics_
+        lengths = np.array([[len(side) for side in pair] for pair in pairs], dtype=np.int64)
+        edges = Edges(lengths[:, 0], lengths[:, 1])
+        numbers = stats.numbers(pairs)
+        groups: Groups = {"bias": {"bias": np.ones(len(edges))}}
+        groups["spelling"] = edge_features.spelling(pairs, edges)
+        same = groups["spelling"]["same word"] > 0
+        groups["places"] = edge_features.places(edges)
+        groups["counts"] = edge_features.counts(stats, numbers, edges)
+        groups["words"] = edge_features.beliefs(stats.association(numbers, edges, same), edges)
+        if stats.stems_ is not None:
+            found = stats.stems_.association(stats.numbers(pairs, stems=True), edges, same)
+            groups["stems"] = edge_features.beliefs(found, edges)
+        groups["conjoined"] = edge_features.conjoined(
+            groups["words"], groups["places"], groups["counts"]
+        )
+        groups["links"] = {}
+        for name, links in columns.items():
+            groups["links"] |= edge_features.given_links(name, links, edges)
+        if self.vectors is not None:
+            groups["vectors"] = edge_features.vector_cosines(self.vectors, pairs, edges)
+        return edges, groups, numbers
+
+    def _word_pairs(
+        self, edges: Edges, numbers: tuple[np.ndarray, np.ndarray], distance: np.ndarray
+    ) -> sparse.csr_array:
+        """One feature for each pair of frequent words; statistics number words by frequency."""
+        n_source, n_target = (len(words) for words in self._frequent_words())
+        source, target = numbers[0][edges.row], numbers[1][edges.column]
+        both = (source >= 0) & (source < n_source) & (target >= 0) & (target < n_target)
+        where = np.flatnonzero(both)
+        column = source[where].astype(np.int64) * n_target + target[where]
+        value = np.maximum(0.0, 1.0 - 2.0 * distance[where])
+        shape = (len(edges), n_source * n_target)
+        return sparse.csr_array((value, (where, column)), shape=shape)
+
+    def validate(self) -> None:
+        """Statistics and options that `fit` would have taken."""
+        if not hasattr(self, "statistics_"):
+            return
+        if not hasattr(self.statistics_, "hmm_"):
+            raise ValueError("AlignmentFeatures: statistics_ is no fitted WordStatistics")
+        if self.vectors is not None and not hasattr(self.vectors, "cosines"):
+            raise ValueError("AlignmentFeatures: vectors has no method cosines")

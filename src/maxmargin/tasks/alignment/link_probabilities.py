@@ -1,0 +1,128 @@
+"""How probable links are, and what a word aligner's model is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.estimators import StructuredSVM
+from maxmargin.estimators.probabilities import Method
+from maxmargin.structures import Matching
+from maxmargin.tasks.alignment.checks import (
+    Link,
+    Links,
+    Pair,
+    check_columns,
+    check_links,
+    check_pairs,
+)
+from maxmargin.tasks.alignment.features import AlignmentFeatures
+from maxmargin.validation.samples import Rows
+
+LinkColumns = Mapping[str, Sequence[Iterable[Link]]] | None
+
+
+class LinkProbabilities:
+    """What a WordAligner knows of probabilities."""
+
+    features_: AlignmentFeatures
+    model_: StructuredSVM
+    max_links: int
+    _full: Callable[[list[Pair], dict[str, Any]], tuple[list[int], list[Any]]]
+    _prices: Callable[[list[Links], list[list[Link]], list[Pair]], list[np.ndarray]]
+
+    def predict_marginals(
+        self,
+        pairs: Iterable[Pair],
+        columns: LinkColumns = None,
+        *,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> list[np.ndarray]:
+        """P(link) of each pair of words, (source length, target length) a pair of sentences.
+
+        How often noise on the scores, divided by temperature_, leaves the link in the best
+        matching, over n_draws; the standard error is 0.5 / sqrt(n_draws) at most. What a row lacks
+        to 1 is the probability that the word stays alone, if max_links is 1. Until `calibrate` was
+        called, use them to rank, not as frequencies. method : "auto" or "perturb", which is the
+        same here; matchings have no exact ones.
+        """
+        check_is_fitted(self, "model_")
+        checked = check_pairs(pairs, empty_ok=True)
+        given = check_columns(columns, checked, self.features_.columns_)
+        found = [np.zeros((len(source), len(target))) for source, target in checked]
+        full, X = self._full(checked, given)
+        if full:
+            p = self.model_.predict_marginals(X, method, n_draws, random_state)
+            for s, own in zip(full, p, strict=True):
+                found[s] = own.reshape(found[s].shape)
+        return found
+
+    def calibrate(
+        self,
+        pairs: Iterable[Pair],
+        links: Sequence[Any],
+        columns: LinkColumns = None,
+        *,
+        method: Method = "auto",
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> Any:
+        """Set temperature_ to what makes `predict_marginals` fit the links of held-out pairs best.
+
+        They must not be those of `fit`, of which the model is too sure; predictions stay the same.
+        Links that are possible but not sure do not count.
+        """
+        check_is_fitted(self, "model_")
+        checked = check_pairs(pairs)
+        if not checked:
+            raise ValueError("no pairs: calibrate needs held-out ones.")
+        gold = check_links(links, checked)
+        given = check_columns(columns, checked, self.features_.columns_)
+        rows = self.features_.transform(checked, given)
+        truth = matchings_of(gold, checked, self.features_.agreement(rows), self.max_links)
+        counted = [np.sign(own) for own in self._prices(gold, truth, checked)]
+        self.model_.calibrate(
+            samples_of(rows, checked),
+            truth,
+            counted,
+            method=method,
+            n_draws=n_draws,
+            random_state=random_state,
+        )
+        return self
+
+
+def samples_of(rows: Rows, pairs: Sequence[Pair]) -> list[tuple[Any, tuple[int, int]]]:
+    """The features of each pair's edges, and its shape."""
+    stops = np.cumsum(rows.lengths).tolist()
+    return [
+        (rows.matrix[stop - len(source) * len(target) : stop], (len(source), len(target)))
+        for stop, (source, target) in zip(stops, pairs, strict=True)
+    ]
+
+
+def matchings_of(
+    links: list[Links], pairs: list[Pair], belief: np.ndarray, max_links: int
+) -> list[list[Link]]:
+    """As many sure links of each pair as words may have, the more credible ones if there is choice.
+
+    belief : between 0 and 1, for each edge of each pair.
+    """
+    matching = Matching(max_links, max_links)
+    chosen, start = [], 0
+    for (sure, _), (source, target) in zip(links, pairs, strict=True):
+        shape = (len(source), len(target))
+        credible = belief[start : start + shape[0] * shape[1]].reshape(shape)
+        start += shape[0] * shape[1]
+        theta = np.full(shape, -1.0)
+        for i, j in sorted(sure):
+            # all credibilities together weigh less than one link more
+            theta[i, j] = 1.0 + credible[i, j] / (1 + len(sure))
+        z = matching.maximize(theta.ravel(), shape)
+        chosen.append([(int(i), int(j)) for i, j in matching.decode(z, shape)])
+    return chosen

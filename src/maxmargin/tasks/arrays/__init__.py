@@ -1,0 +1,1 @@
+"""Tasks on arrays in files: chain, graph, tree, network, matching, multilabel."""

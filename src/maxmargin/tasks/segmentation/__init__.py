@@ -1,0 +1,1 @@
+"""Segmentation: foreground and background in images and point clouds."""

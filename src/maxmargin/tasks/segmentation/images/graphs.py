@@ -1,0 +1,227 @@
+"""Graphs of images: what a pixel looks like, and how much neighbours differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.inputs import Graph
+from maxmargin.tasks.segmentation.graph_makers import GraphMaker, Made
+from maxmargin.tasks.segmentation.images.checks import check_image
+from maxmargin.tasks.segmentation.images.cues import palette_of
+from maxmargin.tasks.segmentation.images.features import (
+    GROUPS,
+    STRAIGHT,
+    View,
+    edge_columns,
+    edge_names,
+    node_columns,
+)
+from maxmargin.tasks.segmentation.images.pixel_maps import lab_of
+from maxmargin.tasks.segmentation.images.regions import Regions, pixels, superpixels
+from maxmargin.validation.learned import check_array
+from maxmargin.validation.options import (
+    Bounds,
+    Count,
+    CountOrZero,
+    NonNegative,
+    Positive,
+    check_options,
+)
+
+#: pixels for typical colours, and nodes for scales, that are drawn from all training images
+DRAWN = 100_000
+
+
+class ImageGraphs(GraphMaker):
+    """Pixels or superpixels of images, with how they look, and how alike neighbours are.
+
+    An image is an array (H, W) or (H, W, 1), grey, (H, W, 3), sRGB, or (H, W, 4), with alpha, which
+    is seen on white. Values are bool, whole numbers from 0 to 255, uint16 from 0 to 65535, or
+    floats from 0 to 1. Images may differ in size.
+
+    Parameters
+    ----------
+    graph : "superpixels" (needs scikit-image: pip install "maxmargin[images]"), nodes being groups
+        of pixels that are near and alike, or "pixels".
+    n_segments : about how many superpixels an image has.
+    compactness : how much being near counts for a superpixel, compared with being alike.
+    connectivity : 4, pixels touch at sides, or 8, at corners too.
+    features : groups of features of nodes. "colour" (L*a*b* and chroma); "smooth", colours around;
+        "texture", slopes and roughness around; "place", row, column, distance to the border;
+        "grid", bumps on a grid of places; "contrast", how unlike the border of the image, how like
+        its centre, how rare and how scattered a colour is, and how many steps of colour are on the
+        way to the border; "palette", shares of typical colours of training; "shape", size and
+        spread of colours of a superpixel.
+    n_bins : bend each feature, but for grid and palette, at so many quantiles of training, by
+        adding what it has above each.
+    n_colours : how many typical colours training finds, for "contrast" and "palette".
+    random_state : seed of what is drawn to find scales and typical colours.
+
+    Attributes
+    ----------
+    palette_ : (n_colours, 3), typical colours, L*a*b* / 100. mean_, scale_, knots_ : of the
+    features. difference_, step_ : typical differences of neighbours.
+    """
+
+    noun = "image"
+    palette_: np.ndarray
+    columns_: list[tuple[str, bool]]
+    mean_: np.ndarray
+    scale_: np.ndarray
+    knots_: np.ndarray
+    difference_: NonNegative
+    step_: NonNegative
+
+    def __init__(
+        self,
+        graph: Literal["superpixels", "pixels"] = "superpixels",
+        *,
+        n_segments: Count = 800,
+        compactness: Positive = 20.0,
+        connectivity: Literal[4, 8] = 4,
+        features: Sequence[str] = ("colour", "smooth", "texture", "place", "grid", "contrast"),
+        n_bins: Annotated[int, Bounds(0, 1000)] = 2,
+        n_colours: Annotated[int, Bounds(1, 2**16)] = 48,
+        random_state: CountOrZero | np.random.Generator | None = 0,
+    ):
+        self.graph = graph
+        self.n_segments = n_segments
+        self.compactness = compactness
+        self.connectivity = connectivity
+        self.features = features
+        self.n_bins = n_bins
+        self.n_colours = n_colours
+        self.random_state = random_state
+
+    def check(self, i: int, x: Any) -> np.ndarray:
+        return check_image(i, x)
+
+    def fit(self, samples: Sequence[np.ndarray]) -> ImageGraphs:
+        """Learn typical colours, scales and bends from checked images."""
+        self._check_options()
+        if not len(samples):
+            raise ValueError("no images to learn from.")
+        rng = np.random.default_rng(self.random_state)
+        each = max(1, DRAWN // len(samples))
+        colours = [_drawn(rng, lab_of(x).reshape(-1, 3), each // 2) for x in samples]
+        self.palette_ = palette_of(np.concatenate(colours), self.n_colours, rng)
+        found, apart, steps = [], [], []
+        for x in samples:
+            view = self._view(x)
+            chosen = _drawn(rng, np.arange(view.regions.n), each)
+            columns = list(node_columns(view, tuple(self.features)))
+            found.append(np.column_stack([values[chosen] for _, _, values in columns]))
+            apart.append((float(view.difference.sum()), len(view.difference)))
+            steps.append((float(view.step.sum()), len(view.step)))
+        self.columns_ = [(name, group not in STRAIGHT) for group, name, _ in columns]
+        self._learn_scales(np.concatenate(found).astype(np.float64))
+        self.difference_, self.step_ = _mean(apart), _mean(steps)
+        return self
+
+    def _learn_scales(self, nodes: np.ndarray) -> None:
+        self.mean_, self.scale_ = nodes.mean(axis=0), nodes.std(axis=0) + 1e-6
+        levels = np.arange(1, self.n_bins + 1) / (self.n_bins + 1)
+        self.knots_ = np.quantile((nodes - self.mean_) / self.scale_, levels, axis=0)
+
+    def _check_options(self) -> None:
+        check_options(self)
+        if not len(self.features) or any(name not in GROUPS for name in self.features):
+            raise ValueError(f"features={self.features!r} must be some of {list(GROUPS)}.")
+
+    def validate(self) -> None:
+        """A scale and knots for each feature, and as many features as this version makes."""
+        if not hasattr(self, "palette_"):
+            return
+        self._check_options()
+        size = len(self.columns_)
+        check_array("palette_", self.palette_, np.float32, (None, 3))
+        if not len(self.palette_) or len(self.palette_) > self.n_colours:
+            raise ValueError("ImageGraphs: palette_ has another number of colours")
+        check_array("mean_", self.mean_, shape=(size,))
+        check_array("scale_", self.scale_, shape=(size,), low=1e-6)
+        check_array("knots_", self.knots_, shape=(self.n_bins, size))
+        tiny = View(np.zeros((2, 2, 3), np.float32), pixels((2, 2), 4), self.palette_)
+        made = node_columns(tiny, tuple(self.features))
+        if self.columns_ != [(name, group not in STRAIGHT) for group, name, _ in made]:
+            raise ValueError("ImageGraphs: columns_ are not those of the features")
+
+    def _view(self, x: np.ndarray) -> View:
+        return View(x, self._regions(x), self.palette_)
+
+    def _regions(self, x: np.ndarray) -> Regions:
+        if self.graph == "pixels":
+            return pixels((x.shape[0], x.shape[1]), self.connectivity)
+        return superpixels(x, self.n_segments, self.compactness, self.connectivity)
+
+    def make(self, x: np.ndarray) -> Made:
+        """The graph of a checked image; features of nodes are float32, to need less memory."""
+        check_is_fitted(self, "palette_")
+        view = self._view(x)
+        nodes, features = self.names()
+        table = np.empty((view.regions.n, len(nodes)), dtype=np.float32)
+        for k, values in self._columns(view):
+            table[:, k] = values
+        found = np.empty((len(view.regions.edges), len(features)), dtype=np.float32)
+        for k, values in enumerate(edge_columns(view, self.difference_, self.step_)):
+            found[:, k] = values
+        return _made(view, Graph(table, view.regions.edges, found))
+
+    def project(self, x: np.ndarray, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
+        """See `GraphMaker`; one feature is held at a time."""
+        check_is_fitted(self, "palette_")
+        view = self._view(x)
+        table = np.zeros((view.regions.n, nodes.shape[1]))
+        for k, values in self._columns(view):
+            _add(table, values, nodes[k])
+        if edges is None:
+            return _made(view, Graph(table, ()))
+        found = np.zeros((len(view.regions.edges), edges.shape[1]))
+        for k, values in enumerate(edge_columns(view, self.difference_, self.step_)):
+            _add(found, values.astype(np.float32), edges[k])
+        return _made(view, Graph(table, view.regions.edges, found))
+
+    def _columns(self, view: View) -> Iterator[tuple[int, np.ndarray]]:
+        """All features of nodes, scaled and bent, float32: which column, and its values."""
+        n_bent = sum(bends for _, bends in self.columns_)
+        at = len(self.columns_)
+        for k, (_, _, values) in enumerate(node_columns(view, tuple(self.features))):
+            scaled = ((values - self.mean_[k]) / self.scale_[k]).astype(np.float32)
+            yield k, scaled
+            if self.columns_[k][1]:
+                for i, knots in enumerate(self.knots_):
+                    yield at + i * n_bent, np.maximum(scaled - knots[k], 0).astype(np.float32)
+                at += 1
+
+    def names(self) -> tuple[list[str], list[str]]:
+        check_is_fitted(self, "palette_")
+        plain = [name for name, _ in self.columns_]
+        bent = [name for name, bends in self.columns_ if bends]
+        levels = [f"{100 * (i + 1) / (self.n_bins + 1):.0f} %" for i in range(self.n_bins)]
+        return [*plain, *(f"{name} above {at}" for at in levels for name in bent)], edge_names()
+
+
+def _made(view: View, graph: Graph) -> Made:
+    labels = view.regions.labels
+    return Made(graph, view.shape, None if labels is None else labels.ravel())
+
+
+def _add(sums: np.ndarray, values: np.ndarray, weights: np.ndarray) -> None:
+    """sums[:, r] += weights[r] * values, in double precision."""
+    for r, weight in enumerate(weights):
+        sums[:, r] += weight * values.astype(np.float64)
+
+
+def _drawn(rng: np.random.Generator, values: np.ndarray, n: int) -> np.ndarray:
+    """At most n of the values, in order, none twice."""
+    if len(values) <= n:
+        return values
+    return values[np.sort(rng.choice(len(values), size=n, replace=False))]
+
+
+def _mean(sums: list[tuple[float, int]]) -> float:
+    total, count = (sum(own) for own in zip(*sums, strict=True))
+    return total / max(count, 1)

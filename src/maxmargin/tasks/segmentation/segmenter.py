@@ -1,0 +1,311 @@
+"""Figure and ground in images and point clouds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin.callbacks import Callback, EarlyStopping
+from maxmargin.estimators import GraphCutSVM
+from maxmargin.losses import Hamming, Loss, resolve_loss
+from maxmargin.metrics import SegmentationReport, segmentation_scores
+from maxmargin.solvers import Solver
+from maxmargin.tasks.base import Task
+from maxmargin.tasks.segmentation.checks import (
+    check_known,
+    check_masks,
+    check_shape,
+    each_sample,
+    two_classes,
+)
+from maxmargin.tasks.segmentation.graph_makers import GraphMaker, Made
+from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
+from maxmargin.tasks.segmentation.points.graphs import PointGraphs
+from maxmargin.tasks.segmentation.probabilities import SegmentProbabilities
+from maxmargin.tasks.tagging.reports import WeightTable, strongest
+from maxmargin.validation.options import (
+    CountOrZero,
+    Jobs,
+    NonNegative,
+    NonNegativeOrInf,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+    check_options,
+)
+from maxmargin.validation.samples import check_sample_weight
+
+_KINDS: dict[str, type[GraphMaker]] = {"images": ImageGraphs, "points": PointGraphs}
+
+
+class Segmenter(SegmentProbabilities, Task):
+    """Which of two labels each pixel of an image, or each point of a cloud, has.
+
+    Each sample becomes a graph, whose nodes have features of their surroundings and whose edges
+    say how alike neighbours are; a minimum cut finds the best labels of all nodes at once.
+
+    kind "images": an image is an array (H, W) or (H, W, 3), its mask (H, W). kind "points": a cloud
+    is an array (N, 3), or (N, 3 + further columns), or a pair (array, edges) with links (E, 2) of
+    its own; its labels are (N,). Labels are any two values: 0 and 255, bool, str.
+
+    Parameters
+    ----------
+    kind : "images" or "points".
+    graphs : what makes graphs of the samples, `ImageGraphs(...)` or `PointGraphs(...)`; None means
+        the one that goes with the kind, as it is.
+    loss : "hamming" (share of wrong pixels or points of a sample), "hamming-sum" (their number), or
+        a Loss. Hamming(class_weight={label: price}) makes errors on one label dearer.
+    tables : see `GraphCutSVM`.
+    alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see
+        `GraphCutSVM`.
+    callbacks : further callbacks, e.g. EarlyStopping(images, masks); a metric of its own is given
+        masks, as `metrics.segmentation_scores` takes them.
+
+    Attributes
+    ----------
+    classes_ : the two labels, sorted; scores and weights speak for the second. graphs_ : the fitted
+    maker of graphs. model_ : the fitted GraphCutSVM. coef_, result_, temperature_ : those of the
+    model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> ground = np.column_stack([rng.uniform(0, 20, (400, 2)), rng.normal(0, 0.1, 400)])
+    >>> roof = np.column_stack([rng.uniform(5, 10, (100, 2)), rng.normal(4, 0.1, 100)])
+    >>> cloud, labels = np.vstack([ground, roof]), np.array(["ground"] * 400 + ["roof"] * 100)
+    >>> segmenter = Segmenter(kind="points").fit([cloud], [labels])
+    >>> print(segmenter.predict([cloud])[0][[0, 399, 400, 499]])
+    ['ground' 'ground' 'roof' 'roof']
+    """
+
+    classes_: np.ndarray
+    graphs_: GraphMaker
+    model_: GraphCutSVM
+
+    def __init__(
+        self,
+        kind: Literal["images", "points"] = "images",
+        alpha: NonNegative = 1e-3,
+        loss: str | Loss = "hamming",
+        solver: str | Solver = "bcfw",
+        tol: NonNegativeOrInf = 0.01,
+        max_epochs: CountOrZero = 300,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
+        *,
+        graphs: Annotated[GraphMaker | None, "Such as ImageGraphs() or PointGraphs()."] = None,
+        tables: bool = False,
+        n_jobs: Jobs = None,
+        warm_start: bool = False,
+        time_limit: PositiveOrInf | None = None,
+        callbacks: Sequence[Callback] = (),
+    ):
+        self.kind = kind
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.graphs = graphs
+        self.tables = tables
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+
+    def fit(
+        self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
+    ) -> Segmenter:
+        """Learn graphs_ and model_; sample_weight: one number a sample."""
+        check_options(self)
+        maker = self._maker()
+        checked = [maker.check(i, x) for i, x in enumerate(each_sample(inputs, maker.noun))]
+        masks = check_masks(labels, len(checked), maker.noun)
+        if not checked:
+            raise ValueError(f"inputs is empty: no {maker.noun}s to learn from.")
+        check_sample_weight(sample_weight, len(checked))
+        classes = two_classes(masks, maker.noun)
+        made = list(map(maker.fit(checked).make, checked))
+        for i, (own, mask) in enumerate(zip(made, masks, strict=True)):
+            check_shape(i, mask, own.shape, maker.noun)
+        shares = [own.gather(mask == classes[1]) for own, mask in zip(made, masks, strict=True)]
+        targets = _majorities(shares, classes, maker.noun)
+        model = self._start(GraphCutSVM()).set_params(
+            alpha=self.alpha, loss=self._loss(classes), solver=self.solver, tables=self.tables
+        )
+        with self._watched(lambda own: _on_graphs(own, maker, classes)) as callbacks:
+            model.set_params(callbacks=callbacks)
+            graphs, prices = [own.graph for own in made], list(map(_prices, made, shares))
+            model.fit(graphs, targets, sample_weight, prices)
+        # the held-out graphs are not kept with the model
+        self.classes_, self.graphs_, self.model_ = classes, maker, model.set_params(callbacks=())
+        return self
+
+    def _maker(self) -> GraphMaker:
+        own = _KINDS[self.kind]
+        if self.graphs is None:
+            return own()
+        for kind, other in _KINDS.items():
+            if kind != self.kind and isinstance(self.graphs, other):
+                raise ValueError(
+                    f"graphs={other.__name__}(...) makes graphs of {kind}, but kind={self.kind!r}."
+                    f" Set kind={kind!r}, or graphs={own.__name__}(...)."
+                )
+        return clone(self.graphs)
+
+    def _loss(self, classes: np.ndarray) -> Loss:
+        """The loss; weights of labels are prices of the two errors, since nodes are on or off."""
+        loss = resolve_loss(self.loss)
+        if not isinstance(loss, Hamming) or loss.class_weight is None:
+            return loss
+        prices = np.asarray(loss.bind(classes).class_weight, dtype=np.float64)
+        if prices.shape != (2,):
+            raise ValueError(f"class_weight has shape {prices.shape}, expected two weights.")
+        return Hamming(
+            loss.normalize,
+            false_positive=loss.false_positive * float(prices[0]),
+            false_negative=loss.false_negative * float(prices[1]),
+        )
+
+    # -- using -------------------------------------------------------------------------------------
+    def stream(self, inputs: Iterable[Any]) -> Iterator[np.ndarray]:
+        """As `predict`, but one sample after another: inputs may be a generator of any length."""
+        check_is_fitted(self, "model_")
+        for own in self._projected(inputs, *self.model_._projection()):
+            yield own.spread(self.model_._predict_projected(own.graph))
+
+    def predict(self, inputs: Iterable[Any]) -> list[np.ndarray]:
+        """The labels of each sample, (H, W) or (N,). The graph of one sample is held at a time."""
+        return list(self.stream(inputs))
+
+    def decision_map(self, inputs: Iterable[Any]) -> list[np.ndarray]:
+        """How much each pixel or point by itself speaks for the second label, (H, W) or (N,).
+
+        w . x + bias of its node, before neighbours are heard: of use to look at. Scores are not
+        probabilities.
+        """
+        check_is_fitted(self, "model_")
+        nodes, _ = self.model_._projection()
+        bias = self.model_.node_coef_[-1]
+        return [own.spread(own.graph.nodes[:, 0] + bias) for own in self._projected(inputs, nodes)]
+
+    def _projected(
+        self, inputs: Iterable[Any], nodes: np.ndarray, edges: np.ndarray | None = None
+    ) -> Iterator[Made]:
+        """The graphs of samples, one at a time, with features times what a model asks for."""
+        for i, x in enumerate(each_sample(inputs, self.graphs_.noun)):
+            yield self.graphs_.project(self.graphs_.check(i, x), nodes, edges)
+
+    def score(
+        self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
+    ) -> float:
+        """The share of pixels or points that are right."""
+        masks, found = self._compared(inputs, labels)
+        weight = check_sample_weight(sample_weight, len(masks)) if masks else np.empty(0)
+        right = [np.sum(a == b) for a, b in zip(masks, found, strict=True)]
+        total = float(weight @ [mask.size for mask in masks])
+        return float(weight @ right) / total if total else 0.0
+
+    def report(self, inputs: Iterable[Any], labels: Sequence[Any]) -> SegmentationReport:
+        """Error, precision, recall and IoU by label, and the error of each sample, worst first."""
+        masks, found = self._compared(inputs, labels)
+        return segmentation_scores(masks, found, self.classes_.tolist(), noun=self.graphs_.noun)
+
+    def _compared(
+        self, inputs: Iterable[Any], labels: Sequence[Any]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """True labels, checked, and predicted ones."""
+        found = self.predict(inputs)
+        noun = self.graphs_.noun
+        masks = check_masks(labels, len(found), noun)
+        for i, (mask, own) in enumerate(zip(masks, found, strict=True)):
+            check_shape(i, mask, own.shape, noun)
+            check_known(i, mask, self.classes_, noun)
+        return masks, found
+
+    def top_features(self, n: int = 10) -> WeightTable:
+        """The n features of nodes that speak most for the second label, the n most against it.
+
+        Then the n features of edges that most keep neighbours alike (with tables, the n entries
+        that score most and least, named by the labels of the two ends).
+        """
+        check_is_fitted(self, "model_")
+        nodes, edges = self.graphs_.names()
+        if self.model_.tables:
+            edges = [f"{name}, {ends}" for name in edges for ends in ("00", "01", "10", "11")]
+        rows = []
+        for part, names, weights in (
+            ("node", [*nodes, "(bias)"], self.model_.node_coef_),
+            ("edge", edges, self.model_.edge_coef_.ravel()),
+        ):
+            rows += [(part, names[k], float(weights[k])) for k in strongest(weights, n)]
+        return WeightTable(("part", "feature", "weight"), tuple(rows))
+
+    def validate(self) -> None:
+        """As many weights as features, on which kernels rely."""
+        if not hasattr(self, "model_"):
+            return
+        maker, model = self.graphs_, self.model_
+        if type(maker) is not type(self._maker()) or model.multiclass:
+            raise ValueError("Segmenter: graphs_ or model_ is of another kind")
+        nodes, edges = maker.names()
+        size = len(nodes) + 1 + len(edges) * (4 if model.tables else 1)
+        if model.coef_.shape not in ((size,), (1, size)) or np.shape(self.classes_) != (2,):
+            raise ValueError("Segmenter: model_ and graphs_ differ in the number of features")
+
+
+def _majorities(shares: list[np.ndarray], classes: np.ndarray, noun: str) -> list[np.ndarray]:
+    """One label a node: that of most of its pixels or points."""
+    found = [(share > 0.5).astype(np.int64) for share in shares]
+    present = np.unique(np.concatenate(found))
+    if len(present) < 2:
+        rare = classes[1 - present[0]].item()
+        raise ValueError(
+            f"no node of any {noun} has a majority of {rare!r}: the nodes are too coarse. Make"
+            " smaller ones, e.g. more superpixels."
+        )
+    return [classes[own] for own in found]
+
+
+def _prices(made: Made, share: np.ndarray) -> np.ndarray:
+    """(V,), what an error at each node costs; errors at all nodes cost about their number.
+
+    A node with pixels of both labels is never quite right: its price is how many pixels more are
+    wrong if it takes the label of the fewer ones.
+    """
+    weight = made.weight
+    return np.abs(2.0 * share - 1.0) * weight * (len(weight) / weight.sum())
+
+
+def _on_graphs(stopping: EarlyStopping, maker: GraphMaker, classes: np.ndarray) -> None:
+    """Make early stopping, which is given samples, look at their graphs."""
+    try:
+        held_out = [
+            maker.make(maker.check(i, x)) for i, x in enumerate(each_sample(stopping.X, maker.noun))
+        ]
+        masks = check_masks(stopping.y, len(held_out), maker.noun)
+        for i, (own, mask) in enumerate(zip(held_out, masks, strict=True)):
+            check_shape(i, mask, own.shape, maker.noun)
+            check_known(i, mask, classes, maker.noun)
+    except ValueError as error:
+        raise ValueError(f"held-out {error}") from error
+    measure: Callable[..., float] = stopping.metric or _share_right
+
+    def metric(truth: Sequence[Any], nodes: Sequence[Any]) -> float:
+        spread = [own.spread(found) for own, found in zip(held_out, nodes, strict=True)]
+        return float(measure(truth, spread))
+
+    stopping.X, stopping.y = [own.graph for own in held_out], masks
+    stopping.metric = metric
+
+
+def _share_right(truth: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> float:
+    right = sum(int(np.sum(a == b)) for a, b in zip(truth, found, strict=True))
+    return right / max(1, sum(mask.size for mask in truth))

@@ -1,0 +1,1 @@
+"""Tagging: labels for the tokens of sentences."""

@@ -1,0 +1,269 @@
+"""Tags for the tokens of sentences, from files of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from maxmargin.exceptions import InfeasibleError
+from maxmargin.metrics import chunk_f1
+from maxmargin.tasks import SequenceTagger
+from maxmargin.tasks.command import CLASS_WEIGHT, MANY_LABELS, OBJECTIVE, Data, Job, Option
+from maxmargin.tasks.documents import Drawing, Evaluation, Table
+from maxmargin.tasks.probabilities import CALIBRATE, PROBABILITIES, with_reliability
+from maxmargin.tasks.sequences import (
+    confused_table,
+    confusion,
+    reports,
+    score_table,
+    sequence_metrics,
+    titled,
+    weight_table,
+    window,
+    worst,
+)
+from maxmargin.tasks.tagging.files import read_file, tag_file
+from maxmargin.tasks.tagging.schemes import mark_chunks
+
+
+class TaggingJob(Job):
+    """Sequence tagging: chunks, names, parts of speech."""
+
+    name = "tagging"
+    title = "Sequence tagging"
+    summary = "a tag for every token of a sentence: chunks, names, parts of speech"
+    data_help = (
+        "Files of columns as in the CoNLL shared tasks, CRF++ and CoNLL-U, plain or gzip: a token a"
+        " line, its columns separated by tabs or spaces, a blank line after each sentence. The last"
+        " column is the tag and the others are features, unless --tag-column and --columns say"
+        " otherwise; of CoNLL-U, UPOS is the tag and FORM the feature. Comments, -DOCSTART- lines"
+        " and CoNLL-U's multiword and empty nodes are passed over."
+    )
+    predict_help = (
+        "Reads files of the same columns, with or without the tag column, or pipes; writes every"
+        " line as it is and the predicted tag as one column more, as crf_test does, so that"
+        " conlleval can compare the last two columns. --write replace puts the tag in the place of"
+        " the tag column if the file has it; --probabilities puts how probable the tag is in a"
+        " column after it; --write only writes the tags alone, as crfsuite does."
+        " Comments and blank lines stay; -DOCSTART- lines get O. Sentences are written as soon as"
+        " their blank line is read."
+    )
+    examples = (
+        "train tagging --data train.txt --validation dev.txt --out runs/chunks",
+        "train tagging --data en_ewt-ud-train.conllu --columns form --tag-column upos --out run",
+        "train tagging --data train.txt --objective likelihood --calibrate dev.txt --out runs/crf",
+        "predict runs/chunks new.txt > tagged.txt",
+        "evaluate runs/chunks test.txt",
+    )
+    labels = ("tags", "is this the right column? --tag-column names another.")
+    options = (
+        Option(
+            "tag-column",
+            str,
+            "",
+            "Column of the tag: a number from 1 (-1 is the last), or a name: word, pos, tag, or"
+            " those of CoNLL-U (form, upos, ...). Default: the last; upos of CoNLL-U.",
+            of_data=True,
+        ),
+        Option(
+            "columns",
+            str,
+            (),
+            "Columns that are features, by number or name. Default: all but the tag; form of"
+            " CoNLL-U.",
+            many=True,
+            of_data=True,
+        ),
+        Option(
+            "separator",
+            ("auto", "tab", "space"),
+            "auto",
+            "What separates columns. auto: tabs if the first token has one, else white space.",
+            of_data=True,
+        ),
+        Option(
+            "comments",
+            ("auto", "yes", "no"),
+            "auto",
+            "Whether lines that begin with # are comments. auto: if they do not have the columns"
+            " of a token.",
+            of_data=True,
+        ),
+        Option("encoding", str, "utf-8", "Encoding of the text.", of_data=True),
+        Option(
+            "write",
+            ("append", "replace", "only"),
+            "append",
+            "What predict writes: each line and the tag as a further column, the tag in the place"
+            " of the tag column, or only the tags.",
+            of_data=True,
+        ),
+        Option(
+            "nbest",
+            int,
+            1,
+            "predict: write the so many best taggings of each sentence, each after a line"
+            " `# rank score` (from 0), as crf_test -n does.",
+            of_data=True,
+            kept=False,
+        ),
+        Option("bio", bool, False, "Never predict what BIO or IOBES tags rule out."),
+        Option("min-count", int, 1, "Drop features found on fewer tokens than this."),
+        Option(
+            "templates",
+            str,
+            (),
+            "Features of a token, such as '0[-1]' (the word before), '0[0]|1[0]' or"
+            " 'suffix3(0[0])'; feature columns count from 0 here, or have the names that reports"
+            " show. Default: the word, its affixes, shape and neighbours; every other column with"
+            " its neighbours and with the word.",
+            many=True,
+        ),
+        MANY_LABELS,
+        CLASS_WEIGHT,
+        OBJECTIVE,
+        CALIBRATE,
+        PROBABILITIES,
+    )
+
+    def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
+        options = self.with_defaults(options)
+        if not paths:
+            raise ValueError("no data file was given; name one at least.")
+        sentences: list[Any] = []
+        tags: list[list[str]] = []
+        names = [read_file(path, options, sentences, tags) for path in paths]
+        first = sentences[0][0]
+        width = 1 if isinstance(first, str) else len(first)
+        for sentence in sentences:
+            if (1 if isinstance(sentence[0], str) else len(sentence[0])) != width:
+                raise ValueError(
+                    "the data files differ in their number of columns; name those to use with"
+                    " --columns and --tag-column."
+                )
+        facts = {
+            "sentences": len(sentences),
+            "tokens": sum(map(len, sentences)),
+            "tags": len({tag for own in tags for tag in own}),
+        }
+        return Data(sentences, tags, facts, {"columns": names[0]})
+
+    def estimator(self, options: Mapping[str, Any]) -> SequenceTagger:
+        options = self.with_defaults(options)
+        return SequenceTagger(
+            templates=list(options["templates"]) or None,
+            min_count=options["min-count"],
+            bio=options["bio"],
+            objective=options["objective"],
+        )
+
+    def fit(self, model: SequenceTagger, data: Data, folder: Path | None = None) -> None:
+        """Fit in place, with the names that the columns have in the files."""
+        model.columns = data.extra.get("columns")
+        try:
+            super().fit(model, data, folder)
+        except InfeasibleError as error:
+            raise InfeasibleError(
+                f"{error} Sentences count from 0, over all files of --data; bio=False is --no-bio."
+            ) from error
+
+    def metric(self, data: Data) -> tuple[str, Callable[[Any, Any], float] | None]:
+        """F1 of chunks by conlleval's rules, where the tags mark chunks."""
+        if mark_chunks({tag for own in data.outputs or () for tag in own}):
+            return "F1 of chunks", chunk_f1
+        return "share of right tags", None
+
+    def widths(self, sample: Any) -> dict[str, int]:
+        return {"feature columns": 1 if isinstance(sample[0], str) else len(sample[0])}
+
+    def take(self, data: Data, indices: Sequence[int]) -> Data:
+        assert data.outputs is not None
+        inputs = [data.inputs[i] for i in indices]
+        outputs = [data.outputs[i] for i in indices]
+        facts = data.facts | {"sentences": len(inputs), "tokens": sum(map(len, inputs))}
+        facts["tags"] = len({tag for own in outputs for tag in own})
+        return Data(inputs, outputs, facts, data.extra)
+
+    def predict(
+        self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
+    ) -> int:
+        options = self.with_defaults(options)
+        if options["nbest"] < 1:
+            raise ValueError(f"nbest={options['nbest']} must be 1 or more.")
+        if options["nbest"] > 1 and options["probabilities"]:
+            raise ValueError(
+                f"nbest={options['nbest']}: more than one tagging come with scores, not with"
+                " probabilities; leave one of the two options out."
+            )
+        return sum(
+            tag_file(model, source, sink, options, last=k == len(sources))
+            for k, source in enumerate(sources, start=1)
+        )
+
+    def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
+        truth = data.outputs
+        assert truth is not None
+        _check_columns(model, data.inputs[0][0])
+        predicted = model.predict(data.inputs)
+        labels, chunks = reports(truth, predicted)
+        matrix, note = confusion(truth, predicted)
+        tables = [] if chunks is None else [score_table("Chunks by type", chunks, "type")]
+        tables += [
+            score_table("Tags", labels, "tag", _unseen(model, truth)),
+            confused_table(truth, predicted, note),
+        ]
+        evaluation = Evaluation(
+            data=dict(data.facts),
+            error=labels.token_error,
+            error_name="share of wrong tags",
+            metrics=sequence_metrics(labels, chunks),
+            tables=tables,
+            confusion=matrix,
+            drawings=[
+                _drawing(i, errors, data.inputs[i], truth[i], predicted[i])
+                for i, errors in worst(truth, predicted, shown)
+            ],
+        )
+        return with_reliability(evaluation, model, data)
+
+    def describe(self, model: Any) -> list[Table]:
+        features, pairs = model.top_features(10), model.top_transitions(20)
+        return [
+            weight_table("Strongest features of each tag", features.columns, features),
+            weight_table("Strongest pairs of neighbouring tags", pairs.columns, pairs),
+        ]
+
+
+def _check_columns(model: Any, token: str | tuple[str, ...]) -> None:
+    found, wanted = 1 if isinstance(token, str) else len(token), model.features_.n_columns_
+    if found != wanted:
+        raise ValueError(
+            f"the data have {found} feature column(s) beside the tag, but the model was trained on"
+            f" {wanted}; give files with the same columns and the true tag, or name them with"
+            " --columns and --tag-column."
+        )
+
+
+def _unseen(model: Any, truth: Sequence[Sequence[str]]) -> str:
+    unseen = sorted({tag for own in truth for tag in own} - set(model.classes_.tolist()))
+    if not unseen:
+        return ""
+    more = f" and {len(unseen) - 10} more" if len(unseen) > 10 else ""
+    return f"Not in the training data: {', '.join(unseen[:10])}{more}."
+
+
+def _drawing(
+    i: int, errors: int, tokens: Sequence[Any], truth: Sequence[str], predicted: Sequence[str]
+) -> Drawing:
+    part = window(truth, predicted)
+    words = [token if isinstance(token, str) else token[0] for token in tokens[part]]
+    return Drawing(
+        kind="tokens",
+        title=titled(f"Sentence {i + 1}", errors, len(truth), part),
+        errors=errors,
+        truth_known=True,
+        tokens=words,
+        truth=list(truth[part]),
+        predicted=list(predicted[part]),
+    )

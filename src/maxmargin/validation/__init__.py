@@ -1,0 +1,1 @@
+"""Checks of what users and files give: samples, options, learned attributes."""

@@ -1,0 +1,85 @@
+"""A tiny task for studies, and cells that are made up instead of measured."""
+
+from pathlib import Path
+
+import pytest
+
+from maxmargin.tasks.registry import JOBS
+
+HERE = str(Path(__file__).parent)
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory):
+    """A file of 60 samples of the tiny task."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(HERE)
+        from tiny_job import write_samples
+
+        path = tmp_path_factory.mktemp("tiny") / "samples.jsonl"
+        write_samples(path, 60)
+        yield path
+
+
+@pytest.fixture(scope="module")
+def known(samples):
+    """The tiny task among the known ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(JOBS, "tiny", "tiny_job:TinyJob")
+        yield
+
+
+@pytest.fixture
+def tiny(samples, known):
+    """A plan for the tiny task."""
+    return {
+        "task": "tiny",
+        "data": [str(samples)],
+        "solvers": ["bcfw", "perceptron"],
+        "sizes": [10, 40],
+    }
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """No processes: answers by a formula. Returns the cells that were asked for, in order."""
+    asked = []
+
+    def ask(request, threads=1, seconds=None):
+        if request["cell"] is None:
+            about = {"n_samples": 60, "n_test": None, "size_name": "sequences"}
+            return about | {"facts": {"sequences": 60}}
+        asked.append((*request["cell"].values(), seconds))
+        return made_up_cell(**request["cell"])
+
+    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", ask)
+    return asked
+
+
+def made_up_cell(solver, size, seed):
+    slow = 2.0 if solver == "bcfw" else 1.0
+    return {
+        "status": "converged",
+        "message": "",
+        "seconds": slow * size**1.5,
+        "wall_seconds": 2 * slow * size**1.5,
+        "cpu_seconds": slow * size**1.5,
+        "compile_seconds": 1.0,
+        "n_oracle": 3 * size,
+        "n_project": 0,
+        "peak_bytes": 5 * 2**20 + 2**20 * size,
+        "base_bytes": 5 * 2**20,
+        "solver_bytes": 1000 * size,
+        "alpha": 0.1,
+        "n_parts": 4 * size,
+        "n_weights": 7,
+        "n_epochs": 3,
+        "primal": 1.0 + seed,
+        "dual": 0.5,
+        "gap": 0.5 + seed,
+        "relative_gap": 0.25,
+        "train_error": 0.1,
+        "test_error": 0.2,
+        "error_name": "label error",
+        "history": [],
+    }

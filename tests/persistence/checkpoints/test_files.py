@@ -1,0 +1,254 @@
+"""Files of checkpoints: small, and refused if they are damaged, forged or of another run."""
+
+import numpy as np
+import pytest
+
+from contract import problems
+from contract.cut_runs import extras, outcome, sequences
+from maxmargin import ChainSVM
+from maxmargin.exceptions import ModelFileError
+from maxmargin.persistence import load, save
+from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
+from maxmargin.persistence.checkpoints.sparse import LONG, Sparse, packed, unpacked
+from maxmargin.result import Status
+from maxmargin.solvers import BCFW, SDCA, Extragradient, FrankWolfe, OracleCache
+from persistence.model_files import contents, forge
+
+
+# -- long arrays that are mostly zero --------------------------------------------------------------
+def test_sparse_arrays_keep_every_bit():
+    rng = np.random.default_rng(0)
+    full = np.zeros(3 * LONG)
+    full[rng.integers(len(full), size=500)] = rng.normal(size=500)
+    full[[0, 7, -1]] = -0.0, np.inf, 1e-320
+    tree = {"a": full, "b": ((full != 0).astype(np.int32), 2.0), "c": np.ones(LONG), "d": full[:9]}
+    small = packed(tree)
+    assert isinstance(small["a"], Sparse)
+    assert isinstance(small["b"][0], Sparse)
+    assert small["c"] is tree["c"]
+    again = unpacked(small, tree)
+    assert repr(extras(again)) == repr(extras(tree))
+    empty = packed(np.zeros(LONG))
+    assert len(empty.values) == 0
+    assert unpacked(empty, np.ones(LONG)).tobytes() == np.zeros(LONG).tobytes()
+
+
+@pytest.mark.parametrize(
+    "sparse, words",
+    [
+        (Sparse(10**12, np.zeros(0, np.uint32), np.zeros(0)), "another size"),
+        (Sparse(9, np.array([8, 8], np.uint32), np.ones(2)), "out of range"),
+        (Sparse(9, np.array([8], np.uint32), np.ones(2)), "do not go together"),
+        (Sparse(9, np.array([8]), np.ones(1)), "do not go together"),
+        (Sparse(9, None, np.ones(1)), "do not go together"),
+        (Sparse(9, np.array([8], np.uint32), np.ones(1, np.float32)), "another type"),
+    ],
+)
+def test_sparse_arrays_that_are_wrong(sparse, words):
+    with pytest.raises(ValueError, match=words):
+        unpacked(sparse, np.zeros(9))
+
+
+# -- what is refused -------------------------------------------------------------------------------
+@pytest.fixture
+def written(tmp_path):
+    """A checkpoint of BCFW on chains after three epochs."""
+    path = tmp_path / "run"
+    BCFW(max_epochs=3, tol=0.0).run(problems.chain().problem, callbacks=[Checkpoint(path)])
+    return path
+
+
+@pytest.mark.parametrize(
+    "solver, problem, words",
+    [
+        (BCFW(), problems.chain(seed=9), "samples are others"),
+        (BCFW(), problems.chain(cost=problems.zero_one), "samples are others"),
+        (BCFW(), problems.chain(alpha=0.2), "alpha differs .now 0.2, then 0.1"),
+        (BCFW(), problems.chain(lengths=(1, 2)), "another structure"),
+        (BCFW(), problems.matching(), "another structure"),
+        (BCFW(random_state=1), problems.chain(), "random_state differs"),
+        (BCFW("pairwise"), problems.chain(), "options of the solver differ.*pairwise"),
+        (BCFW(cache=OracleCache(5)), problems.chain(), "options of the solver differ"),
+        (FrankWolfe(), problems.chain(), "solver is another one .now FrankWolfe, then BCFW"),
+        (
+            SDCA(),
+            problems.chain(objective="likelihood"),
+            "objective differs .now likelihood, then margin",
+        ),
+    ],
+)
+def test_another_run_is_refused(written, solver, problem, words):
+    with pytest.raises(ValueError, match=f"checkpoint of another run: .*{words}"):
+        solver.run(problem.problem, callbacks=[Checkpoint(written, resume=True)])
+
+
+def test_a_model_is_no_checkpoint_and_the_reverse(written, tmp_path):
+    with pytest.raises(ModelFileError, match="checkpoint of a run, not a model"):
+        load(written)
+    X, y = sequences()
+    ChainSVM(tol=0.1).fit(X, y).save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="is no snapshot"):
+        read_snapshot(tmp_path / "model")
+
+
+def forgeries():
+    """Changes to a snapshot that no run makes: sizes, types, indices, things that lack."""
+
+    def array(name, change):
+        def forge(snapshot):
+            snapshot.state[name] = change(snapshot.state[name])
+
+        return forge
+
+    def support(name, index, value):
+        def forge(snapshot):
+            getattr(snapshot.state["extra"]["support"], name)[index] = value
+
+        return forge
+
+    def swap(**fields):
+        def forge(snapshot):
+            extra = snapshot.state["extra"]
+            extra["support"] = extra["support"]._replace(**fields)
+
+        return forge
+
+    def extra(name, value):
+        return lambda snapshot: snapshot.state["extra"].__setitem__(name, value)
+
+    def attribute(name, value):
+        return lambda snapshot: setattr(snapshot, name, value)
+
+    def put(array, index, value):
+        array[index] = value
+        return array
+
+    return {
+        "w-short": array("w", lambda a: a[:-1].copy()),
+        "w-long": array("w", lambda a: np.append(a, 0.0)),
+        "w-single": array("w", lambda a: a.astype(np.float32)),
+        "w-nan": array("w", lambda a: put(a, 0, np.nan)),
+        "w-list": array("w", list),
+        "z-short": array("z", lambda a: a[:-1].copy()),
+        "z-infinite": array("z", lambda a: put(a, 0, np.inf)),
+        "seconds-infinite": array("seconds", lambda a: np.inf),
+        "clock-infinite": array("clock", lambda a: put(a, 0, np.inf)),
+        "primal-infinite": attribute("primal", -np.inf),
+        "dual-infinite": attribute("dual", np.inf),
+        "dual-nan": attribute("dual", np.nan),
+        "mass-infinite": support("mass", 0, np.inf),
+        "gram-infinite": support("gram", 0, -np.inf),
+        "lag-short": array("lag", lambda a: a[:3].copy()),
+        "clock-short": array("clock", lambda a: a[:3].copy()),
+        "rng": array("rng", lambda a: 0),
+        "epoch": array("epoch", lambda a: -1),
+        "epoch-real": array("epoch", float),
+        "solver": array("solver", lambda a: "fw"),
+        "outputs": array("outputs", lambda a: a + 1),
+        "extra": array("extra", lambda a: []),
+        "extra-key": extra(0.5, 1.0),
+        "state": lambda snapshot: snapshot.state.pop("lag"),
+        "no-gaps": lambda snapshot: snapshot.state["extra"].pop("gaps"),
+        "gaps": extra("gaps", np.zeros(2)),
+        "estimate": extra("estimate", np.zeros(3)),
+        "support-tuple": extra("support", (1, 2)),
+        "support-size": extra("support_size", 29),
+        "support-mass": swap(mass=np.zeros(1)),
+        "support-score": swap(score=np.zeros(999)),
+        "entry_ptr": support("entry_ptr", 1, 10**9),
+        "room": support("room", 0, 10**9),
+        "count": support("count", 0, 10**6),
+        "count-0": support("count", 0, 0),
+        "n_awake": support("n_awake", 0, 10**6),
+        "awake": support("awake", 0, -5),
+        "length": support("length", 1, 10**6),
+        "part": support("part", 0, 10**8),
+        "row": support("row", 0, 10**8),
+        "label": support("label", 0, 77),
+        "winner": attribute("winner", 7),
+        "next": attribute("next", 0),
+        "wall": attribute("wall", -1.0),
+        "best": attribute("best", np.zeros(2)),
+        "newest": attribute("newest", np.zeros(2)),
+        "chosen": attribute("chosen", np.zeros((2, 2))),
+        "identity": attribute("identity", {}),
+        "history": attribute("history", {}),
+        "history-texts": lambda snapshot: snapshot.history.update(
+            epoch=["x"] * len(snapshot.history["epoch"])
+        ),
+        "memories": attribute("memories", 3),
+    }
+
+
+@pytest.mark.parametrize("name", forgeries())
+def test_forged_checkpoints_are_refused(written, name):
+    snapshot = read_snapshot(written)
+    forgeries()[name](snapshot)
+    save(snapshot, written)
+    with pytest.raises(ModelFileError, match=r"run'"):
+        BCFW().run(problems.chain().problem, callbacks=[Checkpoint(written, resume=True)])
+
+
+def test_forged_pointers_of_a_saddle_solver(tmp_path):
+    path, problem = tmp_path / "run", problems.matching().problem
+    Extragradient(max_epochs=2, tol=0.0).run(problem, callbacks=[Checkpoint(path)])
+    snapshot = read_snapshot(path)
+    snapshot.state["extra"]["pointers"][-1] = 10**9
+    save(snapshot, path)
+    with pytest.raises(ModelFileError, match="pointers"):
+        Extragradient().run(problem, callbacks=[Checkpoint(path, resume=True)])
+
+
+def test_damaged_checkpoints_are_refused(written):
+    raw, rng = written.read_bytes(), np.random.default_rng(0)
+    problem = problems.chain().problem
+    cuts = [raw[: len(raw) * share // 100] for share in range(0, 100, 5)]
+    for _ in range(100):
+        place, bit = int(rng.integers(len(raw))), 1 << int(rng.integers(8))
+        cuts.append(raw[:place] + bytes([raw[place] ^ bit]) + raw[place + 1 :])
+    whole = outcome(BCFW(max_epochs=3, tol=0.0).run(problem))
+    for damaged in cuts:
+        written.write_bytes(damaged)
+        try:
+            result = BCFW(max_epochs=3, tol=0.0).run(
+                problem, callbacks=[Checkpoint(written, resume=True)]
+            )
+        except ModelFileError:
+            continue
+        assert outcome(result) == whole  # a byte of the archive that means nothing
+
+
+def check_forged(path, count, seed):
+    """Files with right checksums and wrong trees: refused, or a run that ends in order."""
+    good, rng, refused = path.read_bytes(), np.random.default_rng(seed), 0
+    problem = problems.chain().problem
+    for _ in range(count):
+        path.write_bytes(good)
+        header, members = contents(path)
+        if forge(path, header, members, rng) is None:
+            continue
+        try:
+            result = BCFW(max_epochs=5, tol=0.0).run(
+                problem, callbacks=[Checkpoint(path, resume=True)]
+            )
+        except ValueError:  # also those of another run
+            refused += 1
+            continue
+        assert isinstance(result.status, Status)
+    assert refused > count / 3
+
+
+def test_forged_trees_raise_no_other_error(written):
+    check_forged(written, 100, seed=0)
+
+
+@pytest.mark.soak
+def test_many_forged_trees(written):
+    check_forged(written, 5000, seed=1)
+
+
+def test_what_cannot_be_kept_is_said_before_the_first_epoch(tmp_path):
+    problem = problems.chain().problem
+    rng = np.random.Generator(np.random.Philox(0))
+    with pytest.raises(TypeError, match="rng.*Philox"):
+        BCFW(random_state=rng).run(problem, callbacks=[Checkpoint(tmp_path / "run")])

@@ -1,0 +1,259 @@
+"""The task matching: arrays in, links out."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from maxmargin import MatchingSVM
+from maxmargin.domains import Signs
+from maxmargin.tasks.registry import job_named
+
+WEIGHTS = np.array([1.0, -2.0, 0.5])
+
+
+@pytest.fixture(scope="module")
+def job():
+    return job_named("matching")
+
+
+def make_arrays(n, seed=0, sparse=False):
+    """Samples whose links are the best assignment of a known score; a third of edges dropped."""
+    rng = np.random.default_rng(seed)
+    found = {key: [] for key in ("X", "shapes", "edges", "n_edges", "links")}
+    for i in range(n):
+        rows, columns = rng.integers(2, 6, size=2)
+        x = rng.normal(size=(rows, columns, 3))
+        score = x @ WEIGHTS
+        allowed = rng.random((rows, columns)) < 0.67 if sparse else np.ones((rows, columns), bool)
+        allowed[0, 0] = True
+        worth = np.where(allowed, np.maximum(score, 0.0), 0.0)
+        for j, k in zip(*linear_sum_assignment(worth, maximize=True), strict=True):
+            if worth[j, k] > 0:
+                found["links"].append((i, j, k))
+        found["X"].append(x[allowed])
+        found["edges"].append(np.argwhere(allowed))
+        found["shapes"].append((rows, columns))
+        found["n_edges"].append(int(allowed.sum()))
+    arrays = {key: np.array(found[key]) for key in ("shapes", "links")}
+    arrays["X"] = np.concatenate(found["X"])
+    if sparse:
+        arrays |= {"edges": np.concatenate(found["edges"]), "n_edges": np.array(found["n_edges"])}
+    return arrays
+
+
+def saved(folder, arrays, name="x.npz"):
+    np.savez(folder / name, **arrays)
+    return folder / name
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["all pairs", "candidates"])
+def case(request, job, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arrays")
+    train = saved(folder, make_arrays(80, 0, request.param), "train.npz")
+    test = saved(folder, make_arrays(40, 1, request.param), "test.npz")
+    model = job.estimator({})
+    job.fit(model, job.read([train], {}))
+    return model, train, test
+
+
+def test_a_matching_is_learned(job, case):
+    model, _, test = case
+    data = job.read([test], {})
+    evaluation = job.evaluate(model, data, shown=5)
+    assert evaluation["error"] == pytest.approx(1.0 - model.score(data.inputs, data.outputs))
+    assert evaluation["error"] < 0.1
+    assert json.loads(json.dumps(evaluation)) == evaluation
+    named = {own["name"]: own["value"] for own in evaluation["metrics"]}
+    predicted = model.predict(data.inputs)
+    exact = [
+        np.array_equal(np.unique(own, axis=0), truth)
+        for own, truth in zip(predicted, data.outputs, strict=True)
+    ]
+    assert named["exact"] == np.mean(exact)
+    assert named["links predicted"] == sum(map(len, predicted))
+    errors = [drawing["errors"] for drawing in evaluation["drawings"]]
+    assert len(errors) == 5
+    assert errors == sorted(errors, reverse=True)
+    first = evaluation["drawings"][0]
+    i = int(first["title"].split()[1])
+    assert first["truth_known"]
+    assert first["sure"] == data.outputs[i].tolist()
+    assert (len(first["source"]), len(first["target"])) == data.inputs[i].shape[:2]
+
+
+def test_samples_are_as_written(job, tmp_path):
+    arrays = {
+        "X": np.arange(14.0).reshape(7, 2),
+        "shapes": np.array([[2, 3], [1, 1]]),
+        "links": np.array([[1, 0, 0], [0, 1, 2], [0, 0, 1]]),
+    }
+    data = job.read([saved(tmp_path, arrays)], {})
+    np.testing.assert_array_equal(data.inputs[0], np.arange(12.0).reshape(2, 3, 2))
+    np.testing.assert_array_equal(data.inputs[1], [[[12.0, 13.0]]])
+    assert [own.tolist() for own in data.outputs] == [[[0, 1], [1, 2]], [[0, 0]]]
+    assert data.facts == {"samples": 2, "rows": 3, "columns": 4, "links": 3}
+    part = job.take(data, [1])
+    assert part.facts == {"samples": 1, "rows": 1, "columns": 1, "links": 1}
+    assert part.outputs[0].tolist() == [[0, 0]]
+    both = job.read([saved(tmp_path, arrays), saved(tmp_path, arrays, "y.npz")], {})
+    assert len(both) == 4
+
+
+def test_candidates_are_as_written(job, tmp_path):
+    arrays = {
+        "X": np.eye(3),
+        "shapes": np.array([[2, 2], [5, 1]]),
+        "edges": np.array([[1, 0], [0, 1], [4, 0]]),
+        "n_edges": np.array([2, 1]),
+        "links": np.array([[0, 1, 0]]),
+    }
+    data = job.read([saved(tmp_path, arrays)], {})
+    assert data.inputs[0].shape == (2, 2)
+    np.testing.assert_array_equal(data.inputs[0].edges, [[1, 0], [0, 1]])
+    np.testing.assert_array_equal(data.inputs[1].features, [[0.0, 0.0, 1.0]])
+    assert [own.tolist() for own in data.outputs] == [[[1, 0]], []]
+
+
+def test_predictions_are_lines_of_links(job, case):
+    model, _, test = case
+    sink = io.BytesIO()
+    with open(test, "rb") as source:
+        assert job.predict(model, [source], sink, {}) == 40
+    lines = sink.getvalue().decode().split("\n")
+    assert lines.pop() == ""
+    wanted = model.predict(job.read([test], {}).inputs)
+    found = [[list(map(int, link.split("-"))) for link in line.split()] for line in lines]
+    assert found == [np.unique(own, axis=0).reshape(-1, 2).tolist() for own in wanted]
+
+
+def test_a_sample_without_edges_is_an_empty_line(job, case, tmp_path):
+    model = case[0]
+    arrays = {"X": np.array([[9.0, -9.0, 0.0]]), "shapes": np.array([[0, 3], [1, 1], [2, 0]])}
+    path = saved(tmp_path, arrays)
+    sink = io.BytesIO()
+    with open(path, "rb") as source:
+        assert job.predict(model, [source], sink, {}) == 3
+    assert sink.getvalue() == b"\n0-0\n\n"
+    with pytest.raises(ValueError, match=r"x\.npz: sample 0 has nothing to link"):
+        job.read([path], {})
+
+
+def test_without_a_truth_there_is_no_error(job, case, tmp_path):
+    model, _, test = case
+    with np.load(test) as file:
+        arrays = {key: file[key] for key in file.files if key != "links"}
+    data = job.read([saved(tmp_path, arrays)], {})
+    assert data.outputs is None
+    evaluation = job.evaluate(model, data, shown=2)
+    assert evaluation["error"] is None
+    assert [own["name"] for own in evaluation["metrics"]] == ["links predicted"]
+    assert not any(drawing["truth_known"] for drawing in evaluation["drawings"])
+    with pytest.raises(ValueError, match="no links to learn from"):
+        job.fit(MatchingSVM(), data)
+
+
+def test_a_description_lists_all_weights(job, case):
+    model = case[0]
+    (table,) = job.describe(model)
+    weights = dict(table["rows"])
+    assert weights == {
+        "feature 0": model.coef_[0],
+        "feature 1": model.coef_[1],
+        "feature 2": model.coef_[2],
+        "bias": model.coef_[3],
+    }
+    assert table["rows"][0][0] == "feature 1"
+
+
+def test_options_reach_the_estimator(job, case):
+    model = job.estimator({"row-cap": 2, "column-cap": 3, "bias": False})
+    assert (model.row_cap, model.column_cap, model.bias) == (2, 3, False)
+    assert model.domain is None
+    signed = job.estimator({"positive": (0,), "negative": (1, 2)})
+    assert isinstance(signed.domain, Signs)
+    signed.set_params(solver="dual-extragradient", max_epochs=200, tol=0.4)
+    data = job.read([case[1]], {})
+    job.fit(signed, job.take(data, range(20)))
+    assert signed.coef_[0] >= 0 >= signed.coef_[1]
+    assert signed.coef_[2] <= 0  # though the truth has it above
+
+
+GOOD = {
+    "X": np.ones((4, 1)),
+    "shapes": np.array([[2, 2]]),
+    "links": np.array([[0, 1, 1]]),
+}
+SPARSE = GOOD | {"edges": np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), "n_edges": np.array([4])}
+BAD = {
+    "no X": ({"shapes": GOOD["shapes"]}, r"array 'X' is missing"),
+    "no shapes": ({"X": GOOD["X"]}, r"array 'shapes' is missing"),
+    "flat X": (GOOD | {"X": np.ones(4)}, r"array 'X': found 1 dimension"),
+    "texts": (GOOD | {"X": np.array([["a"]] * 4)}, r"array 'X': found type"),
+    "rows": (GOOD | {"X": np.ones((5, 1))}, r"array 'X': found 5 rows, but shapes say 4 pairs"),
+    "negative": (GOOD | {"shapes": np.array([[-2, -2]])}, r"'shapes': sample 0 has sides \(-2"),
+    "huge": (GOOD | {"shapes": np.array([[2**62, 4]])}, r"'shapes': found a number beyond"),
+    "fractions": (GOOD | {"shapes": np.array([[2.0, 2.0]])}, r"array 'shapes': found type float"),
+    "three": (GOOD | {"shapes": np.array([[2, 2, 1]])}, r"array 'shapes': found 3 columns"),
+    "alone": (GOOD | {"n_edges": np.array([4])}, r"array 'n_edges': found without edges"),
+    "short": (SPARSE | {"n_edges": np.array([3])}, r"array 'edges': found 4 edges, 4 rows in X"),
+    "many": (SPARSE | {"n_edges": np.array([2, 2])}, r"'n_edges': expected 1 numbers"),
+    "nodes": (SPARSE | {"shapes": np.array([[2**40, 2]])}, r"'shapes': found \d+ rows and col"),
+    "outside": (SPARSE | {"edges": np.full((4, 2), 7)}, r"array 'edges': sample 0: "),
+    "sample": (GOOD | {"links": np.array([[1, 0, 0]])}, r"'links': row 0 is of sample 1, but"),
+    "link": (GOOD | {"links": np.array([[0, 0, 2]])}, r"'links': sample 0: found \(0, 2\), but"),
+    "twice": (GOOD | {"links": np.array([[0, 1, 1]] * 2)}, r"sample 0: found \(1, 1\) twice"),
+    "no edge": (
+        SPARSE | {"X": np.ones((3, 1)), "edges": SPARSE["edges"][:3], "n_edges": np.array([3])},
+        r"'links': sample 0: found \(1, 1\), which is none of its edges",
+    ),
+    "empty": (
+        {"X": np.ones((0, 1)), "shapes": np.zeros((0, 2), int)},
+        r"no samples \(shapes is empty\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arrays_name_the_file_and_the_array(job, tmp_path, name):
+    arrays, fault = BAD[name]
+    with pytest.raises(ValueError, match=rf"x\.npz: .*{fault}|x\.npz: {fault}"):
+        job.read([saved(tmp_path, arrays)], {})
+
+
+def test_good_arrays_are_read(job, tmp_path):
+    for arrays in (GOOD, SPARSE):
+        assert len(job.read([saved(tmp_path, arrays)], {})) == 1
+
+
+def test_files_with_and_without_links_do_not_mix(job, tmp_path):
+    plain = saved(tmp_path, {key: GOOD[key] for key in ("X", "shapes")}, "plain.npz")
+    linked = saved(tmp_path, GOOD, "linked.npz")
+    for paths in ([plain, linked], [linked, plain]):
+        with pytest.raises(ValueError, match="some of the files have links and some do not"):
+            job.read(paths, {})
+    with pytest.raises(ValueError, match="found none"):
+        job.read([], {})
+
+
+def test_what_is_no_archive_is_refused(job, tmp_path):
+    path = tmp_path / "x.npz"
+    path.write_bytes(b"X, shapes\n")
+    with pytest.raises(ValueError, match=r"x\.npz: "):
+        job.read([path], {})
+    np.savez(path, X=np.array([object()], dtype=object))
+    with pytest.raises(ValueError, match=r"x\.npz: array 'X'"):
+        job.read([path], {})
+
+
+def test_kernels_are_options_and_are_told(job, tmp_path):
+    data = job.read([saved(tmp_path, make_arrays(12))], {})
+    model = job.estimator({"kernel": "rbf", "kernel-method": "nystroem", "kernel-size": 10})
+    job.fit(model.set_params(alpha=0.05, tol=0.05), data)
+    (kernel,) = job.describe(model)
+    assert dict(kernel["rows"])["support vectors"] == "10"
+    assert 0 <= job.evaluate(model, data)["error"] < 0.5
+    with pytest.raises(ValueError, match="signs are of features"):
+        job.estimator({"kernel": "rbf", "positive": (0,)})

@@ -106,6 +106,9 @@ def test_links_between_pages_exist():
             if place.parent.name == "gallery" and place.stem != "index":
                 place = ROOT / "examples" / f"{place.stem}.py"
             assert place.is_file(), (name, target)
+    doors = re.findall(r'href="([^"]+)\.html"', TEXTS["index.md"])
+    assert len(doors) >= 9
+    assert {f"{door}.md" for door in doors} <= {*TEXTS, "gallery/index.md"}
 
 
 def test_benchmarks_that_pages_name_exist():

@@ -88,16 +88,6 @@ class Arrays(Mapping[str, np.ndarray]):
             raise self.wrong(array, f"found type {value.dtype}, which does not serve; {cure}")
         return value
 
-    def lengths(self, array: str, total: int, cure: str) -> np.ndarray:
-        """Whole numbers above 0 that add up to the total."""
-        value = self.need(array, 1, "iu", cure)
-        if value.size == 0 or value.min() < 1 or value.max() > max(total, 1):
-            raise self.wrong(array, f"expected whole numbers from 1 to {total}; {cure}")
-        value = value.astype(np.int64)
-        if int(value.sum()) != total:
-            raise self.wrong(array, f"adds up to {int(value.sum())}, expected {total}; {cure}")
-        return value
-
     def _finite(self, array: str, n_axes: int, cure: str) -> np.ndarray:
         """Numbers, none of them nan or infinite."""
         value = self.need(array, n_axes, "biuf", cure).astype(np.float64, copy=False)

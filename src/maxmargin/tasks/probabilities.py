@@ -44,16 +44,59 @@ def of_chosen(model: Any, X: Any, labels: Sequence[Any]) -> list[np.ndarray]:
 
 
 def with_reliability(evaluation: Evaluation, model: Any, data: Data) -> Evaluation:
-    """The evaluation and, where the model's probabilities claim to be such, how true they are."""
+    """Say how true the probabilities of labels are, if the model claims to have such.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Changed in place.
+    model : estimator
+        Fitted, with `predict_marginals`.
+    data : Data
+        Labelled samples.
+
+    Returns
+    -------
+    Evaluation
+        The same object.
+    """
     truth = [np.asarray(own) for own in data.outputs or ()]
     if not fits_probabilities(model) or not any(own.size for own in truth):
         return evaluation
     labels, widen = _columns(model.classes_, truth)
     p = [widen(own) for own in model.predict_marginals(data.inputs)]
-    table = reliability(truth, p, BINS, labels=labels)
+    return add_reliability(evaluation, truth, p, labels)
+
+
+def add_reliability(
+    evaluation: Evaluation,
+    truth: Sequence[np.ndarray],
+    probabilities: Sequence[np.ndarray],
+    labels: Sequence[Any],
+) -> Evaluation:
+    """Add calibration error, log loss and the bins of a reliability diagram.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Changed in place.
+    truth : sequence of numpy.ndarray
+        The true labels of each sample.
+    probabilities : sequence of numpy.ndarray
+        For each sample, (its labels, len(labels)).
+    labels : sequence
+        What the columns are.
+
+    Returns
+    -------
+    Evaluation
+        The same object.
+    """
+    p, labels = list(probabilities), list(labels)
+    table, loss = reliability(truth, p, BINS, labels=labels), log_loss(truth, p, labels=labels)
     evaluation["metrics"] += [
         _metric("calibration error", table.error, "mean of |confidence - accuracy|, by confidence"),
-        _metric("log loss", log_loss(truth, p, labels=labels), "mean of -log P(true label)", False),
+        _metric("log loss", loss, "mean of -log P(true label)", False),
     ]
     rows = zip(table.confidence, table.accuracy, table.count, strict=True)
     evaluation["reliability"] = [[float(c), float(a), int(n)] for c, a, n in rows if n]

@@ -12,12 +12,12 @@ __all__ = ["JOBS", "Data", "Job", "Option", "job_named"]
 JOBS: dict[str, str] = {
     "tagging": "maxmargin.tasks.tagging.command:TaggingJob",
     "alignment": "maxmargin.tasks.alignment.command:AlignmentJob",
-    "chain": "maxmargin.tasks.arrays.chains:ChainJob",
-    "matching": "maxmargin.tasks.arrays.matchings:MatchingJob",
-    "graph": "maxmargin.tasks.arrays.graphs:GraphJob",
-    "tree": "maxmargin.tasks.arrays.trees:TreeJob",
-    "network": "maxmargin.tasks.arrays.networks:NetworkJob",
-    "multilabel": "maxmargin.tasks.arrays.multi_labels:MultiLabelJob",
+    "chain": "maxmargin.tasks.arrays.table:ChainJob",
+    "matching": "maxmargin.tasks.arrays.table:MatchingJob",
+    "graph": "maxmargin.tasks.arrays.table:GraphJob",
+    "tree": "maxmargin.tasks.arrays.table:TreeJob",
+    "network": "maxmargin.tasks.arrays.table:NetworkJob",
+    "multilabel": "maxmargin.tasks.arrays.table:MultiLabelJob",
     "segmentation": "maxmargin.tasks.segmentation.images.command:SegmentationJob",
     "scan": "maxmargin.tasks.segmentation.points.command:ScanJob",
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.metrics import SequenceReport, chunk_scores, per_label_scores
+from maxmargin.metrics import MultiLabelReport, SequenceReport, chunk_scores, per_label_scores
 from maxmargin.tasks.documents import Confusion, Drawing, Evaluation, Metric, Table
 from maxmargin.tasks.labels import kind_of
 from maxmargin.tasks.tagging.schemes import mark_chunks
@@ -25,15 +25,21 @@ MAX_SHOWN = 200
 Labels = Sequence[Sequence[str]]
 
 
-def score_table(title: str, report: SequenceReport, what: str, note: str = "") -> Table:
-    """Precision, recall and F1 of each label or chunk type, most frequent first."""
+def score_table(
+    title: str, report: SequenceReport | MultiLabelReport, what: str, note: str = ""
+) -> Table:
+    """Precision, recall and F1 of each label or chunk type, most frequent first.
+
+    The last row is over all of them, where the report has that.
+    """
     rows = sorted(report.rows, key=lambda row: (-row.support, str(row.label)))
+    overall = [report.overall] if isinstance(report, SequenceReport) else []
     return Table(
         title=title,
         columns=[what, "precision", "recall", "F1", "true", "predicted"],
         rows=[
             [str(row.label), row.precision, row.recall, row.f1, row.support, row.predicted]
-            for row in [*rows, report.overall]
+            for row in [*rows, *overall]
         ],
         note=note,
     )

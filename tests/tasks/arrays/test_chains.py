@@ -78,22 +78,28 @@ def test_folds_and_subsets(tmp_path):
 @pytest.mark.parametrize(
     "arrays, options, message",
     [
-        (parts(X=None), {}, "array 'X' is missing .* X holds the features"),
+        (parts(X=None), {}, "array 'X' is missing .* give X .*, the features"),
         (parts(X=X[:, 0]), {}, "array 'X': found 1 dimension"),
         (parts(X=X.astype(str)), {}, "array 'X': found type"),
         (parts(X=X[:0], y=Y[:0]), {}, "array 'X': has 0 rows"),
         (parts(y=None), {}, "array 'y' is missing"),
         (parts(y=Y[1:]), {}, "array 'y': has"),
-        (parts(y=Y * np.nan), {}, "array 'y': has labels that are not finite"),
+        (parts(y=Y * np.nan), {}, "array 'y': has nan at .0., expected labels that are finite"),
         (parts(lengths=None), {}, "array 'lengths' is missing"),
         (parts(lengths=LENGTHS[1:]), {}, "array 'lengths': adds up to"),
-        (parts(lengths=LENGTHS * 0), {}, "array 'lengths': expected whole numbers from 1"),
+        (parts(lengths=LENGTHS * 0), {}, "array 'lengths': adds up to 0, expected"),
+        (parts(lengths=-LENGTHS), {}, "array 'lengths': expected integers from 0 to"),
+        (
+            parts(lengths=np.append(LENGTHS, 0)),
+            {},
+            "array 'lengths': sample 30 has 0 rows; 1 or more is needed",
+        ),
         (parts(lengths=np.array([2**63 + 5] * 2, dtype="u8")), {}, "array 'lengths': expected"),
         (parts(fold=None), {"folds": ("0",)}, "array 'fold' is missing"),
         (parts(), {"folds": ("7",)}, "no sequence is in the folds asked for; there are 0, 1, 2"),
-        (parts(), {"folds": ("x",)}, "folds: 'x' is no fold"),
+        (parts(), {"folds": ("x",)}, "folds: 'x' is not a fold"),
         (parts(), {"image": "3x3"}, "image: 3x3 is 9 pixels, but X has 4 features"),
-        (parts(), {"image": "x"}, "image: 'x' is no size"),
+        (parts(), {"image": "x"}, "image: 'x' is not a size"),
         (csr(X, X_shape=np.array([1, 2, 3])), {}, "array 'X_shape'"),
         (csr(X, X_shape=np.array([10**12, 4])), {}, "array 'X_shape': expected .* below 2.31"),
         (csr(X, X_indptr=np.zeros(3, int)), {}, "array 'X_indptr': has 3 numbers for"),
@@ -120,7 +126,9 @@ def test_files_that_do_not_go_together(tmp_path):
     with pytest.raises(ValueError, match="'y' has texts, the file before has numbers"):
         JOB.read([first, saved(tmp_path, parts(y=Y.astype(str)), "b.npz")], {})
     (tmp_path / "text").write_text("neither\n")
-    with pytest.raises(ValueError, match="line 1: .*no .npz, so it was read as letter.data"):
+    with pytest.raises(
+        ValueError, match="line 1: .*not an .npz file, so it was read as letter.data"
+    ):
         JOB.read([tmp_path / "text"], {})
 
 

@@ -107,11 +107,14 @@ def test_labels_that_were_not_learned_count_as_missed(job, model, files, tmp_pat
 @pytest.mark.parametrize(
     "arrays, message",
     [
-        ({"Y": None}, "array 'Y' is missing; Y holds zeros and ones"),
-        ({"Y": np.full((2, 3), 2)}, "array 'Y': has 2 in row 0, column 0"),
-        ({"Y": np.ones((3, 3))}, r"array 'Y': has shape \(3, 3\) for 2 rows of X"),
+        ({"Y": None}, r"array 'Y' is missing; give Y \(samples, labels\), zeros and ones"),
+        ({"Y": np.full((2, 3), 2)}, r"array 'Y': has 2 at \[0, 0\], expected 0 or 1"),
+        ({"Y": np.ones((3, 3))}, r"array 'Y': has 3 rows for 2 samples"),
         ({"labels": np.array(["a", "b"])}, "array 'labels': has 2 names for 3 labels"),
-        ({"labels": np.array(["a", "b", "a"])}, "array 'labels': has 'a' twice"),
+        (
+            {"labels": np.array(["a", "b", "a"])},
+            r"array 'labels': has 'a' at \[2\], expected no name twice",
+        ),
         ({"X": np.ones((2, 0))}, "array 'X'"),
     ],
 )

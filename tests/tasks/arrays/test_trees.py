@@ -9,7 +9,7 @@ import pytest
 
 from maxmargin import TreeSVM
 from maxmargin.formats.npz import read_npz
-from maxmargin.tasks.arrays.trees import preorder
+from maxmargin.tasks.arrays.reports import order_nodes
 from maxmargin.tasks.registry import job_named
 
 NAMES = np.array(["noun", "verb", "other"])
@@ -155,8 +155,8 @@ def test_what_was_learned_is_described(job, case):
             r"array 'n_nodes': says what node_ptr says, too",
         ),
         ({"edge_feature": np.ones((2, 1))}, r"array 'edge_feature': .*mean 'edge_features'\?"),
-        ({"parents": np.array([1, -1])}, r"array 'parents': has 2 entries for 3 nodes"),
-        ({"parents": np.array([1.5, -1, 1])}, r"array 'parents': .*give parents \(V,\)"),
+        ({"parents": np.array([1, -1])}, r"array 'parents': has 2 numbers for 3 nodes"),
+        ({"parents": np.array([1.5, -1, 1])}, r"array 'parents': .*give parents \(nodes,\)"),
         ({"parents": np.array([7, -1, 1])}, r"array 'parents': sample 0"),
         ({"edges": np.array([[1, 0]])}, r"array 'parents': says what edges says, too"),
         ({"edge_features": np.ones((3, 1))}, r"has 3 rows for 2 nodes with a parent"),
@@ -179,6 +179,6 @@ def test_several_roots_may_be_promised(job, tmp_path):
 
 
 def test_children_follow_their_parents():
-    order, depth = preorder(6, np.array([[2, 0], [2, 5], [0, 1], [3, 4]]))
+    order, depth = order_nodes(6, np.array([[2, 0], [2, 5], [0, 1], [3, 4]]))
     assert order == [2, 0, 1, 5, 3, 4]
     assert depth == [0, 1, 2, 1, 0, 1]

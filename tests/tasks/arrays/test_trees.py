@@ -151,6 +151,10 @@ def test_what_was_learned_is_described(job, case):
         ),
         ({"parents": None}, r"array 'parents' is missing, and so is 'edges'"),
         (
+            {"parents": None, "parent": np.array([1, -1, 1])},
+            r"array 'parent': is not known; did you mean 'parents'\?",
+        ),
+        (
             {"n_nodes": np.array([3]), "node_ptr": np.array([0, 3])},
             r"array 'n_nodes': says what node_ptr says, too",
         ),

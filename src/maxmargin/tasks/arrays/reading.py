@@ -92,10 +92,12 @@ class Array:
         wrong = self._find_wrong(value)
         if wrong.any():
             place = np.argwhere(wrong)[0].tolist()
-            bounds = "" if self.least is None else f" from {self.least} to 2^60"
+            expected = kind.expected
+            if self.kind == "integers":
+                expected += f" from {'-2^60' if self.least is None else self.least} to 2^60"
             raise arrays.wrong(
                 self.name,
-                f"has {value[tuple(place)].item()!r} at {place}, expected {kind.expected}{bounds};"
+                f"has {value[tuple(place)].item()!r} at {place}, expected {expected};"
                 f" give {self.hint}",
             )
         return value.astype(np.int64) if self.kind == "integers" else value
@@ -271,11 +273,7 @@ class Contents:
         return found
 
 
-def read_contents(
-    arrays: Arrays,
-    declared: Sequence[Array | Parts],
-    known: Sequence[Array | Parts] = (),
-) -> Contents:
+def read_contents(arrays: Arrays, declared: Sequence[Array | Parts]) -> Contents:
     """Check the arrays of a file.
 
     Parameters
@@ -284,15 +282,12 @@ def read_contents(
         The arrays of the file.
     declared : sequence of Array and Parts
         What to look for, in this order; axes of `Parts` come before them.
-    known : sequence of Array and Parts
-        If given, an array whose name is almost that of a missing one of these is an error.
 
     Returns
     -------
     Contents
         The arrays that are there, and where samples begin.
     """
-    _check_spelling(arrays, known)
     sizes: dict[str, int] = {}
     found = Contents(arrays, {}, {})
     for own in declared:
@@ -303,8 +298,16 @@ def read_contents(
     return found
 
 
-def _check_spelling(arrays: Arrays, known: Sequence[Array | Parts]) -> None:
-    """Fail if an array that is left aside is one that is missing, but for its spelling."""
+def check_spelling(arrays: Arrays, known: Sequence[Array | Parts]) -> None:
+    """Fail if an array that is left aside is one that is missing, but for its spelling.
+
+    Parameters
+    ----------
+    arrays : Arrays
+        The arrays of the file.
+    known : sequence of Array and Parts
+        All that such files may have.
+    """
     names = [name for own in known for name in own.names]
     matrices = tuple(f"{own.names[0]}_" for own in known if getattr(own, "kind", "") == "features")
     missing = [name for name in names if name not in arrays and f"{name}_data" not in arrays]

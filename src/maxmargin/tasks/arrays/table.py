@@ -80,7 +80,8 @@ MATCHING_ARRAYS = (
 MULTI_LABEL_ARRAYS = (
     Array("X", ("samples", "features"), "features", "the features of all samples"),
     Array("Y", ("samples", "labels"), "flags", "zeros and ones", optional=True),
-    Array("labels", ("labels",), "names", "a number or a text for each column of Y", optional=True),
+    Array("labels", ("labels",), "names", "a number or a text for each column of Y, if they have"
+          " names", optional=True),
 )
 # fmt: on
 
@@ -112,7 +113,7 @@ class ChainJob(LabelTask):
         f"{_list_arrays(arrays)} Or the file letter.data of handwritten words, plain or gzip."
     )
     predict_help = "Reads the same files, y not needed. " + _explain_output(
-        "y and lengths", "the labels of a sequence separated by spaces"
+        "y and lengths", "the labels of its rows separated by spaces"
     )
     examples = (
         "train chain --data train.npz --validation dev.npz --out runs/chain",
@@ -458,6 +459,7 @@ class MultiLabelJob(ArrayTask):
     predict_help = (
         "Reads the same files; of text, the labels do not matter, and of arrays, Y is not needed. "
         + _explain_output("Y and labels", "its labels separated by commas, empty if it has none")
+        + " These are of all labels: (samples, labels)."
     )
     examples = (
         "train multilabel --data scene_train.svm.gz --alpha 0.03 --out runs/scene",

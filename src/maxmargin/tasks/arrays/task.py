@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.formats.npz import Arrays, read_npz, seekable, write_npz
 from maxmargin.formats.text_lines import Readable, name_of
 from maxmargin.tasks.arrays.options import make_kernel
-from maxmargin.tasks.arrays.reading import Array, Contents, Parts, read_contents
+from maxmargin.tasks.arrays.reading import Array, Contents, Parts, check_spelling, read_contents
 from maxmargin.tasks.arrays.reports import draw_labels
 from maxmargin.tasks.arrays.samples import Samples
 from maxmargin.tasks.command import Data, Job
@@ -135,8 +135,9 @@ class ArrayTask(Job):
             if found is not None:
                 return found
             arrays = read_npz(file, name)
-        known = self.arrays if self.checks_spelling else ()
-        return self.build(read_contents(arrays, self.declare(arrays), known), options)
+        if self.checks_spelling:
+            check_spelling(arrays, self.arrays)
+        return self.build(read_contents(arrays, self.declare(arrays)), options)
 
     def check_alike(self, name: str, first: Samples, own: Samples) -> None:
         """Fail unless a file goes together with the first one."""

@@ -86,9 +86,9 @@ MULTI_LABEL_ARRAYS = (
 # fmt: on
 
 
-def _list_arrays(declared: Sequence[Array | Parts]) -> str:
+def _list_arrays(declared: Sequence[Array | Parts], files: str = "Files") -> str:
     texts = "; ".join(own.hint for own in declared)
-    return f"Files .npz as numpy.savez writes them, with {texts}."
+    return f"{files} .npz as numpy.savez writes them, with {texts}."
 
 
 def _explain_output(arrays: str, line: str, probable: bool = True) -> str:
@@ -454,7 +454,7 @@ class MultiLabelJob(ArrayTask):
     data_help = (
         "Text in LIBSVM's multi-label format, plain or gzip, one line per sample: its labels,"
         " separated by commas, then index:value of its features, counted from 1, zeros left out. A"
-        f" line without labels starts with its features. Or arrays. {_list_arrays(arrays)}"
+        f" line without labels starts with its features. Or {_list_arrays(arrays, 'files')}"
     )
     predict_help = (
         "Reads the same files; of text, the labels do not matter, and of arrays, Y is not needed. "

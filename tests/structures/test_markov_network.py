@@ -270,8 +270,15 @@ def test_the_optimum_is_between_value_and_bound(shape, tied, seed, some, scale):
         with pytest.raises(InfeasibleError):
             structure.maximize(theta, shape)
         return
-    best = enumeration.best(theta, vertices)
-    z, bound = structure.maximize_within(theta, shape)
+    best, failure = enumeration.best(theta, vertices), ""
+    try:
+        z, bound = structure.maximize_within(theta, shape)
+    except InfeasibleError as error:
+        failure = str(error)
+    if failure:  # a heuristic: where pairs are forbidden it may find nothing, and says so
+        assert some
+        assert "no labels that are allowed, and no proof" in failure
+        return
     assert (np.abs(vertices - z).max(axis=1) == 0).any()
     assert enumeration.score(theta, z) <= best + 1e-12 * scale
     assert best <= bound + 1e-12 * scale

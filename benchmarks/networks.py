@@ -32,13 +32,15 @@ def main() -> None:
 
 def junction_trees() -> None:
     """Time and size by treewidth, beside listing all labels, where there are not too many."""
-    print("| grid, 4 labels | width | entries | maximize | tilt | listing |\n" + "|---" * 6 + "|")
+    print(
+        "| grid, 4 labels | width | entries | maximize | marginals | listing |\n" + "|---" * 6 + "|"
+    )
     for rows, columns in ((1, 10), (2, 3), (2, 4), (2, 10), (3, 10), (4, 10), (6, 10), (7, 10)):
         shape = NetworkShape(Network(rows * columns, grid(rows, columns)), 4)
         structure = MarkovNetwork(tied=False, method="exact")
         theta = np.random.default_rng(0).standard_normal(structure.n_parts(shape))
         best = structure.maximize(theta, shape)
-        times = [least(run, theta, shape) for run in (structure.maximize, structure.tilt)]
+        times = [least(run, theta, shape) for run in (structure.maximize, structure.marginals)]
         found = buckets_of(shape.network, 4, 99)
         listed = "-"
         if 4**shape.n_nodes <= 70_000:

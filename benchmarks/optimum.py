@@ -1,8 +1,8 @@
 """One optimum: the same max-margin problem, letters fold 0, by solvers of all families.
 
 Each proves an interval that holds the optimum, [dual bound, primal]; all must have a point in
-common. The saddle-point solvers project on the hull of labellings or tilt over it at every step,
-so their epochs, of two such passes, are dearer than one of block-coordinate Frank-Wolfe.
+common. The saddle-point solvers project on the hull of labellings or compute marginals at every
+step, so their epochs, of two such passes, are dearer than one of block-coordinate Frank-Wolfe.
 """
 
 from __future__ import annotations

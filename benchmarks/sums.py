@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit, types
 
 from benchmarks.measure import data_folder, exponent
-from maxmargin._numba.chain.log_marginals import tilt_by_logs
-from maxmargin._numba.chain.marginals import tilt
+from maxmargin._numba.chain.log_marginals import marginals_by_logs
+from maxmargin._numba.chain.marginals import marginals
 from maxmargin._numba.chain.maximize import max_marginals, maximize
 from maxmargin._numba.compile import ABILITY, FLOATS, INTS, POINTER
 from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
@@ -141,8 +141,8 @@ def ratios() -> None:
     real = letters()
     if real is not None:
         cases = {"letters, trained, real words": real, **cases}
-    kernels = (maximize, tilt, tilt_by_logs, plain_logs, max_marginals)
-    print("times of Viterbi's:             Viterbi     tilt  by logs  plain logs  max-marginals")
+    kernels = (maximize, marginals, marginals_by_logs, plain_logs, max_marginals)
+    print("times of Viterbi's:             Viterbi marginals  by logs  plain logs  max-marginals")
     for name, samples in cases.items():
         least = samples.times(kernels)
         each = 1e6 * least[0] / (len(samples.starts) - 1)
@@ -154,14 +154,14 @@ def ratios() -> None:
 
 def growth() -> None:
     lengths, labels = [10, 100, 1000, 10_000], [4, 8, 16, 32, 64, 128]
-    kernels = (maximize, tilt)
+    kernels = (maximize, marginals)
     sizes = {
         "length, K=22": (lengths, [drawn(n, 22, n=1) for n in lengths]),
         "labels, T=50": (labels, [drawn(50, k, n=1) for k in labels]),
     }
     for name, (values, samples) in sizes.items():
         columns = zip(*(s.times(kernels) for s in samples), strict=True)
-        for kernel, column in zip(("Viterbi", "tilt"), columns, strict=True):
+        for kernel, column in zip(("Viterbi", "marginals"), columns, strict=True):
             shown = ", ".join(f"{1e6 * t:.1f}" for t in column)
             print(f"  {name} = {values}, {kernel}: {shown} us")
             all_, last = exponent(values, column), exponent(values[-3:], column[-3:])

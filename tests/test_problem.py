@@ -289,11 +289,11 @@ def test_tied_and_untied_chains_are_one_problem(seed):
     assert tied.problem.primal(w) == pytest.approx(untied.problem.primal(w), rel=1e-12)
 
 
-class PlainTilt(Chain):
+class PlainMarginals(Chain):
     """The same abilities, called from Python."""
 
-    def tilt(self, theta, shape):
-        return Chain().tilt(theta, shape)
+    def marginals(self, theta, shape):
+        return Chain().marginals(theta, shape)
 
     def log_partition(self, theta, shape):
         return Chain().log_partition(theta, shape)
@@ -302,7 +302,7 @@ class PlainTilt(Chain):
         return Chain().max_marginals(theta, shape)
 
 
-@pytest.mark.parametrize("ability", ["tilt", "max_marginals"])
+@pytest.mark.parametrize("ability", ["marginals", "max_marginals"])
 @pytest.mark.parametrize("family", [FAMILIES[0], FAMILIES[4]], ids=["chain", "finite"])
 def test_values_of_other_abilities(family, ability):
     drawn = draw(family, 4)
@@ -313,7 +313,7 @@ def test_values_of_other_abilities(family, ability):
     for i, sample in enumerate(drawn.samples):
         a = objective.scores(sample, w)
         part = drawn.problem.parts(i)
-        if ability == "tilt":
+        if ability == "marginals":
             value = enumeration.log_partition(a, sample.vertices)
             expected = enumeration.expectation(a, sample.vertices)
         else:
@@ -327,10 +327,10 @@ def test_values_of_other_abilities(family, ability):
         assert out[part] == pytest.approx(expected, abs=1e-11)
 
 
-@pytest.mark.parametrize("ability", ["tilt", "max_marginals"])
+@pytest.mark.parametrize("ability", ["marginals", "max_marginals"])
 def test_values_of_other_abilities_in_plain_python(ability):
     drawn = draw(FAMILIES[0], 5)
-    plain = Problem(**drawn.arguments | {"structure": PlainTilt()})
+    plain = Problem(**drawn.arguments | {"structure": PlainMarginals()})
     assert plain.structure.kernel(ability) is None
     w = drawn.random_weights()
     expected = drawn.problem.apply(ability, w, point=drawn.problem.truth)

@@ -83,9 +83,9 @@ class Asking:
         """The point of sample i's polytope next to the given one, by the structure's method."""
         return self._ask("project", point, i)
 
-    def tilted(self, theta: np.ndarray, i: int) -> np.ndarray:
+    def marginals_of(self, theta: np.ndarray, i: int) -> np.ndarray:
         """The expectation of sample i's parts under scores theta, by the structure's method."""
-        return self._ask("tilt", theta, i)
+        return self._ask("marginals", theta, i)
 
     def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the structure's Python method returns for sample i, checked."""

@@ -194,8 +194,8 @@ class Samples(Asking):
         """value_i = ability(theta_i) - theta_i . point_i for all i, by `n_jobs` threads.
 
         ability(theta_i) is the best score of `maximize` and `max_marginals`, the log-partition of
-        `tilt` and a residual of `project`. What the ability writes (vertices, expectations) goes
-        to `out`, all samples' parts.
+        `marginals` and a residual of `project`. What the ability writes (vertices, expectations)
+        goes to `out`, all samples' parts.
         """
         w = self._weights(w)
         point = np.empty(0) if point is None else self._all_parts(point)
@@ -266,11 +266,11 @@ class Samples(Asking):
 
     def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, shape: Shape) -> float:
         """What the kernel of another ability than `maximize` would return."""
-        if ability == "tilt":
+        if ability == "marginals":
             try:
                 return self.structure.log_partition(theta, shape)
             except MissingAbilityError:
-                return 0.0  # a structure may tilt without being able to count
+                return 0.0  # a structure may have marginals without a log-partition
         if ability == "max_marginals":
             count, labels = self.structure.variables(shape)
             return float(np.max(z[: count * labels]))
@@ -443,7 +443,7 @@ class Problem(Samples):
 
     def hinges(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """H_i(w) for each sample; what the oracle answers goes to `out`, all samples' parts."""
-        ability = "tilt" if self.objective == "likelihood" else "maximize"
+        ability = "marginals" if self.objective == "likelihood" else "maximize"
         return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
 
     def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
@@ -508,10 +508,10 @@ class Problem(Samples):
     def likelihood(self, w: np.ndarray) -> tuple[float, float, np.ndarray]:
         """P(w), D of the expectations under w, and the slope g there (the gradient less alpha w).
 
-        One pass of `tilt`. On R^d, P(w) - D = |alpha w + g|^2 / (2 alpha).
+        One pass of `marginals`. On R^d, P(w) - D = |alpha w + g|^2 / (2 alpha).
         """
         z = np.empty_like(self.truth)
-        hinges = self.apply("tilt", w, point=self.truth, out=z)
+        hinges = self.apply("marginals", w, point=self.truth, out=z)
         slope = self.slope(z)
         smooth = float(self.blocks.weight @ hinges)
         # entropy = log Z - theta . z, so that the sum of all is smooth - w . slope
@@ -530,11 +530,11 @@ def check_objective(objective: str, structure: Structure) -> None:
             f'objective={objective!r} must be "margin" or "likelihood", or where outputs are few'
             ' "slack".'
         )
-    able = structure.has("tilt") and structure.tilt_is_expectation
+    able = structure.has("marginals") and structure.marginals_are_exact
     if objective == "likelihood" and not able:
         raise MissingAbilityError(
-            f'objective="likelihood" needs expectations over all outputs (`tilt`), which'
-            f" {type(structure).__name__} cannot compute. {structure.cure('tilt')}, or use"
+            f'objective="likelihood" needs expectations over all outputs (`marginals`), which'
+            f" {type(structure).__name__} cannot compute. {structure.cure('marginals')}, or use"
             ' objective="margin".'
         )
 

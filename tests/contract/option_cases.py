@@ -70,7 +70,7 @@ def oracle(shape, n_parts):
         theta = np.linspace(-1.0, 0.0, n_parts)
         z = structure.maximize(theta, shape)
         structure.encode(structure.decode(z, shape), shape)
-        for ability in ("project", "tilt"):
+        for ability in ("project", "marginals"):
             with suppress(MissingAbilityError):
                 getattr(structure, ability)(theta, shape)
 

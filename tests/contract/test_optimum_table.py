@@ -31,7 +31,7 @@ CANNOT = {
     "likelihood": 'cannot minimise objective="margin"',
     "ability": "needs `",
     "expectations": "expectations",
-    "rules": "cannot `tilt` with rules",
+    "rules": "cannot compute `marginals` with rules",
 }
 
 
@@ -72,9 +72,9 @@ def can(solver, structure):
     known, kind = problem(structure).structure, solver_classes()[solver]
     if "margin" not in kind.objectives:
         return False
-    lacks = {"tilt"} if structure == "restricted" else set()  # with rules it cannot
+    lacks = {"marginals"} if structure == "restricted" else set()  # with rules it cannot
     able = all(any(known.has(own) for own in {*names} - lacks) for names in kind().requires)
-    return able and (known.tilt_is_expectation or not kind.needs_expectations)
+    return able and (known.marginals_are_exact or not kind.needs_expectations)
 
 
 def test_no_structure_is_missing():

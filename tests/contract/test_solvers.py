@@ -92,12 +92,12 @@ SADDLE = {
     "dual-extragradient-entropic-past": DualExtragradient(z_geometry="entropic", past=True),
 }
 #: they move by expectations
-TILTING = {
+WITH_MARGINALS = {
     "eg": ExponentiatedGradient(),
     "eg-batch": ExponentiatedGradient("batch"),
     "smoothed": SmoothedGradient(),
 }
-CERTIFIED = DUAL | SADDLE | TILTING
+CERTIFIED = DUAL | SADDLE | WITH_MARGINALS
 PERCEPTRONS = {
     f"{'batch' if batch else 'online'}-{'averaged' if averaged else 'plain'}": Perceptron(
         averaged=averaged, batch=batch
@@ -115,7 +115,9 @@ def able(variants, names):
     found = [
         (v, n)
         for v, n in product(variants, names)
-        if not (("entropic" in v or v in TILTING) and n in ("items", "assignment"))  # no tilt
+        if not (
+            ("entropic" in v or v in WITH_MARGINALS) and n in ("items", "assignment")
+        )  # no marginals
     ]
     return pytest.mark.parametrize(("variant", "name"), found)
 
@@ -162,7 +164,7 @@ def test_the_dual_never_falls(variant, name):
 
 
 @able(
-    [*CHOSEN, *(v for v in SADDLE if not v.endswith("low")), *TILTING],
+    [*CHOSEN, *(v for v in SADDLE if not v.endswith("low")), *WITH_MARGINALS],
     ["chain", "chain-forbidden", "multiclass", "finite", "assignment"],
 )
 def test_dual_points_satisfy_the_constraints(variant, name):
@@ -498,7 +500,7 @@ def test_the_same_seed_gives_the_same_bits(name, variant):
     assert draws_nothing == np.array_equal(first.state.w, other.state.w)
 
 
-@able([*CHOSEN, *SADDLE, *TILTING], ["multiclass", "chain", "items"])
+@able([*CHOSEN, *SADDLE, *WITH_MARGINALS], ["multiclass", "chain", "items"])
 def test_threads_change_no_bit(name, variant):
     options = {"max_epochs": 5, "tol": 0.0}
     one = set_up(CERTIFIED[variant], **options).run(case(name).problem)
@@ -598,7 +600,7 @@ def test_a_state_that_another_solver_has_moved_is_taken_up_rightly(variant, midd
         assert result.dual >= value - 1e-12  # certified where it began
 
 
-@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE, *TILTING])
+@pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE, *WITH_MARGINALS])
 @pytest.mark.one_in(2)
 def test_a_state_of_other_data_gives_a_true_certificate(variant):
     """z is kept; inner products and sums of the other features are not."""

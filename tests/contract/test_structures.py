@@ -485,11 +485,11 @@ def impossible(case, shape):
 
 
 @pytest.mark.parametrize(
-    "ability", ["maximize", "project", "tilt", "log_partition", "max_marginals"]
+    "ability", ["maximize", "project", "marginals", "log_partition", "max_marginals"]
 )
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_everything_forbidden_is_infeasible(case, ability):
-    needed = "tilt" if ability == "log_partition" else ability
+    needed = "marginals" if ability == "log_partition" else ability
     for shape in case.shapes:
         theta = impossible(case, shape)
         call = getattr(case.structure, ability)
@@ -512,7 +512,7 @@ def test_scores_that_are_no_scores_are_refused(case, value):
     shape = case.shapes[-1]
     theta = normal(case, shape)
     theta[0] = value
-    for ability in ("maximize", "project", "tilt", "log_partition", "max_marginals"):
+    for ability in ("maximize", "project", "marginals", "log_partition", "max_marginals"):
         own = type(case.structure).__module__.startswith("reference") and ability == "maximize"
         if case.structure.has(ability) and not own:
             with pytest.raises(ValueError, match="finite or -inf"):
@@ -605,7 +605,8 @@ def test_project_satisfies_the_variational_inequality_on_medium_shapes(case, sca
         assert np.abs(case.structure.project(z, shape) - z).max() <= 1e-6
 
 
-# -- tilt ------------------------------------------------------------------------------------------
+# -- marginals
+# ------------------------------------------------------------------------------------------
 
 
 def tolerance(theta):
@@ -613,25 +614,25 @@ def tolerance(theta):
     return 1e-13 + 100 * np.finfo(float).eps * size_of(theta)
 
 
-EXPECTING = [c for c in CASES if c.structure.has("tilt") and c.structure.tilt_is_expectation]
+EXPECTING = [c for c in CASES if c.structure.has("marginals") and c.structure.marginals_are_exact]
 
 
 @pytest.mark.parametrize("case", EXPECTING, ids=lambda case: case.name)
 @given(data=st.data())
-def test_tilt_is_the_expectation(case, data):
+def test_marginals_is_the_expectation(case, data):
     shape, theta, vertices = draw(data, case)
-    z = case.structure.tilt(theta, shape)
+    z = case.structure.marginals(theta, shape)
     assert np.abs(z - enumeration.expectation(theta, vertices)).max() <= tolerance(theta)
     expected = enumeration.log_partition(theta, vertices)
     assert abs(case.structure.log_partition(theta, shape) - expected) <= tolerance(theta)
 
 
-@having("tilt")
-def test_tilt_is_the_gradient_of_the_log_partition(case):
+@having("marginals")
+def test_marginals_is_the_gradient_of_the_log_partition(case):
     step = 1e-5
     for shape in [*case.shapes, *case.medium]:
         theta = normal(case, shape)
-        z = case.structure.tilt(theta, shape)
+        z = case.structure.marginals(theta, shape)
         for seed in range(3):
             way = normal(case, shape, 10 + seed)
             up = case.structure.log_partition(theta + step * way, shape)
@@ -639,20 +640,20 @@ def test_tilt_is_the_gradient_of_the_log_partition(case):
             assert (up - down) / (2 * step) == pytest.approx(z @ way, rel=1e-6, abs=1e-7)
 
 
-@having("tilt", "constraints")
-def test_tilt_stays_in_the_polytope_on_medium_shapes(case):
+@having("marginals", "constraints")
+def test_marginals_stays_in_the_polytope_on_medium_shapes(case):
     for shape in case.medium:
         for scale in (1e-9, 1.0, 30.0, 1e9):
-            z = case.structure.tilt(normal(case, shape, scale=scale), shape)
+            z = case.structure.marginals(normal(case, shape, scale=scale), shape)
             assert linear.violation(case.stated(shape), z) <= 1e-9
 
 
-@having("tilt")
-def test_tilt_of_sharp_scores_is_the_best_vertex(case):
+@having("marginals")
+def test_marginals_of_sharp_scores_is_the_best_vertex(case):
     for shape in [*case.shapes, *case.medium]:
         theta = normal(case, shape, scale=1e9)
         best = case.structure.maximize(theta, shape)
-        assert np.abs(case.structure.tilt(theta, shape) - best).max() <= 1e-12
+        assert np.abs(case.structure.marginals(theta, shape) - best).max() <= 1e-12
         value = case.structure.log_partition(theta, shape)
         assert value == pytest.approx(theta @ best, rel=1e-12)
 

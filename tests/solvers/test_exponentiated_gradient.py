@@ -212,7 +212,7 @@ def test_a_step_is_the_published_one(objective):
     rates = (new - old) / ahead
     assert rates[0] > 0
     np.testing.assert_allclose(rates, rates[0], rtol=1e-9)
-    np.testing.assert_allclose(state.z[here], problem.structure.tilt(new, problem.shapes[3]))
+    np.testing.assert_allclose(state.z[here], problem.structure.marginals(new, problem.shapes[3]))
     rest = np.ones(len(before), dtype=bool)
     rest[here] = False
     np.testing.assert_array_equal(state.extra["potentials"][rest], before[rest])
@@ -303,11 +303,11 @@ def test_samples_without_weight_leave_the_estimate_of_the_gap_a_number():
     assert 0 <= result.state.extra["estimate"] < 1e-4
 
 
-class PlainTilt(Chain):
+class PlainMarginals(Chain):
     """The chain whose expectations are asked of Python."""
 
-    def tilt(self, theta, shape):
-        return Chain().tilt(self._allowed(theta, shape), shape)
+    def marginals(self, theta, shape):
+        return Chain().marginals(self._allowed(theta, shape), shape)
 
     def log_partition(self, theta, shape):
         return Chain().log_partition(self._allowed(theta, shape), shape)
@@ -318,8 +318,8 @@ class PlainTilt(Chain):
 def test_python_gives_the_steps_of_compiled_code(name, objective):
     fast = with_objective(case(name).problem, objective)
     banned = fast.structure.forbidden_transitions
-    slow = with_objective(fast, objective, structure=PlainTilt(forbidden_transitions=banned))
-    assert slow.structure.kernel("tilt") is None
+    slow = with_objective(fast, objective, structure=PlainMarginals(forbidden_transitions=banned))
+    assert slow.structure.kernel("marginals") is None
     solver = ExponentiatedGradient()
     pairs = zip(epochs(solver, fast, 6), epochs(solver, slow, 6), strict=True)
     for one, other in pairs:
@@ -329,16 +329,16 @@ def test_python_gives_the_steps_of_compiled_code(name, objective):
         np.testing.assert_array_equal(one.clock, other.clock)
 
 
-class Interrupted(PlainTilt):
+class Interrupted(PlainMarginals):
     """A chain whose user presses Ctrl-C during the n-th call."""
 
     calls_left = 40
 
-    def tilt(self, theta, shape):
+    def marginals(self, theta, shape):
         self.calls_left -= 1
         if self.calls_left == 0:
             raise KeyboardInterrupt
-        return super().tilt(theta, shape)
+        return super().marginals(theta, shape)
 
 
 @both_modes
@@ -439,7 +439,7 @@ def test_samples_without_weight_change_nothing():
 
 # -- bad input -------------------------------------------------------------------------------------
 def test_structures_without_expectations_are_refused():
-    with pytest.raises(MissingAbilityError, match="ExponentiatedGradient needs `tilt`"):
+    with pytest.raises(MissingAbilityError, match="ExponentiatedGradient needs `marginals`"):
         run(case("items").problem)
 
 

@@ -171,7 +171,7 @@ class PlainSums(Chain):
         scores = np.array([problems.chain_score(theta, y, shape) for y in sequences])
         return sequences, scores
 
-    def tilt(self, theta, shape):
+    def marginals(self, theta, shape):
         sequences, scores = self._shares(theta, shape)
         shares = np.exp(scores - logsumexp(scores))
         vertices = [problems.chain_vertex(y, shape) for y in sequences]

@@ -12,7 +12,7 @@ from maxmargin.structures.min_norm_point import project_by_vertices
 from reference import enumeration
 from reference.user_structures import Assignment, AtMostTwo
 
-ABILITIES = ["maximize", "project", "tilt", "max_marginals", "constraints", "vertices"]
+ABILITIES = ["maximize", "project", "marginals", "max_marginals", "constraints", "vertices"]
 
 
 class Bare(Structure):
@@ -41,7 +41,7 @@ def test_has(structure, expected):
 
 
 @pytest.mark.parametrize(
-    "ability", ["maximize", "project", "tilt", "log_partition", "max_marginals"]
+    "ability", ["maximize", "project", "marginals", "log_partition", "max_marginals"]
 )
 def test_missing_abilities_are_named_with_the_cure(ability):
     with pytest.raises(MissingAbilityError) as caught:
@@ -57,18 +57,18 @@ def test_missing_descriptions_are_named(ability):
 
 def test_missing_ability_lists_what_is_there():
     with pytest.raises(MissingAbilityError, match="it has `maximize`, `project`"):
-        AtMostTwo().tilt(np.zeros(2), (2,))
+        AtMostTwo().marginals(np.zeros(2), (2,))
 
 
 def test_an_ability_replaced_in_python_is_not_taken_from_the_kernels():
     assert Slow().kernel("maximize") is None
-    assert Slow().kernel("tilt") is Finite().kernel("tilt")
+    assert Slow().kernel("marginals") is Finite().kernel("marginals")
     assert Slow().maximize(np.array([3.0, 1.0, 2.0]), (3,)).tolist() == [0, 1, 0]
 
 
-def test_a_tilt_in_python_does_not_give_the_log_partition_of_the_kernel():
+def test_a_marginals_in_python_does_not_give_the_log_partition_of_the_kernel():
     class Other(Finite):
-        def tilt(self, theta, shape):
+        def marginals(self, theta, shape):
             return np.full(shape[0], 1 / shape[0])
 
     with pytest.raises(MissingAbilityError, match="log_partition"):

@@ -57,7 +57,7 @@ def test_untied_tables_that_are_equal_act_like_one(shape, seed):
         return np.concatenate([z[:nodes], z[nodes:].reshape(length - 1, labels**2).sum(axis=0)])
 
     assert np.array_equal(fold(untied.maximize(spread, shape)), tied.maximize(theta, shape))
-    apart = fold(untied.tilt(spread, shape)) - tied.tilt(theta, shape)
+    apart = fold(untied.marginals(spread, shape)) - tied.marginals(theta, shape)
     assert np.abs(apart).max() <= 1e-12
     assert untied.log_partition(spread, shape) == pytest.approx(
         tied.log_partition(theta, shape), rel=1e-13, abs=1e-13
@@ -77,18 +77,18 @@ def test_masks_equal_scores_of_minus_infinity(shape, seed):
     banned[length * labels :][pairs.ravel()] = -np.inf
     masked = Chain(forbidden_transitions=pairs, forbidden_first=first, forbidden_last=last)
     if chains.viterbi(banned, shape, True)[1] is None:
-        for ability in ("maximize", "tilt", "max_marginals", "project"):
+        for ability in ("maximize", "marginals", "max_marginals", "project"):
             with pytest.raises(InfeasibleError):
                 getattr(masked, ability)(theta, shape)
         return
-    for ability in ("maximize", "tilt", "max_marginals"):
+    for ability in ("maximize", "marginals", "max_marginals"):
         found = getattr(masked, ability)(theta, shape)
         assert np.array_equal(found, getattr(Chain(), ability)(banned, shape))
 
 
 def test_pair_marginals_agree_with_node_marginals():
     shape = (6, 4)
-    z = Chain(tied=False).tilt(draw_scores(shape, False, 0), shape)
+    z = Chain(tied=False).marginals(draw_scores(shape, False, 0), shape)
     nodes, pairs = z[:24].reshape(6, 4), z[24:].reshape(5, 4, 4)
     assert np.abs(pairs.sum(axis=2) - nodes[:-1]).max() <= 1e-14
     assert np.abs(pairs.sum(axis=1) - nodes[1:]).max() <= 1e-14

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from maxmargin._numba.chain import marginals as chain_sums
-from maxmargin._numba.chain.log_marginals import tilt_by_logs
+from maxmargin._numba.chain.log_marginals import marginals_by_logs
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures import Chain
 from reference import chains, enumeration
@@ -15,7 +15,7 @@ shapes = st.tuples(st.integers(1, 12), st.integers(1, 19))
 small = st.sampled_from([(1, 1), (1, 4), (2, 3), (3, 4), (4, 3), (5, 2), (6, 1)])
 seeds = st.integers(0, 2**32 - 1)
 bans = st.sampled_from([0.0, 0.1, 0.4])
-ways = pytest.mark.parametrize("kernel", [chain_sums.tilt, tilt_by_logs])
+ways = pytest.mark.parametrize("kernel", [chain_sums.marginals, marginals_by_logs])
 
 
 def draw(shape, tied, seed, scale=1.0, banned=0.0):
@@ -90,12 +90,12 @@ def test_masks_of_the_structure_count(shape, tied, seed):
     theta = draw(shape, tied, seed)
     vertices = list(structure.vertices(shape))
     if not vertices:
-        for ask in (structure.tilt, structure.log_partition, structure.max_marginals):
+        for ask in (structure.marginals, structure.log_partition, structure.max_marginals):
             with pytest.raises(InfeasibleError, match="every output is forbidden"):
                 ask(theta, shape)
         return
     expected = enumeration.expectation(theta, vertices)
-    assert np.abs(structure.tilt(theta, shape) - expected).max() <= 1e-13
+    assert np.abs(structure.marginals(theta, shape) - expected).max() <= 1e-13
     nodes = length * labels
     best = enumeration.max_marginals(theta, vertices, nodes)
     found = structure.max_marginals(theta, shape)[:nodes]
@@ -109,7 +109,7 @@ def test_marginals_are_the_gradient_of_the_log_partition(tied):
     shape, step = (7, 4), 1e-5
     structure, theta = Chain(tied=tied), draw((7, 4), tied, 3)
     theta[[2, 31]] = -np.inf
-    z = structure.tilt(theta, shape)
+    z = structure.marginals(theta, shape)
     for p in np.flatnonzero(np.isfinite(theta)):
         up, down = theta.copy(), theta.copy()
         up[p] += step
@@ -126,7 +126,7 @@ def test_marginals_are_the_gradient_of_the_log_partition(tied):
 def test_both_ways_equal_the_reference(shape, tied, seed, scale, banned):
     theta = draw(shape, tied, seed, scale, banned)
     expected, marginals = chains.marginals(theta, shape, tied)
-    for kernel in (chain_sums.tilt, tilt_by_logs):
+    for kernel in (chain_sums.marginals, marginals_by_logs):
         value, z = run(kernel, theta, shape, tied)
         if marginals is None:
             assert value == -np.inf
@@ -142,7 +142,9 @@ def test_both_ways_equal_the_reference(shape, tied, seed, scale, banned):
 def test_long_chains_at_all_scales(tied, scale, length):
     shape = (length, 5)
     theta = draw(shape, tied, length, scale)
-    found = [run(kernel, theta, shape, tied) for kernel in (chain_sums.tilt, tilt_by_logs)]
+    found = [
+        run(kernel, theta, shape, tied) for kernel in (chain_sums.marginals, marginals_by_logs)
+    ]
     for _, z in found:
         check_consistent(z, shape, tied, max(1e-12, 1e-15 * scale))
     if length == 10_000 and (not tied or scale not in (1.0, 300.0)):
@@ -176,7 +178,7 @@ def test_label_that_fades_too_far_is_not_lost(length, labels, seed):
     theta[:nodes:labels] -= 40.0
     theta[nodes:].reshape(labels, labels)[np.diag_indices(labels)] = 0.0
     theta[nodes - labels + 1 : nodes] = -np.inf
-    for kernel in (chain_sums.tilt, tilt_by_logs):
+    for kernel in (chain_sums.marginals, marginals_by_logs):
         value, z = run(kernel, theta, shape, True)
         assert value == pytest.approx(theta[:nodes:labels].sum(), rel=1e-13)
         assert np.abs(z[:nodes:labels] - 1).max() <= 1e-13
@@ -216,7 +218,7 @@ def test_dead_ends_deep_in_the_chain_are_infeasible(kernel):
     assert value == -np.inf
     assert not z.any()
     with pytest.raises(InfeasibleError, match="every output is forbidden"):
-        Chain(tied=False).tilt(theta, shape)
+        Chain(tied=False).marginals(theta, shape)
 
 
 @ways

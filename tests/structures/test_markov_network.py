@@ -14,7 +14,7 @@ from maxmargin.structures import Chain, MarkovNetwork, Network, NetworkShape, Tr
 from maxmargin.structures.network.junction_tree import buckets_of
 from reference import cuts, enumeration, linear, trees
 
-ABILITIES = ("maximize", "tilt", "log_partition", "max_marginals")
+ABILITIES = ("maximize", "marginals", "log_partition", "max_marginals")
 
 
 def grid(rows, columns, labels):
@@ -77,7 +77,7 @@ def test_everything_equals_enumeration(shape, tied, seed, some):
     z, value = structure.maximize_within(theta, shape)
     assert enumeration.score(theta, z) == pytest.approx(best, abs=1e-12)
     assert value == pytest.approx(best, abs=1e-12)
-    found = structure.tilt(theta, shape)
+    found = structure.marginals(theta, shape)
     assert np.abs(found - enumeration.expectation(theta, vertices)).max() <= 1e-12
     value = structure.log_partition(theta, shape)
     assert value == pytest.approx(enumeration.log_partition(theta, vertices), abs=1e-12)
@@ -109,7 +109,7 @@ def test_expectations_are_the_gradient_of_the_log_partition():
         behind[p] -= step
         rise = structure.log_partition(ahead, shape) - structure.log_partition(behind, shape)
         slopes[p] = rise / (2 * step)
-    assert np.abs(structure.tilt(theta, shape) - slopes).max() <= 1e-8
+    assert np.abs(structure.marginals(theta, shape) - slopes).max() <= 1e-8
 
 
 # -- exact, against other structures ---------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_trees_are_the_same_as_tree(tied, joined):
     tree, structure = Tree(tied), MarkovNetwork(tied, method="exact")
     theta = scores(tree, shape, 5)
     assert np.array_equal(structure.maximize(theta, shape), tree.maximize(theta, shape))
-    assert np.abs(structure.tilt(theta, shape) - tree.tilt(theta, shape)).max() <= 1e-13
+    assert np.abs(structure.marginals(theta, shape) - tree.marginals(theta, shape)).max() <= 1e-13
     assert structure.log_partition(theta, shape) == pytest.approx(tree.log_partition(theta, shape))
     found = structure.max_marginals(theta, shape) - tree.max_marginals(theta, shape)
     assert np.abs(found).max() <= 1e-12
@@ -136,8 +136,8 @@ def test_chains_are_the_same_as_chain(tied):
     for method in ("exact", "bounded", "auto"):
         z = MarkovNetwork(tied, method=method).maximize(theta, shape)
         assert np.array_equal(z, chain.maximize(theta, (9, 5)))
-    found = MarkovNetwork(tied, method="exact").tilt(theta, shape)
-    assert np.abs(found - chain.tilt(theta, (9, 5))).max() <= 1e-13
+    found = MarkovNetwork(tied, method="exact").marginals(theta, shape)
+    assert np.abs(found - chain.marginals(theta, (9, 5))).max() <= 1e-13
 
 
 def by_columns(theta, rows, columns, labels):
@@ -176,7 +176,7 @@ def test_grids_equal_transfer_matrices(scale):
     assert structure.log_partition(theta, shape) == pytest.approx(total, rel=1e-12)
     found = structure.max_marginals(theta, shape)[: 30 * 4].reshape(30, 4)
     assert found.max(axis=1) == pytest.approx(np.full(30, best), rel=1e-12)
-    shares = structure.tilt(theta, shape)
+    shares = structure.marginals(theta, shape)
     assert shares[: 30 * 4].reshape(30, 4).sum(axis=1) == pytest.approx(np.ones(30), abs=1e-12)
     if scale == 1e9:
         assert np.abs(shares - z).max() <= 1e-12
@@ -245,7 +245,7 @@ def test_auto_goes_by_the_shape():
 
 
 @pytest.mark.parametrize("method", ["auto", "bounded"])
-@pytest.mark.parametrize("ability", ["project", "tilt", "max_marginals", "log_partition"])
+@pytest.mark.parametrize("ability", ["project", "marginals", "max_marginals", "log_partition"])
 def test_what_needs_exact_maxima_is_refused_else(method, ability):
     structure, shape = MarkovNetwork(method=method), ring(3, 2)
     assert not structure.has(ability)

@@ -183,7 +183,7 @@ def test_maximize_equals_the_assignment_of_scipy(shape, shift):
         assert (z.reshape(shape).sum(axis=1) <= 1).all()
 
 
-@pytest.mark.parametrize("ability", ["maximize", "project", "tilt"])
+@pytest.mark.parametrize("ability", ["maximize", "project", "marginals"])
 @pytest.mark.parametrize("caps", [(1, 1), (2, 1), (2, 3)])
 def test_candidates_equal_all_pairs_with_the_others_forbidden(ability, caps):
     structure = Matching(*caps)
@@ -201,7 +201,8 @@ def test_candidates_equal_all_pairs_with_the_others_forbidden(ability, caps):
         assert np.abs(few - all_pairs[edges[:, 0], edges[:, 1]]).max(initial=0.0) <= 1e-9
 
 
-# -- tilt ------------------------------------------------------------------------------------------
+# -- marginals
+# ------------------------------------------------------------------------------------------
 
 
 def entropy(x):
@@ -211,10 +212,10 @@ def entropy(x):
 
 @pytest.mark.parametrize("scale", [1e-9, 0.1, 1.0, 5.0])
 @pytest.mark.parametrize("sides", [(1, 1), (1, 5), (6, 6), (9, 4), (20, 23)])
-def test_tilt_satisfies_its_conditions(sides, scale):
+def test_marginals_satisfies_its_conditions(sides, scale):
     """log z = theta + 1 + the logs of the slacks of row and column."""
     theta = scale * np.random.default_rng(0).standard_normal(sides)
-    z = Matching().tilt(theta, sides).reshape(sides)
+    z = Matching().marginals(theta, sides).reshape(sides)
     rows, columns = 1 - z.sum(axis=1), 1 - z.sum(axis=0)
     assert rows.min() > 0
     assert columns.min() > 0
@@ -227,7 +228,7 @@ def test_tilt_satisfies_its_conditions(sides, scale):
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 1e3, 1e6, 1e9])
-def test_tilt_stays_in_the_polytope_at_any_scale(scale):
+def test_marginals_stays_in_the_polytope_at_any_scale(scale):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         sides = tuple(int(v) for v in rng.integers(1, 16, 2))
@@ -236,24 +237,26 @@ def test_tilt_stays_in_the_polytope_at_any_scale(scale):
             theta = np.rint(2 * theta)  # ties: z is no vertex however sharp the scores
         theta = scale * theta
         theta[rng.random(sides) < 0.1] = -np.inf
-        z = Matching().tilt(theta, sides).reshape(sides)
+        z = Matching().marginals(theta, sides).reshape(sides)
         assert not z[np.isneginf(theta)].any()
         assert z.min() >= 0.0
         assert max(z.sum(axis=0).max(), z.sum(axis=1).max()) <= 1 + 1e-10
 
 
-def test_tilt_of_equal_scores_is_even_however_sharp():
-    z = Matching().tilt(np.full(9, 1e9), (3, 3))
+def test_marginals_of_equal_scores_is_even_however_sharp():
+    z = Matching().marginals(np.full(9, 1e9), (3, 3))
     assert z == pytest.approx(np.full(9, 1 / 3), abs=1e-10)
 
 
-def test_tilt_says_that_it_needs_caps_of_one():
+def test_marginals_says_that_it_needs_caps_of_one():
     shape = Candidates((2, 2), None, [2, 1])
-    for ability in ("tilt", "log_partition"):
-        with pytest.raises(MissingAbilityError, match="cannot `tilt` with caps above 1"):
+    for ability in ("marginals", "log_partition"):
+        with pytest.raises(
+            MissingAbilityError, match="cannot compute `marginals` with caps above 1"
+        ):
             getattr(Matching(), ability)(np.zeros(4), shape)
-    assert not Matching(2, 1).has("tilt")
-    assert Matching().has("tilt")
+    assert not Matching(2, 1).has("marginals")
+    assert Matching().has("marginals")
 
 
 def test_there_are_no_exact_marginals():
@@ -336,7 +339,7 @@ def test_shapes_without_edges_work(shape):
     assert structure.constraints(shape).matrix.shape[1] == 0
     assert [len(v) for v in structure.vertices(shape)] == [0]
     for ability in ("maximize", "project") if structure._top(shape) > 1 else (
-        "maximize", "project", "tilt",
+        "maximize", "project", "marginals",
     ):  # fmt: skip
         assert getattr(structure, ability)(np.empty(0), shape).shape == (0,)
 
@@ -384,6 +387,6 @@ def test_candidates_cannot_be_changed():
 
 def test_candidates_without_edges_are_all_pairs():
     theta = np.random.default_rng(0).standard_normal(12)
-    for ability in ("maximize", "project", "tilt"):
+    for ability in ("maximize", "project", "marginals"):
         full = getattr(Matching(), ability)(theta, (3, 4))
         assert np.array_equal(getattr(Matching(), ability)(theta, Candidates((3, 4))), full)

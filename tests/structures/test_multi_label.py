@@ -44,7 +44,7 @@ def test_more_labels_than_the_table_has(n_labels):
     np.testing.assert_allclose(EXACT.leads(theta, (n_labels,))[:n_labels], on - off, atol=1e-11)
     p = np.exp(scores - scores.max())
     total, p = p.sum(), p / p.sum()
-    mean = EXACT.tilt(theta, (n_labels,))
+    mean = EXACT.marginals(theta, (n_labels,))
     np.testing.assert_allclose(mean[:n_labels], p @ bits, atol=1e-13)
     both = [p @ (bits[:, k] * bits[:, m]) for k, m in combinations(range(n_labels), 2)]
     np.testing.assert_allclose(mean[n_labels:], both, atol=1e-13)
@@ -81,7 +81,7 @@ def test_no_pairs_are_labels_of_their_own():
     alone = Network(30, [])
     theta = np.random.default_rng(1).normal(size=30)
     assert np.array_equal(EXACT.maximize(theta, alone), (theta > 0).astype(float))
-    np.testing.assert_allclose(EXACT.tilt(theta, alone), 1 / (1 + np.exp(-theta)), rtol=1e-12)
+    np.testing.assert_allclose(EXACT.marginals(theta, alone), 1 / (1 + np.exp(-theta)), rtol=1e-12)
 
 
 # -- bounds ----------------------------------------------------------------------------------------
@@ -133,8 +133,8 @@ def test_forbidden_labels_and_pairs_are_kept_off_by_the_cut():
 def test_what_is_exact_and_what_is_bounded():
     assert (EXACT.is_exact, EXACT.is_bounded, EXACT.proves) == (True, False, True)
     assert (BOUNDED.is_exact, BOUNDED.is_bounded, BOUNDED.proves) == (False, True, True)
-    assert not BOUNDED.has("tilt")
-    assert MultiLabel("auto").has("tilt")
+    assert not BOUNDED.has("marginals")
+    assert MultiLabel("auto").has("marginals")
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -144,8 +144,10 @@ def test_too_many_labels_are_refused_with_the_cure():
                        r'\(25 labels at most\). Use method="bounded"'):  # fmt: skip
         EXACT.maximize(theta, (26,))
     assert not MultiLabel("auto").maximize(theta, (26,)).any()
-    with pytest.raises(MissingAbilityError, match=r"cannot `tilt` for 26 labels whose pairs have"):
-        MultiLabel("auto").tilt(theta, (26,))
+    with pytest.raises(
+        MissingAbilityError, match=r"cannot compute `marginals` for 26 labels whose pairs have"
+    ):
+        MultiLabel("auto").marginals(theta, (26,))
     with pytest.raises(MissingAbilityError, match=r"no `constraints` for 11 labels .* 2\^11"):
         EXACT.constraints((11,))
 

@@ -116,7 +116,7 @@ def test_expectations_are_over_what_is_left():
     theta = np.random.default_rng(0).normal(size=10)
     kept = np.array(list(structure.vertices(shape)))
     p = np.exp(kept @ theta)
-    np.testing.assert_allclose(structure.tilt(theta, shape), p @ kept / p.sum(), atol=1e-12)
+    np.testing.assert_allclose(structure.marginals(theta, shape), p @ kept / p.sum(), atol=1e-12)
     assert structure.log_partition(theta, shape) == pytest.approx(np.log(p.sum()))
     listed = structure.k_best(theta, shape, 100)
     assert len(listed) == len(kept)
@@ -153,8 +153,8 @@ def test_contradictions_and_odd_shapes_are_named():
         RestrictedShape((3, 2), matrix=np.ones(10), upper=[1, 2])
     with pytest.raises(ValueError, match="not finite"):
         RestrictedShape((3, 2), matrix=np.full(10, np.nan))
-    with pytest.raises(MissingAbilityError, match="cannot `tilt` with rules"):
-        chain.tilt(theta, RestrictedShape((3, 2), matrix=np.ones(10), upper=9))
+    with pytest.raises(MissingAbilityError, match="cannot compute `marginals` with rules"):
+        chain.marginals(theta, RestrictedShape((3, 2), matrix=np.ones(10), upper=9))
     with pytest.raises(ValueError, match="part 0 must be off"):
         chain.encode([0, 0, 0], RestrictedShape((3, 2), off=[0]))
     with pytest.raises(ValueError, match="rule 0 asks for 0 to 4, and finds 5"):

@@ -119,7 +119,7 @@ def test_a_score_that_is_no_number_is_a_failure(tied, number):
         theta = scores(structure, shape, 0)
         theta[place] = number
         out, iwork = np.zeros(len(theta)), np.zeros(ints, dtype=np.int64)
-        assert np.isnan(structure.kernel("tilt")(theta, code, out, np.zeros(floats), iwork))
+        assert np.isnan(structure.kernel("marginals")(theta, code, out, np.zeros(floats), iwork))
 
 
 # -- against brute force ---------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_everything_equals_enumeration(shape, tied, seed, data):
     structure, vertices = Tree(tied, pairs), listed(shape, tied, pairs)
     theta = scores(structure, shape, seed)
     if len(vertices) == 0:
-        for call in (structure.maximize, structure.tilt, structure.max_marginals):
+        for call in (structure.maximize, structure.marginals, structure.max_marginals):
             with pytest.raises(InfeasibleError):
                 call(theta, shape)
         with pytest.raises(InfeasibleError):
@@ -140,7 +140,7 @@ def test_everything_equals_enumeration(shape, tied, seed, data):
         return
     best = enumeration.best(theta, vertices)
     assert enumeration.score(theta, structure.maximize(theta, shape)) == pytest.approx(best)
-    found = structure.tilt(theta, shape)
+    found = structure.marginals(theta, shape)
     assert np.abs(found - enumeration.expectation(theta, vertices)).max() <= 1e-12
     value = structure.log_partition(theta, shape)
     assert value == pytest.approx(enumeration.log_partition(theta, vertices), abs=1e-12)
@@ -189,7 +189,7 @@ def test_the_direction_of_an_edge_matters():
     assert Tree().decode(Tree().maximize(theta, there), there).tolist() == [0, 1]
     assert Tree().decode(Tree().maximize(theta, back), back).tolist() == [1, 0]
     turned = np.concatenate([np.zeros(4), table.T.ravel()])
-    assert np.array_equal(Tree().tilt(theta, there)[:4], Tree().tilt(turned, back)[:4])
+    assert np.array_equal(Tree().marginals(theta, there)[:4], Tree().marginals(turned, back)[:4])
 
 
 # -- a path is a chain -----------------------------------------------------------------------------
@@ -220,8 +220,8 @@ def test_a_path_is_a_chain(length, labels, tied, turned):
     np.testing.assert_allclose(
         tree.max_marginals(given_theta, shape), chain.max_marginals(theta, whole), rtol=1e-12
     )
-    found = back(tree.tilt(given_theta, shape))
-    np.testing.assert_allclose(found, chain.tilt(theta, whole), atol=1e-11)
+    found = back(tree.marginals(given_theta, shape))
+    np.testing.assert_allclose(found, chain.marginals(theta, whole), atol=1e-11)
     value = tree.log_partition(given_theta, shape)
     assert value == pytest.approx(chain.log_partition(theta, whole), rel=1e-12)
     assert tree.radius(shape) == chain.radius(whole)
@@ -246,7 +246,7 @@ def test_ten_thousand_nodes_at_any_scale(name, scale, tied):
     theta = scores(structure, shape, 3, scale)
     count, labels = structure.variables(shape)
     best = structure.maximize(theta, shape)
-    z = structure.tilt(theta, shape)
+    z = structure.marginals(theta, shape)
     value = structure.log_partition(theta, shape)
     assert np.isfinite(z).all()
     assert z.min() >= 0.0
@@ -282,7 +282,7 @@ def test_numbers_and_logarithms_agree_where_one_takes_over_from_the_other(tied):
     for scale in (20.0, 60.0, 100.0, 150.0, 250.0, 400.0):
         for seed in range(4):
             theta = scores(structure, shape, seed, scale)
-            found = structure.tilt(theta, shape)
+            found = structure.marginals(theta, shape)
             assert np.abs(found - enumeration.expectation(theta, vertices)).max() <= 1e-10
             value = structure.log_partition(theta, shape)
             assert value == pytest.approx(enumeration.log_partition(theta, vertices), rel=1e-13)
@@ -296,7 +296,7 @@ def test_a_label_that_only_forbidden_ones_would_beat_is_found():
     theta[0] = -900.0
     theta[10:] = [-np.inf, -np.inf, 0.0, -1800.0]
     vertices = listed(shape, False)
-    found = Tree(False).tilt(theta, shape)
+    found = Tree(False).marginals(theta, shape)
     assert np.abs(found - enumeration.expectation(theta, vertices)).max() <= 1e-12
 
 
@@ -312,7 +312,7 @@ def test_a_sum_next_to_nothing_is_no_ban():
             theta[structure.forbidden(shape)] = -np.inf
             assert structure.log_partition(theta, shape) == pytest.approx(5 * price, rel=1e-14)
             wanted = structure.encode([1, 1, 1, 1], shape)
-            assert np.abs(structure.tilt(theta, shape) - wanted).max() <= 1e-14
+            assert np.abs(structure.marginals(theta, shape) - wanted).max() <= 1e-14
 
 
 def test_the_k_best_of_a_long_path_and_of_a_wide_star():

@@ -27,7 +27,7 @@ def max_marginals(theta, shape, out, work, iwork):
 
 
 @ability
-def tilt(theta, shape, out, work, iwork):
+def marginals(theta, shape, out, work, iwork):
     """Softmax; returns log sum exp."""
     high = np.max(theta)
     if high == -np.inf:

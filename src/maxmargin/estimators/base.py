@@ -83,9 +83,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         solver; None means all of R^d. With alpha=0, too, there is no regularisation: stop early by
         a callback.
     objective : "margin", or "likelihood" for a conditional random field, whose probabilities
-        `predict_marginals` gives; the structure must be able to `tilt`, and loss is not used; or
-        "slack", where outputs are few enough to be listed: the loss multiplies the hinge 1 + score
-        of the output - score of the truth, and is not added to it.
+        `predict_marginals` gives; the structure must be able to `marginals`, and loss is not used;
+        or "slack", where outputs are few enough to be listed: the loss multiplies the hinge 1 +
+        score of the output - score of the truth, and is not added to it.
 
     Attributes
     ----------

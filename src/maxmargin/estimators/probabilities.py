@@ -134,7 +134,7 @@ class Probabilities:
             raise ValueError(f'method={method!r} must be "auto", "exact" or "perturb".')
         if not is_number(n_draws, whole=True) or n_draws < 1:
             raise ValueError(f"n_draws={n_draws!r} must be a whole number, 1 or more.")
-        able = self.structure_.has("tilt") and self.structure_.tilt_is_expectation
+        able = self.structure_.has("marginals") and self.structure_.marginals_are_exact
         if method == "exact" and not able:
             raise MissingAbilityError(
                 f"{type(self.structure_).__name__} has no exact marginals: it cannot sum over all"
@@ -205,7 +205,7 @@ def _log(p: np.ndarray) -> np.ndarray:
 
 def _expectations(samples: Samples, w: np.ndarray) -> np.ndarray:
     p = np.empty(int(samples.part_ptr[-1]))
-    samples.apply("tilt", w, out=p)
+    samples.apply("marginals", w, out=p)
     return p
 
 

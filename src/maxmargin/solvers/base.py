@@ -34,7 +34,7 @@ class Solver(Checked, BaseEstimator):
 
     #: each inner tuple names abilities of which the structure must have one
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("maximize",),)
-    #: whether `tilt` must give expectations, and not an approximation of them
+    #: whether `marginals` must give expectations, and not an approximation of them
     needs_expectations: ClassVar[bool] = False
     #: whether alpha must be positive
     needs_penalty: ClassVar[bool] = True
@@ -239,15 +239,15 @@ class Solver(Checked, BaseEstimator):
 
 
 def check_counts(problem: Problem, who: str, cure: str = "") -> None:
-    """Fail unless the structure has a log-partition beside `tilt`, without which P is not known."""
+    """Fail unless the structure has a log-partition beside `marginals`: P needs both."""
     structure, shape = problem.structure, problem.shapes[0]
-    if structure.kernel("tilt") is not None:
+    if structure.kernel("marginals") is not None:
         return
     try:
         structure.log_partition(np.zeros(structure.n_parts(shape)), shape)
     except MissingAbilityError as error:
         raise MissingAbilityError(
-            f"{who} needs `log_partition` beside `tilt`: {error}{cure}"
+            f"{who} needs `log_partition` beside `marginals`: {error}{cure}"
         ) from error
 
 
@@ -301,7 +301,7 @@ def solvers_for(objective: str, structure: Structure | None = None) -> list[str]
 
 def _serves(structure: Structure, kind: type[Solver]) -> bool:
     """Whether the structure has all abilities that the solver needs."""
-    if kind.needs_expectations and not structure.tilt_is_expectation:
+    if kind.needs_expectations and not structure.marginals_are_exact:
         return False
     return all(any(structure.has(name) for name in names) for names in kind().requires)
 

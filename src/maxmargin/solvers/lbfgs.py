@@ -21,14 +21,15 @@ class LBFGS(Solver):
     """Minimise the penalised negative log-likelihood by quasi-Newton steps of all samples at once.
 
     An epoch is one step: a direction from the last `memory` changes of the gradient, and a line
-    search until the weak Wolfe conditions hold, mostly one pass of `tilt` over the samples. The
-    expectations of that pass are a dual point, so the gap |gradient|^2 / (2 alpha) comes for free.
+    search until the weak Wolfe conditions hold, mostly one pass of `marginals` over the samples.
+    The expectations of that pass are a dual point, so the gap |gradient|^2 / (2 alpha) comes for
+    free.
 
     Reference: Liu, Nocedal, Mathematical Programming 1989.
     """
 
     name: ClassVar[str] = "lbfgs"
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("tilt",),)
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
 
@@ -164,7 +165,7 @@ def _refuse(problem: Problem, slope: np.ndarray) -> None:
     """Raise what is wrong with features so large that the gradient has no length."""
     with np.errstate(over="ignore", invalid="ignore"):
         # names the sample, if its scores are at fault
-        problem.apply("tilt", -slope / problem.alpha)
+        problem.apply("marginals", -slope / problem.alpha)
     raise FloatingPointError("the gradient is not finite; scale the features down.")
 
 

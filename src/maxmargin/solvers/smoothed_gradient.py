@@ -18,7 +18,7 @@ _LEAST = 1e-9  # of the first smoothing: less says nothing in double precision
 
 
 class Look(NamedTuple):
-    """What one pass of `tilt` tells at some w: f(w), and the dual point z of its expectations.
+    """What one pass of `marginals` tells at some w: f(w), and the dual point z of its expectations.
 
     slope is g(z), worth what D(z) adds to the minimum over W, blur how much smoothing adds to it.
     """
@@ -34,8 +34,8 @@ class SmoothedGradient(Solver):
     """Minimise P(w) over its domain by accelerated projected gradients of a smooth P_mu >= P.
 
     P_mu has mu log sum_z exp(a_i . (z - y_i) / mu) in place of max_z a_i . (z - y_i). Its gradient
-    is one pass of `tilt`, whose expectations are a dual point z: D(z) is an exact bound, and mu is
-    halved whenever smoothing is the larger part of what is not proven. An epoch is one step,
+    is one pass of `marginals`, whose expectations are a dual point z: D(z) is an exact bound, and
+    mu is halved whenever smoothing is the larger part of what is not proven. An epoch is one step,
     mostly two passes over all samples and one projection of w. The likelihood is smooth by itself.
 
     For domains and weak penalties, where steps sample by sample are short: w comes from a
@@ -47,7 +47,7 @@ class SmoothedGradient(Solver):
     """
 
     name: ClassVar[str] = "smoothed"
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("tilt",),)
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
     needs_penalty: ClassVar[bool] = False
@@ -67,7 +67,7 @@ class SmoothedGradient(Solver):
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if not problem.structure.tilt_is_expectation:
+        if not problem.structure.marginals_are_exact:
             raise MissingAbilityError(
                 f"SmoothedGradient needs expectations over all outputs, which"
                 f' {type(problem.structure).__name__} cannot compute; use solver="bcfw", or'
@@ -99,7 +99,7 @@ class SmoothedGradient(Solver):
         if problem.objective == "likelihood":
             return 1.0
         nothing = np.zeros(problem.dim)
-        counts = problem.without_loss().apply("tilt", nothing)
+        counts = problem.without_loss().apply("marginals", nothing)
         doubt = float(problem.blocks.weight @ counts)
         at_zero = problem.primal(nothing)
         return at_zero / doubt if min(at_zero, doubt) > 0 else 1.0
@@ -119,12 +119,12 @@ class SmoothedGradient(Solver):
         self._begin(problem, state)
 
     def _look(self, problem: Problem, state: State, w: np.ndarray) -> Look:
-        """One pass of `tilt` at w; its dual value is kept."""
+        """One pass of `marginals` at w; its dual value is kept."""
         z, margin = np.empty_like(problem.truth), problem.objective != "likelihood"
         mu = state.extra["mu"] if margin else 1.0
         samples = _scaled(problem, mu) if margin else problem
         weight = problem.blocks.weight
-        smooth = mu * float(weight @ samples.apply("tilt", w / mu, point=problem.truth, out=z))
+        smooth = mu * float(weight @ samples.apply("marginals", w / mu, point=problem.truth, out=z))
         state.n_oracle += problem.n
         slope = problem.slope(z)
         rest = smooth - float(w @ slope)

@@ -82,7 +82,7 @@ class Structure(Checked, BaseEstimator):
     ===================  ======================================================================
     ``maximize``         argmax of theta . z over Z
     ``project``          the point of Z nearest to a given one; else by active sets, from maximize
-    ``tilt``             expectation of z under p(z) ~ exp(theta . z) on the vertices
+    ``marginals``             expectation of z under p(z) ~ exp(theta . z) on the vertices
     ``max_marginals``    score of the best vertex with each part switched on
     ``k_best``           the k vertices of highest theta . z; else by `vertices`, if they are few
     ``constraints``      linear inequalities that describe Z; gives `maximize` by linear programming
@@ -100,9 +100,10 @@ class Structure(Checked, BaseEstimator):
     #: False if `constraints` describe more than the hull of the outputs, a relaxation; an optimum
     #: over them is then an upper bound.
     is_tight: bool = True
-    #: False if `tilt` is another entropic projection on Z than the expectation over the vertices;
-    #: `log_partition` is then the maximum of theta . z + entropy, of which `tilt` is the gradient.
-    tilt_is_expectation: bool = True
+    #: False if `marginals` is another entropic projection on Z than the expectation over the
+    #: vertices; `log_partition` is then the maximum of theta . z + entropy, of which `marginals`
+    #: is the gradient.
+    marginals_are_exact: bool = True
     #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
     binary: bool = False
     #: True if a call of `maximize` costs far more than a step: solvers then ask less and step more.
@@ -325,17 +326,17 @@ class Structure(Checked, BaseEstimator):
         allowed = self._allowed(point, shape)
         return project_by_vertices(lambda theta: self.maximize(theta, shape), allowed)
 
-    def tilt(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+    def marginals(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
         """The expectation of z when p(z) is proportional to exp(theta . z) on the vertices."""
-        if "tilt" not in self.compiled:
-            raise self._missing("tilt")
-        return self._run("tilt", theta, shape)[0]
+        if "marginals" not in self.compiled:
+            raise self._missing("marginals")
+        return self._run("marginals", theta, shape)[0]
 
     def log_partition(self, theta: np.ndarray, shape: Shape) -> float:
-        """The log of the sum of exp(theta . z) over all vertices; `tilt` is its gradient."""
-        if "tilt" not in self.compiled or self._overridden("tilt"):
+        """The log of the sum of exp(theta . z) over all vertices; `marginals` is its gradient."""
+        if "marginals" not in self.compiled or self._overridden("marginals"):
             raise self._missing("log_partition")
-        return self._run("tilt", theta, shape)[1]
+        return self._run("marginals", theta, shape)[1]
 
     def max_marginals(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
         """For each part of the variables, the score of the best output that has it; else 0."""
@@ -377,7 +378,7 @@ class Structure(Checked, BaseEstimator):
         return getattr(type(self), ability) is not getattr(Structure, ability)
 
     def _missing(self, ability: str) -> MissingAbilityError:
-        known = ["maximize", "project", "tilt", "max_marginals", "k_best"]
+        known = ["maximize", "project", "marginals", "max_marginals", "k_best"]
         known += ["constraints", "vertices"]
         have = ", ".join(f"`{a}`" for a in known if self.has(a)) or "none"
         name = type(self).__name__

@@ -33,7 +33,7 @@ class Chain(LabelHull):
         "maximize": "chain.maximize",
         "max_marginals": "chain.maximize",
         "project": "chain.project",
-        "tilt": "chain.marginals",
+        "marginals": "chain.marginals",
     }
 
     def __init__(

@@ -97,8 +97,8 @@ class Restricted(Structure):
         return False
 
     @property
-    def tilt_is_expectation(self) -> bool:  # type: ignore[override]
-        return self.structure.tilt_is_expectation
+    def marginals_are_exact(self) -> bool:  # type: ignore[override]
+        return self.structure.marginals_are_exact
 
     @property
     def binary(self) -> bool:  # type: ignore[override]
@@ -129,7 +129,14 @@ class Restricted(Structure):
         return self.structure.radius(_inside(shape))
 
     def has(self, ability: str) -> bool:
-        if ability in ("tilt", "k_best", "max_marginals", "constraints", "vertices", "maximize"):
+        if ability in (
+            "marginals",
+            "k_best",
+            "max_marginals",
+            "constraints",
+            "vertices",
+            "maximize",
+        ):
             return self.structure.has(ability)
         return super().has(ability)
 
@@ -217,11 +224,11 @@ class Restricted(Structure):
             )
         return z, max(score(theta, z), bound)
 
-    def tilt(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
-        return self.structure.tilt(self._sure("tilt", theta, shape), shape.shape)
+    def marginals(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
+        return self.structure.marginals(self._sure("marginals", theta, shape), shape.shape)
 
     def log_partition(self, theta: np.ndarray, shape: RestrictedShape) -> float:
-        return self.structure.log_partition(self._sure("tilt", theta, shape), shape.shape)
+        return self.structure.log_partition(self._sure("marginals", theta, shape), shape.shape)
 
     def max_marginals(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
         return self.structure.max_marginals(self._sure("max_marginals", theta, shape), shape.shape)

@@ -18,7 +18,7 @@ class Finite(Structure):
     """
 
     compiled: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("maximize", "project", "tilt", "max_marginals"), "simplex"
+        ("maximize", "project", "marginals", "max_marginals"), "simplex"
     )
     binary = True
 

@@ -175,8 +175,8 @@ def share_back(table, high, mass, shift, times, pairs, node, square):
 
 
 @ability
-def tilt_by_logs(theta, shape, out, work, iwork):
-    """Sum-product for any scores, as `tilt` of `chain.marginals`. work: 3 T K + K K + 2 K."""
+def marginals_by_logs(theta, shape, out, work, iwork):
+    """Sum-product for any scores, as `marginals` of `chain.marginals`. work: 3 T K + K K + 2 K."""
     length, labels, stride = shape[0], shape[1], shape[2]
     nodes, size = length * labels, labels * labels
     high, mass = work[:nodes], work[nodes : 2 * nodes]

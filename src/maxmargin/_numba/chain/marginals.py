@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.chain.log_marginals import pass_on, tilt_by_logs
+from maxmargin._numba.chain.log_marginals import marginals_by_logs, pass_on
 from maxmargin._numba.compile import FLOATS, INTS, ability, piece
 from maxmargin._numba.exponential import count_between, exp_within, highest
 
@@ -210,7 +210,7 @@ def tied_pairs(shape, table, ahead, behind, out):
 
 
 @ability
-def tilt(theta, shape, out, work, iwork):
+def marginals(theta, shape, out, work, iwork):
     """Sum-product. work: 3 T K + K K + 2 K + T. Writes expectations, returns log Z."""
     length, labels, stride = shape[0], shape[1], shape[2]
     count, square = length * labels, labels * labels
@@ -220,10 +220,10 @@ def tilt(theta, shape, out, work, iwork):
     tables = work[2 * count + length : 2 * count + length + square] if stride == 0 else pairs
     value = sums_ahead(theta, shape, nodes, tables, ahead, scale)
     if not np.isfinite(value) or count_between(ahead, LEAST_MESSAGE) > 0:
-        return tilt_by_logs(theta, shape, out, work, iwork)
+        return marginals_by_logs(theta, shape, out, work, iwork)
     sums_behind(shape, nodes, tables, ahead, behind, scale)
     if count_between(behind, LEAST_MESSAGE) > 0:
-        return tilt_by_logs(theta, shape, out, work, iwork)
+        return marginals_by_logs(theta, shape, out, work, iwork)
     if stride == 0:
         tied_pairs(shape, tables, ahead, behind, pairs)
     return value

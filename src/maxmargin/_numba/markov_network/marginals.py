@@ -60,7 +60,7 @@ def condition(table, message, total):
 
 
 @ability
-def tilt(theta, shape, out, work, iwork):
+def marginals(theta, shape, out, work, iwork):
     """Expectations. work: T + 2 M, iwork: V + 1. Returns log Z, -inf if all is forbidden.
 
     Nodes are summed over one by one, which leaves what each is likely to be, given those that are

@@ -154,7 +154,7 @@ def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol)
 
 
 @ability
-def tilt(theta, shape, out, work, iwork):
+def marginals(theta, shape, out, work, iwork):
     """The z that maximises theta . z + entropy; returns that maximum, NaN for caps above 1."""
     J, K, edges = shape[0], shape[1], shape[2]
     if not is_simple(shape):

@@ -18,7 +18,7 @@ from maxmargin._numba.multi_label.subsets import (
     row_max,
     set_high,
 )
-from maxmargin._numba.tree.marginals import tilt as tree_tilt
+from maxmargin._numba.tree.marginals import marginals as tree_marginals
 
 INT, FLOAT = types.int64, types.float64
 NOTHING = -745.0  # its exponential is 0
@@ -94,7 +94,7 @@ def add_high(high, few, labels, place, single, total, out):
 
 
 @piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def tilt_sets(theta, shape, out, work, iwork):
+def marginals_of_sets(theta, shape, out, work, iwork):
     """By trying all subsets. work: that of `label_sets`, 2 ** LOW and 2 L more; iwork: L L."""
     labels, pairs = shape[1], shape[2]
     sets = make_sets(labels, work)
@@ -133,18 +133,18 @@ def tilt_sets(theta, shape, out, work, iwork):
 
 
 @ability
-def tilt(theta, shape, out, work, iwork):
+def marginals(theta, shape, out, work, iwork):
     """Writes expectations, returns the log of the sum of all subsets' exponentials."""
     labels, pairs = shape[1], shape[2]
     if broken(theta) or shape[0] == 2:
         out[:] = 0.0
         return np.nan
     if shape[0] != TREE_KIND:
-        return tilt_sets(theta, shape, out, work, iwork)
+        return marginals_of_sets(theta, shape, out, work, iwork)
     size = 2 * labels + 4 * pairs
     scores, found = work[:size], work[size : 2 * size]
     as_tree(theta, shape, scores)
-    value = tree_tilt(scores, shape[3 + 2 * pairs :], found, work[2 * size :], iwork)
+    value = tree_marginals(scores, shape[3 + 2 * pairs :], found, work[2 * size :], iwork)
     for k in range(labels):
         out[k] = found[2 * k + 1]
     for e in range(pairs):

@@ -1,6 +1,7 @@
-"""The pass of the dual extragradient method whose steps in z are entropic: `tilt`, no projection.
+"""The pass of the dual extragradient method whose steps in z are entropic: `marginals`, no
+projection.
 
-A point z_i is the vector q_i of potentials whose `tilt` it is, and a step adds to them.
+A point z_i is the vector q_i of potentials whose `marginals` it is, and a step adds to them.
 """
 
 from __future__ import annotations
@@ -31,18 +32,20 @@ def along_truth(point, truth, start, n):
         types.boolean, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
-def tilted_range(
-    blocks, space, tilt, first, last, mean, look, w, height, far, lead, step,
+def marginals_range(
+    blocks, space, marginals, first, last, mean, look, w, height, far, lead, step,
     once, q, after, out, truth, scratch, total_u, total_v, facts,
 ):  # fmt: skip
     """The z half of an entropic dual extragradient step, for first <= i < last.
 
-        u_i = tilt(q_i + lead (F_i^T look + c_i)),   next v_i = tilt(q_i + step (F_i^T w + c_i))
+        u_i = marginals(q_i + lead (F_i^T look + c_i)),   next v_i = marginals(q_i + step (F_i^T w
+        + c_i))
 
     and total_u += omega F (u - y), total_v likewise; with `once`, without v. q (all parts) are the
     potentials of v; if not kept, q_i is height y_i + far (F_i^T mean + c_i). after: where those of
-    the next v go, out: where u goes, both all parts or empty. facts: [2] NaN if a tilt failed, [3]
-    sum omega c . (u - y), [4] sum omega (log Z - q . y) of the next v. scratch: one sample long.
+    the next v go, out: where u goes, both all parts or empty. facts: [2] NaN if marginals failed,
+    [3] sum omega c . (u - y), [4] sum omega (log Z - q . y) of the next v. scratch: one sample
+    long.
     """
     for i in range(first, last):
         start = blocks.part_ptr[i]
@@ -58,7 +61,7 @@ def tilted_range(
             ahead(base, point, far, n, base)
         score_two(blocks, i, look, w, space)
         ahead(base, point, lead, n, point)
-        value = tilt(point, shape, z, space.work, space.iwork)
+        value = marginals(point, shape, z, space.work, space.iwork)
         facts[2] = worse(0.0 * value, facts[2])
         measure(blocks, i, z, z, truth, facts)
         for p in range(n):
@@ -71,7 +74,7 @@ def tilted_range(
             after[start : start + n] = base
         if once:
             continue
-        value = tilt(base, shape, z, space.work, space.iwork)
+        value = marginals(base, shape, z, space.work, space.iwork)
         facts[4] += blocks.weight[i] * (value - along_truth(base, truth, start, n))
         for p in range(n):
             z[p] -= truth[start + p]

@@ -1,8 +1,9 @@
 """Exponentiated gradient: entropic steps in the log-potentials of single samples, or of all.
 
-Sample i keeps potentials t (one a part), and z_i = tilt(t). With a = F_i^T w + c_i a step goes to
+Sample i keeps potentials t (one a part), and z_i = marginals(t). With a = F_i^T w + c_i a step
+goes to
 
-    t' = t + rate * d,  d = a - fade * t,   z' = tilt(t'),   delta = z' - z_i,   u = F_i delta
+    t' = t + rate * d,  d = a - fade * t,   z' = marginals(t'),   delta = z' - z_i,   u = F_i delta
 
 fade is 0 for margins and 1 for the likelihood, whose dual has the entropy in place of the costs.
 It changes the dual by omega (a . delta + fade * (entropy' - entropy)) - omega^2 / (2 alpha) |u|^2,
@@ -135,14 +136,14 @@ def entropic_move(blocks, i, space, alpha, potentials, w, z, lag, clock):
     )
 )  # fmt: skip
 def entropic_pass(
-    blocks, space, tilt, order, alpha, fade, growth,
+    blocks, space, marginals, order, alpha, fade, growth,
     potentials, rates, entropy, slopes, w, z, lag, clock, found,
 ):  # fmt: skip
-    """One step for each sample named in `order`; returns a sample that cannot be tilted, or -1.
+    """One step for each sample named in `order`; returns a sample without marginals, or -1.
 
     rates : of each sample, 0 where not known; clock[3] is the last one that was good.
     slopes : of each sample, set to d . delta / rate, nearly twice the likelihood's gap of the
-    sample. clock[2] counts calls of tilt.
+    sample. clock[2] counts calls of marginals.
     """
     for i in order:
         clock[0] += 1.0
@@ -157,7 +158,7 @@ def entropic_pass(
         for _ in range(TRIES):
             entropic_trial(space, own, rate, fade)
             clock[2] += 1.0
-            value = ask(blocks, i, space, tilt, parts)
+            value = ask(blocks, i, space, marginals, parts)
             if not np.isfinite(value):
                 return i
             entropic_gain(blocks, i, space, own, point, value, rate, fade, alpha, entropy[i], found)

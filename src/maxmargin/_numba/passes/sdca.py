@@ -42,9 +42,9 @@ def ascent_step(blocks, i, space, log_z, alpha, w, z, entropy):
 
 
 @kernel(types.void(BLOCKS, SPACE, POINTER, INTS, types.float64, *[FLOATS] * 4))
-def ascent_pass(blocks, space, tilt, order, alpha, w, z, entropy, gaps):
+def ascent_pass(blocks, space, marginals, order, alpha, w, z, entropy, gaps):
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(blocks, i, w, space)
-        log_z = ask(blocks, i, space, tilt, parts)
+        log_z = ask(blocks, i, space, marginals, parts)
         gaps[i] = ascent_step(blocks, i, space, log_z, alpha, w, z, entropy)

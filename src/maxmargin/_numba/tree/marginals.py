@@ -8,7 +8,7 @@ from numba import types
 from maxmargin._numba.compile import FLOATS, INTS, ability, piece
 from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
 from maxmargin._numba.tree.maximize import siblings_end, sum_of_others, transpose
-from maxmargin._numba.tree.scaled_marginals import tilt_products
+from maxmargin._numba.tree.scaled_marginals import marginals_by_products
 
 
 @piece(types.void(FLOATS, FLOATS, FLOATS, FLOATS))
@@ -56,7 +56,7 @@ def upward_sum(theta, shape, inside, message, turned, line):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def tilt_logs(theta, shape, out, work):
+def marginals_by_logs(theta, shape, out, work):
     """Sum-product in the log domain. work: 3 V K + 2 K K. Writes expectations, returns log Z.
 
     Messages are kept relative to their maximum and every table of marginals is normalised by
@@ -115,12 +115,12 @@ def tilt_logs(theta, shape, out, work):
 
 
 @ability
-def tilt(theta, shape, out, work, iwork):
+def marginals(theta, shape, out, work, iwork):
     """Sum-product. work: 3 V K + 2 K K. Writes expectations, returns log Z."""
-    value = tilt_products(theta, shape, out, work)
+    value = marginals_by_products(theta, shape, out, work)
     if not np.isnan(value):
         return value
     for p in range(len(theta)):
         if not theta[p] < np.inf:
             return np.nan
-    return tilt_logs(theta, shape, out, work)
+    return marginals_by_logs(theta, shape, out, work)

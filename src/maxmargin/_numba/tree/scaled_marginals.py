@@ -180,7 +180,7 @@ def downward_product(shape, tied, inside, message, beyond, line, out):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def tilt_products(theta, shape, out, work):
+def marginals_by_products(theta, shape, out, work):
     """Writes expectations, returns log Z; NaN if it must be done on logarithms.
 
     work: 3 V K + K K + K.

@@ -21,14 +21,15 @@ _SHARPER = (0.0, 1.0, 4.0, 16.0, 64.0)  # inverse temperatures tried on weights 
 class ExponentiatedGradient(Solver):
     """Maximise D(z) by multiplicative steps: each z_i is a vector of expectations all along.
 
-    Sample i keeps a log-potential a part, t_i, and z_i = tilt(t_i). A step of rate eta is
+    Sample i keeps a log-potential a part, t_i, and z_i = marginals(t_i). A step of rate eta is
 
     - margin:      t_i + eta (F_i^T w + c_i)
     - likelihood:  (1 - eta) t_i + eta F_i^T w,  0 < eta <= 1
 
     Its exact change of the dual is known, and a step that would lower it is shortened until it does
-    not. Points never leave the interior of their polytopes but by rounding, and nothing but `tilt`
-    is asked of the structure: an entropic projection that is no expectation will do for margins.
+    not. Points never leave the interior of their polytopes but by rounding, and nothing but
+    `marginals` is asked of the structure: an entropic projection that is no expectation will do
+    for margins.
 
     A dual point of another solver has no potentials, and may be a vertex, which these steps never
     leave: of such a state the weights are taken up, not z, and the dual may be lower at first.
@@ -57,7 +58,7 @@ class ExponentiatedGradient(Solver):
     """
 
     name: ClassVar[str] = "eg"
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("tilt",), ("maximize",))
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",), ("maximize",))
     objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
     any_domain: ClassVar[bool] = True
 
@@ -88,7 +89,7 @@ class ExponentiatedGradient(Solver):
 
     def load(self, problem: Problem) -> None:
         super().load(problem)
-        problem.structure.kernel("tilt")
+        problem.structure.kernel("marginals")
 
     # -- the state ---------------------------------------------------------------------------------
     def init(self, problem: Problem) -> State:
@@ -192,14 +193,14 @@ class ExponentiatedGradient(Solver):
         from maxmargin._numba.passes.exponentiated_gradient import entropic_pass
 
         extra, fade = state.extra, fade_of(problem)
-        kernel = problem.structure.kernel("tilt")
+        kernel = problem.structure.kernel("marginals")
         if kernel is None:
-            space = problem.space("tilt")
+            space = problem.space("marginals")
             for i in order:
                 self._visit(problem, state, i, space)
             return
         stuck = entropic_pass(
-            problem.blocks, problem.space("tilt"), kernel, order, problem.alpha, fade,
+            problem.blocks, problem.space("marginals"), kernel, order, problem.alpha, fade,
             float(self.growth), extra["potentials"], extra["rates"], extra["entropy"],
             extra["slopes"], state.w, state.z, state.lag, state.clock, np.zeros(5),
         )  # fmt: skip
@@ -207,7 +208,7 @@ class ExponentiatedGradient(Solver):
             raise why_stuck(problem, stuck, state.w)
 
     def _visit(self, problem: Problem, state: State, i: int, space: Any) -> None:
-        """The step of the compiled `entropic_pass`, where `tilt` is Python."""
+        """The step of the compiled `entropic_pass`, where `marginals` is Python."""
         from maxmargin._numba.passes import exponentiated_gradient as entropic
 
         blocks, extra, fade = problem.blocks, state.extra, fade_of(problem)
@@ -224,9 +225,9 @@ class ExponentiatedGradient(Solver):
             entropic.entropic_trial(space, own, rate, fade)
             state.clock[2] += 1.0
             theta = space.theta[:parts].copy()
-            z = problem._ask("tilt", theta, i)
+            z = problem._ask("marginals", theta, i)
             space.vertex[:parts] = z
-            value = problem._value("tilt", theta, z, problem.shapes[i])
+            value = problem._value("marginals", theta, z, problem.shapes[i])
             entropic.entropic_gain(
                 blocks, i, space, own, point, value, rate, fade, problem.alpha, entropy[i], found
             )

@@ -16,12 +16,12 @@ def fade_of(problem: Problem) -> float:
 
 
 def expectations(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The points tilt(potentials), and the entropy of each sample's distribution."""
+    """The points marginals(potentials), and the entropy of each sample's distribution."""
     banned = np.isneginf(problem.blocks.costs) if len(problem.blocks.costs) else False
     bare = copy(problem)  # nothing but the potentials in place of the costs
     bare.blocks = problem.blocks._replace(costs=np.where(banned, -np.inf, potentials))
     z = np.empty_like(problem.truth)
-    values = bare.apply("tilt", np.zeros(problem.dim), out=z)
+    values = bare.apply("marginals", np.zeros(problem.dim), out=z)
     return z, values - inner(problem, potentials, z)
 
 
@@ -37,20 +37,20 @@ def scores_of(problem: Problem, w: np.ndarray) -> np.ndarray:
 
     out, none = np.empty_like(problem.truth), np.empty(0)
     apply_range(
-        problem.blocks, problem.space("tilt"), scores, w, none, 0, problem.n,
+        problem.blocks, problem.space("marginals"), scores, w, none, 0, problem.n,
         np.empty(problem.n), out,
     )  # fmt: skip
     return np.where(np.isneginf(out), 0.0, out)
 
 
 def why_stuck(problem: Problem, i: int, w: np.ndarray) -> Exception:
-    """Why sample i could not be tilted."""
+    """Why sample i has no marginals."""
     scores = problem.scores(w, i)
     if np.isnan(scores).any() or np.isposinf(scores).any():
         why = "its scores are not finite"
         return FloatingPointError(f"sample {i}: {why}; scale the features down.")
     try:
-        problem._ask("tilt", scores, i)
+        problem._ask("marginals", scores, i)
     except InfeasibleError as error:
         return error
-    return FloatingPointError(f"sample {i}: `tilt` failed; scale the features down.")
+    return FloatingPointError(f"sample {i}: `marginals` failed; scale the features down.")

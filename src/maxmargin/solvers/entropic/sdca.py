@@ -22,7 +22,7 @@ class SDCA(Solver):
     H_i on its entropy are kept. A step mixes it with the distribution that the weights give now, by
     the share that raises the dual most, the entropy of a mixture being at least the mean of the
     entropies. So the dual never falls, and the gap is a proof; no more is kept a sample than z_i,
-    and a visit costs one `tilt`, whatever the structure.
+    and a visit costs one `marginals`, whatever the structure.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class SDCA(Solver):
     """
 
     name: ClassVar[str] = "sdca"
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("tilt",),)
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
 
@@ -74,8 +74,8 @@ class SDCA(Solver):
             state.extra["gaps"][:] = np.inf  # of another penalty or other features, maybe
             return
         # z alone does not tell the entropy; the distribution that belongs to w is known
-        problem.apply("tilt", w, out=state.z)
-        entropy = problem.apply("tilt", w, point=state.z)
+        problem.apply("marginals", w, out=state.z)
+        entropy = problem.apply("marginals", w, point=state.z)
         self._begin(problem, state, np.maximum(entropy, 0.0))
         state.w[:] = problem.weights(state.z)
 
@@ -102,19 +102,19 @@ class SDCA(Solver):
         from maxmargin._numba.packed_samples import score_block
         from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 
-        blocks, space, extra = problem.blocks, problem.space("tilt"), state.extra
+        blocks, space, extra = problem.blocks, problem.space("marginals"), state.extra
         point = (problem.alpha, state.w, state.z, extra["entropy"])
-        kernel = problem.structure.kernel("tilt")
+        kernel = problem.structure.kernel("marginals")
         if kernel is not None:
             ascent_pass(blocks, space, kernel, order, *point, extra["gaps"])
             seen = np.zeros(problem.n)
             seen[order] = extra["gaps"][order]
-            problem._check(seen, "tilt", state.w)
+            problem._check(seen, "marginals", state.w)
             return
         for i in order:
             parts = score_block(blocks, i, state.w, space)
             theta = space.theta[:parts].copy()
-            space.vertex[:parts] = problem._ask("tilt", theta, i)
+            space.vertex[:parts] = problem._ask("marginals", theta, i)
             log_z = problem.structure.log_partition(theta, problem.shapes[i])
             extra["gaps"][i] = ascent_step(blocks, i, space, log_z, *point)
 

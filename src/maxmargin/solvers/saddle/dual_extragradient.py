@@ -10,9 +10,9 @@ from maxmargin.domains import Product
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.saddle.base import SaddleSolver, check_entropic
-from maxmargin.solvers.saddle.entropic_steps import TiltedSteps
+from maxmargin.solvers.saddle.entropic_steps import MarginalSteps
 from maxmargin.solvers.saddle.euclidean_steps import ProjectedSteps
-from maxmargin.solvers.saddle.output_geometry import EntropicOutputs, check_tilt
+from maxmargin.solvers.saddle.output_geometry import EntropicOutputs, check_marginals
 from maxmargin.solvers.saddle.weight_geometry import BlockWeights, EntropicWeights, Weights
 from maxmargin.validation.options import (
     Count,
@@ -42,7 +42,8 @@ class DualExtragradient(SaddleSolver):
     ----------
     geometry : "euclidean", or "entropic" for w in an L1Ball (multiplicative steps; w starts at 0).
         In a Product, steps are entropic in its L1Balls and Euclidean elsewhere.
-    z_geometry : "euclidean", or "entropic" for structures that can `tilt`: a step is a pass of
+    z_geometry : "euclidean", or "entropic" for structures that can compute `marginals`: a step is
+    a pass of
         sum-product in the place of a projection, and z stays inside its polytope. See
         `output_geometry` for norms and for what is promised.
     start : with entropic z, how much the potentials of the first z favour the parts of the truth
@@ -97,7 +98,7 @@ class DualExtragradient(SaddleSolver):
     @property
     def requires(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
         """A way to step in z, and `maximize`, for certificates."""
-        return (("tilt" if self.entropic else "project",), ("maximize",))
+        return (("marginals" if self.entropic else "project",), ("maximize",))
 
     @property
     def entropic(self) -> bool:
@@ -116,7 +117,7 @@ class DualExtragradient(SaddleSolver):
     def check(self, problem: Problem) -> None:
         check_options(self)
         if self.entropic:
-            check_tilt(self, problem)
+            check_marginals(self, problem)
         super().check(problem)
         if self.restarts and self.memory == "low":
             raise ValueError('restarts need the average z, which memory="low" does not keep.')
@@ -187,8 +188,8 @@ class DualExtragradient(SaddleSolver):
         step = self.first_step(problem, geometry, extra)
         return step / 2 if self.past and self.step_rule == "norm" else step
 
-    def _steps(self, problem: Problem, state: State) -> ProjectedSteps | TiltedSteps:
-        return (TiltedSteps if self.entropic else ProjectedSteps)(self, problem, state)
+    def _steps(self, problem: Problem, state: State) -> ProjectedSteps | MarginalSteps:
+        return (MarginalSteps if self.entropic else ProjectedSteps)(self, problem, state)
 
     def epoch(self, problem: Problem, state: State) -> None:
         self._steps(problem, state).epoch()
@@ -196,7 +197,7 @@ class DualExtragradient(SaddleSolver):
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         """The average, and the last u, which is better once the right vertices are found."""
-        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        recent = MarginalSteps(self, problem, state).recent() if self.entropic else None
         return [state.w, state.extra["u_w"], *([] if recent is None else [recent[0]])]
 
     def bound(self, problem: Problem, state: State) -> float:
@@ -205,7 +206,7 @@ class DualExtragradient(SaddleSolver):
         if not np.isfinite(average) and state.extra.get("residual", 0.0) > 0:
             return average
         others = [state.extra["last"]]
-        recent = TiltedSteps(self, problem, state).recent() if self.entropic else None
+        recent = MarginalSteps(self, problem, state).recent() if self.entropic else None
         if recent is not None:
             others.append(recent[1:])
         lowest = problem.domain.lowest
@@ -219,7 +220,7 @@ class DualExtragradient(SaddleSolver):
         geometry = self.weight_geometry(problem, extra["ratio"])
         distance = geometry.reach(self._radius(problem, state), extra["anchor_w"])
         if self.entropic:
-            promised = TiltedSteps(self, problem, state).promise(distance)
+            promised = MarginalSteps(self, problem, state).promise(distance)
             known |= {"distance_w": distance, "distance_z": extra["reach_z"]}
             known |= {} if np.isnan(promised) else {"bound": promised}
         elif self.step_rule == "norm" and extra["passed"] > 0:
@@ -238,7 +239,7 @@ class DualExtragradient(SaddleSolver):
         if not self.entropic:
             raise ValueError("the gap within distances is known for z_geometry='entropic' only.")
         geometry = self.weight_geometry(problem, state.extra["ratio"])
-        steps = TiltedSteps(self, problem, state)
+        steps = MarginalSteps(self, problem, state)
         return steps.restricted_gap(geometry, distance_w, distance_z)
 
     def settle(self, problem: Problem, state: State) -> None:

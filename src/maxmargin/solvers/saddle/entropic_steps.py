@@ -19,7 +19,7 @@ _TRIES = 100
 _ROUNDING = 1e-12
 
 
-class TiltedSteps:
+class MarginalSteps:
     """What `DualExtragradient(z_geometry="entropic")` keeps in the state, and one epoch of it.
 
     travelled: the sum of all steps; s_w: that of steps times gradients; point_w, q, slope_v: v, as

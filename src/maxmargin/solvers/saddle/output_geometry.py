@@ -1,9 +1,9 @@
 """Entropic steps in z, for the dual extragradient method.
 
-A point z_i is kept as potentials q_i, of which it is the `tilt`: the expectation of the parts under
-p(s) ~ exp(q_i . s) on the outputs s. Its distance function is the negative entropy of p, so that a
-step along a slope adds eta times the slope to q_i. That is one pass of sum-product in place of a
-projection, and never leaves the inside of the polytope.
+A point z_i is kept as potentials q_i, of which it is the `marginals`: the expectation of the parts
+under p(s) ~ exp(q_i . s) on the outputs s. Its distance function is the negative entropy of p, so
+that a step along a slope adds eta times the slope to q_i. That is one pass of sum-product in place
+of a projection, and never leaves the inside of the polytope.
 
 **Norms.** By Pinsker's inequality the relative entropy of two distributions is at least half the
 square of |p - p'|_1, the sum over all outputs. So z_i is measured by that norm. From p to p', the
@@ -11,9 +11,9 @@ value of a slope theta changes by at most |p - p'|_1 (max theta . s - min theta 
 dual norm is half the range of theta . s over outputs s. That is at most |theta|_2 radius_i / 2, so
 the operator norm of w -> (F_i^T w)_i is at most that of the Euclidean geometry with each sample's
 weight omega_i times radius_i^2 / 4. Another bound on half the range is |w|_2 times the largest sum
-of |F_p|_2 over the parts p of an output. `operator_norm` takes the smaller one. Where `tilt` is no
-expectation (matchings), the entropy is a sum of x log x over coordinates of at most 1, with second
-derivatives of at least 1, so that the norms are the Euclidean ones.
+of |F_p|_2 over the parts p of an output. `operator_norm` takes the smaller one. Where `marginals`
+is no expectation (matchings), the entropy is a sum of x log x over coordinates of at most 1, with
+second derivatives of at least 1, so that the norms are the Euclidean ones.
 
 **What is promised.** Let s be the sum of eta_k times the gradients at u_k, x = (w', z') any point,
 and d(x) its distance from the start. Whatever the steps were,
@@ -65,15 +65,16 @@ class Moved(NamedTuple):
     log_total: float
 
 
-def check_tilt(solver: Any, problem: Problem) -> None:
+def check_marginals(solver: Any, problem: Problem) -> None:
     """Fail unless the structure can do entropic steps; say the cure."""
     structure = problem.structure
     kind = type(structure).__name__
     cure = "use z_geometry='euclidean'"
-    if not structure.has("tilt"):
+    if not structure.has("marginals"):
         raise MissingAbilityError(
-            f"{type(solver).__name__}(z_geometry='entropic') needs `tilt`, which {kind} cannot do."
-            f" Define {kind}.tilt and {kind}.log_partition, or {cure}."
+            f"{type(solver).__name__}(z_geometry='entropic') needs `marginals`, which {kind}"
+            " cannot do."
+            f" Define {kind}.marginals and {kind}.log_partition, or {cure}."
         )
     who = f"{type(solver).__name__}(z_geometry='entropic')"
     check_counts(problem, who, f" Or {cure}.")
@@ -115,7 +116,7 @@ class EntropicOutputs:
     def operator_norm(self, geometry: Weights, steps: int) -> float:
         """A bound on the norm of w -> F^T w at ratio 1, see above."""
         problem = self.problem
-        if not problem.structure.tilt_is_expectation:
+        if not problem.structure.marginals_are_exact:
             return geometry.norm(problem, steps)
         radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
         squares = np.array([radius[shape] ** 2 for shape in problem.shapes]) / 4
@@ -137,11 +138,11 @@ class EntropicOutputs:
     def move(
         self, steps: Steps, q: np.ndarray, in_ranges: Callable, keep: bool
     ) -> tuple[np.ndarray, np.ndarray, Moved]:
-        """g(u), g(next v) and the rest of a pass of `tilted_range`. keep: all parts."""
-        from maxmargin._numba.passes.entropic_saddle import tilted_range
+        """g(u), g(next v) and the rest of a pass of `marginals_range`. keep: all parts."""
+        from maxmargin._numba.passes.entropic_saddle import marginals_range
 
         problem = self.problem
-        kernel = problem.structure.kernel("tilt")
+        kernel = problem.structure.kernel("marginals")
         size = len(problem.truth) if keep else 0
         after, out = np.empty(size), np.empty(size)
         largest = int(np.diff(problem.part_ptr).max())
@@ -150,8 +151,9 @@ class EntropicOutputs:
             if kernel is None:
                 self._visit_in_python(steps, q, after, out, range(first, last), sums, facts)
                 return
-            tilted_range(
-                problem.blocks, problem.space("tilt"), kernel, first, last, steps.mean, steps.look,
+            marginals_range(
+                problem.blocks, problem.space("marginals"), kernel, first, last, steps.mean,
+                steps.look,
                 steps.w, self.height, steps.far, steps.lead, steps.step, steps.once, q, after, out,
                 problem.truth, np.empty(largest), *sums, facts,
             )  # fmt: skip
@@ -169,7 +171,7 @@ class EntropicOutputs:
         sums: list[np.ndarray],
         facts: np.ndarray,
     ) -> None:
-        """`_numba.passes.entropic_saddle.tilted_range` for structures that tilt in Python."""
+        """The compiled `marginals_range`, for structures with `marginals` in Python."""
         problem = self.problem
         for i in samples:
             part, shape, omega = problem.parts(i), problem.shapes[i], problem.blocks.weight[i]
@@ -178,14 +180,14 @@ class EntropicOutputs:
                 base = q[part]
             else:
                 base = _ahead(self.height * truth, problem.scores(steps.mean, i), steps.far)
-            u = problem.tilted(_ahead(base, problem.scores(steps.look, i), steps.lead), i)
+            u = problem.marginals_of(_ahead(base, problem.scores(steps.look, i), steps.lead), i)
             base = _ahead(base, problem.scores(steps.w, i), steps.step)
             if len(after):
                 after[part], out[part] = base, u
             tally(problem, i, u, u, sums[0], facts)
             if steps.once:
                 continue
-            v, on = problem.tilted(base, i), truth != 0
+            v, on = problem.marginals_of(base, i), truth != 0
             tally(problem, i, v, v, sums[1], np.zeros(len(facts)))
             value = problem.structure.log_partition(base, shape) - float(base[on] @ truth[on])
             facts[4] += omega * value

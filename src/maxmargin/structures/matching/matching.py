@@ -29,8 +29,8 @@ class Matching(Structure):
     Every node may stay unmatched. Parts: one per edge; all pairs row by row for a shape (J, K),
     else the edges of a `Candidates`. An output y is an array of pairs (row, column), sorted.
 
-    `tilt` is the entropic projection on the polytope: it maximises theta . z + H, where H is the
-    entropy -sum x log x of the edges' z and of the nodes' slacks, 1 - (sum of the node), and
+    `marginals` is the entropic projection on the polytope: it maximises theta . z + H, where H is
+    the entropy -sum x log x of the edges' z and of the nodes' slacks, 1 - (sum of the node), and
     `log_partition` is that maximum. It is NOT the marginals of a distribution over matchings, which
     are #P-hard. It is there for caps of 1 only.
 
@@ -43,9 +43,9 @@ class Matching(Structure):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "matching.maximize",
         "project": "matching.project",
-        "tilt": "matching.marginals",
+        "marginals": "matching.marginals",
     }
-    tilt_is_expectation = False
+    marginals_are_exact = False
     binary = True
 
     def __init__(self, row_cap: Cap = 1, column_cap: Cap = 1):
@@ -97,16 +97,17 @@ class Matching(Structure):
 
     # -- abilities ---------------------------------------------------------------------------------
     def has(self, ability: str) -> bool:
-        if ability == "tilt" and (self._cap("row") > 1 or self._cap("column") > 1):
+        if ability == "marginals" and (self._cap("row") > 1 or self._cap("column") > 1):
             return False
         return super().has(ability)
 
     def _run(
         self, ability: str, theta: np.ndarray, shape: MatchingShape
     ) -> tuple[np.ndarray, float]:
-        if ability == "tilt" and self._top(shape) > 1:
+        if ability == "marginals" and self._top(shape) > 1:
             raise MissingAbilityError(
-                f"Matching cannot `tilt` with caps above 1, and {shape} has {self._top(shape)};"
+                f"Matching cannot compute `marginals` with caps above 1, and {shape} has"
+                f" {self._top(shape)};"
                 " use `project`, or caps of 1."
             )
         return super()._run(ability, theta, cast(Shape, shape))

@@ -53,7 +53,7 @@ class MultiLabel(Structure):
     compiled: ClassVar[dict[str, str]] = {
         "maximize": "multi_label.maximize",
         "max_marginals": "multi_label.maximize",
-        "tilt": "multi_label.marginals",
+        "marginals": "multi_label.marginals",
     }
     binary = True
 
@@ -112,7 +112,7 @@ class MultiLabel(Structure):
 
     # -- abilities ---------------------------------------------------------------------------------
     def has(self, ability: str) -> bool:
-        if ability in ("tilt", "max_marginals", "leads"):
+        if ability in ("marginals", "max_marginals", "leads"):
             return self.method != "bounded"
         return super().has(ability)
 

@@ -30,7 +30,7 @@ _COMPILED: dict[str, dict[str, str]] = {
         "maximize": "markov_network.junction_tree",
         "max_marginals": "markov_network.junction_tree",
         "project": "markov_network.project",
-        "tilt": "markov_network.marginals",
+        "marginals": "markov_network.marginals",
     },
     "bounded": {"maximize": "markov_network.message_passing"},
     "relaxed": {},

@@ -32,7 +32,7 @@ class Tree(NetworkLabels):
         "maximize": "tree.maximize",
         "max_marginals": "tree.maximize",
         "project": "tree.project",
-        "tilt": "tree.marginals",
+        "marginals": "tree.marginals",
     }
     shapes = TreeShape
 

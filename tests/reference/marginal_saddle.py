@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 from reference.saddle import EntropicSaddle, Saddle, average
 
 
-class TiltedSaddle(Saddle):
+class MarginalSaddle(Saddle):
     """z_i is kept as the logs of the probabilities of all outputs; `height`, see the package."""
 
     height = 0.0
@@ -28,14 +28,14 @@ class TiltedSaddle(Saddle):
         return [p - logsumexp(p) for p in raised]
 
 
-class DoublyEntropicSaddle(TiltedSaddle, EntropicSaddle):
+class DoublyEntropicSaddle(MarginalSaddle, EntropicSaddle):
     """The same with entropic steps in w."""
 
     def start(self):
-        return EntropicSaddle.start(self)[0], TiltedSaddle.start(self)[1]
+        return EntropicSaddle.start(self)[0], MarginalSaddle.start(self)[1]
 
 
-def tilted_dual_extragradient(saddle, steps, past=False):
+def marginal_dual_extragradient(saddle, steps, past=False):
     """(average w, average z, last w) after each of the steps, each u counting as its step.
 
     past: the look-ahead uses the gradient at the last u instead of one at v.

@@ -13,22 +13,22 @@ from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient
 from maxmargin.solvers.saddle.weight_geometry import BlockWeights, EntropicWeights, EuclideanWeights
-from reference import tilted as book
+from reference import marginals_of as book
 from reference.linear import violation
 from reference.saddle import Saddle
 from solvers.saddle_cases import PROBLEMS, SETS, build
 
 pytestmark = pytest.mark.one_in(3)
 
-#: structures whose `tilt` is an expectation over all outputs
-TILTED = ("multiclass", "finite", "chain", "chain-forbidden")
+#: structures whose `marginals` is an expectation over all outputs
+WITH_MARGINALS = ("multiclass", "finite", "chain", "chain-forbidden")
 WEIGHTS = {"multiclass": 1 + np.arange(9) % 3, "finite": 1 + np.arange(8) % 4}
-all_tilted = pytest.mark.parametrize("name", TILTED)
-any_tilted = pytest.mark.parametrize("name", [*TILTED, "matching"])
+all_with_marginals = pytest.mark.parametrize("name", WITH_MARGINALS)
+any_with_marginals = pytest.mark.parametrize("name", [*WITH_MARGINALS, "matching"])
 both_memories = pytest.mark.parametrize("memory", ["plain", "low"])
 
 
-def tilting(**options):
+def entropic_solver(**options):
     return DualExtragradient(z_geometry="entropic", **options)
 
 
@@ -45,7 +45,7 @@ def made_for(name, domain="all", alpha=0.0):
 
 
 def by_definition(made, domain, geometry="euclidean", height=0.0):
-    kind = book.TiltedSaddle if geometry == "euclidean" else book.DoublyEntropicSaddle
+    kind = book.MarginalSaddle if geometry == "euclidean" else book.DoublyEntropicSaddle
     dense = kind(made.training, SETS[domain][1], 2.5)
     dense.height = height
     return dense
@@ -58,12 +58,12 @@ def by_definition(made, domain, geometry="euclidean", height=0.0):
     ("geometry", "domain"),
     [("euclidean", "all"), ("euclidean", "l2"), ("euclidean", "l1"), ("entropic", "l1")],
 )
-@all_tilted
+@all_with_marginals
 def test_steps_multiply_the_probabilities_of_outputs(name, geometry, domain, height, past):
     made = made_for(name, domain, 0.2)
     dense = by_definition(made, domain, geometry, height)
-    printed = book.tilted_dual_extragradient(dense, [0.3] * 8, past)
-    solver = tilting(geometry=geometry, step=0.3, ratio=2.5, start=height, past=past)
+    printed = book.marginal_dual_extragradient(dense, [0.3] * 8, past)
+    solver = entropic_solver(geometry=geometry, step=0.3, ratio=2.5, start=height, past=past)
     for state, (w, z, u) in zip(epochs(solver, made.problem, 8), printed, strict=True):
         np.testing.assert_allclose(state.w, w, atol=1e-12)
         np.testing.assert_allclose(state.z, np.concatenate(z), atol=1e-12)
@@ -71,16 +71,16 @@ def test_steps_multiply_the_probabilities_of_outputs(name, geometry, domain, hei
 
 
 @pytest.mark.parametrize("geometry", ["euclidean", "entropic"])
-@all_tilted
+@all_with_marginals
 def test_averages_count_each_point_as_its_step(name, geometry):
     made = made_for(name, "l1")
-    solver = tilting(geometry=geometry, ratio=2.5)
+    solver = entropic_solver(geometry=geometry, ratio=2.5)
     steps, found = [], []
     for state in epochs(solver, made.problem, 12):
         steps.append(state.extra["last_step"])
         found.append((state.w.copy(), state.z.copy()))
     assert len(set(steps)) > 3
-    printed = book.tilted_dual_extragradient(by_definition(made, "l1", geometry), steps)
+    printed = book.marginal_dual_extragradient(by_definition(made, "l1", geometry), steps)
     for (w, z), (w_book, z_book, _) in zip(found, printed, strict=True):
         np.testing.assert_allclose(w, w_book, atol=1e-12)
         np.testing.assert_allclose(z, np.concatenate(z_book), atol=1e-12)
@@ -88,10 +88,10 @@ def test_averages_count_each_point_as_its_step(name, geometry):
 
 @pytest.mark.parametrize("options", [{}, {"past": True}, {"step": "norm"}, {"start": 2.0}])
 @pytest.mark.parametrize("geometry", ["euclidean", "entropic"])
-@any_tilted
+@any_with_marginals
 def test_little_memory_gives_the_same_iterates(name, geometry, options):
     made = made_for(name, "l1", 0.25)
-    plain = tilting(geometry=geometry, **options)
+    plain = entropic_solver(geometry=geometry, **options)
     low = clone(plain).set_params(memory="low")
     pairs = zip(epochs(plain, made.problem, 10), epochs(low, made.problem, 10), strict=True)
     for state, other in pairs:
@@ -107,22 +107,22 @@ def test_little_memory_gives_the_same_iterates(name, geometry, options):
 @pytest.mark.parametrize("past", [False, True])
 def test_little_memory_keeps_nothing_of_the_samples(past):
     made = build("matching", "l2", alpha=0.0)
-    *_, state = epochs(tilting(memory="low", past=past), made.problem, 2)
+    *_, state = epochs(entropic_solver(memory="low", past=past), made.problem, 2)
     known = (made.problem.truth, state.extra["pointers"])
     own = [v for v in state.extra.values() if isinstance(v, np.ndarray)]
     own = [v for v in own if not any(np.shares_memory(v, k) for k in known)]
     assert max(len(v) for v in own) <= made.problem.dim
 
 
-class PlainTilt(problems.PlainChain):
-    """A chain that tilts in plain Python, over all its outputs."""
+class PlainMarginals(problems.PlainChain):
+    """A chain whose marginals are computed in Python, over all its outputs."""
 
     def _logs(self, theta, shape):
         theta = np.where(np.isin(np.arange(len(theta)), self.forbidden(shape)), -np.inf, theta)
         every = np.array(list(self.vertices(shape)))
         return every, np.array([theta[s > 0] @ s[s > 0] for s in every])
 
-    def tilt(self, theta, shape):
+    def marginals(self, theta, shape):
         every, logs = self._logs(theta, shape)
         p = np.exp(logs - logs.max())
         return p @ every / p.sum()
@@ -134,12 +134,12 @@ class PlainTilt(problems.PlainChain):
 @pytest.mark.parametrize("banned", [None, problems.BANNED], ids=["free", "forbidden"])
 @pytest.mark.parametrize("past", [False, True])
 @both_memories
-def test_tilts_in_plain_python_change_nothing(memory, past, banned):
+def test_marginals_in_plain_python_change_nothing(memory, past, banned):
     given = {"cost": problems.generic, "banned": banned, "lengths": (3, 2, 1, 3), "alpha": 0.1}
     fast, slow = problems.chain(**given), problems.chain(**given)
-    slow.problem.structure = PlainTilt(forbidden_transitions=banned)
-    assert slow.problem.structure.kernel("tilt") is None
-    solver = tilting(memory=memory, past=past, start=0.7, step=0.2)
+    slow.problem.structure = PlainMarginals(forbidden_transitions=banned)
+    assert slow.problem.structure.kernel("marginals") is None
+    solver = entropic_solver(memory=memory, past=past, start=0.7, step=0.2)
     pairs = zip(epochs(solver, fast.problem, 5), epochs(solver, slow.problem, 5), strict=True)
     for a, b in pairs:
         np.testing.assert_allclose(a.w, b.w, atol=1e-10)
@@ -168,11 +168,11 @@ RULES = {
     ("geometry", "domain", "alpha"),
     [("euclidean", "l2", 0.0), ("euclidean", "l2", 0.3), ("entropic", "l1", 0.0)],
 )
-@any_tilted
+@any_with_marginals
 def test_the_gap_of_the_average_is_below_the_bound(name, geometry, domain, alpha, rule):
     made = made_for(name, domain, alpha)
     dense = Saddle(made.training, SETS[domain][1], 1.0)
-    solver = tilting(geometry=geometry, **RULES[rule])
+    solver = entropic_solver(geometry=geometry, **RULES[rule])
     gaps = [dense.gap(w, z) for w, z, _ in averages(solver, made.problem, 20)]
     options = {"max_epochs": 20, "tol": 0.0, "check_every": 1}
     records = clone(solver).set_params(**options).run(made.problem).history
@@ -183,25 +183,25 @@ def test_the_gap_of_the_average_is_below_the_bound(name, geometry, domain, alpha
         assert -1e-12 <= record.extra["restricted_gap"] <= record.extra["bound"] + 1e-12
 
 
-@any_tilted
+@any_with_marginals
 @pytest.mark.parametrize("geometry", ["euclidean", "entropic"])
 def test_steps_by_the_norm_never_exceed_what_is_promised(name, geometry):
     made = made_for(name, "l1", 0.2)
-    for state in epochs(tilting(geometry=geometry, step="norm"), made.problem, 30):
+    for state in epochs(entropic_solver(geometry=geometry, step="norm"), made.problem, 30):
         assert state.extra["excess"] <= 1e-12
     step = state.extra["step"]
-    for state in epochs(tilting(geometry=geometry), made.problem, 30):
+    for state in epochs(entropic_solver(geometry=geometry), made.problem, 30):
         assert state.extra["excess"] <= 1e-10
     assert state.extra["travelled"] > 30 * step
 
 
 @pytest.mark.parametrize("height", [0.0, 1.5])
-@all_tilted
+@all_with_marginals
 def test_the_excess_is_that_of_its_definition(name, height):
     """max over x of [s . x - d(x)] + sum_k eta_k (alpha |u|^2 - loss), by distributions."""
     made = made_for(name, "l2", 0.2)
     dense = by_definition(made, "l2", height=height)
-    solver = tilting(ratio=2.5, start=height)
+    solver = entropic_solver(ratio=2.5, start=height)
     s_w, s_z = np.zeros(made.problem.dim), [np.zeros(b.truth.shape) for b in made.training.blocks]
     gains = 0.0
     start = dense.start()[1]
@@ -218,17 +218,17 @@ def test_the_excess_is_that_of_its_definition(name, height):
 
 
 @pytest.mark.parametrize("height", [0.0, 1.5])
-@all_tilted
+@all_with_marginals
 def test_distances_are_those_of_the_farthest_output(name, height):
     made = made_for(name)
     dense = by_definition(made, "all", height=height)
     omega = [b.weight for b in made.training.blocks]
     wanted = sum(o * -q.min() for o, q in zip(omega, dense.start()[1], strict=True))
-    state = tilting(start=height).init(made.problem)
+    state = entropic_solver(start=height).init(made.problem)
     assert state.extra["reach_z"] == pytest.approx(wanted, rel=1e-12)
 
 
-@any_tilted
+@any_with_marginals
 def test_the_norm_bounds_the_range_of_scores(name):
     """sqrt(sum omega_i (range of F_i^T w . s / 2)^2) <= norm |w|; Euclidean for matchings."""
     made = made_for(name, "l1")
@@ -237,7 +237,7 @@ def test_the_norm_bounds_the_range_of_scores(name):
         ("euclidean", np.linalg.norm),
         ("entropic", lambda w: np.abs(w).sum() / 1.2),
     ):
-        state = tilting(geometry=geometry, ratio=1.0, step="norm").init(made.problem)
+        state = entropic_solver(geometry=geometry, ratio=1.0, step="norm").init(made.problem)
         for w in [*rng.normal(size=(30, made.problem.dim)), *np.eye(made.problem.dim)]:
             total = 0.0
             for b in made.training.blocks:
@@ -279,7 +279,7 @@ def test_all_geometries_reach_the_optimum_of_frank_wolfe(name, z_geometry, geome
 def test_no_scale_of_the_features_leads_outside(name, options, scale):
     made = build(name, alpha=0.1)
     made.problem.blocks.value[:] *= scale
-    solver = tilting(max_epochs=12, tol=0.0, **options)
+    solver = entropic_solver(max_epochs=12, tol=0.0, **options)
     result = solver.run(made.problem)
     assert np.isfinite(result.w).all()
     assert np.isfinite(result.primal)
@@ -296,7 +296,7 @@ def test_chains_of_any_length(scale):
     rng = np.random.default_rng(0)
     X = [scale * rng.normal(size=(length, 2)) for length in (1, 2, 10_000)]
     y = [rng.integers(3, size=len(x)) for x in X]
-    est = ChainSVM(alpha=0.1 * min(scale, 1.0) ** 2, solver=tilting(max_epochs=4, tol=0.0))
+    est = ChainSVM(alpha=0.1 * min(scale, 1.0) ** 2, solver=entropic_solver(max_epochs=4, tol=0.0))
     with pytest.warns(UserWarning, match="max_epochs"):
         est.fit(X, y)
     assert np.isfinite(est.coef_).all()
@@ -308,7 +308,7 @@ def test_chains_of_any_length(scale):
 def test_steps_do_not_grow_for_ever_where_none_is_too_long():
     made = build("finite", "l2", alpha=0.0)
     made.problem.blocks.value[:] = 0.0
-    solver = tilting(max_epochs=40, tol=0.0)
+    solver = entropic_solver(max_epochs=40, tol=0.0)
     first = solver.init(made.problem).extra["step"]
     result = solver.run(made.problem)
     assert result.state.extra["step"] == 1e6 * first
@@ -322,7 +322,7 @@ def test_forbidden_parts_stay_zero():
     possible = np.concatenate([b.vertices.any(axis=0) for b in made.training.blocks])
     assert not (possible & banned).any()
     for options in ({}, {"past": True}, {"start": 2.0}):
-        for state in epochs(tilting(**options), made.problem, 6):
+        for state in epochs(entropic_solver(**options), made.problem, 6):
             assert not state.z[banned].any()
             assert (state.z[possible] > 0).all()
 
@@ -332,7 +332,7 @@ def test_forbidden_parts_stay_zero():
 @both_memories
 def test_runs_resume_bit_for_bit(memory, options, tmp_path):
     made = build("chain", "l1", alpha=0.1)
-    solver = tilting(memory=memory, tol=0.0, max_epochs=9, check_every=2, **options)
+    solver = entropic_solver(memory=memory, tol=0.0, max_epochs=9, check_every=2, **options)
     whole = solver.run(made.problem)
     path = tmp_path / "run"
     clone(solver).set_params(max_epochs=4).run(made.problem, callbacks=[Checkpoint(path)])
@@ -351,7 +351,7 @@ def test_states_of_other_solvers_are_taken_up(before, height):
     made = build("chain", alpha=0.1)
     state = clone(before).set_params(max_epochs=3, tol=0.0).run(made.problem).state
     first = made.training.primal(state.w)
-    solver = tilting(start=height, max_epochs=40, tol=0.0)
+    solver = entropic_solver(start=height, max_epochs=40, tol=0.0)
     result = solver.run(made.problem, state=state)
     assert result.n_epochs == 40
     assert result.primal <= first + 1e-12
@@ -406,21 +406,23 @@ def test_groups_are_measured_each_by_itself():
 
 # -- errors ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["items", "assignment"])
-def test_structures_that_cannot_tilt_are_named(name):
+def test_structures_that_cannot_marginals_are_named(name):
     made = build(name)
-    with pytest.raises(MissingAbilityError, match=r"needs `tilt`.* use z_geometry='euclidean'"):
-        tilting().run(made.problem)
+    with pytest.raises(
+        MissingAbilityError, match=r"needs `marginals`.* use z_geometry='euclidean'"
+    ):
+        entropic_solver().run(made.problem)
 
 
-def test_tilting_without_a_log_partition_is_not_enough():
+def test_marginals_without_a_log_partition_are_not_enough():
     class Half(problems.PlainChain):
-        def tilt(self, theta, shape):
-            return problems.Chain().tilt(theta, shape)
+        def marginals(self, theta, shape):
+            return problems.Chain().marginals(theta, shape)
 
     made = build("chain")
     made.problem.structure = Half()
-    with pytest.raises(MissingAbilityError, match="`log_partition` beside `tilt`"):
-        tilting().run(made.problem)
+    with pytest.raises(MissingAbilityError, match="`log_partition` beside `marginals`"):
+        entropic_solver().run(made.problem)
 
 
 @pytest.mark.parametrize(
@@ -436,16 +438,16 @@ def test_tilting_without_a_log_partition_is_not_enough():
 )
 def test_options_that_make_no_sense(options, message):
     with pytest.raises(ValueError, match=message):
-        tilting().set_params(**options).run(build("finite").problem)
+        entropic_solver().set_params(**options).run(build("finite").problem)
 
 
 # -- the gap within distances ----------------------------------------------------------------------
 @pytest.mark.parametrize(("geometry", "domain"), [("euclidean", "l2"), ("entropic", "l1")])
-@all_tilted
+@all_with_marginals
 def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, domain):
     made = made_for(name, domain)
     dense = by_definition(made, domain, geometry)
-    solver = tilting(geometry=geometry, ratio=2.5)
+    solver = entropic_solver(geometry=geometry, ratio=2.5)
     *_, state = epochs(solver, made.problem, 5)
     whole = Saddle(made.training, SETS[domain][1], 1.0).gap(
         state.w, np.split(state.z, made.problem.part_ptr[1:-1])

@@ -475,9 +475,9 @@ class Problem(Samples):
 
     def weights(self, z: np.ndarray) -> np.ndarray:
         """w(z)."""
-        return self.domain.lowest(self.slope(z), self.alpha)[0]
+        return self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[0]
 
-    def slope(self, z: np.ndarray) -> np.ndarray:
+    def loss_gradient(self, z: np.ndarray) -> np.ndarray:
         """g(z) = sum_i omega_i F_i (z_i - y_i)."""
         return self.features(self._all_parts(z) - self.truth)
 
@@ -503,20 +503,25 @@ class Problem(Samples):
         loss = float(self.blocks.weight @ worth)
         if w is not None and isinstance(self.domain, RealSpace):
             return loss - self.alpha / 2 * float(w @ w)
-        return loss + self.domain.lowest(self.slope(z), self.alpha)[1]
+        return loss + self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[1]
 
     def likelihood(self, w: np.ndarray) -> tuple[float, float, np.ndarray]:
-        """P(w), D of the expectations under w, and the slope g there (the gradient less alpha w).
+        """P(w), D of the expectations under w, and the loss gradient g there (the gradient less
+        alpha w).
 
         One pass of `marginals`. On R^d, P(w) - D = |alpha w + g|^2 / (2 alpha).
         """
         z = np.empty_like(self.truth)
         hinges = self.apply("marginals", w, point=self.truth, out=z)
-        slope = self.slope(z)
+        loss_gradient = self.loss_gradient(z)
         smooth = float(self.blocks.weight @ hinges)
-        # entropy = log Z - theta . z, so that the sum of all is smooth - w . slope
-        lowest = self.domain.lowest(slope, self.alpha)[1]
-        return smooth + self.alpha / 2 * float(w @ w), lowest + smooth - float(w @ slope), slope
+        # entropy = log Z - theta . z, so that the sum of all is smooth - w . loss_gradient
+        minimum = self.domain.argmin_linear(loss_gradient, self.alpha)[1]
+        return (
+            smooth + self.alpha / 2 * float(w @ w),
+            minimum + smooth - float(w @ loss_gradient),
+            loss_gradient,
+        )
 
     def block_gaps(self, w: np.ndarray, z: np.ndarray) -> np.ndarray:
         """max_s a_i . (s - z_i) for each sample; sum_i omega_i of it is the duality gap at w(z)."""

@@ -129,34 +129,34 @@ def test_the_projection_is_that_of_a_general_solver(name):
 
 
 @every
-def test_the_lowest_point_is_that_of_a_general_solver(name):
+def test_argmin_linear_agrees_with_a_general_solver(name):
     domain, rng = made(name), np.random.default_rng(1)
     for _ in range(3):
-        slope = rng.normal(size=DIM)
-        w, value = domain.lowest(slope, alpha=0.3)
-        wanted = program(name, 0.3, slope)
-        assert value == pytest.approx(slope @ wanted + 0.15 * (wanted @ wanted), abs=1e-6)
+        gradient = rng.normal(size=DIM)
+        w, value = domain.argmin_linear(gradient, alpha=0.3)
+        wanted = program(name, 0.3, gradient)
+        assert value == pytest.approx(gradient @ wanted + 0.15 * (wanted @ wanted), abs=1e-6)
         assert excess(name, w) <= 1e-13
-        if np.isfinite(domain.reach(DIM)):
-            w, value = domain.lowest(slope)
-            assert value == pytest.approx(slope @ program(name, 0.0, slope), abs=1e-5)
+        if np.isfinite(domain.max_norm(DIM)):
+            w, value = domain.argmin_linear(gradient)
+            assert value == pytest.approx(gradient @ program(name, 0.0, gradient), abs=1e-5)
             assert excess(name, w) <= 1e-13
-            assert value == domain.lowest_within(slope, 1.0)
+            assert value == domain.min_linear_within(gradient, 1.0)
         elif domain.is_cone:
-            drawn = domain.project(-slope)
-            assert domain.lowest(slope) == (pytest.approx(np.zeros(DIM)), -np.inf)
-            wanted = slope @ drawn / np.linalg.norm(drawn) * 2.0
-            assert domain.lowest_within(slope, 2.0) == pytest.approx(wanted, rel=1e-12)
+            drawn = domain.project(-gradient)
+            assert domain.argmin_linear(gradient) == (pytest.approx(np.zeros(DIM)), -np.inf)
+            wanted = gradient @ drawn / np.linalg.norm(drawn) * 2.0
+            assert domain.min_linear_within(gradient, 2.0) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_slopes_without_a_way_down_end_at_zero():
     """The polar of a half-space is a ray: rounding of the projection is not taken for a descent."""
     cone = SubmodularCone()
     for size in (1e-8, 0.1, 1 / 3, 7e9):
-        w, value = cone.lowest(size * np.tile(NORMAL, 2))
+        w, value = cone.argmin_linear(size * np.tile(NORMAL, 2))
         assert value == 0.0
         assert not w.any()
-        assert cone.lowest(-size * np.tile(NORMAL, 2))[1] == -np.inf
+        assert cone.argmin_linear(-size * np.tile(NORMAL, 2))[1] == -np.inf
 
 
 class Odd(Domain):
@@ -165,7 +165,7 @@ class Odd(Domain):
     def project(self, w):
         return w.copy()
 
-    def _lowest(self, slope):
+    def _argmin_linear(self, gradient):
         return None
 
 
@@ -209,8 +209,8 @@ def test_only_cones_are_signs_of_a_ball():
 
 def test_the_minimum_of_a_slope_across_the_cone_of_a_ball_is_no_rounding_drawn_out():
     across = np.array([1.0, -1.0, -1.0, 1.0])
-    slope = 0.22 * across + 1e-12 * np.array([1.4, 3.7, -0.5, 1.7])
+    gradient = 0.22 * across + 1e-12 * np.array([1.4, 3.7, -0.5, 1.7])
     ball = domains.L2Ball(0.7, domains.SubmodularCone())
     for place in (ball, domains.Product([([0, 1, 2, 3], ball)])):
-        _, value = place.lowest(slope)
+        _, value = place.argmin_linear(gradient)
         assert -1e-11 < value <= 0.0

@@ -202,10 +202,10 @@ def test_drawn_points_in_l1_balls(values, radius):
 
 
 # -- minima of linear functions --------------------------------------------------------------------
-def lowest_value(name, slope, limit=None):
+def lowest_value(name, gradient, limit=None):
     """min slope . w over the domain, its unbounded part within |w| <= limit; by definition."""
     up, down = ASKED.get(name, ([], []))
-    down_hill = -np.array(slope)
+    down_hill = -np.array(gradient)
     for k in up:
         down_hill[k] = max(down_hill[k], 0.0)
     for k in down:
@@ -221,77 +221,79 @@ def lowest_value(name, slope, limit=None):
 
 
 @every
-def test_lowest_without_penalty(name):
-    for slope in points(7):
-        w, value = DOMAINS[name].lowest(slope)
-        wanted = lowest_value(name, slope)
-        assert w.shape == slope.shape
+def test_argmin_linear_without_penalty(name):
+    for gradient in points(7):
+        w, value = DOMAINS[name].argmin_linear(gradient)
+        wanted = lowest_value(name, gradient)
+        assert w.shape == gradient.shape
         assert value == pytest.approx(wanted, rel=1e-12, abs=1e-300)
         assert excess(name, w) <= 1e-12
         if np.isfinite(wanted):
-            assert slope @ w == pytest.approx(value, rel=1e-12)
+            assert gradient @ w == pytest.approx(value, rel=1e-12)
 
 
 @bounded
 def test_no_point_of_a_bounded_domain_lies_lower(name):
     inside = [nearest(name, p) for p in points(11, 60)]
-    for slope in points(8):
-        _, value = DOMAINS[name].lowest(slope)
-        size = float(np.abs(slope).max()) + 1e-300
-        assert all(slope @ w >= value - 1e-11 * size for w in inside)
+    for gradient in points(8):
+        _, value = DOMAINS[name].argmin_linear(gradient)
+        size = float(np.abs(gradient).max()) + 1e-300
+        assert all(gradient @ w >= value - 1e-11 * size for w in inside)
 
 
 @pytest.mark.parametrize("name", ["l1", "l1-signs", "l1-positive"])
-def test_lowest_in_an_l1_ball_equals_a_linear_program(name):
+def test_argmin_linear_in_an_l1_ball_equals_a_linear_program(name):
     up, down = ASKED.get(name, ([], []))
     radius = BALLS[name][0][2]
     bounds = [(0, 0) if k in down else (0, None) for k in range(DIM)]
     bounds += [(0, 0) if k in up else (0, None) for k in range(DIM)]
-    for slope in np.random.default_rng(2).normal(size=(10, DIM)):
-        answer = linprog(np.append(slope, -slope), np.ones((1, 2 * DIM)), [radius], bounds=bounds)
-        assert DOMAINS[name].lowest(slope)[1] == pytest.approx(answer.fun, abs=1e-10)
+    for gradient in np.random.default_rng(2).normal(size=(10, DIM)):
+        answer = linprog(
+            np.append(gradient, -gradient), np.ones((1, 2 * DIM)), [radius], bounds=bounds
+        )
+        assert DOMAINS[name].argmin_linear(gradient)[1] == pytest.approx(answer.fun, abs=1e-10)
 
 
 @every
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 40.0])
-def test_lowest_with_penalty(name, alpha):
+def test_argmin_linear_with_penalty(name, alpha):
     """alpha/2 |w + slope/alpha|^2 is least at the projection; checked by its value, too."""
     inside = [nearest(name, p) for p in points(13, 40)]
-    for slope in points(9):
-        w, value = DOMAINS[name].lowest(slope, alpha)
-        scale = 1.0 + float(np.abs(slope).max()) / alpha
-        np.testing.assert_allclose(w, nearest(name, -slope / alpha), atol=1e-11 * scale)
-        assert value == pytest.approx(slope @ w + alpha / 2 * (w @ w), rel=1e-12)
+    for gradient in points(9):
+        w, value = DOMAINS[name].argmin_linear(gradient, alpha)
+        scale = 1.0 + float(np.abs(gradient).max()) / alpha
+        np.testing.assert_allclose(w, nearest(name, -gradient / alpha), atol=1e-11 * scale)
+        assert value == pytest.approx(gradient @ w + alpha / 2 * (w @ w), rel=1e-12)
         for other in inside:
-            theirs = slope @ other + alpha / 2 * (other @ other)
+            theirs = gradient @ other + alpha / 2 * (other @ other)
             assert theirs >= value - 1e-10 * (1 + abs(value) + abs(theirs))
 
 
 @every
 @pytest.mark.parametrize("radius", [0.0, 0.3, 7.0])
-def test_lowest_within_a_radius(name, radius):
-    for slope in points(10):
-        wanted = lowest_value(name, slope, radius)
-        assert DOMAINS[name].lowest_within(slope, radius) == pytest.approx(wanted, rel=1e-12)
+def test_argmin_linear_within_a_radius(name, radius):
+    for gradient in points(10):
+        wanted = lowest_value(name, gradient, radius)
+        assert DOMAINS[name].min_linear_within(gradient, radius) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_unbounded_domains_have_no_minimum_but_downhill_only():
-    for slope, finite in (([0.0, 1.0], True), ([1.0, 0.0], True), ([-1.0, 3.0], False)):
-        value = NonNegative().lowest(np.array(slope))[1]
+    for gradient, finite in (([0.0, 1.0], True), ([1.0, 0.0], True), ([-1.0, 3.0], False)):
+        value = NonNegative().argmin_linear(np.array(gradient))[1]
         assert value == (0.0 if finite else -np.inf)
-    assert RealSpace().lowest(np.zeros(3))[1] == 0.0
-    assert RealSpace().lowest(np.array([0.0, 1e-12]))[1] == -np.inf
+    assert RealSpace().argmin_linear(np.zeros(3))[1] == 0.0
+    assert RealSpace().argmin_linear(np.array([0.0, 1e-12]))[1] == -np.inf
     free = Product([([0], L2Ball(2.0))])
-    assert free.lowest(np.array([3.0, 0.0]))[1] == -6.0
-    assert free.lowest(np.array([3.0, 1e-9]))[1] == -np.inf
+    assert free.argmin_linear(np.array([3.0, 0.0]))[1] == -6.0
+    assert free.argmin_linear(np.array([3.0, 1e-9]))[1] == -np.inf
 
 
 @every
-def test_reach_is_the_largest_norm(name):
-    reach = DOMAINS[name].reach(DIM)
+def test_max_norm_is_the_largest_norm(name):
+    reach = DOMAINS[name].max_norm(DIM)
     assert np.isfinite(reach) == (name in BOUNDED)
     if name in BOUNDED:
-        norms = [np.linalg.norm(DOMAINS[name].lowest(slope)[0]) for slope in points(4)]
+        norms = [np.linalg.norm(DOMAINS[name].argmin_linear(gradient)[0]) for gradient in points(4)]
         assert max(norms) == pytest.approx(reach, rel=1e-12)
 
 
@@ -305,18 +307,18 @@ def test_a_product_is_its_groups_one_by_one():
             wanted[own] = domain.project(w[own])
         np.testing.assert_array_equal(whole.project(w), wanted)
         assert wanted[4] == w[4]  # in no group
-    assert whole.reach(7) == np.inf
+    assert whole.max_norm(7) == np.inf
     two = Product([([1, 0], L1Ball(0.5)), ([2], L2Ball(1.0))])
-    assert two.reach(3) == pytest.approx(np.sqrt(0.25 + 1.0))
+    assert two.max_norm(3) == pytest.approx(np.sqrt(0.25 + 1.0))
 
 
 def test_groups_without_weights_change_nothing():
     empty = Product([([], L1Ball(1.0)), ([], L2Ball(1.0)), ([0, 1], L2Ball(2.0))])
     empty.check(2)
-    slope = np.array([3.0, 4.0])
-    assert empty.lowest(slope)[1] == pytest.approx(-10.0)
-    assert empty.lowest_within(slope, 5.0) == pytest.approx(-10.0)
-    np.testing.assert_allclose(empty.project(slope), [1.2, 1.6])
+    gradient = np.array([3.0, 4.0])
+    assert empty.argmin_linear(gradient)[1] == pytest.approx(-10.0)
+    assert empty.min_linear_within(gradient, 5.0) == pytest.approx(-10.0)
+    np.testing.assert_allclose(empty.project(gradient), [1.2, 1.6])
 
 
 # -- entropic steps --------------------------------------------------------------------------------
@@ -356,8 +358,8 @@ def test_potentials_give_the_entropic_maximiser(name):
         def log_sum(q):
             return np.log(np.exp(matrix.T @ q).sum())
 
-        slope = approx_fprime(potential, log_sum, 1e-7)
-        np.testing.assert_allclose(found, radius * slope, atol=1e-5)
+        gradient = approx_fprime(potential, log_sum, 1e-7)
+        np.testing.assert_allclose(found, radius * gradient, atol=1e-5)
 
 
 @entropic

@@ -70,7 +70,7 @@ def test_above_its_bound_nothing_is_better_than_zero_weights(data):
     assert own.half_norm == 0.0
     plain = np.empty_like(problem.truth)
     problem.apply("maximize", np.zeros(problem.dim), out=plain)
-    slope = problem.slope(plain)
+    slope = problem.loss_gradient(plain)
     assert low < slope @ slope / (2 * 0.05 * own.hinge)  # ties are used
     best = MulticlassSVM(alpha=low, tol=1e-6).fit(*data).result_
     assert own.primal(low) - best.primal <= 0.05 * own.primal(low)

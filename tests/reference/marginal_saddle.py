@@ -46,15 +46,15 @@ def marginal_dual_extragradient(saddle, steps, past=False):
     path, last = [], (start_w, start_z)
     for eta in steps:
         if past:
-            u_w = saddle.step_w(start_w, s_w + eta * saddle.slope_w(*last), 1.0)
-            rise = [s + eta * r for s, r in zip(s_z, saddle.slope_z(last[0]), strict=True)]
+            u_w = saddle.step_w(start_w, s_w + eta * saddle.gradient_w(*last), 1.0)
+            rise = [s + eta * r for s, r in zip(s_z, saddle.gradient_z(last[0]), strict=True)]
             u_z = saddle.step_z(start_z, rise, 1.0)
         else:
             v_w, v_z = saddle.step_w(start_w, s_w, 1.0), saddle.step_z(start_z, s_z, 1.0)
-            u_w = saddle.step_w(v_w, saddle.slope_w(v_w, v_z), eta)
-            u_z = saddle.step_z(v_z, saddle.slope_z(v_w), eta)
-        s_w = s_w + eta * saddle.slope_w(u_w, u_z)
-        s_z = [s + eta * r for s, r in zip(s_z, saddle.slope_z(u_w), strict=True)]
+            u_w = saddle.step_w(v_w, saddle.gradient_w(v_w, v_z), eta)
+            u_z = saddle.step_z(v_z, saddle.gradient_z(v_w), eta)
+        s_w = s_w + eta * saddle.gradient_w(u_w, u_z)
+        s_z = [s + eta * r for s, r in zip(s_z, saddle.gradient_z(u_w), strict=True)]
         last = u_w, u_z
         path += [(visible(u_w), saddle.points(u_z))]
         yield (*weighted(path, steps[: len(path)]), path[-1][0])

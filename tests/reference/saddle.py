@@ -26,10 +26,10 @@ class Saddle:
         pairs = zip(self.blocks, z, strict=True)
         return sum(b.weight * (b.matrix @ (p - b.truth)) for b, p in pairs)
 
-    def slope_w(self, w, z):
-        return self.training.alpha * w + self.slope(z)
+    def gradient_w(self, w, z):
+        return self.training.alpha * w + self.loss_gradient(z)
 
-    def slope_z(self, w):
+    def gradient_z(self, w):
         return [b.matrix.T @ w + b.costs for b in self.blocks]
 
     def step_w(self, w, slope, eta):
@@ -45,16 +45,16 @@ class Saddle:
         """The square of the norm of (w, z)."""
         return w @ w / self.ratio + sum(o * (p @ p) for o, p in zip(self.omega, z, strict=True))
 
-    def dual_length(self, slope_w, slope_z):
+    def dual_length(self, gradient_w, gradient_z):
         """The square of the dual norm of a change of gradients; those in z without omega."""
-        rest = sum(o * (s @ s) for o, s in zip(self.omega, slope_z, strict=True))
-        return slope_w @ slope_w * self.ratio + rest
+        rest = sum(o * (s @ s) for o, s in zip(self.omega, gradient_z, strict=True))
+        return gradient_w @ gradient_w * self.ratio + rest
 
     def lower(self, z):
         """The minimum of L(., z)."""
         pairs = zip(self.blocks, z, strict=True)
         loss = sum(b.weight * (b.costs @ (p - b.truth)) for b, p in pairs)
-        return self.weights.lowest(self.slope(z), self.training.alpha) + loss
+        return self.weights.lowest(self.loss_gradient(z), self.training.alpha) + loss
 
     def gap(self, w, z):
         """max L(w, .) - min L(., z)."""
@@ -71,10 +71,10 @@ def extragradient(saddle, eta, epochs, nu=None):
     w, z = saddle.start()
     for _ in range(epochs):
         while True:
-            slope, rise = saddle.slope_w(w, z), saddle.slope_z(w)
+            slope, rise = saddle.gradient_w(w, z), saddle.gradient_z(w)
             v, x = saddle.step_w(w, slope, eta), saddle.step_z(z, rise, eta)
             change = saddle.dual_length(
-                slope - saddle.slope_w(v, x), minus(rise, saddle.slope_z(v))
+                slope - saddle.gradient_w(v, x), minus(rise, saddle.gradient_z(v))
             )
             moved = saddle.length(v - w, minus(x, z))
             r = eta * np.sqrt(change / moved) if moved > 0 else 0.0
@@ -82,8 +82,8 @@ def extragradient(saddle, eta, epochs, nu=None):
                 break
             eta *= 2 / 3 * min(1.0, 1.0 / r)
         w, z = (
-            saddle.step_w(w, saddle.slope_w(v, x), eta),
-            saddle.step_z(z, saddle.slope_z(v), eta),
+            saddle.step_w(w, saddle.gradient_w(v, x), eta),
+            saddle.step_z(z, saddle.gradient_z(v), eta),
         )
         if nu is not None and r < 0.4 and moved > 0:
             eta *= 1.5
@@ -100,15 +100,15 @@ def dual_extragradient(saddle, eta, epochs, past=False):
     path, last = [], (start_w, start_z)
     for _ in range(epochs):
         if past:
-            slope, rise = saddle.slope_w(*last), saddle.slope_z(last[0])
+            slope, rise = saddle.gradient_w(*last), saddle.gradient_z(last[0])
             u_w = saddle.step_w(start_w, s_w + slope, eta)
             u_z = saddle.step_z(start_z, [s + r for s, r in zip(s_z, rise, strict=True)], eta)
         else:
             v_w, v_z = saddle.step_w(start_w, s_w, eta), saddle.step_z(start_z, s_z, eta)
-            u_w = saddle.step_w(v_w, saddle.slope_w(v_w, v_z), eta)
-            u_z = saddle.step_z(v_z, saddle.slope_z(v_w), eta)
-        s_w = s_w + saddle.slope_w(u_w, u_z)
-        s_z = [s + r for s, r in zip(s_z, saddle.slope_z(u_w), strict=True)]
+            u_w = saddle.step_w(v_w, saddle.gradient_w(v_w, v_z), eta)
+            u_z = saddle.step_z(v_z, saddle.gradient_z(v_w), eta)
+        s_w = s_w + saddle.gradient_w(u_w, u_z)
+        s_z = [s + r for s, r in zip(s_z, saddle.gradient_z(u_w), strict=True)]
         last = u_w, u_z
         path.append(last)
         yield (*average(path), u_w)
@@ -158,11 +158,11 @@ class EntropicSaddle(Saddle):
         raised = v * np.exp(np.concatenate([[0.0], gain, -gain]))
         return raised / raised.sum()
 
-    def slope_w(self, v, z):
-        return super().slope_w(self.visible(v), z)
+    def gradient_w(self, v, z):
+        return super().gradient_w(self.visible(v), z)
 
-    def slope_z(self, v):
-        return super().slope_z(self.visible(v))
+    def gradient_z(self, v):
+        return super().gradient_z(self.visible(v))
 
 
 def entropic_dual_extragradient(saddle, eta, epochs):
@@ -172,10 +172,10 @@ def entropic_dual_extragradient(saddle, eta, epochs):
     path = []
     for _ in range(epochs):
         v_w, v_z = saddle.step_w(start_v, s_w, eta), saddle.step_z(start_z, s_z, eta)
-        u_w = saddle.step_w(v_w, saddle.slope_w(v_w, v_z), eta)
-        u_z = saddle.step_z(v_z, saddle.slope_z(v_w), eta)
-        s_w = s_w + saddle.slope_w(u_w, u_z)
-        s_z = [s + r for s, r in zip(s_z, saddle.slope_z(u_w), strict=True)]
+        u_w = saddle.step_w(v_w, saddle.gradient_w(v_w, v_z), eta)
+        u_z = saddle.step_z(v_z, saddle.gradient_z(v_w), eta)
+        s_w = s_w + saddle.gradient_w(u_w, u_z)
+        s_z = [s + r for s, r in zip(s_z, saddle.gradient_z(u_w), strict=True)]
         path.append((saddle.visible(u_w), u_z))
         yield (*average(path), path[-1][0])
 
@@ -187,8 +187,8 @@ def projected_gradient(saddle, eta, epochs, decay):
     for t in range(1, epochs + 1):
         step = eta / np.sqrt(t) if decay else eta
         w, z = (
-            saddle.step_w(w, saddle.slope_w(w, z), step),
-            saddle.step_z(z, saddle.slope_z(w), step),
+            saddle.step_w(w, saddle.gradient_w(w, z), step),
+            saddle.step_z(z, saddle.gradient_z(w), step),
         )
         path.append((w, z))
         lengths.append(step)

@@ -97,7 +97,9 @@ def test_little_memory_gives_the_same_iterates(name, geometry, options):
     for state, other in pairs:
         np.testing.assert_allclose(other.w, state.w, rtol=0, atol=1e-10)
         np.testing.assert_allclose(other.extra["u_w"], state.extra["u_w"], rtol=0, atol=1e-10)
-        np.testing.assert_allclose(other.extra["slope"], state.extra["slope"], rtol=0, atol=1e-10)
+        np.testing.assert_allclose(
+            other.extra["gradient"], state.extra["gradient"], rtol=0, atol=1e-10
+        )
         assert other.extra["loss"] == pytest.approx(state.extra["loss"], abs=1e-10)
         assert other.extra["excess"] == pytest.approx(state.extra["excess"], abs=1e-9)
         assert other.n_project == state.n_project
@@ -208,7 +210,7 @@ def test_the_excess_is_that_of_its_definition(name, height):
     for state in epochs(solver, made.problem, 6):
         u, (slope, loss), eta = (state.extra[k] for k in ("u_w", "last", "last_step"))
         s_w -= eta * (0.2 * u + slope)
-        s_z = [s + eta * r for s, r in zip(s_z, dense.slope_z(u), strict=True)]
+        s_z = [s + eta * r for s, r in zip(s_z, dense.gradient_z(u), strict=True)]
         gains += eta * (0.2 * u @ u - loss)
         w = SETS["l2"][1].project(2.5 * s_w)
         best = s_w @ w - w @ w / 5.0
@@ -225,7 +227,7 @@ def test_distances_are_those_of_the_farthest_output(name, height):
     omega = [b.weight for b in made.training.blocks]
     wanted = sum(o * -q.min() for o, q in zip(omega, dense.start()[1], strict=True))
     state = entropic_solver(start=height).init(made.problem)
-    assert state.extra["reach_z"] == pytest.approx(wanted, rel=1e-12)
+    assert state.extra["max_distance_z"] == pytest.approx(wanted, rel=1e-12)
 
 
 @any_with_marginals
@@ -389,7 +391,7 @@ def test_groups_are_measured_each_by_itself():
     alone = EntropicWeights(ball, 4.0 * np.log(2 * len(own) + 1) / 1.3**2)
     other = EuclideanWeights(domains.RealSpace(), 2.0)
     # the farthest point of the ball is as far as by Euclidean steps
-    assert alone.reach(1.3, own) == pytest.approx(1.3**2 / (2 * 2.0))
+    assert alone.max_distance(1.3, own) == pytest.approx(1.3**2 / (2 * 2.0))
     point, slope = rng.normal(size=(2, dim))
     moved = both.step(point, slope, 0.3)
     np.testing.assert_array_equal(moved[own], alone.step(point[own], slope[own], 0.3))
@@ -460,7 +462,7 @@ def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, 
     # points on the way of a step of any length are the farthest of their distance
     start_w, start_z = dense.start()
     rise = [b.matrix.T @ state.w + b.costs for b in made.training.blocks]
-    slope = state.extra["slope"]
+    slope = state.extra["gradient"]
     for scale in (0.05, 0.5, 3.0):
         z, w = dense.step_z(start_z, rise, scale), dense.step_w(start_w, slope, scale)
         pairs = zip(made.training.blocks, z, start_z, strict=True)

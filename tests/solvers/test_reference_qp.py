@@ -255,7 +255,7 @@ class Halfspace(Domain):
     def project(self, w):
         return w - min(w.sum(), 0.0) / len(w)
 
-    def _lowest(self, slope):
+    def _argmin_linear(self, slope):
         return None
 
 

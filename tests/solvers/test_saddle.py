@@ -154,7 +154,9 @@ def test_little_memory_gives_the_same_iterates(name, kind, past):
     for state, other in zip(ours, epochs(plain, made.problem, count(name)), strict=True):
         np.testing.assert_allclose(state.w, other.w, rtol=0, atol=tol)
         np.testing.assert_allclose(state.extra["u_w"], other.extra["u_w"], rtol=0, atol=tol)
-        np.testing.assert_allclose(state.extra["slope"], other.extra["slope"], rtol=0, atol=tol)
+        np.testing.assert_allclose(
+            state.extra["gradient"], other.extra["gradient"], rtol=0, atol=tol
+        )
         assert state.extra["loss"] == pytest.approx(other.extra["loss"], abs=tol)
         assert state.n_project == other.n_project
         assert len(state.z) == 0

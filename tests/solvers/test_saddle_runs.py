@@ -41,7 +41,7 @@ def many(n=150, **options):
 
 def contents(state):
     """All numbers of a state, those that a certificate recomputes left out."""
-    rest = {k: v for k, v in state.extra.items() if k not in ("slope", "loss", "gap")}
+    rest = {k: v for k, v in state.extra.items() if k not in ("gradient", "loss", "gap")}
     return [state.w, state.z, *(v for v in rest.values() if isinstance(v, np.ndarray))]
 
 

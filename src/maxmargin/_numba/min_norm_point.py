@@ -185,15 +185,15 @@ def way(hull, count):
     level = inner(hull.even, x, count) / inner(hull.even, hull.even, count)
     for i in range(count):
         x[i] -= level * hull.even[i]
-    reach = 1.0
+    step = 1.0
     for i in range(count - 1, -1, -1):
         row = factor[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
         x[i] /= row[i]
         for k in range(i):
             x[k] -= row[k] * x[i]
         if hull.share[i] + x[i] <= NOTHING:
-            reach = min(reach, hull.share[i] / -x[i])
-    return reach
+            step = min(step, hull.share[i] / -x[i])
+    return step
 
 
 @piece(INT(HULL, INT, INTS, INT, INT))
@@ -205,16 +205,16 @@ def descend(hull, count, vertex, size, stride):
     nodes = len(vertex)
     while True:
         slopes(hull, count, nodes, size, stride)
-        reach = way(hull, count)
+        step = way(hull, count)
         lowest = 0
         for i in range(count):
-            hull.share[i] += reach * hull.wanted[i]
+            hull.share[i] += step * hull.wanted[i]
             if hull.share[i] < hull.share[lowest]:
                 lowest = i
         if hull.share[lowest] > NOTHING:
             vertex[:] = hull.labels[:nodes]
             restore(hull, count, vertex, size, stride)
-            if reach == 1.0:
+            if step == 1.0:
                 return count
             continue
         total = 1.0 - hull.share[lowest]

@@ -38,7 +38,7 @@ class _Ball(Domain):
         if not isinstance(self.signs, Signs):
             raise TypeError(f"signs={self.signs!r} must be domains.Signs(...) or None.")
 
-    def reach(self, dim: int) -> float:
+    def max_norm(self, dim: int) -> float:
         return float(self.radius)
 
     def _signed(self, w: np.ndarray) -> np.ndarray:
@@ -63,16 +63,16 @@ class L2Ball(_Ball):
         norm = float(np.linalg.norm(w))
         return w * (self.radius / norm) if norm > self.radius else w.copy()
 
-    def _lowest(self, slope: np.ndarray) -> np.ndarray:
-        down = self._signed(-slope)
+    def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray:
+        down = self._signed(-gradient)
         norm = float(np.linalg.norm(down))
-        return down * (self.radius / norm) if norm > 0 else np.zeros_like(slope)
+        return down * (self.radius / norm) if norm > 0 else np.zeros_like(gradient)
 
-    def lowest(self, slope: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
-        w, value = super().lowest(slope, alpha)
+    def argmin_linear(self, gradient: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        w, value = super().argmin_linear(gradient, alpha)
         if alpha == 0:
-            # not slope . w: of a slope across the cone, w is rounding drawn out to the radius
-            value = -float(self.radius) * float(np.linalg.norm(self._signed(-slope)))
+            # not gradient . w: of a gradient across the cone, w is rounding drawn out to the radius
+            value = -float(self.radius) * float(np.linalg.norm(self._signed(-gradient)))
         return w, value
 
 
@@ -92,9 +92,9 @@ class L1Ball(_Ball):
         count = int(np.flatnonzero(ordered > level)[-1])
         return np.sign(w) * np.maximum(size - level[count], 0.0)
 
-    def _lowest(self, slope: np.ndarray) -> np.ndarray:
-        down = self._signed(-slope)
-        w = np.zeros_like(slope)
+    def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray:
+        down = self._signed(-gradient)
+        w = np.zeros_like(gradient)
         if len(w):
             k = int(np.argmax(np.abs(down)))
             w[k] = self.radius * np.sign(down[k])

@@ -29,34 +29,35 @@ class Domain(Checked, BaseEstimator):
         """The point of W with the least |w - .|; never the same array."""
 
     @abstractmethod
-    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
-        """A minimiser of slope . w over W, or None if there is no minimum."""
+    def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray | None:
+        """A minimiser of gradient . w over W, or None if there is no minimum."""
 
-    def reach(self, dim: int) -> float:
+    def max_norm(self, dim: int) -> float:
         """The largest |w|; inf for a cone."""
         return float("inf")
 
     def check(self, dim: int) -> None:
         """Fail unless the domain makes sense for `dim` weights."""
 
-    def lowest(self, slope: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
-        """A minimiser of slope . w + alpha/2 |w|^2 over W, and the minimum (-inf if none)."""
+    def argmin_linear(self, gradient: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        """A minimiser of gradient . w + alpha/2 |w|^2 over W, and the minimum (-inf if none)."""
         if alpha > 0:
-            w = self.project(-slope / alpha)
-            return w, float(slope @ w + alpha / 2 * (w @ w))
-        found = self._lowest(slope)
+            w = self.project(-gradient / alpha)
+            return w, float(gradient @ w + alpha / 2 * (w @ w))
+        found = self._argmin_linear(gradient)
         if found is None:
-            return np.zeros_like(slope), -float("inf")
-        return found, float(slope @ found)
+            return np.zeros_like(gradient), -float("inf")
+        return found, float(gradient @ found)
 
-    def lowest_within(self, slope: np.ndarray, radius: float) -> float:
-        """The minimum of slope . w where W is bounded, or W cut to |w| <= radius where it is not.
+    def min_linear_within(self, gradient: np.ndarray, radius: float) -> float:
+        """The minimum of gradient . w where W is bounded, or W cut to |w| <= radius where it is
+        not.
 
-        On a cone that is -radius |P(-slope)|.
+        On a cone that is -radius |P(-gradient)|.
         """
-        if np.isfinite(self.reach(len(slope))):
-            return self.lowest(slope)[1]
-        return -radius * float(np.linalg.norm(self.project(-slope)))
+        if np.isfinite(self.max_norm(len(gradient))):
+            return self.argmin_linear(gradient)[1]
+        return -radius * float(np.linalg.norm(self.project(-gradient)))
 
     def contains(self, w: np.ndarray, tol: float = 1e-9) -> bool:
         """Whether w is in W up to tol * |w|."""
@@ -74,8 +75,8 @@ class RealSpace(Domain):
     def project(self, w: np.ndarray) -> np.ndarray:
         return w.copy()
 
-    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
-        return None if slope.any() else np.zeros_like(slope)
+    def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray | None:
+        return None if gradient.any() else np.zeros_like(gradient)
 
 
 def as_indices(indices: Any) -> np.ndarray:

@@ -41,6 +41,6 @@ class SubmodularCone(Domain):
         w[own] = (tables + lack[:, None] / 4 * _SIGNS).ravel()
         return w
 
-    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
-        small = 1e-12 * float(np.abs(slope).max(initial=0.0))
-        return None if (np.abs(self.project(-slope)) > small).any() else np.zeros_like(slope)
+    def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray | None:
+        small = 1e-12 * float(np.abs(gradient).max(initial=0.0))
+        return None if (np.abs(self.project(-gradient)) > small).any() else np.zeros_like(gradient)

@@ -55,10 +55,10 @@ class Product(Domain):
             free[own] = False
         return np.flatnonzero(free)
 
-    def reach(self, dim: int) -> float:
+    def max_norm(self, dim: int) -> float:
         if len(self._free(dim)):
             return float("inf")
-        return float(np.sqrt(sum(d.reach(len(own)) ** 2 for own, d in self._parts())))
+        return float(np.sqrt(sum(d.max_norm(len(own)) ** 2 for own, d in self._parts())))
 
     def project(self, w: np.ndarray) -> np.ndarray:
         out = w.copy()
@@ -66,29 +66,29 @@ class Product(Domain):
             out[own] = domain.project(w[own])
         return out
 
-    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
-        if slope[self._free(len(slope))].any():
+    def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray | None:
+        if gradient[self._free(len(gradient))].any():
             return None
-        w = np.zeros_like(slope)
+        w = np.zeros_like(gradient)
         for own, domain in self._parts():
-            found = domain._lowest(slope[own])
+            found = domain._argmin_linear(gradient[own])
             if found is None:
                 return None
             w[own] = found
         return w
 
-    def lowest(self, slope: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
-        w, value = super().lowest(slope, alpha)
+    def argmin_linear(self, gradient: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        w, value = super().argmin_linear(gradient, alpha)
         if alpha == 0 and np.isfinite(value):  # each knows its own minimum best
-            value = sum(domain.lowest(slope[own])[1] for own, domain in self._parts())
+            value = sum(domain.argmin_linear(gradient[own])[1] for own, domain in self._parts())
         return w, value
 
-    def lowest_within(self, slope: np.ndarray, radius: float) -> float:
+    def min_linear_within(self, gradient: np.ndarray, radius: float) -> float:
         """Bounded groups as they are, all unbounded ones together within the radius."""
-        total, steep = 0.0, float(np.sum(slope[self._free(len(slope))] ** 2))
+        total, steep = 0.0, float(np.sum(gradient[self._free(len(gradient))] ** 2))
         for own, domain in self._parts():
-            if np.isfinite(domain.reach(len(own))):
-                total += domain.lowest_within(slope[own], radius)
+            if np.isfinite(domain.max_norm(len(own))):
+                total += domain.min_linear_within(gradient[own], radius)
             else:  # a cone: its minimum at radius 1 is how steep it is
-                steep += domain.lowest_within(slope[own], 1.0) ** 2
+                steep += domain.min_linear_within(gradient[own], 1.0) ** 2
         return total - radius * float(np.sqrt(steep))

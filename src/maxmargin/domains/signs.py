@@ -36,8 +36,8 @@ class Signs(Domain):
         w[down] = np.minimum(w[down], 0.0)
         return w
 
-    def _lowest(self, slope: np.ndarray) -> np.ndarray | None:
-        return None if self.project(-slope).any() else np.zeros_like(slope)
+    def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray | None:
+        return None if self.project(-gradient).any() else np.zeros_like(gradient)
 
 
 class NonNegative(Signs):

@@ -36,7 +36,7 @@ class Certificate:
 
     @classmethod
     def of(cls, problem: Problem, w: np.ndarray, z: np.ndarray, hinge: float) -> Certificate:
-        direction = problem.domain.project(-problem.slope(z))
+        direction = problem.domain.project(-problem.loss_gradient(z))
         loss = max(float(problem.blocks.weight @ problem.loss_at(z)), 0.0)
         return cls(float(w @ w) / 2, hinge, loss, float(direction @ direction) / 2)
 
@@ -116,7 +116,7 @@ def at_zero(problem: Problem, eps: float) -> tuple[Certificate, float]:
     for _ in range(ROUNDS):
         if least == 0.0:
             break
-        towards = problem.domain.project(-problem.slope(z)) / least
+        towards = problem.domain.project(-problem.loss_gradient(z)) / least
         gap = float(weight @ problem.apply("maximize", towards, point=z, out=s))
         step = problem.features(s - z)
         curve = float(step @ step) / least

@@ -1,6 +1,7 @@
 """How solvers that move z, or step along subgradients, keep w in its domain W.
 
-    w(z) = P(raw),   raw(z) = sum_i omega_i F_i (y_i - z_i) / alpha,   P the projection on W
+    w(z) = P(w_unprojected),   w_unprojected(z) = sum_i omega_i F_i (y_i - z_i) / alpha,   P the
+    projection on W
 
 D(z) has the gradient omega_i (F_i^T w(z) + c_i) in z_i, as without a domain. P moves no two points
 apart, so D bends no more than without one either: a step that never lowers the dual without a
@@ -8,7 +9,8 @@ domain never lowers it in one. Steps are therefore those of R^d, taken from w(z)
 after each of them. The certificate P(w) - D(z) is exact all the time.
 
 Where one share of the way to a vertex is asked for, the best one is found exactly instead: in balls
-that are small beside raw, D bends far less than without a domain, and the steps of R^d are short.
+that are small beside w_unprojected, D bends far less than without a domain, and the steps of R^d
+are short.
 
 This is a loop in Python over single samples, and a step costs as much as there are weights.
 """
@@ -38,20 +40,21 @@ def domain_key(problem: Problem) -> int:
     return 0 if is_free(problem) else crc32(described(problem.domain).encode()) or 1
 
 
-def raw_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
-    """raw(z), which is w(z) but for the domain."""
-    return -problem.slope(z) / problem.alpha
+def unprojected_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
+    """w_unprojected(z), which is w(z) but for the domain."""
+    return -problem.loss_gradient(z) / problem.alpha
 
 
 def visit(
     step: Step, problem: Problem, state: State, order: np.ndarray, search: bool = False
 ) -> None:
-    """Steps in z for the samples of `order`, one by one; w = P(state.extra["raw"]) after each.
+    """Steps in z for the samples of `order`, one by one; w = P(state.extra["w_unprojected"]) after
+    each.
 
     search: the step goes to the vertex itself, and is drawn back to where D is highest on the way.
     Averages have the weight k, as in `_numba.passes.bcfw`.
     """
-    raw, lag = state.extra["raw"], state.lag
+    w_unprojected, lag = state.extra["w_unprojected"], state.lag
     for i in order:
         before, start = state.w.copy(), state.z[problem.parts(i)].copy()
         state.lag = np.empty(0)  # the step would add its own change, not what is left of it
@@ -62,8 +65,8 @@ def visit(
         moved = state.w - before
         if search:
             moved *= _draw_back(problem, state, i, start, before, moved)
-        raw += moved
-        state.w[:] = problem.domain.project(raw)
+        w_unprojected += moved
+        state.w[:] = problem.domain.project(w_unprojected)
         if len(lag):
             k = state.clock[0]
             lag += (k * (k - 1) / 2) * (state.w - before)
@@ -82,22 +85,26 @@ def _draw_back(
     gap = float(problem.blocks.weight[i] * state.extra["gaps"][i])
     if gap <= 0.0:
         return 0.0
-    share = best_share(problem, state.extra["raw"], change, gap - float(before @ change))
+    share = best_share(problem, state.extra["w_unprojected"], change, gap - float(before @ change))
     z = state.z[problem.parts(i)]
     z[:] = start + share * (z - start)
     return share
 
 
-def best_share(problem: Problem, raw: np.ndarray, change: np.ndarray, gain: float) -> float:
+def best_share(
+    problem: Problem, w_unprojected: np.ndarray, change: np.ndarray, gain: float
+) -> float:
     """The gamma in [0, 1] at which D(z + gamma d) is highest; D is concave along d.
 
     change = sum_i omega_i F_i d_i and gain = sum_i omega_i c_i . d_i, so that the slope at gamma is
-    gain + w . change at w = P(raw - gamma change / alpha). It falls, and is linear between the
-    kinks of P: halving with secants (Illinois) needs a few projections, and no oracle.
+    gain + w . change at w = P(w_unprojected - gamma change / alpha). It falls, and is linear
+    between the kinks of P: halving with secants (Illinois) needs a few projections, and no oracle.
     """
 
     def slope(share: float) -> float:
-        return gain + float(problem.domain.project(raw - (share / problem.alpha) * change) @ change)
+        return gain + float(
+            problem.domain.project(w_unprojected - (share / problem.alpha) * change) @ change
+        )
 
     low, high = 0.0, 1.0
     at_low, at_high = slope(low), slope(high)

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import best_share, is_free, raw_weights
+from maxmargin.solvers.domain_steps import best_share, is_free, unprojected_weights
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
@@ -50,12 +50,12 @@ class FrankWolfe(Solver):
 
     def _prepare(self, problem: Problem, state: State) -> None:
         """In a domain, w before it is put back."""
-        if not is_free(problem) and "raw" not in state.extra:
-            state.extra["raw"] = raw_weights(problem, state.z)
+        if not is_free(problem) and "w_unprojected" not in state.extra:
+            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
 
     def _adopt(self, problem: Problem, state: State) -> None:
         super()._adopt(problem, state)
-        state.extra.pop("raw", None)  # of another alpha or other data, maybe
+        state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
 
     def epoch(self, problem: Problem, state: State) -> None:
         self._prepare(problem, state)
@@ -81,19 +81,21 @@ class FrankWolfe(Solver):
             return 1.0
         if is_free(problem):
             return problem.alpha * gap / norm
-        return best_share(problem, state.extra["raw"], change, gap - float(state.w @ change))
+        return best_share(
+            problem, state.extra["w_unprojected"], change, gap - float(state.w @ change)
+        )
 
     def _move(self, problem: Problem, state: State, change: np.ndarray) -> None:
         if is_free(problem):
             state.w -= change
         else:
-            state.extra["raw"] -= change
-            state.w[:] = problem.domain.project(state.extra["raw"])
+            state.extra["w_unprojected"] -= change
+            state.w[:] = problem.domain.project(state.extra["w_unprojected"])
 
     def estimate(self, state: State) -> float:
         return state.extra.get("gap", float("inf"))
 
     def settle(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)
-        if "raw" in state.extra:
-            state.extra["raw"] = raw_weights(problem, state.z)
+        if "w_unprojected" in state.extra:
+            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)

@@ -73,14 +73,14 @@ class LBFGS(Solver):
     def _look(self, problem: Problem, state: State, w: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and its gradient; one pass, whose dual value is kept."""
         with np.errstate(over="ignore", invalid="ignore"):
-            value, dual, slope = problem.likelihood(w)
-            finite = np.isfinite(value) and np.isfinite(slope @ slope)
+            value, dual, gradient = problem.likelihood(w)
+            finite = np.isfinite(value) and np.isfinite(gradient @ gradient)
         if not finite:
-            _refuse(problem, slope)
+            _refuse(problem, gradient)
         state.n_oracle += problem.n
         state.extra["bound"] = max(state.extra["bound"], dual)
-        slope += problem.alpha * w
-        return value, slope
+        gradient += problem.alpha * w
+        return value, gradient
 
     def epoch(self, problem: Problem, state: State) -> None:
         extra = state.extra
@@ -161,11 +161,11 @@ class LBFGS(Solver):
         return bool(state.extra["stuck"]) and self.estimate(state) <= _ROUND * state.extra["value"]
 
 
-def _refuse(problem: Problem, slope: np.ndarray) -> None:
+def _refuse(problem: Problem, gradient: np.ndarray) -> None:
     """Raise what is wrong with features so large that the gradient has no length."""
     with np.errstate(over="ignore", invalid="ignore"):
         # names the sample, if its scores are at fault
-        problem.apply("marginals", -slope / problem.alpha)
+        problem.apply("marginals", -gradient / problem.alpha)
     raise FloatingPointError("the gradient is not finite; scale the features down.")
 
 

@@ -20,11 +20,12 @@ _LEAST = 1e-9  # of the first smoothing: less says nothing in double precision
 class Look(NamedTuple):
     """What one pass of `marginals` tells at some w: f(w), and the dual point z of its expectations.
 
-    slope is g(z), worth what D(z) adds to the minimum over W, blur how much smoothing adds to it.
+    gradient is g(z), worth what D(z) adds to the minimum over W, blur how much smoothing adds to
+    it.
     """
 
     value: float
-    slope: np.ndarray
+    loss_gradient: np.ndarray
     worth: float
     blur: float
     z: np.ndarray
@@ -87,7 +88,7 @@ class SmoothedGradient(Solver):
         state.extra = {"mu": mu, "least": _LEAST * mu, "bound": -np.inf, "curve": 1.0}
         if problem.objective != "likelihood":  # what the dual point at hand proves
             worth = float(problem.blocks.weight @ problem.loss_at(state.z))
-            self._keep_bound(problem, state, problem.slope(state.z), worth, state.z)
+            self._keep_bound(problem, state, problem.loss_gradient(state.z), worth, state.z)
         look = self._look(problem, state, state.w)
         while self._blurred(problem, state, look):
             state.extra["mu"] /= 2
@@ -109,7 +110,11 @@ class SmoothedGradient(Solver):
         extra = state.extra
         extra["ahead"], extra["pace"], extra["sum"] = state.w.copy(), 1.0, 0.0
         extra["value"] = look.value
-        extra["slope"], extra["worth"], extra["blur"] = look.slope.copy(), look.worth, look.blur
+        extra["loss_gradient"], extra["worth"], extra["blur"] = (
+            look.loss_gradient.copy(),
+            look.worth,
+            look.blur,
+        )
         extra["mean"] = look.z.copy()
 
     def _adopt(self, problem: Problem, state: State) -> None:
@@ -126,18 +131,20 @@ class SmoothedGradient(Solver):
         weight = problem.blocks.weight
         smooth = mu * float(weight @ samples.apply("marginals", w / mu, point=problem.truth, out=z))
         state.n_oracle += problem.n
-        slope = problem.slope(z)
-        rest = smooth - float(w @ slope)
+        loss_gradient = problem.loss_gradient(z)
+        rest = smooth - float(w @ loss_gradient)
         worth = float(weight @ problem.loss_at(z)) if margin else rest
-        look = Look(smooth + problem.alpha / 2 * float(w @ w), slope, worth, rest - worth, z)
-        self._keep_bound(problem, state, slope, worth, z)
+        look = Look(
+            smooth + problem.alpha / 2 * float(w @ w), loss_gradient, worth, rest - worth, z
+        )
+        self._keep_bound(problem, state, loss_gradient, worth, z)
         return look
 
     def _keep_bound(
-        self, problem: Problem, state: State, slope: np.ndarray, worth: float, z: np.ndarray
+        self, problem: Problem, state: State, loss_gradient: np.ndarray, worth: float, z: np.ndarray
     ) -> float:
         """D(z); state.z is the best dual point so far."""
-        dual = worth + problem.domain.lowest(slope, problem.alpha)[1]
+        dual = worth + problem.domain.argmin_linear(loss_gradient, problem.alpha)[1]
         if dual > state.extra["bound"]:
             state.extra["bound"] = dual
             state.z[:] = z
@@ -147,7 +154,7 @@ class SmoothedGradient(Solver):
         """Whether smoothing is the larger part of what is not proven at w."""
         if problem.objective == "likelihood" or state.extra["mu"] <= state.extra["least"]:
             return False
-        dual = look.worth + problem.domain.lowest(look.slope, problem.alpha)[1]
+        dual = look.worth + problem.domain.argmin_linear(look.loss_gradient, problem.alpha)[1]
         return look.value - dual - look.blur <= look.blur
 
     def epoch(self, problem: Problem, state: State) -> None:
@@ -170,7 +177,7 @@ class SmoothedGradient(Solver):
     def _descend(self, problem: Problem, state: State, ahead: np.ndarray, here: Look) -> Look:
         """W = the projected step from `ahead`, halved until the parabola above f holds there."""
         extra = state.extra
-        gradient = here.slope + problem.alpha * ahead
+        gradient = here.loss_gradient + problem.alpha * ahead
         extra["curve"] *= 0.8  # steps may grow again
         for _ in range(_TRIES):
             w = problem.domain.project(ahead - gradient / extra["curve"])
@@ -188,10 +195,10 @@ class SmoothedGradient(Solver):
         extra["sum"] += extra["pace"]
         share = extra["pace"] / extra["sum"]
         extra["mean"] += share * (look.z - extra["mean"])
-        for name in ("slope", "worth", "blur"):
+        for name in ("loss_gradient", "worth", "blur"):
             extra[name] = extra[name] + share * (getattr(look, name) - extra[name])
         extra["proven"] = self._keep_bound(
-            problem, state, extra["slope"], extra["worth"], extra["mean"]
+            problem, state, extra["loss_gradient"], extra["worth"], extra["mean"]
         )
 
     def _average_blurred(self, problem: Problem, state: State, look: Look) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import domain_key, is_free, raw_weights
+from maxmargin.solvers.domain_steps import domain_key, is_free, unprojected_weights
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
@@ -61,8 +61,8 @@ class Subgradient(Solver):
     def _begin(self, problem: Problem, state: State, passes: int) -> None:
         """As if `passes` (0 or 1) passes lay behind, all at the present w = w(z)."""
         k = passes * problem.n
-        raw = state.w if is_free(problem) else raw_weights(problem, state.z)
-        v = problem.alpha * k * raw
+        w_unprojected = state.w if is_free(problem) else unprojected_weights(problem, state.z)
+        v = problem.alpha * k * w_unprojected
         weighted = self.averaging == "weighted"
         rates = np.ones(k) if weighted else 1.0 / np.arange(1, k + 1)
         state.clock[:3] = k, rates.sum(), float(weighted)
@@ -89,8 +89,8 @@ class Subgradient(Solver):
         known = "v" in extra and extra.get("averaging", "none") == self.averaging
         known = known and extra.get("domain", 0) == domain_key(problem)
         if known and k > 0 and np.ptp(extra["visits"]) == 0:
-            raw = state.w if is_free(problem) else raw_weights(problem, state.z)
-            if np.allclose(extra["v"], problem.alpha * k * raw, rtol=1e-6, atol=1e-9):
+            w_unprojected = state.w if is_free(problem) else unprojected_weights(problem, state.z)
+            if np.allclose(extra["v"], problem.alpha * k * w_unprojected, rtol=1e-6, atol=1e-9):
                 return
         self._begin(problem, state, passes=1)
 

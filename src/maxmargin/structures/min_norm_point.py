@@ -126,9 +126,9 @@ def _nearest_in_hull(
         if not falling.any():
             return vertices, wanted
         way = np.maximum(shares - wanted, _NOTHING)
-        reach = np.where(falling, shares / way, np.inf)
-        shares = shares + min(1.0, reach.min()) * (wanted - shares)
-        keep = ~(falling & ((reach <= reach.min()) | (shares <= _NOTHING)))
+        share = np.where(falling, shares / way, np.inf)
+        shares = shares + min(1.0, share.min()) * (wanted - shares)
+        keep = ~(falling & ((share <= share.min()) | (shares <= _NOTHING)))
         vertices, shares = vertices[keep], shares[keep] / shares[keep].sum()
 
 

@@ -110,7 +110,7 @@ def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol)
     worst = balance(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
     best = worst
     best_b[:] = b
-    reach, stall = 4.0, 0
+    radius, stall = 4.0, 0
     for _ in range(200):
         if worst <= tol or stall > 8:
             break
@@ -121,8 +121,8 @@ def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol)
         slope = 0.0
         for k in range(columns):
             start[k] = b[k]
-            if far > reach:
-                step[k] *= reach / far
+            if far > radius:
+                step[k] *= radius / far
             b[k] = max(b[k] + step[k], low_b[k])
             step[k] = b[k] - start[k]
             slope += gradient[k] * step[k]
@@ -133,8 +133,8 @@ def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol)
             for k in range(columns):
                 slope += gradient[k] * step[k]
             if worst <= 0.5 * best or slope <= 0.0 or slope <= 1e-15 * columns:
-                if cut == 0 and far > reach:
-                    reach *= 2.0
+                if cut == 0 and far > radius:
+                    radius *= 2.0
                 break
             right = t
             t = left + (right - left) * first_slope / (first_slope - slope)

@@ -85,11 +85,11 @@ def solve(
     for k in range(columns):
         objective += cap[k] * b[k]
     highest(value, starts, ends, low_a, low_b, high)
-    best, reach, stall = worst, min(0.25 * size, 1.0), 0
+    best, radius, stall = worst, min(0.25 * size, 1.0), 0
     for _ in range(limit):
         newton(
             square, step, starts, ends, listed, count, a, low_a, b, low_b, free, place, gradient,
-            reach,
+            radius,
         )  # fmt: skip
         first_slope = 0.0
         for k in range(columns):
@@ -112,7 +112,7 @@ def solve(
             if worst <= 0.5 * best or slope <= 0.0 or fell:
                 kept, objective = True, found
                 if cut == 0:
-                    reach *= 2.0
+                    radius *= 2.0
                 break
             # where the slope would be zero if it grew evenly
             t *= min(max(first_slope / (first_slope - slope), 0.1), 0.9)

@@ -177,13 +177,13 @@ def residual(cap, sums, b, low, gradient):
     )
 )  # fmt: skip
 def newton(
-    square, rhs, starts, ends, listed, count, a, low_a, b, low_b, free, place, gradient, reach
+    square, rhs, starts, ends, listed, count, a, low_a, b, low_b, free, place, gradient, radius
 ):
     """Write to rhs the Newton step in b, on the columns whose price is not held at its least.
 
     The matrix is that of a graph: edges strictly between their bounds join columns by rows whose
     price moves with theirs. It is singular on a component where all prices may move; if its rows
-    and columns balance, one price is kept, and if not, it goes `reach` far for each link too many.
+    and columns balance, one price is kept, and if not, it goes `radius` far for each link too many.
     """
     rows, columns, dense = len(count), len(b), len(ends) == 0
     m = 0
@@ -224,7 +224,7 @@ def newton(
     for p in range(m - 1, -1, -1):
         line = square[p * m : (p + 1) * m]
         if line[p] <= 1e-10:
-            rhs[p] = reach * rhs[p] if abs(rhs[p]) > 1e-9 else 0.0
+            rhs[p] = radius * rhs[p] if abs(rhs[p]) > 1e-9 else 0.0
             continue
         x = rhs[p]
         for q in range(p + 1, m):

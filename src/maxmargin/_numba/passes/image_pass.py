@@ -17,11 +17,12 @@ from maxmargin._numba.passes.vertex_steps import approach, exchange
 class Course(NamedTuple):
     """The weights of a run, and where they may go.
 
-    Without bounds, raw, lower and upper are empty. With them w is raw, cut to lower <= w <= upper.
+    Without bounds, w_unprojected, lower and upper are empty. With them w is w_unprojected, cut to
+    lower <= w <= upper.
     """
 
     w: np.ndarray
-    raw: np.ndarray
+    w_unprojected: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     lag: np.ndarray  # for averages, see `steps.apply_change`; or empty
@@ -33,16 +34,16 @@ COURSE = types.NamedUniTuple(FLOATS, len(Course._fields), Course)
 
 @piece(types.void(BLOCKS, INT, FLOATS, FLOAT, COURSE, FLOAT))
 def move_weights(blocks, i, change, scale, course, passed):
-    """Let w (or raw, and w = raw cut to its bounds) go along scale * change, and lag with it."""
-    w, raw, lag = course.w, course.raw, course.lag
+    """Let w_unprojected, and w, which is that within its bounds, go along scale * change."""
+    w, w_unprojected, lag = course.w, course.w_unprojected, course.lag
     n = 0
     for b in range(blocks.block_ptr[i], blocks.block_ptr[i + 1]):
         first = blocks.source[b]
         for k in range(first, first + np.int64(blocks.block_width[b])):
             step = scale * change[n]
-            if len(raw) > 0:
-                raw[k] += step
-                cut = min(max(raw[k], course.lower[k]), course.upper[k])
+            if len(w_unprojected) > 0:
+                w_unprojected[k] += step
+                cut = min(max(w_unprojected[k], course.lower[k]), course.upper[k])
                 step, w[k] = cut - w[k], cut
             else:
                 w[k] += step

@@ -28,12 +28,12 @@ def overshoot(support, awake, step, score, before, relaxation):
             largest = max(largest, abs(step[a]))
     if relaxation == 1.0 or largest < 1e-10 or bend <= 0.0 or slope <= 0.0:
         return 1.0
-    reach = min(2.0, relaxation * slope / bend)
+    step = min(2.0, relaxation * slope / bend)
     for a in range(len(awake)):
         start = support.start[awake[a]]
         if step[a] < 0.0:
-            reach = min(reach, -start / step[a])
-    return reach
+            step = min(step, -start / step[a])
+    return step
 
 
 @piece(INT(SUPPORT, INT, FLOAT, INT, FLOAT, FLOAT))

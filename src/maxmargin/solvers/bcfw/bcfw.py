@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import Step, is_free, raw_weights, visit
+from maxmargin.solvers.domain_steps import Step, is_free, unprojected_weights, visit
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -168,8 +168,8 @@ class BCFW(Solver):
         if self.averaging and len(state.lag) == 0:
             state.lag = np.zeros(problem.dim)
             state.clock[0] = 0.0
-        if not is_free(problem) and "raw" not in state.extra:
-            state.extra["raw"] = raw_weights(problem, state.z)
+        if not is_free(problem) and "w_unprojected" not in state.extra:
+            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
         state.extra.setdefault("gaps", np.full(problem.n, np.inf))
         cache = self._cache()
         if cache is None:
@@ -197,7 +197,7 @@ class BCFW(Solver):
     def _adopt(self, problem: Problem, state: State) -> None:
         super()._adopt(problem, state)
         state.extra.pop("answered", None)  # at other weights, maybe
-        if state.extra.pop("raw", None) is not None or not is_free(problem):
+        if state.extra.pop("w_unprojected", None) is not None or not is_free(problem):
             state.lag, state.clock[0] = np.empty(0), 0.0  # an average of another domain, maybe
         if "support" in state.extra:
             from maxmargin.solvers.bcfw.vertex_cache import support_key
@@ -411,8 +411,8 @@ class BCFW(Solver):
             k = state.clock[0]
             state.lag += (exact - state.w) * (k * (k + 1) / 2)
         state.w[:] = exact
-        if "raw" in state.extra:
-            state.extra["raw"] = raw_weights(problem, state.z)
+        if "w_unprojected" in state.extra:
+            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
         if "support" in state.extra:
             from maxmargin.solvers.bcfw.vertex_cache import support_key
 

@@ -104,11 +104,11 @@ def course(problem: Problem, state: State, bounded: bool) -> Any:
     """The weights of the state as the kernels move them."""
     from maxmargin._numba.passes.image_pass import Course
 
-    raw = lower = upper = np.empty(0)
+    w_unprojected = lower = upper = np.empty(0)
     if bounded:
-        raw = state.extra["raw"]
+        w_unprojected = state.extra["w_unprojected"]
         lower, upper = bounds(problem) or (lower, upper)
-    return Course(state.w, raw, lower, upper, state.lag, state.clock)
+    return Course(state.w, w_unprojected, lower, upper, state.lag, state.clock)
 
 
 def oracle_pass(

@@ -110,7 +110,7 @@ def remember(problem: Problem, cuts: Cuts, vertex: np.ndarray, now: int) -> tupl
 def add_cut(problem: Problem, cuts: Cuts, ids: np.ndarray, vertex: np.ndarray) -> Cuts:
     """One more cut, of mass 0. vertex : the point of all samples' parts that it is of."""
     k, n = cuts.n_cuts, problem.n
-    image = problem.slope(vertex)
+    image = problem.loss_gradient(vertex)
     products = cuts.planes(problem.dim) @ image if k else np.empty(0)
     at = np.flatnonzero(image)
     used = int(cuts.plane_ptr[k])

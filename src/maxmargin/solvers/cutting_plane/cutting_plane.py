@@ -12,7 +12,7 @@ from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bcfw.bcfw import OracleCache
 from maxmargin.solvers.cutting_plane import cuts, n_slack, program
 from maxmargin.solvers.cutting_plane.checks import check_cuts
-from maxmargin.solvers.domain_steps import is_free, raw_weights
+from maxmargin.solvers.domain_steps import is_free, unprojected_weights
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 #: the small program is solved to this share of the gap that is left
@@ -105,7 +105,7 @@ class CuttingPlane(Solver):
             n_slack.prepare(problem, state, self._cache() or OracleCache())
         elif "grown_cuts" not in extra:
             extra["grown_cuts"] = cuts.start_cuts(problem, state.z)
-            extra["lowest"], extra["lowest_w"] = np.inf, state.w.copy()
+            extra["best_primal"], extra["best_w"] = np.inf, state.w.copy()
 
     def _adopt(self, problem: Problem, state: State) -> None:
         super()._adopt(problem, state)
@@ -117,9 +117,9 @@ class CuttingPlane(Solver):
         n_slack.forget(state)
         if extra.get("cuts_key") != cuts.cuts_key(problem, state.z):
             extra.pop("grown_cuts", None)  # of other data, or z was moved by another solver
-        for name in ("lowest", "lowest_w", "estimate", "cuts_key"):
+        for name in ("best_primal", "best_w", "estimate", "cuts_key"):
             extra.pop(name, None)
-        extra["lowest"], extra["lowest_w"] = np.inf, state.w.copy()
+        extra["best_primal"], extra["best_w"] = np.inf, state.w.copy()
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
         if self.variant == "n-slack":
@@ -153,30 +153,30 @@ class CuttingPlane(Solver):
         """The objective at w is known now: keep the best."""
         objective = float(problem.blocks.weight @ np.maximum(hinges, 0.0))
         objective += problem.alpha / 2 * float(state.w @ state.w)
-        if objective < state.extra["lowest"]:
-            state.extra["lowest"], state.extra["lowest_w"] = objective, state.w.copy()
+        if objective < state.extra["best_primal"]:
+            state.extra["best_primal"], state.extra["best_w"] = objective, state.w.copy()
 
     def _cut(self, problem: Problem, state: State, known: cuts.Cuts) -> None:
         """Minimise the model, and go on with remembered outputs."""
         extra, cache = state.extra, self._cache()
-        w, dual = self._improve(problem, known, extra["lowest"])
+        w, dual = self._improve(problem, known, extra["best_primal"])
         for _ in range(0 if cache is None else _ROUNDS if cache.passes == "auto" else cache.passes):
             ids, vertex = cuts.cached_cut(problem, known, w)
             known = cuts.add_cut(problem, known, ids, vertex)
-            if cuts.violation(known, problem.dim, w) <= _WORTH * (extra["lowest"] - dual):
+            if cuts.violation(known, problem.dim, w) <= _WORTH * (extra["best_primal"] - dual):
                 known.size[0] -= 1
                 break
-            w, dual = self._improve(problem, known, extra["lowest"])
+            w, dual = self._improve(problem, known, extra["best_primal"])
         known = cuts.drop_cuts(problem, known, self.drop_after, 0 if cache is None else cache.size)
-        extra["estimate"] = extra["lowest"] - dual
+        extra["estimate"] = extra["best_primal"] - dual
         extra["grown_cuts"], state.z = known, cuts.dual_point(problem, known)
         state.w[:] = w
 
     def _improve(
-        self, problem: Problem, known: cuts.Cuts, lowest: float
+        self, problem: Problem, known: cuts.Cuts, minimum: float
     ) -> tuple[np.ndarray, float]:
         """The best mixture of cuts: its weights and its dual value."""
-        tolerance = _SHARE * max(lowest - self._value(problem, known)[1], 0.0)
+        tolerance = _SHARE * max(minimum - self._value(problem, known)[1], 0.0)
         if is_free(problem):
             program.solve(known, problem.alpha, tolerance, _STEPS)
         else:
@@ -187,21 +187,21 @@ class CuttingPlane(Solver):
     def _value(problem: Problem, known: cuts.Cuts) -> tuple[np.ndarray, float]:
         """The weights of the mixture of cuts, and its dual value."""
         mass = known.mass[: known.n_cuts]
-        w, lowest = problem.domain.lowest(known.planes(problem.dim).T @ mass, problem.alpha)
-        return w, float(mass @ known.loss[: known.n_cuts]) + lowest
+        w, minimum = problem.domain.argmin_linear(known.planes(problem.dim).T @ mass, problem.alpha)
+        return w, float(mass @ known.loss[: known.n_cuts]) + minimum
 
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
-        lowest = state.extra.get("lowest_w")
-        return [state.w] if lowest is None else [state.w, lowest]
+        minimum = state.extra.get("best_w")
+        return [state.w] if minimum is None else [state.w, minimum]
 
     def estimate(self, state: State) -> float:
         return state.extra.get("estimate", float("inf"))
 
     def settle(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)
-        if "raw" in state.extra:
-            state.extra["raw"] = raw_weights(problem, state.z)
+        if "w_unprojected" in state.extra:
+            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
         if "grown_cuts" in state.extra:
             state.extra["cuts_key"] = cuts.cuts_key(problem, state.z)
         n_slack.settle(problem, state)

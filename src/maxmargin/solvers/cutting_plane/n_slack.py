@@ -8,7 +8,7 @@ from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.bcfw.bcfw import OracleCache
 from maxmargin.solvers.bcfw.vertex_cache import check_support, make_support, support_key
-from maxmargin.solvers.domain_steps import is_free, raw_weights, visit
+from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
 _SHARE = 0.5
@@ -16,15 +16,15 @@ _SHARE = 0.5
 _PASSES = 50
 #: exchanges in a set at a visit, and how far to go along them, as in BCFW
 _EXCHANGES, _RELAXATION = 20, 1.5
-_NAMES = ("support", "support_size", "support_key", "gaps", "raw")
+_NAMES = ("support", "support_size", "support_key", "gaps", "w_unprojected")
 
 
 def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
     """Working sets that hold z, if there are none yet."""
     extra = state.extra
     extra.setdefault("gaps", np.full(problem.n, np.inf))
-    if not is_free(problem) and "raw" not in extra:
-        extra["raw"] = raw_weights(problem, state.z)
+    if not is_free(problem) and "w_unprojected" not in extra:
+        extra["w_unprojected"] = unprojected_weights(problem, state.z)
     if extra.get("support_size") != cache.size:
         extra["support"] = make_support(problem, state.z, cache.size)
         extra["support_size"] = cache.size
@@ -32,7 +32,7 @@ def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
 
 def adopt(problem: Problem, state: State) -> None:
     """Keep the sets of a state only if they are of these data and this z."""
-    state.extra.pop("raw", None)  # of another alpha or other data, maybe
+    state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
     known = state.extra.get("support_key")
     if known is None or known != support_key(problem, state.z):
         forget(state)

@@ -34,9 +34,9 @@ def solve_inside(problem: Problem, cuts: Cuts, tolerance: float, limit: int = 50
     k, alpha = cuts.n_cuts, problem.alpha
     mass, loss, planes = cuts.mass[:k], cuts.loss[:k], cuts.planes(problem.dim)
     gram = cuts.gram.reshape(len(cuts.mass), -1)[:k, :k]
-    raw = planes.T @ mass / -alpha
+    w_unprojected = planes.T @ mass / -alpha
     for _ in range(limit):
-        slope = loss + planes @ problem.domain.project(raw)
+        slope = loss + planes @ problem.domain.project(w_unprojected)
         high = int(np.argmax(slope))
         rise = slope[high] - slope
         if mass @ rise <= tolerance:
@@ -45,10 +45,12 @@ def solve_inside(problem: Problem, cuts: Cuts, tolerance: float, limit: int = 50
         move = np.minimum(mass, rise / np.maximum(bent, 1e-300))
         low = int(np.argmax(move * (rise - bent * move / 2)))
         change = mass[low] * _difference(planes, high, low)
-        share = best_share(problem, raw, change, float(mass[low] * (loss[high] - loss[low])))
+        share = best_share(
+            problem, w_unprojected, change, float(mass[low] * (loss[high] - loss[low]))
+        )
         if share <= 0.0:
             break
-        raw -= (share / alpha) * change
+        w_unprojected -= (share / alpha) * change
         mass[high] += share * mass[low]
         mass[low] *= 1.0 - share
     mass[mass < _DUST] = 0.0

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import is_free, raw_weights, visit
+from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit
 from maxmargin.solvers.entropic.potentials import expectations, fade_of, inner, scores_of, why_stuck
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -136,7 +136,7 @@ class ExponentiatedGradient(Solver):
             "slopes": np.full(problem.n, np.inf),
         }
         if not is_free(problem):
-            state.extra["raw"] = raw_weights(problem, state.z)
+            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
 
     def _adopt(self, problem: Problem, state: State) -> None:
         w = state.w.copy()
@@ -286,8 +286,8 @@ class ExponentiatedGradient(Solver):
     def _move(self, problem: Problem, state: State, change: np.ndarray) -> None:
         """Let w follow z, by this much but for the domain."""
         if not is_free(problem):
-            state.extra["raw"] += change
-            change = problem.domain.project(state.extra["raw"]) - state.w
+            state.extra["w_unprojected"] += change
+            change = problem.domain.project(state.extra["w_unprojected"]) - state.w
         state.w += change
         if len(state.lag):
             k = state.clock[0]
@@ -329,5 +329,5 @@ class ExponentiatedGradient(Solver):
             k = state.clock[0]
             state.lag += (exact - state.w) * (k * (k + 1) / 2)
         state.w[:] = exact
-        if "raw" in state.extra:
-            state.extra["raw"] = raw_weights(problem, state.z)
+        if "w_unprojected" in state.extra:
+            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)

@@ -103,7 +103,7 @@ class ReferenceQP(Solver):
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if problem.alpha == 0 and not np.isfinite(problem.domain.reach(problem.dim)):
+        if problem.alpha == 0 and not np.isfinite(problem.domain.max_norm(problem.dim)):
             raise ValueError(
                 "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball(10.0):"
                 " with neither, nothing bounds the objective from below but zero."

@@ -78,11 +78,11 @@ class SaddleSolver(Solver):
         """How far w moves for what z moves."""
         if self.ratio != "auto":
             return float(self.ratio)
-        reach, spread = problem.domain.reach(problem.dim), self.likely_spread(problem)
+        radius, spread = problem.domain.max_norm(problem.dim), self.likely_spread(problem)
         if problem.alpha > 0:
-            reach = min(reach, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
-        if 0 < reach < np.inf and spread > 0:
-            return reach**2 / (2 * spread)
+            radius = min(radius, float(np.sqrt(2 * self._most_loss(problem) / problem.alpha)) / 3)
+        if 0 < radius < np.inf and spread > 0:
+            return radius**2 / (2 * spread)
         return self.plain_ratio(problem)
 
     def likely_spread(self, problem: Problem) -> float:
@@ -138,7 +138,7 @@ class SaddleSolver(Solver):
         extra["pointers"] = self.warm_pointers(problem)
         size = int(extra["pointers"][-1])
         extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
-        extra["slope"] = problem.slope(state.z)
+        extra["gradient"] = problem.loss_gradient(state.z)
         extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
 
     def key(self, problem: Problem) -> tuple[int, ...]:
@@ -232,31 +232,33 @@ class SaddleSolver(Solver):
                 out[part] = problem.projected(old + step * theta, i)
                 tally(problem, i, out[part], old, sums[0], facts)
 
-        (slope,), facts = self.in_ranges(problem, 1, visit)
-        return slope, facts
+        (gradient,), facts = self.in_ranges(problem, 1, visit)
+        return gradient, facts
 
     # -- certificates ------------------------------------------------------------------------------
     def settle(self, problem: Problem, state: State) -> None:
-        state.extra["slope"] = problem.slope(state.z)
+        state.extra["gradient"] = problem.loss_gradient(state.z)
         state.extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
 
     def bound(self, problem: Problem, state: State) -> float:
-        """The minimum over W of L(., z), from the slope and the loss of z that the state keeps.
+        """The minimum over W of L(., z), from the gradient and the loss of z that the state keeps.
 
         Projections that did not settle leave z outside its polytope, which proves nothing.
         """
         if state.extra.get("residual", 0.0) > _SETTLED:
             return -float("inf")
-        lowest = problem.domain.lowest(state.extra["slope"], problem.alpha)[1]
-        return float(lowest + state.extra["loss"])
+        minimum = problem.domain.argmin_linear(state.extra["gradient"], problem.alpha)[1]
+        return float(minimum + state.extra["loss"])
 
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         extra = state.extra
         gap = primal - self.bound(problem, state)
         known = {"saddle_gap": gap, "restricted_gap": gap, "step": extra["step"]}
         if not np.isfinite(gap):
-            lowest = problem.domain.lowest_within(extra["slope"], self._radius(problem, state))
-            known["restricted_gap"] = primal - lowest - extra["loss"]
+            minimum = problem.domain.min_linear_within(
+                extra["gradient"], self._radius(problem, state)
+            )
+            known["restricted_gap"] = primal - minimum - extra["loss"]
         known["residual"] = extra.get("residual", 0.0)
         if "operator_norm" in extra:
             known["operator_norm"] = extra["operator_norm"]
@@ -264,10 +266,10 @@ class SaddleSolver(Solver):
 
     def _radius(self, problem: Problem, state: State) -> float:
         """A ball with all w' of the gap: that of W, or twice |w| and what the penalty asks."""
-        reach = problem.domain.reach(problem.dim)
-        if np.isfinite(reach):
-            return reach
-        best = problem.domain.lowest(state.extra["slope"], problem.alpha)[0]
+        radius = problem.domain.max_norm(problem.dim)
+        if np.isfinite(radius):
+            return radius
+        best = problem.domain.argmin_linear(state.extra["gradient"], problem.alpha)[0]
         norms = [float(np.linalg.norm(w)) for w in self.candidates(problem, state)]
         return max(2.0 * max(norms), float(np.linalg.norm(best)))
 

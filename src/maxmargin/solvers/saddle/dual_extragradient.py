@@ -151,7 +151,7 @@ class DualExtragradient(SaddleSolver):
     def spread(self, problem: Problem) -> float:
         if not self.entropic:
             return super().spread(problem)
-        return EntropicOutputs(problem, 0.0).reach(problem.truth)
+        return EntropicOutputs(problem, 0.0).max_distance(problem.truth)
 
     def likely_spread(self, problem: Problem) -> float:
         """From where all outputs are alike, any output is about equally far."""
@@ -176,9 +176,9 @@ class DualExtragradient(SaddleSolver):
         state.extra = extra
         extra["step"] = self.length(problem, geometry, extra)
         extra["u_w"] = state.w.copy()
-        extra["slope"] = np.zeros(problem.dim) if low else problem.slope(z)
+        extra["gradient"] = np.zeros(problem.dim) if low else problem.loss_gradient(z)
         extra["loss"] = 0.0 if low else float(problem.blocks.weight @ problem.loss_at(z))
-        extra["last"] = (extra["slope"].copy(), extra["loss"])
+        extra["last"] = (extra["gradient"].copy(), extra["loss"])
         extra["pointers"] = self.warm_pointers(problem)
         state.z = np.empty(0) if low else state.z
         self._steps(problem, state).begin(z, point)
@@ -209,8 +209,10 @@ class DualExtragradient(SaddleSolver):
         recent = MarginalSteps(self, problem, state).recent() if self.entropic else None
         if recent is not None:
             others.append(recent[1:])
-        lowest = problem.domain.lowest
-        return max(average, *(lowest(slope, problem.alpha)[1] + loss for slope, loss in others))
+        argmin = problem.domain.argmin_linear
+        return max(
+            average, *(argmin(gradient, problem.alpha)[1] + loss for gradient, loss in others)
+        )
 
     def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         known = super().facts(problem, state, primal)
@@ -218,10 +220,10 @@ class DualExtragradient(SaddleSolver):
         extra["gap"] = known["restricted_gap"]
         extra.setdefault("restart_gap", extra["gap"])
         geometry = self.weight_geometry(problem, extra["ratio"])
-        distance = geometry.reach(self._radius(problem, state), extra["anchor_w"])
+        distance = geometry.max_distance(self._radius(problem, state), extra["anchor_w"])
         if self.entropic:
             promised = MarginalSteps(self, problem, state).promise(distance)
-            known |= {"distance_w": distance, "distance_z": extra["reach_z"]}
+            known |= {"distance_w": distance, "distance_z": extra["max_distance_z"]}
             known |= {} if np.isnan(promised) else {"bound": promised}
         elif self.step_rule == "norm" and extra["passed"] > 0:
             promised = (distance + self.spread(problem)) / extra["step"]
@@ -243,5 +245,5 @@ class DualExtragradient(SaddleSolver):
         return steps.restricted_gap(geometry, distance_w, distance_z)
 
     def settle(self, problem: Problem, state: State) -> None:
-        if len(state.z):  # without z, its slope and loss cannot be computed anew
+        if len(state.z):  # without z, its gradient and loss cannot be computed anew
             super().settle(problem, state)

@@ -37,7 +37,7 @@ class MarginalSteps:
     def begin(self, z: np.ndarray, point: np.ndarray) -> None:
         """Start from the potentials that favour z, and from the weights at `point`."""
         extra, w = self.state.extra, self.state.w
-        extra["reach_z"] = self.outputs.reach(z)
+        extra["max_distance_z"] = self.outputs.max_distance(z)
         extra["travelled"] = extra["gains"] = extra["excess"] = extra["last_step"] = 0.0
         extra["longest"] = _LONGEST * extra["step"]
         extra["tight"], extra["renewed"] = False, 0.0
@@ -45,9 +45,9 @@ class MarginalSteps:
         extra["anchor_w"], extra["anchor_z"], extra["point_w"] = point, z, point.copy()
         extra["s_w"] = np.zeros(self.problem.dim)
         extra["q"] = np.empty(0) if self.low else self.outputs.potentials(z)
-        _, slope, moved = self._move(Steps(w, 0.0, w, 0.0, w, 0.0, False))
-        extra["slope_v"], extra["log_start"] = slope, moved.log_total
-        extra["gradient"] = self.problem.alpha * w + slope
+        _, gradient, moved = self._move(Steps(w, 0.0, w, 0.0, w, 0.0, False))
+        extra["gradient_v"], extra["log_start"] = gradient, moved.log_total
+        extra["gradient"] = self.problem.alpha * w + gradient
 
     def _move(self, steps: Steps) -> tuple[np.ndarray, np.ndarray, Moved]:
         q = self.state.extra["q"]
@@ -73,8 +73,8 @@ class MarginalSteps:
         """Figure 4 of the paper. False if an adaptive step was too long, which changes nothing."""
         problem, state, extra = self.problem, self.state, self.state.extra
         look = geometry.weights(extra["point_w"])
-        slope = problem.alpha * look + extra["slope_v"]
-        w = geometry.weights(geometry.step(extra["point_w"], -slope, step))
+        gradient = problem.alpha * look + extra["gradient_v"]
+        w = geometry.weights(geometry.step(extra["point_w"], -gradient, step))
         steps = Steps(state.w, extra["travelled"], look, step, w, step, False)
         total_u, total_v, moved = self._move(steps)
         state.n_project += 2 * problem.n
@@ -89,7 +89,7 @@ class MarginalSteps:
         if self.solver.step_rule == "adaptive" and not excess <= rounding:
             return False
         extra["excess"], extra["gains"] = excess, gains
-        extra["slope_v"], extra["s_w"] = total_v, s_w
+        extra["gradient_v"], extra["s_w"] = total_v, s_w
         extra["point_w"] = geometry.step(extra["anchor_w"], s_w, 1.0)
         self._arrive(w, total_u, moved, step)
         return True
@@ -101,8 +101,8 @@ class MarginalSteps:
         """
         state, extra = self.state, self.state.extra
         step, last = extra["step"], 0.0 if self.low else extra["last_step"]
-        slope = extra["s_w"] - step * extra["gradient"]
-        w = geometry.weights(geometry.step(extra["anchor_w"], slope, 1.0))
+        gradient = extra["s_w"] - step * extra["gradient"]
+        w = geometry.weights(geometry.step(extra["anchor_w"], gradient, 1.0))
         look = extra["u_w"]
         steps = Steps(state.w, extra["travelled"], look, step + last, look, last, True)
         total_u, _, moved = self._move(steps)
@@ -121,7 +121,7 @@ class MarginalSteps:
             extra["q"] = moved.after
             state.z = state.z + share * (moved.out - state.z)
         extra["u_w"], extra["last_step"] = w, step
-        extra["slope"] = extra["slope"] + share * (total_u - extra["slope"])
+        extra["gradient"] = extra["gradient"] + share * (total_u - extra["gradient"])
         extra["loss"] += share * (moved.loss - extra["loss"])
         extra["last"] = (total_u, moved.loss)
         extra["passed"] += 1.0
@@ -136,8 +136,8 @@ class MarginalSteps:
         if extra["travelled"] > 2 * extra["renewed"]:
             extra["renewed"] = extra["travelled"] - step
             extra["recent"] = np.stack([extra["recent"][1], np.zeros(len(extra["recent"][1]))])
-        slope, loss = extra["last"]
-        extra["recent"][1] += step * np.concatenate([extra["u_w"], slope, [loss, 1.0]])
+        gradient, loss = extra["last"]
+        extra["recent"][1] += step * np.concatenate([extra["u_w"], gradient, [loss, 1.0]])
 
     def recent(self) -> tuple[np.ndarray, np.ndarray, float] | None:
         """w, g and loss of the average of these; None before the first epoch."""
@@ -162,9 +162,9 @@ class MarginalSteps:
             moved = self.outputs.move(steps, q, self.solver.in_ranges, True)[2]
             return moved.log_total - extra["log_start"]
 
-        slope = extra["slope"] + problem.alpha * w
+        gradient = extra["gradient"] + problem.alpha * w
         fall = least_dual(
-            lambda scale: geometry.conjugate(extra["anchor_w"], -scale * slope), distance_w
+            lambda scale: geometry.conjugate(extra["anchor_w"], -scale * gradient), distance_w
         )
         return least_dual(rise, distance_z) + fall + problem.alpha * float(w @ w) - extra["loss"]
 
@@ -173,14 +173,14 @@ class MarginalSteps:
         extra = self.state.extra
         if extra["passed"] == 0 or (self.solver.past and self.solver.step_rule != "norm"):
             return float("nan")
-        return (reach_w + extra["reach_z"] + max(extra["excess"], 0.0)) / extra["travelled"]
+        return (reach_w + extra["max_distance_z"] + max(extra["excess"], 0.0)) / extra["travelled"]
 
 
 def least_dual(conjugate: Callable[[float], float], distance: float) -> float:
     """The least (distance + conjugate(scale)) / scale over scale > 0.
 
-    It is the largest slope . x within the distance, conjugate(scale) being the largest
-    scale slope . x - d(x). The logarithm of scale is sought: wherever it ends, the value holds.
+    It is the largest gradient . x within the distance, conjugate(scale) being the largest
+    scale gradient . x - d(x). The logarithm of scale is sought: wherever it ends, the value holds.
     """
 
     def value(log_scale: float) -> float:

@@ -30,7 +30,7 @@ class ProjectedSteps:
         extra["anchor_w"], extra["anchor_z"] = point, z
         extra["s_w"] = np.zeros(problem.dim)
         extra["s_z"] = np.empty(0) if self.low else np.zeros(len(z))
-        extra["gradient"] = problem.alpha * self.state.w + extra["slope"]
+        extra["gradient"] = problem.alpha * self.state.w + extra["gradient"]
         size = 0 if self.low else int(extra["pointers"][-1])
         extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
 
@@ -48,7 +48,7 @@ class ProjectedSteps:
         extra["anchor_w"], extra["anchor_z"] = state.w.copy(), state.z.copy()
         extra["s_w"][:], extra["s_z"][:] = 0.0, 0.0
         extra["u_w"] = state.w.copy()
-        extra["gradient"] = problem.alpha * state.w + extra["slope"]
+        extra["gradient"] = problem.alpha * state.w + extra["gradient"]
 
     def epoch(self) -> None:
         solver, problem, extra = self.solver, self.problem, self.state.extra
@@ -58,16 +58,16 @@ class ProjectedSteps:
         step = extra["step"]
         extra["whole"] = self.low  # else s and the average change sample by sample
         if solver.past:
-            slope = extra["s_w"] - extra["gradient"]
-            point = geometry.step(extra["anchor_w"], slope, step)
+            gradient = extra["s_w"] - extra["gradient"]
+            point = geometry.step(extra["anchor_w"], gradient, step)
             w, look = geometry.weights(point), extra["u_w"]
             _, total_u, facts = self._pass(look)
         else:
             ahead = geometry.step(extra["anchor_w"], extra["s_w"], step)
             look = geometry.weights(ahead)
             total_v, total_u, facts = self._pass(look)
-            slope = -(problem.alpha * look + total_v)
-            w = geometry.weights(geometry.step(ahead, slope, step))
+            gradient = -(problem.alpha * look + total_v)
+            w = geometry.weights(geometry.step(ahead, gradient, step))
             if solver.step_rule == "adaptive":
                 self._adapt(geometry, w - look, total_u - total_v, facts[0])
         self._arrive(w, total_u, facts)
@@ -81,7 +81,7 @@ class ProjectedSteps:
         extra["u_w"] = w
         share = 1.0 / (t + 1.0)
         state.w += share * (w - state.w)
-        extra["slope"] += share * (total_u - extra["slope"])
+        extra["gradient"] += share * (total_u - extra["gradient"])
         extra["loss"] += share * (float(facts[3]) - extra["loss"])
         extra["last"] = (total_u, float(facts[3]))
         extra["residual"] = max(extra.get("residual", 0.0), float(facts[2]))
@@ -124,13 +124,13 @@ class ProjectedSteps:
                 s = t * theta if low else extra["s_z"][part] + theta
             if not low:
                 extra["s_z"][part] = s
-            base, slope = extra["anchor_z"][part], problem.scores(look, i)
+            base, gradient = extra["anchor_z"][part], problem.scores(look, i)
             v = base.copy()
             if self.solver.past:
-                u = problem.projected(base + step * (s + slope), i)
+                u = problem.projected(base + step * (s + gradient), i)
             else:
                 v = v if t == 0 else problem.projected(base + step * s, i)
-                u = problem.projected(v + step * slope, i)
+                u = problem.projected(v + step * gradient, i)
                 tally(problem, i, v, v, sums[0], np.zeros(len(facts)))
             tally(problem, i, u, v, sums[1], facts)
             if not low:

@@ -62,8 +62,8 @@ class Extragradient(SaddleSolver):
         predicted, corrected = np.empty_like(z), np.empty_like(z)
         for _ in range(_MANY):
             beta = extra["step"]
-            w = geometry.step(state.w, -(alpha * state.w + extra["slope"]), beta)
-            slope, facts = self.ascend(
+            w = geometry.step(state.w, -(alpha * state.w + extra["gradient"]), beta)
+            gradient, facts = self.ascend(
                 problem, state.w, beta, z, predicted, extra["warm_v"], pointers
             )
             last, corrections = self.ascend(
@@ -71,18 +71,18 @@ class Extragradient(SaddleSolver):
             )
             state.n_project += 2 * problem.n
             moved = w - state.w
-            back = geometry.squared_dual(alpha * moved + slope - extra["slope"])
+            back = geometry.squared_dual(alpha * moved + gradient - extra["gradient"])
             whole = geometry.squared(moved) + facts[0]
             r = beta * float(np.sqrt((back + corrections[1]) / whole)) if whole > 0 else 0.0
             if self.step != "adaptive" or r <= _NU:
                 break
             extra["step"] = beta * (2.0 / 3.0) * min(1.0, 1.0 / r)
-        state.w = geometry.step(state.w, -(alpha * w + slope), beta)
+        state.w = geometry.step(state.w, -(alpha * w + gradient), beta)
         state.z[:] = corrected
-        extra["slope"], extra["loss"] = last, float(corrections[3])
+        extra["gradient"], extra["loss"] = last, float(corrections[3])
         extra["residual"] = float(max(facts[2], corrections[2]))
         if self.step == "adaptive" and r < 0.4 and whole > 0:  # at rest, it would grow for ever
             extra["step"] = 1.5 * beta
 
     def settle(self, problem: Problem, state: State) -> None:
-        """Nothing: slope and loss are sums of the last pass, in which no rounding adds up."""
+        """Nothing: gradient and loss are sums of the last pass, in which no rounding adds up."""

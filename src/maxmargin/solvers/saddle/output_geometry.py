@@ -2,18 +2,18 @@
 
 A point z_i is kept as potentials q_i, of which it is the `marginals`: the expectation of the parts
 under p(s) ~ exp(q_i . s) on the outputs s. Its distance function is the negative entropy of p, so
-that a step along a slope adds eta times the slope to q_i. That is one pass of sum-product in place
-of a projection, and never leaves the inside of the polytope.
+that a step along a gradient adds eta times the gradient to q_i. That is one pass of sum-product in
+place of a projection, and never leaves the inside of the polytope.
 
 **Norms.** By Pinsker's inequality the relative entropy of two distributions is at least half the
 square of |p - p'|_1, the sum over all outputs. So z_i is measured by that norm. From p to p', the
-value of a slope theta changes by at most |p - p'|_1 (max theta . s - min theta . s) / 2, hence its
-dual norm is half the range of theta . s over outputs s. That is at most |theta|_2 radius_i / 2, so
-the operator norm of w -> (F_i^T w)_i is at most that of the Euclidean geometry with each sample's
-weight omega_i times radius_i^2 / 4. Another bound on half the range is |w|_2 times the largest sum
-of |F_p|_2 over the parts p of an output. `operator_norm` takes the smaller one. Where `marginals`
-is no expectation (matchings), the entropy is a sum of x log x over coordinates of at most 1, with
-second derivatives of at least 1, so that the norms are the Euclidean ones.
+value of a gradient theta changes by at most |p - p'|_1 (max theta . s - min theta . s) / 2, hence
+its dual norm is half the range of theta . s over outputs s. That is at most |theta|_2 radius_i /
+2, so the operator norm of w -> (F_i^T w)_i is at most that of the Euclidean geometry with each
+sample's weight omega_i times radius_i^2 / 4. Another bound on half the range is |w|_2 times the
+largest sum of |F_p|_2 over the parts p of an output. `operator_norm` takes the smaller one. Where
+`marginals` is no expectation (matchings), the entropy is a sum of x log x over coordinates of at
+most 1, with second derivatives of at least 1, so that the norms are the Euclidean ones.
 
 **What is promised.** Let s be the sum of eta_k times the gradients at u_k, x = (w', z') any point,
 and d(x) its distance from the start. Whatever the steps were,
@@ -94,7 +94,7 @@ class EntropicOutputs:
             q[np.isneginf(costs)] = -np.inf
         return q
 
-    def reach(self, z: np.ndarray) -> float:
+    def max_distance(self, z: np.ndarray) -> float:
         """The largest distance of any point from the start."""
         problem, known = self.problem, dict[Shape, float]()
         q, far = self.potentials(z), np.empty(problem.n)
@@ -193,6 +193,6 @@ class EntropicOutputs:
             facts[4] += omega * value
 
 
-def _ahead(base: np.ndarray, slope: np.ndarray, step: float) -> np.ndarray:
-    allowed = slope > -np.inf
-    return np.where(allowed, base + step * np.where(allowed, slope, 0.0), -np.inf)
+def _ahead(base: np.ndarray, gradient: np.ndarray, step: float) -> np.ndarray:
+    allowed = gradient > -np.inf
+    return np.where(allowed, base + step * np.where(allowed, gradient, 0.0), -np.inf)

@@ -63,7 +63,7 @@ class ProjectedGradient(SaddleSolver):
         super().begin(problem, state)
         extra = state.extra
         extra["last_w"], extra["last_z"] = state.w.copy(), state.z.copy()
-        extra["last_slope"], extra["passed"] = extra["slope"].copy(), 0.0
+        extra["last_gradient"], extra["passed"] = extra["gradient"].copy(), 0.0
 
     def epoch(self, problem: Problem, state: State) -> None:
         extra, t = state.extra, state.extra["passed"] + 1.0
@@ -73,15 +73,15 @@ class ProjectedGradient(SaddleSolver):
             extra["last_z"],
         )
         step = extra["step"] / (np.sqrt(t) if self.decay else 1.0)
-        moved = geometry.step(w, -(problem.alpha * w + extra["last_slope"]), step)
-        slope, facts = self.ascend(problem, w, step, z, z, extra["warm_v"], extra["pointers"])
-        extra["last_w"], extra["last_slope"], extra["passed"] = moved, slope, t
+        moved = geometry.step(w, -(problem.alpha * w + extra["last_gradient"]), step)
+        gradient, facts = self.ascend(problem, w, step, z, z, extra["warm_v"], extra["pointers"])
+        extra["last_w"], extra["last_gradient"], extra["passed"] = moved, gradient, t
         state.n_project += problem.n
         # longer steps count for more, so that early points fade no faster than they should
         extra["weight"] = extra.get("weight", 0.0) + step
         share = step / extra["weight"]
         state.w += share * (moved - state.w)
         state.z += share * (z - state.z)
-        extra["slope"] += share * (slope - extra["slope"])
+        extra["gradient"] += share * (gradient - extra["gradient"])
         extra["loss"] += share * (float(facts[3]) - extra["loss"])
         extra["residual"] = max(extra.get("residual", 0.0), float(facts[2]))

@@ -21,17 +21,17 @@ class EuclideanWeights:
     def start(self, w: np.ndarray) -> np.ndarray:
         return self.domain.project(w)
 
-    def step(self, point: np.ndarray, slope: np.ndarray, eta: float) -> np.ndarray:
-        """The w that maximises eta slope . w - d(point, w)."""
-        return self.domain.project(point + (eta * self.ratio) * slope)
+    def step(self, point: np.ndarray, gradient: np.ndarray, eta: float) -> np.ndarray:
+        """The w that maximises eta gradient . w - d(point, w)."""
+        return self.domain.project(point + (eta * self.ratio) * gradient)
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         return point
 
-    def conjugate(self, point: np.ndarray, slope: np.ndarray) -> float:
-        """The largest slope . w - d(point, w)."""
-        w = self.step(point, slope, 1.0)
-        return float(slope @ w - (w - point) @ (w - point) / (2 * self.ratio))
+    def conjugate(self, point: np.ndarray, gradient: np.ndarray) -> float:
+        """The largest gradient . w - d(point, w)."""
+        w = self.step(point, gradient, 1.0)
+        return float(gradient @ w - (w - point) @ (w - point) / (2 * self.ratio))
 
     def norm(
         self,
@@ -58,11 +58,11 @@ class EuclideanWeights:
         """|moved|^2 as the geometry measures it."""
         return float(moved @ moved) / self.ratio
 
-    def squared_dual(self, slope: np.ndarray) -> float:
+    def squared_dual(self, gradient: np.ndarray) -> float:
         """The square of the dual norm."""
-        return float(slope @ slope) * self.ratio
+        return float(gradient @ gradient) * self.ratio
 
-    def reach(self, radius: float, start: np.ndarray) -> float:
+    def max_distance(self, radius: float, start: np.ndarray) -> float:
         """The largest d(start, w) for |w| <= radius."""
         return (radius + float(np.linalg.norm(start))) ** 2 / (2 * self.ratio)
 
@@ -80,14 +80,14 @@ class EntropicWeights:
     def start(self, w: np.ndarray) -> np.ndarray:
         return np.zeros_like(w)
 
-    def step(self, point: np.ndarray, slope: np.ndarray, eta: float) -> np.ndarray:
-        return point + (eta * self.ratio * self.domain.radius) * slope
+    def step(self, point: np.ndarray, gradient: np.ndarray, eta: float) -> np.ndarray:
+        return point + (eta * self.ratio * self.domain.radius) * gradient
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self.domain.from_potentials(point)
 
-    def conjugate(self, point: np.ndarray, slope: np.ndarray) -> float:
-        ahead = self.step(point, slope, 1.0)
+    def conjugate(self, point: np.ndarray, gradient: np.ndarray) -> float:
+        ahead = self.step(point, gradient, 1.0)
         return (self.domain.log_total(ahead) - self.domain.log_total(point)) / self.ratio
 
     def norm(
@@ -115,10 +115,10 @@ class EntropicWeights:
     def squared(self, moved: np.ndarray) -> float:
         return float(np.abs(moved).sum() / self.domain.radius) ** 2 / self.ratio
 
-    def squared_dual(self, slope: np.ndarray) -> float:
-        return float(np.abs(slope).max() * self.domain.radius) ** 2 * self.ratio
+    def squared_dual(self, gradient: np.ndarray) -> float:
+        return float(np.abs(gradient).max() * self.domain.radius) ** 2 * self.ratio
 
-    def reach(self, radius: float, start: np.ndarray) -> float:
+    def max_distance(self, radius: float, start: np.ndarray) -> float:
         return float(np.log(2 * len(start) + 1)) / self.ratio
 
 
@@ -150,14 +150,14 @@ class BlockWeights:
     def start(self, w: np.ndarray) -> np.ndarray:
         return self._joined(len(w), lambda own, g: g.start(w[own]))
 
-    def step(self, point: np.ndarray, slope: np.ndarray, eta: float) -> np.ndarray:
-        return self._joined(len(point), lambda own, g: g.step(point[own], slope[own], eta))
+    def step(self, point: np.ndarray, gradient: np.ndarray, eta: float) -> np.ndarray:
+        return self._joined(len(point), lambda own, g: g.step(point[own], gradient[own], eta))
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         return self._joined(len(point), lambda own, g: g.weights(point[own]))
 
-    def conjugate(self, point: np.ndarray, slope: np.ndarray) -> float:
-        return sum(g.conjugate(point[own], slope[own]) for own, g in self.groups)
+    def conjugate(self, point: np.ndarray, gradient: np.ndarray) -> float:
+        return sum(g.conjugate(point[own], gradient[own]) for own, g in self.groups)
 
     def norm(self, problem: Problem, steps: int = 100, weight: np.ndarray | None = None) -> float:
         """At most the root of the sum of the groups' squares."""
@@ -174,12 +174,13 @@ class BlockWeights:
     def squared(self, moved: np.ndarray) -> float:
         return sum(g.squared(moved[own]) for own, g in self.groups)
 
-    def squared_dual(self, slope: np.ndarray) -> float:
-        return sum(g.squared_dual(slope[own]) for own, g in self.groups)
+    def squared_dual(self, gradient: np.ndarray) -> float:
+        return sum(g.squared_dual(gradient[own]) for own, g in self.groups)
 
-    def reach(self, radius: float, start: np.ndarray) -> float:
+    def max_distance(self, radius: float, start: np.ndarray) -> float:
         return sum(
-            g.reach(min(radius, g.domain.reach(len(own))), start[own]) for own, g in self.groups
+            g.max_distance(min(radius, g.domain.max_norm(len(own))), start[own])
+            for own, g in self.groups
         )
 
 

@@ -131,11 +131,11 @@ def _show(
     applied = time.process_time()
     letters = 1 - np.mean(np.concatenate(found) == np.concatenate(test.y))
     words = sequence_error(test.y, found)
-    support = getattr(model, "n_support_", "-")
+    vertex_cache = getattr(model, "n_support_", "-")
     columns = model.kernel_.n_coordinates_ if kernel is not None else model.n_features_in_
     print(
         f"  {label:34} {alpha:6g} {100 * model.result_.relative_gap:6.2f} {columns:6}"
-        f" {support:>7} {fitted - begun:6.1f} {applied - fitted:7.1f} {100 * letters:9.2f}"
+        f" {vertex_cache:>7} {fitted - begun:6.1f} {applied - fitted:7.1f} {100 * letters:9.2f}"
         f" {100 * words:7.2f}",
         flush=True,
     )

@@ -52,11 +52,11 @@ CUTS = {
     "no memory: frank-wolfe": Metered(step="frank-wolfe"),
     "vertices, no cached passes": Metered(cache=OracleCache(passes=0, store="vertices")),
     "vertices, 5 cached passes": Metered(cache=OracleCache(store="vertices")),
-    "planes, no cached passes": Metered(cache=OracleCache(passes=0, store="planes")),
-    "planes, 5 cached passes": Metered(cache=OracleCache(passes=5, store="planes")),
-    "planes, 20 cached passes": Metered(cache=OracleCache(passes=20, store="planes")),
-    "planes, 100 cached passes": Metered(cache=OracleCache(passes=100, store="planes")),
-    "planes, as many as pay": Metered(cache=OracleCache(store="planes")),
+    "images, no cached passes": Metered(cache=OracleCache(passes=0, store="images")),
+    "images, 5 cached passes": Metered(cache=OracleCache(passes=5, store="images")),
+    "images, 20 cached passes": Metered(cache=OracleCache(passes=20, store="images")),
+    "images, 100 cached passes": Metered(cache=OracleCache(passes=100, store="images")),
+    "images, as many as pay": Metered(cache=OracleCache(store="images")),
     "default": Metered(),
 }
 #: for letters, where an image has 4,082 numbers and a vertex 15
@@ -112,5 +112,5 @@ def compare(what: str, problem: Problem, variants: dict[str, Metered]) -> None:
 
 def remembered(extra: dict[str, Any]) -> float:
     """Megabytes of what is remembered of the oracle's answers."""
-    memories = [value for name, value in extra.items() if name in ("support", "support_planes")]
+    memories = [value for name, value in extra.items() if name in ("vertex_cache", "image_cache")]
     return sum(array.nbytes for memory in memories for array in memory) / 1e6

@@ -66,7 +66,7 @@ CASES = {
     "perceptron-cut": (Perceptron(), problems.cut),
     "perceptron-batch-tables": (Perceptron(batch=True), problems.INSIDE["cut-tables"]),
     "bcfw-memory": (BCFW("frank-wolfe"), graph_cut),
-    "bcfw-support-memory": (BCFW("corrective"), graph_cut),
+    "bcfw-vertex-cache-memory": (BCFW("corrective"), graph_cut),
     "cuts-1": (CuttingPlane(), problems.chain),
     "cuts-1-plain": (CuttingPlane(cache=None, drop_after=1), problems.matching),
     "cuts-1-drop": (CuttingPlane(drop_after=1, cache=OracleCache(size=1)), problems.chain),

@@ -19,7 +19,7 @@ from reference.weight_sets import WeightSet
 ROUNDING = dict.fromkeys(DEAR, 1e-11) | {"linear-program": 1e-6}
 SOLVERS = {
     "bcfw": BCFW(),
-    "bcfw-planes": BCFW(cache=OracleCache(store="planes")),
+    "bcfw-images": BCFW(cache=OracleCache(store="images")),
     "bcfw-gap": BCFW("pairwise", "gap"),
     "bcfw-frank-wolfe": BCFW("frank-wolfe", "uniform"),
     "fw": FrankWolfe(),
@@ -49,14 +49,14 @@ def test_all_come_to_one_optimum(name):
     results = [
         clone(solver).set_params(max_epochs=3000, tol=1e-5).run(made.problem)
         for key, solver in SOLVERS.items()
-        if key in ("bcfw", "bcfw-planes", "bcfw-gap")
+        if key in ("bcfw", "bcfw-images", "bcfw-gap")
     ]
     for result in results:
         assert result.status.name == "CONVERGED"
         assert result.primal == pytest.approx(results[0].primal, rel=1e-4)
 
 
-@pytest.mark.parametrize("store", ["vertices", "planes"])
+@pytest.mark.parametrize("store", ["vertices", "images"])
 def test_the_dual_never_falls_and_answers_of_certificates_are_used(store):
     made, value, calls = items(kind="function", seed=22), 0.0, []
     made.problem.watch = lambda: calls.append(1)

@@ -25,8 +25,8 @@ RUNS = {
     "run of bcfw pairwise": lambda: (
         BCFW("pairwise", max_epochs=4, tol=0.0, cache=OracleCache(5)), problems.matching().problem,
     ),
-    "run of bcfw planes": lambda: (
-        BCFW(max_epochs=4, tol=0.0, cache=OracleCache(5, store="planes")), problems.chain().problem,
+    "run of bcfw images": lambda: (
+        BCFW(max_epochs=4, tol=0.0, cache=OracleCache(5, store="images")), problems.chain().problem,
     ),
     "run of fw": lambda: (FrankWolfe(max_epochs=4, tol=0.0), problems.chain().problem),
     "run of cuts": lambda: (CuttingPlane(max_epochs=4, tol=0.0), problems.chain().problem),

@@ -341,7 +341,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             )
             return None
         # Moved, not shared: the old state would go on with a memory that follows the new one.
-        kept = ("support", "grown", "cuts")
+        kept = ("vertex_cache", "grown", "cuts")
         extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith(kept)}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(

@@ -89,8 +89,8 @@ KNOWN: dict[str, str] = {
     "Snapshot": "maxmargin.persistence.checkpoints.snapshot:Snapshot",
     "Sparse": "maxmargin.persistence.checkpoints.sparse:Sparse",
     "Cuts": "maxmargin.solvers.cutting_plane.cuts:Cuts",
-    "Support": "maxmargin._numba.passes.vertex_cache:Support",
-    "Planes": "maxmargin._numba.passes.image_cache:Planes",
+    "Support": "maxmargin._numba.passes.vertex_cache:VertexCache",
+    "Planes": "maxmargin._numba.passes.image_cache:ImageCache",
     # features of tokens
     "TokenFeatures": "maxmargin.tasks.tagging.token_features:TokenFeatures",
     "DictIndex": "maxmargin.tasks.tagging.token_dicts:DictIndex",

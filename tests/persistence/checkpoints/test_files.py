@@ -100,16 +100,16 @@ def forgeries():
 
         return forge
 
-    def support(name, index, value):
+    def vertex_cache(name, index, value):
         def forge(snapshot):
-            getattr(snapshot.state["extra"]["support"], name)[index] = value
+            getattr(snapshot.state["extra"]["vertex_cache"], name)[index] = value
 
         return forge
 
     def swap(**fields):
         def forge(snapshot):
             extra = snapshot.state["extra"]
-            extra["support"] = extra["support"]._replace(**fields)
+            extra["vertex_cache"] = extra["vertex_cache"]._replace(**fields)
 
         return forge
 
@@ -136,8 +136,8 @@ def forgeries():
         "primal-infinite": attribute("primal", -np.inf),
         "dual-infinite": attribute("dual", np.inf),
         "dual-nan": attribute("dual", np.nan),
-        "mass-infinite": support("mass", 0, np.inf),
-        "gram-infinite": support("gram", 0, -np.inf),
+        "mass-infinite": vertex_cache("mass", 0, np.inf),
+        "gram-infinite": vertex_cache("gram", 0, -np.inf),
         "lag-short": array("lag", lambda a: a[:3].copy()),
         "clock-short": array("clock", lambda a: a[:3].copy()),
         "rng": array("rng", lambda a: 0),
@@ -151,20 +151,20 @@ def forgeries():
         "no-gaps": lambda snapshot: snapshot.state["extra"].pop("gaps"),
         "gaps": extra("gaps", np.zeros(2)),
         "estimate": extra("estimate", np.zeros(3)),
-        "support-tuple": extra("support", (1, 2)),
-        "support-size": extra("support_size", 29),
-        "support-mass": swap(mass=np.zeros(1)),
-        "support-score": swap(score=np.zeros(999)),
-        "entry_ptr": support("entry_ptr", 1, 10**9),
-        "room": support("room", 0, 10**9),
-        "count": support("count", 0, 10**6),
-        "count-0": support("count", 0, 0),
-        "n_awake": support("n_awake", 0, 10**6),
-        "awake": support("awake", 0, -5),
-        "length": support("length", 1, 10**6),
-        "part": support("part", 0, 10**8),
-        "row": support("row", 0, 10**8),
-        "label": support("label", 0, 77),
+        "vertex-cache-tuple": extra("vertex_cache", (1, 2)),
+        "vertex-cache-size": extra("vertex_cache_size", 29),
+        "vertex-cache-mass": swap(mass=np.zeros(1)),
+        "vertex-cache-score": swap(score=np.zeros(999)),
+        "entry_ptr": vertex_cache("entry_ptr", 1, 10**9),
+        "room": vertex_cache("room", 0, 10**9),
+        "count": vertex_cache("count", 0, 10**6),
+        "count-0": vertex_cache("count", 0, 0),
+        "n_awake": vertex_cache("n_awake", 0, 10**6),
+        "awake": vertex_cache("awake", 0, -5),
+        "length": vertex_cache("length", 1, 10**6),
+        "part": vertex_cache("part", 0, 10**8),
+        "row": vertex_cache("row", 0, 10**8),
+        "label": vertex_cache("label", 0, 77),
         "winner": attribute("winner", 7),
         "next": attribute("next", 0),
         "wall": attribute("wall", -1.0),

@@ -2,9 +2,9 @@
 
 For samples of many parts and few weights. The score of a vertex is w . F v + c . v, so that a visit
 without the oracle costs O(slots * weights), whatever the size of the sample. Masses, inner products
-and steps are those of `support`; its lists of non-zeros stay empty. The vertices themselves, a bit
-a part where they are of zeros and ones, are read only to rebuild z_i = sum_j mass_j v_j. Slot 0 is
-the dense anchor, as there.
+and steps are those of `vertex cache`; its lists of non-zeros stay empty. The vertices themselves,
+a bit a part where they are of zeros and ones, are read only to rebuild z_i = sum_j mass_j v_j.
+Slot 0 is the dense anchor, as there.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numba import types
 from maxmargin._numba.compile import FLOATS, INTS, inlined, kernel, piece, tuple_type
 from maxmargin._numba.packed_samples import BLOCKS, SPACE, dot
 from maxmargin._numba.passes.block_step import block_change
-from maxmargin._numba.passes.vertex_cache import FLOAT, INT, NEVER, SUPPORT, wake_all
+from maxmargin._numba.passes.vertex_cache import FLOAT, INT, NEVER, VERTEX_CACHE, wake_all
 
 WORD = 64
 
 
-class Planes(NamedTuple):
+class ImageCache(NamedTuple):
     """Images, costs and packed vertices of n blocks, m slots a block."""
 
     size: np.ndarray  # (n,) weights that the sample touches,
@@ -41,18 +41,18 @@ class Planes(NamedTuple):
         """Nothing yet: arrays must go with those of a run, see `Solver.check_restored`."""
 
 
-PLANES = tuple_type(
-    Planes,
-    dict.fromkeys(Planes._fields, INTS)
+IMAGE_CACHE = tuple_type(
+    ImageCache,
+    dict.fromkeys(ImageCache._fields, INTS)
     | dict.fromkeys(("image", "cost", "value", "gap", "change"), FLOATS),
 )
 
 
 @inlined
-def image_of(planes, i, slot):
+def image_of(images, i, slot):
     """F v of a slot."""
-    first = planes.image_ptr[i] + slot * planes.size[i]
-    return planes.image[first : first + planes.size[i]]
+    first = images.image_ptr[i] + slot * images.size[i]
+    return images.image[first : first + images.size[i]]
 
 
 @piece(FLOAT(FLOATS, FLOATS), reorder=True)
@@ -64,31 +64,31 @@ def inner(a, b):
     return total
 
 
-@piece(FLOAT(INT, SPACE, SUPPORT, PLANES))
-def recall_planes(i, space, support, planes):
+@piece(FLOAT(INT, SPACE, VERTEX_CACHE, IMAGE_CACHE))
+def recall_images(i, space, cache, images):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i.
 
     space.local: the weights that the sample touches.
     """
-    slots = len(support.score)
-    local = space.local[: planes.size[i]]
+    slots = len(cache.score)
+    local = space.local[: images.size[i]]
     value = 0.0
-    for a in range(support.n_awake[i]):
-        slot = support.awake[i * slots + a]
-        mass = support.mass[i * slots + slot]
-        support.start[slot] = mass
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        mass = cache.mass[i * slots + slot]
+        cache.start[slot] = mass
         if slot == 0 and mass == 0.0:
-            support.score[0] = NEVER
+            cache.score[0] = NEVER
             continue
-        score = inner(local, image_of(planes, i, slot)) + planes.cost[i * slots + slot]
-        support.score[slot] = score
+        score = inner(local, image_of(images, i, slot)) + images.cost[i * slots + slot]
+        cache.score[slot] = score
         value += mass * score
     return value
 
 
-@piece(types.boolean(PLANES, FLOATS))
-def pack(planes, vertex):
-    """Write a vertex to planes.packed; False if it is not of zeros and ones."""
+@piece(types.boolean(IMAGE_CACHE, FLOATS))
+def pack(images, vertex):
+    """Write a vertex to images.packed; False if it is not of zeros and ones."""
     for j in range((len(vertex) + WORD - 1) // WORD):
         word = np.int64(0)
         for p in range(WORD * j, min(WORD * (j + 1), len(vertex))):
@@ -96,90 +96,90 @@ def pack(planes, vertex):
                 word |= np.int64(1) << np.int64(p - WORD * j)
             elif vertex[p] != 0.0:
                 return False
-        planes.packed[j] = word
+        images.packed[j] = word
     return True
 
 
-@piece(types.boolean(INT, PLANES, INT, FLOATS))
-def same_vertex(i, planes, slot, vertex):
+@piece(types.boolean(INT, IMAGE_CACHE, INT, FLOATS))
+def same_vertex(i, images, slot, vertex):
     """Whether a slot holds this vertex, which has been packed."""
-    first = planes.pack_ptr[i] + (slot - 1) * planes.length[i]
-    for j in range(planes.length[i]):
-        if len(planes.value) > 0:
-            if planes.value[first + j] != vertex[j]:
+    first = images.pack_ptr[i] + (slot - 1) * images.length[i]
+    for j in range(images.length[i]):
+        if len(images.value) > 0:
+            if images.value[first + j] != vertex[j]:
                 return False
-        elif planes.word[first + j] != planes.packed[j]:
+        elif images.word[first + j] != images.packed[j]:
             return False
     return True
 
 
-@piece(types.void(INT, PLANES, INT, FLOATS))
-def store_vertex(i, planes, slot, vertex):
+@piece(types.void(INT, IMAGE_CACHE, INT, FLOATS))
+def store_vertex(i, images, slot, vertex):
     """Keep a vertex, which has been packed."""
-    first = planes.pack_ptr[i] + (slot - 1) * planes.length[i]
-    for j in range(planes.length[i]):
-        if len(planes.value) > 0:
-            planes.value[first + j] = vertex[j]
+    first = images.pack_ptr[i] + (slot - 1) * images.length[i]
+    for j in range(images.length[i]):
+        if len(images.value) > 0:
+            images.value[first + j] = vertex[j]
         else:
-            planes.word[first + j] = planes.packed[j]
+            images.word[first + j] = images.packed[j]
 
 
-@piece(types.void(INT, PLANES, INT, FLOAT, FLOATS))
-def add_vertex(i, planes, slot, scale, point):
+@piece(types.void(INT, IMAGE_CACHE, INT, FLOAT, FLOATS))
+def add_vertex(i, images, slot, scale, point):
     """Point += scale * v."""
-    first = planes.pack_ptr[i] + (slot - 1) * planes.length[i]
-    if len(planes.value) > 0:
+    first = images.pack_ptr[i] + (slot - 1) * images.length[i]
+    if len(images.value) > 0:
         for p in range(len(point)):
-            point[p] += scale * planes.value[first + p]
+            point[p] += scale * images.value[first + p]
         return
-    for j in range(planes.length[i]):
-        word = planes.word[first + j]
+    for j in range(images.length[i]):
+        word = images.word[first + j]
         if word == 0:
             continue
         for p in range(WORD * j, min(WORD * (j + 1), len(point))):
             point[p] += scale * np.float64((word >> (p - WORD * j)) & 1)
 
 
-@piece(types.void(BLOCKS, INT, SUPPORT, PLANES, INT))
-def fold_plane(blocks, i, support, planes, slot):
+@piece(types.void(BLOCKS, INT, VERTEX_CACHE, IMAGE_CACHE, INT))
+def fold_image(blocks, i, cache, images, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
-    slots = len(support.score)
-    mass = support.mass[i * slots : (i + 1) * slots]
-    gram = support.gram[i * slots * slots : (i + 1) * slots * slots]
-    cost = planes.cost[i * slots : (i + 1) * slots]
-    anchor = support.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+    slots = len(cache.score)
+    mass = cache.mass[i * slots : (i + 1) * slots]
+    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
+    cost = images.cost[i * slots : (i + 1) * slots]
+    anchor = cache.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
     total = mass[0] + mass[slot]
     keep, take = mass[0] / total, mass[slot] / total
     for p in range(len(anchor)):
         anchor[p] *= keep
-    add_vertex(i, planes, slot, take, anchor)
-    image, other = image_of(planes, i, 0), image_of(planes, i, slot)
+    add_vertex(i, images, slot, take, anchor)
+    image, other = image_of(images, i, 0), image_of(images, i, slot)
     for k in range(len(image)):
         image[k] = keep * image[k] + take * other[k]
     cost[0] = keep * cost[0] + take * cost[slot]
     own = gram[slot * slots + slot]
     gram[0] = keep * keep * gram[0] + 2.0 * keep * take * gram[slot] + take * take * own
-    for j in range(1, support.count[i]):
+    for j in range(1, cache.count[i]):
         mixed = keep * gram[j] + take * gram[slot * slots + j]
         gram[j], gram[j * slots] = mixed, mixed
     if keep == 0.0:
-        support.score[0] = support.score[slot]
+        cache.score[0] = cache.score[slot]
     else:
-        support.score[0] = keep * support.score[0] + take * support.score[slot]
+        cache.score[0] = keep * cache.score[0] + take * cache.score[slot]
     mass[0], mass[slot] = total, 0.0
-    support.start[0], support.start[slot] = total, 0.0
+    cache.start[0], cache.start[slot] = total, 0.0
 
 
-@piece(INT(BLOCKS, INT, SUPPORT, PLANES))
-def free_plane(blocks, i, support, planes):
+@piece(INT(BLOCKS, INT, VERTEX_CACHE, IMAGE_CACHE))
+def free_image(blocks, i, cache, images):
     """A slot for a new vertex: an empty one, the longest unused one, or the lightest, folded."""
-    slots = len(support.score)
-    if support.count[i] < slots:
-        support.count[i] += 1
-        wake_all(support, i)
-        return support.count[i] - 1
-    mass = support.mass[i * slots : (i + 1) * slots]
-    used = support.used[i * slots : (i + 1) * slots]
+    slots = len(cache.score)
+    if cache.count[i] < slots:
+        cache.count[i] += 1
+        wake_all(cache, i)
+        return cache.count[i] - 1
+    mass = cache.mass[i * slots : (i + 1) * slots]
+    used = cache.used[i * slots : (i + 1) * slots]
     oldest, lightest = -1, 1
     for slot in range(1, slots):
         if mass[slot] == 0.0 and (oldest < 0 or used[slot] < used[oldest]):
@@ -188,83 +188,83 @@ def free_plane(blocks, i, support, planes):
             lightest = slot
     if oldest >= 0:
         return oldest
-    fold_plane(blocks, i, support, planes, lightest)
+    fold_image(blocks, i, cache, images, lightest)
     return lightest
 
 
-@piece(types.void(BLOCKS, INT, SPACE, SUPPORT, PLANES, INT))
-def write_plane(blocks, i, space, support, planes, slot):
+@piece(types.void(BLOCKS, INT, SPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
+def write_image(blocks, i, space, cache, images, slot):
     """Image and cost of space.vertex, and its inner products with all slots."""
-    slots = len(support.score)
-    gram = support.gram[i * slots * slots : (i + 1) * slots * slots]
+    slots = len(cache.score)
+    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
     block_change(blocks, i, space)
-    image = image_of(planes, i, slot)
+    image = image_of(images, i, slot)
     for k in range(len(image)):
         image[k] = space.change[k]
     first, last = blocks.part_ptr[i], blocks.part_ptr[i + 1]
-    planes.cost[i * slots + slot] = 0.0
+    images.cost[i * slots + slot] = 0.0
     if len(blocks.costs) > 0:
         costs = blocks.costs[first:last]
-        planes.cost[i * slots + slot] = dot(costs, space.vertex, last - first)
-    for other in range(support.count[i]):
-        product = inner(image, image_of(planes, i, other))
+        images.cost[i * slots + slot] = dot(costs, space.vertex, last - first)
+    for other in range(cache.count[i]):
+        product = inner(image, image_of(images, i, other))
         gram[slot * slots + other], gram[other * slots + slot] = product, product
 
 
-@piece(INT(BLOCKS, INT, SPACE, SUPPORT, PLANES, INT))
-def learn_plane(blocks, i, space, support, planes, now):
+@piece(INT(BLOCKS, INT, SPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
+def learn_image(blocks, i, space, cache, images, now):
     """Remember space.vertex, with mass 0, unless it is known; returns its slot.
 
     -1: it is not of zeros and ones, and there is room for such only.
     """
-    slots = len(support.score)
+    slots = len(cache.score)
     vertex = space.vertex[: blocks.part_ptr[i + 1] - blocks.part_ptr[i]]
-    if len(planes.value) == 0 and not pack(planes, vertex):
+    if len(images.value) == 0 and not pack(images, vertex):
         return -1
-    for slot in range(1, support.count[i]):
-        if same_vertex(i, planes, slot, vertex):
+    for slot in range(1, cache.count[i]):
+        if same_vertex(i, images, slot, vertex):
             return slot
-    slot = free_plane(blocks, i, support, planes)
-    store_vertex(i, planes, slot, vertex)
-    support.mass[i * slots + slot] = 0.0
-    support.start[slot] = 0.0
-    support.used[i * slots + slot] = now
-    write_plane(blocks, i, space, support, planes, slot)
-    score = inner(space.local[: planes.size[i]], image_of(planes, i, slot))
-    support.score[slot] = score + planes.cost[i * slots + slot]
+    slot = free_image(blocks, i, cache, images)
+    store_vertex(i, images, slot, vertex)
+    cache.mass[i * slots + slot] = 0.0
+    cache.start[slot] = 0.0
+    cache.used[i * slots + slot] = now
+    write_image(blocks, i, space, cache, images, slot)
+    score = inner(space.local[: images.size[i]], image_of(images, i, slot))
+    cache.score[slot] = score + images.cost[i * slots + slot]
     return slot
 
 
-@kernel(types.void(BLOCKS, SPACE, SUPPORT, PLANES, FLOATS))
-def start_planes(blocks, space, support, planes, z):
+@kernel(types.void(BLOCKS, SPACE, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
+def start_image_cache(blocks, space, cache, images, z):
     """Give each block its z_i: as the vertex in slot 1 if it can be packed, else as anchor."""
-    slots = len(support.score)
+    slots = len(cache.score)
     for i in range(len(blocks.weight)):
         first, last = blocks.part_ptr[i], blocks.part_ptr[i + 1]
         vertex = space.vertex[: last - first]
         for p in range(len(vertex)):
             vertex[p] = z[first + p]
-        slot = 1 if len(planes.value) > 0 or pack(planes, vertex) else 0
-        support.count[i] = slot + 1
-        support.mass[i * slots + slot] = 1.0
+        slot = 1 if len(images.value) > 0 or pack(images, vertex) else 0
+        cache.count[i] = slot + 1
+        cache.mass[i * slots + slot] = 1.0
         if slot == 1:
-            store_vertex(i, planes, 1, vertex)
+            store_vertex(i, images, 1, vertex)
         else:
             for p in range(len(vertex)):
-                support.anchor[first + p] = vertex[p]
-        write_plane(blocks, i, space, support, planes, slot)
+                cache.anchor[first + p] = vertex[p]
+        write_image(blocks, i, space, cache, images, slot)
 
 
-@kernel(types.void(BLOCKS, SUPPORT, PLANES, FLOATS))
-def rebuild(blocks, support, planes, z):
+@kernel(types.void(BLOCKS, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
+def rebuild(blocks, cache, images, z):
     """z_i = sum_j mass_j v_j for all blocks."""
-    slots = len(support.score)
+    slots = len(cache.score)
     for i in range(len(blocks.weight)):
         first, last = blocks.part_ptr[i], blocks.part_ptr[i + 1]
         point = z[first:last]
-        share = support.mass[i * slots]
+        share = cache.mass[i * slots]
         for p in range(len(point)):
-            point[p] = share * support.anchor[first + p] if share > 0.0 else 0.0
-        for slot in range(1, support.count[i]):
-            if support.mass[i * slots + slot] > 0.0:
-                add_vertex(i, planes, slot, support.mass[i * slots + slot], point)
+            point[p] = share * cache.anchor[first + p] if share > 0.0 else 0.0
+        for slot in range(1, cache.count[i]):
+            if cache.mass[i * slots + slot] > 0.0:
+                add_vertex(i, images, slot, cache.mass[i * slots + slot], point)

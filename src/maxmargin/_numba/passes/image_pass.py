@@ -9,8 +9,8 @@ from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, inlined, kernel, piece
 from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, gather, score_block
-from maxmargin._numba.passes.image_cache import PLANES, image_of, learn_plane, recall_planes
-from maxmargin._numba.passes.vertex_cache import FLOAT, INT, SUPPORT, put_to_sleep, wake_all
+from maxmargin._numba.passes.image_cache import IMAGE_CACHE, image_of, learn_image, recall_images
+from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, put_to_sleep, wake_all
 from maxmargin._numba.passes.vertex_steps import approach, exchange
 
 
@@ -52,25 +52,25 @@ def move_weights(blocks, i, change, scale, course, passed):
             n += 1
 
 
-@piece(types.void(BLOCKS, INT, SUPPORT, PLANES, FLOAT, COURSE))
-def settle_planes(blocks, i, support, planes, alpha, course):
+@piece(types.void(BLOCKS, INT, VERTEX_CACHE, IMAGE_CACHE, FLOAT, COURSE))
+def finalize_images(blocks, i, cache, images, alpha, course):
     """Carry the change of masses since `recall_planes` over to w."""
-    slots = len(support.score)
+    slots = len(cache.score)
     clock = course.clock
     clock[0] += 1.0
     passed = clock[0] * (clock[0] - 1.0) / 2.0
-    change = planes.change[: planes.size[i]]
+    change = images.change[: images.size[i]]
     change[:] = 0.0
     moved = False
-    for a in range(support.n_awake[i]):
-        slot = support.awake[i * slots + a]
-        mass = support.mass[i * slots + slot]
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        mass = cache.mass[i * slots + slot]
         if mass > 0.0:
-            support.used[i * slots + slot] = np.int64(clock[2])
-        step = mass - support.start[slot]
+            cache.used[i * slots + slot] = np.int64(clock[2])
+        step = mass - cache.start[slot]
         if step != 0.0:
             moved = True
-            image = image_of(planes, i, slot)
+            image = image_of(images, i, slot)
             for k in range(len(change)):
                 change[k] += step * image[k]
     if moved:
@@ -78,59 +78,61 @@ def settle_planes(blocks, i, support, planes, alpha, course):
 
 
 @inlined
-def step_between(blocks, i, support, alpha, limit, relaxation, gap):
+def step_between(blocks, i, cache, alpha, limit, relaxation, gap):
     """Frank-Wolfe step (limit 0) or exchanges between the slots that are awake."""
     rate = blocks.weight[i] / alpha
     if limit == 0:
-        approach(support, i, rate, gap)
+        approach(cache, i, rate, gap)
     else:
-        exchange(support, i, rate, limit, 0.1 * gap, relaxation)
+        exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
 
 
-@kernel(FLOAT(BLOCKS, INT, SPACE, SUPPORT, PLANES, FLOAT, INT, FLOAT, COURSE))
-def plane_step(blocks, i, space, support, planes, alpha, limit, relaxation, course):
+@kernel(FLOAT(BLOCKS, INT, SPACE, VERTEX_CACHE, IMAGE_CACHE, FLOAT, INT, FLOAT, COURSE))
+def image_step(blocks, i, space, cache, images, alpha, limit, relaxation, course):
     """After the oracle has written space.vertex: learn it, step, settle; returns the gap.
 
     NaN if the vertex cannot be kept. limit: as for `support_pass.support_step`.
     """
-    wake_all(support, i)
-    value = recall_planes(i, space, support, planes)
-    slot = learn_plane(blocks, i, space, support, planes, np.int64(course.clock[2]))
+    wake_all(cache, i)
+    value = recall_images(i, space, cache, images)
+    slot = learn_image(blocks, i, space, cache, images, np.int64(course.clock[2]))
     if slot < 0:
         return np.nan
-    gap = support.score[slot] - value
+    gap = cache.score[slot] - value
     if blocks.weight[i] > 0.0 and gap > 0.0:
-        step_between(blocks, i, support, alpha, limit, relaxation, gap)
-    settle_planes(blocks, i, support, planes, alpha, course)
-    put_to_sleep(support, i, gap)
+        step_between(blocks, i, cache, alpha, limit, relaxation, gap)
+    finalize_images(blocks, i, cache, images, alpha, course)
+    put_to_sleep(cache, i, gap)
     return gap
 
 
 @kernel(
-    types.void(BLOCKS, SPACE, SUPPORT, PLANES, POINTER, INTS, FLOAT, INT, FLOAT, COURSE, FLOATS)
+    types.void(
+        BLOCKS, SPACE, VERTEX_CACHE, IMAGE_CACHE, POINTER, INTS, FLOAT, INT, FLOAT, COURSE, FLOATS
+    )
 )
-def plane_oracle_pass(
-    blocks, space, support, planes, maximize, order, alpha, limit, relaxation, course, gaps
+def image_oracle_pass(
+    blocks, space, cache, images, maximize, order, alpha, limit, relaxation, course, gaps
 ):
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(blocks, i, course.w, space)
         ask(blocks, i, space, maximize, parts)
-        gaps[i] = plane_step(blocks, i, space, support, planes, alpha, limit, relaxation, course)
+        gaps[i] = image_step(blocks, i, space, cache, images, alpha, limit, relaxation, course)
 
 
-@kernel(types.void(BLOCKS, SPACE, SUPPORT, PLANES, INTS, FLOAT, INT, FLOAT, COURSE))
-def plane_cached_pass(blocks, space, support, planes, order, alpha, limit, relaxation, course):
-    """Steps between remembered vertices only; planes.gap[i] is set to the gap among them."""
-    slots = len(support.score)
+@kernel(types.void(BLOCKS, SPACE, VERTEX_CACHE, IMAGE_CACHE, INTS, FLOAT, INT, FLOAT, COURSE))
+def image_cached_pass(blocks, space, cache, images, order, alpha, limit, relaxation, course):
+    """Steps between remembered vertices only; images.gap[i] is set to the gap among them."""
+    slots = len(cache.score)
     for i in order:
         gather(blocks, i, course.w, space.local)
-        value = recall_planes(i, space, support, planes)
+        value = recall_images(i, space, cache, images)
         best = -np.inf
-        for a in range(support.n_awake[i]):
-            best = max(best, support.score[support.awake[i * slots + a]])
+        for a in range(cache.n_awake[i]):
+            best = max(best, cache.score[cache.awake[i * slots + a]])
         gap = best - value
-        planes.gap[i] = max(gap, 0.0)
+        images.gap[i] = max(gap, 0.0)
         if blocks.weight[i] > 0.0 and gap > 0.0:
-            step_between(blocks, i, support, alpha, limit, relaxation, gap)
-            settle_planes(blocks, i, support, planes, alpha, course)
+            step_between(blocks, i, cache, alpha, limit, relaxation, gap)
+            finalize_images(blocks, i, cache, images, alpha, course)

@@ -9,11 +9,11 @@ from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
 from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, score_block
 from maxmargin._numba.passes.vertex_cache import (
     NEVER,
-    SUPPORT,
+    VERTEX_CACHE,
     learn,
     put_to_sleep,
     recall,
-    score_support,
+    score_vertices,
     wake_all,
 )
 from maxmargin._numba.passes.vertex_steps import exchange, settle
@@ -22,17 +22,17 @@ INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(INT(BLOCKS, INT, SPACE, SUPPORT, FLOAT, INT, FLOATS))
-def consider(blocks, i, space, support, epsilon, now, gaps):
+@kernel(INT(BLOCKS, INT, SPACE, VERTEX_CACHE, FLOAT, INT, FLOATS))
+def consider(blocks, i, space, cache, epsilon, now, gaps):
     """After the oracle has written space.vertex: keep it if it is violated by more than epsilon.
 
     gaps[i]: how far the vertex is above z_i. Returns how many vertices were learnt, 0 or 1.
     """
-    wake_all(support, i)
-    value = recall(blocks, i, space, support)
+    wake_all(cache, i)
+    value = recall(blocks, i, space, cache)
     known = NEVER
-    for slot in range(support.count[i]):
-        known = max(known, support.score[slot])
+    for slot in range(cache.count[i]):
+        known = max(known, cache.score[slot])
     score = 0.0
     for p in range(blocks.part_ptr[i + 1] - blocks.part_ptr[i]):
         if space.vertex[p] != 0.0:
@@ -40,47 +40,47 @@ def consider(blocks, i, space, support, epsilon, now, gaps):
     gaps[i] = score - value
     violated = blocks.weight[i] > 0.0 and score > known + epsilon
     if violated:
-        learn(blocks, i, space, support, now)
-    put_to_sleep(support, i, gaps[i])
+        learn(blocks, i, space, cache, now)
+    put_to_sleep(cache, i, gaps[i])
     return 1 if violated else 0
 
 
-@kernel(INT(BLOCKS, SPACE, SUPPORT, POINTER, INTS, FLOAT, INT, INT, FLOATS, FLOATS))
-def gather_violated(blocks, space, support, maximize, order, epsilon, most, now, w, gaps):
+@kernel(INT(BLOCKS, SPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, INT, FLOATS, FLOATS))
+def gather_violated(blocks, space, cache, maximize, order, epsilon, most, now, w, gaps):
     """Ask the oracles in `order` until `most` vertices are learnt; returns how many were asked."""
     learnt = 0
     for a in range(len(order)):
         i = order[a]
         parts = score_block(blocks, i, w, space)
         ask(blocks, i, space, maximize, parts)
-        learnt += consider(blocks, i, space, support, epsilon, now, gaps)
+        learnt += consider(blocks, i, space, cache, epsilon, now, gaps)
         if learnt == most:
             return a + 1
     return len(order)
 
 
-@kernel(FLOAT(BLOCKS, SPACE, SUPPORT, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
-def solve_pass(blocks, space, support, order, alpha, limit, relaxation, w, z, lag, clock):
+@kernel(FLOAT(BLOCKS, SPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+def solve_pass(blocks, space, cache, order, alpha, limit, relaxation, w, z, lag, clock):
     """Exchanges within the working sets, one after the other; returns the gap that was found.
 
     The gap is the weighted sum of what each set could still gain when it was looked at.
     """
-    slots = len(support.score)
+    slots = len(cache.score)
     total = 0.0
     for i in order:
-        if blocks.weight[i] == 0.0 or support.n_awake[i] < 2:
+        if blocks.weight[i] == 0.0 or cache.n_awake[i] < 2:
             continue
-        if support.mass[i * slots] > 0.0:
+        if cache.mass[i * slots] > 0.0:
             score_block(blocks, i, w, space)
         else:
-            score_support(blocks, i, space, support, w)
-        value = recall(blocks, i, space, support)
+            score_vertices(blocks, i, space, cache, w)
+        value = recall(blocks, i, space, cache)
         best = -np.inf
-        for a in range(support.n_awake[i]):
-            best = max(best, support.score[support.awake[i * slots + a]])
+        for a in range(cache.n_awake[i]):
+            best = max(best, cache.score[cache.awake[i * slots + a]])
         gap = best - value
         if gap > 0.0:
             total += blocks.weight[i] * gap
-            exchange(support, i, blocks.weight[i] / alpha, limit, 0.1 * gap, relaxation)
-            settle(blocks, i, support, np.int64(clock[2]), alpha, w, z, lag, clock)
+            exchange(cache, i, blocks.weight[i] / alpha, limit, 0.1 * gap, relaxation)
+            settle(blocks, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)
     return total

@@ -19,7 +19,7 @@ from maxmargin._numba.packed_samples import BLOCKS, SPACE, dot, forward
 from maxmargin._numba.passes.block_step import block_change
 
 
-class Support(NamedTuple):
+class VertexCache(NamedTuple):
     """Vertices and masses of n blocks, m slots a block."""
 
     count: np.ndarray  # (n,) slots in use, the anchor included
@@ -46,9 +46,9 @@ class Support(NamedTuple):
         """Nothing yet: arrays must go with those of a run, see `Solver.check_restored`."""
 
 
-SUPPORT = tuple_type(
-    Support,
-    dict.fromkeys(Support._fields, INTS)
+VERTEX_CACHE = tuple_type(
+    VertexCache,
+    dict.fromkeys(VertexCache._fields, INTS)
     | dict.fromkeys(("mass", "gram", "value", "anchor", "score", "start", "dense", "delta"), FLOATS)
     | dict.fromkeys(("part", "row", "label"), SHORTS),
 )
@@ -58,113 +58,113 @@ FLOAT = types.float64
 
 
 @inlined
-def entries(support, i, slot):
+def entries(cache, i, slot):
     """Where the entries of a vertex start."""
-    return support.entry_ptr[i] + (slot - 1) * support.room[i]
+    return cache.entry_ptr[i] + (slot - 1) * cache.room[i]
 
 
 @inlined
-def vertex_dot(support, i, slot, theta):
+def vertex_dot(cache, i, slot, theta):
     """Theta . v of a slot other than the anchor."""
-    first = entries(support, i, slot)
+    first = entries(cache, i, slot)
     total = 0.0
-    for e in range(first, first + support.length[i * len(support.score) + slot]):
-        total += theta[support.part[e]] * support.value[e]
+    for e in range(first, first + cache.length[i * len(cache.score) + slot]):
+        total += theta[cache.part[e]] * cache.value[e]
     return total
 
 
 @inlined
-def anchor_dot(blocks, i, support, theta):
+def anchor_dot(blocks, i, cache, theta):
     """Theta . v of the anchor."""
-    anchor = support.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+    anchor = cache.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
     return dot(theta, anchor, len(anchor))
 
 
-@piece(types.void(BLOCKS, INT, SPACE, SUPPORT, FLOATS))
-def score_support(blocks, i, space, support, w):
+@piece(types.void(BLOCKS, INT, SPACE, VERTEX_CACHE, FLOATS))
+def score_vertices(blocks, i, space, cache, w):
     """space.theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
 
     The anchor is left out: the caller falls back to all parts where it has mass.
     """
-    slots = len(support.score)
-    support.stamp[0] += 1
-    now = support.stamp[0]
+    slots = len(cache.score)
+    cache.stamp[0] += 1
+    now = cache.stamp[0]
     first_row, first_part = blocks.row_ptr[i], blocks.part_ptr[i]
-    for a in range(support.n_awake[i]):
-        slot = support.awake[i * slots + a]
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
         if slot == 0:
             continue
-        first = entries(support, i, slot)
-        for e in range(first, first + support.length[i * slots + slot]):
-            p = support.part[e]
-            if support.stamp[p + 1] == now:
+        first = entries(cache, i, slot)
+        for e in range(first, first + cache.length[i * slots + slot]):
+            p = cache.part[e]
+            if cache.stamp[p + 1] == now:
                 continue
-            support.stamp[p + 1] = now
-            r, k = first_row + support.row[e], support.label[e]
+            cache.stamp[p + 1] = now
+            r, k = first_row + cache.row[e], cache.label[e]
             total = blocks.costs[first_part + p] if len(blocks.costs) > 0 else 0.0
             for x in range(blocks.indptr[r], blocks.indptr[r + 1]):
                 total += blocks.value[x] * w[blocks.home[x] + k]
             space.theta[p] = total
 
 
-@piece(FLOAT(BLOCKS, INT, SPACE, SUPPORT))
-def recall(blocks, i, space, support):
+@piece(FLOAT(BLOCKS, INT, SPACE, VERTEX_CACHE))
+def recall(blocks, i, space, cache):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
-    slots = len(support.score)
+    slots = len(cache.score)
     value = 0.0
-    for a in range(support.n_awake[i]):
-        slot = support.awake[i * slots + a]
-        mass = support.mass[i * slots + slot]
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        mass = cache.mass[i * slots + slot]
         if slot > 0:
-            score = vertex_dot(support, i, slot, space.theta)
+            score = vertex_dot(cache, i, slot, space.theta)
         elif mass > 0.0:
-            score = anchor_dot(blocks, i, support, space.theta)
+            score = anchor_dot(blocks, i, cache, space.theta)
         else:
-            support.start[0], support.score[0] = 0.0, NEVER
+            cache.start[0], cache.score[0] = 0.0, NEVER
             continue
-        support.start[slot], support.score[slot] = mass, score
+        cache.start[slot], cache.score[slot] = mass, score
         value += mass * score
     return value
 
 
-@piece(types.void(SUPPORT, INT))
-def wake_all(support, i):
+@piece(types.void(VERTEX_CACHE, INT))
+def wake_all(cache, i):
     """Look at every slot again."""
-    slots = len(support.score)
-    support.n_awake[i] = support.count[i]
-    for slot in range(support.count[i]):
-        support.awake[i * slots + slot] = slot
+    slots = len(cache.score)
+    cache.n_awake[i] = cache.count[i]
+    for slot in range(cache.count[i]):
+        cache.awake[i * slots + slot] = slot
 
 
-@piece(types.void(SUPPORT, INT, FLOAT))
-def put_to_sleep(support, i, margin):
+@piece(types.void(VERTEX_CACHE, INT, FLOAT))
+def put_to_sleep(cache, i, margin):
     """Leave out slots without mass whose score is more than `margin` below the best."""
-    slots = len(support.score)
+    slots = len(cache.score)
     best = -np.inf
-    for slot in range(support.count[i]):
-        best = max(best, support.score[slot])
+    for slot in range(cache.count[i]):
+        best = max(best, cache.score[slot])
     n = 0
-    for slot in range(support.count[i]):
-        if support.mass[i * slots + slot] > 0.0 or support.score[slot] > best - margin:
-            support.awake[i * slots + n] = slot
+    for slot in range(cache.count[i]):
+        if cache.mass[i * slots + slot] > 0.0 or cache.score[slot] > best - margin:
+            cache.awake[i * slots + n] = slot
             n += 1
-    support.n_awake[i] = n
+    cache.n_awake[i] = n
 
 
-@piece(INT(SUPPORT, INT, FLOATS))
-def find_slot(support, i, vertex):
+@piece(INT(VERTEX_CACHE, INT, FLOATS))
+def find_slot(cache, i, vertex):
     """The slot that holds this vertex, or -1."""
-    slots = len(support.score)
+    slots = len(cache.score)
     n = 0
     for p in range(len(vertex)):
         n += vertex[p] != 0.0
-    for slot in range(1, support.count[i]):
-        if support.length[i * slots + slot] != n:
+    for slot in range(1, cache.count[i]):
+        if cache.length[i * slots + slot] != n:
             continue
-        first = entries(support, i, slot)
+        first = entries(cache, i, slot)
         same = True
         for e in range(first, first + n):
-            if vertex[support.part[e]] != support.value[e]:
+            if vertex[cache.part[e]] != cache.value[e]:
                 same = False
                 break
         if same:
@@ -172,46 +172,46 @@ def find_slot(support, i, vertex):
     return -1
 
 
-@piece(types.void(BLOCKS, INT, SUPPORT, INT))
-def fold(blocks, i, support, slot):
+@piece(types.void(BLOCKS, INT, VERTEX_CACHE, INT))
+def fold(blocks, i, cache, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
-    slots = len(support.score)
-    mass = support.mass[i * slots : (i + 1) * slots]
-    gram = support.gram[i * slots * slots : (i + 1) * slots * slots]
-    anchor = support.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+    slots = len(cache.score)
+    mass = cache.mass[i * slots : (i + 1) * slots]
+    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
+    anchor = cache.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
     total = mass[0] + mass[slot]
     if mass[slot] == 0.0:
         return
     keep, take = mass[0] / total, mass[slot] / total
     for p in range(len(anchor)):
         anchor[p] *= keep
-    first = entries(support, i, slot)
-    for e in range(first, first + support.length[i * slots + slot]):
-        anchor[support.part[e]] += take * support.value[e]
+    first = entries(cache, i, slot)
+    for e in range(first, first + cache.length[i * slots + slot]):
+        anchor[cache.part[e]] += take * cache.value[e]
     own = gram[slot * slots + slot]
     gram[0] = keep * keep * gram[0] + 2.0 * keep * take * gram[slot] + take * take * own
-    for other in range(1, support.count[i]):
+    for other in range(1, cache.count[i]):
         mixed = keep * gram[other] + take * gram[slot * slots + other]
         gram[other] = mixed
         gram[other * slots] = mixed
     if keep == 0.0:
-        support.score[0] = support.score[slot]
+        cache.score[0] = cache.score[slot]
     else:
-        support.score[0] = keep * support.score[0] + take * support.score[slot]
+        cache.score[0] = keep * cache.score[0] + take * cache.score[slot]
     mass[0], mass[slot] = total, 0.0
-    support.start[0], support.start[slot] = total, 0.0
+    cache.start[0], cache.start[slot] = total, 0.0
 
 
-@piece(INT(BLOCKS, INT, SUPPORT))
-def free_slot(blocks, i, support):
+@piece(INT(BLOCKS, INT, VERTEX_CACHE))
+def free_slot(blocks, i, cache):
     """A slot for a new vertex: an empty one, the longest unused one, or the lightest, folded."""
-    slots = len(support.score)
-    if support.count[i] < slots:
-        support.count[i] += 1
-        wake_all(support, i)
-        return support.count[i] - 1
-    mass = support.mass[i * slots : (i + 1) * slots]
-    used = support.used[i * slots : (i + 1) * slots]
+    slots = len(cache.score)
+    if cache.count[i] < slots:
+        cache.count[i] += 1
+        wake_all(cache, i)
+        return cache.count[i] - 1
+    mass = cache.mass[i * slots : (i + 1) * slots]
+    used = cache.used[i * slots : (i + 1) * slots]
     oldest, lightest = -1, 1
     for slot in range(1, slots):
         if mass[slot] == 0.0 and (oldest < 0 or used[slot] < used[oldest]):
@@ -220,77 +220,77 @@ def free_slot(blocks, i, support):
             lightest = slot
     if oldest >= 0:
         return oldest
-    fold(blocks, i, support, lightest)
+    fold(blocks, i, cache, lightest)
     return lightest
 
 
-@piece(types.void(BLOCKS, INT, SPACE, SUPPORT, INT))
-def fill_gram(blocks, i, space, support, slot):
+@piece(types.void(BLOCKS, INT, SPACE, VERTEX_CACHE, INT))
+def fill_gram(blocks, i, space, cache, slot):
     """Inner products of F v (v in space.vertex, remembered in `slot`) with all slots."""
-    slots = len(support.score)
-    gram = support.gram[i * slots * slots : (i + 1) * slots * slots]
+    slots = len(cache.score)
+    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
     block_change(blocks, i, space)
     forward(blocks, i, space.change, space.spare)
-    product = anchor_dot(blocks, i, support, space.spare)
+    product = anchor_dot(blocks, i, cache, space.spare)
     gram[slot * slots], gram[slot] = product, product
-    for other in range(1, support.count[i]):
-        product = vertex_dot(support, i, other, space.spare)
+    for other in range(1, cache.count[i]):
+        product = vertex_dot(cache, i, other, space.spare)
         gram[slot * slots + other] = product
         gram[other * slots + slot] = product
 
 
-@piece(types.void(BLOCKS, INT, SUPPORT, INT, FLOATS))
-def write_entries(blocks, i, support, slot, vertex):
+@piece(types.void(BLOCKS, INT, VERTEX_CACHE, INT, FLOATS))
+def write_entries(blocks, i, cache, slot, vertex):
     """Store a vertex as a list of its non-zeros."""
-    first = entries(support, i, slot)
+    first = entries(cache, i, slot)
     n, p = 0, 0
     for r in range(blocks.row_ptr[i + 1] - blocks.row_ptr[i]):
         for k in range(blocks.width[blocks.row_ptr[i] + r]):
             if vertex[p] != 0.0:
-                support.part[first + n] = p
-                support.row[first + n] = r
-                support.label[first + n] = k
-                support.value[first + n] = vertex[p]
+                cache.part[first + n] = p
+                cache.row[first + n] = r
+                cache.label[first + n] = k
+                cache.value[first + n] = vertex[p]
                 n += 1
             p += 1
-    support.length[i * len(support.score) + slot] = n
+    cache.length[i * len(cache.score) + slot] = n
 
 
-@piece(INT(BLOCKS, INT, SPACE, SUPPORT, INT))
-def learn(blocks, i, space, support, now):
+@piece(INT(BLOCKS, INT, SPACE, VERTEX_CACHE, INT))
+def learn(blocks, i, space, cache, now):
     """Remember space.vertex, with mass 0, unless it is known; returns its slot."""
-    slots = len(support.score)
+    slots = len(cache.score)
     vertex = space.vertex[: blocks.part_ptr[i + 1] - blocks.part_ptr[i]]
-    slot = find_slot(support, i, vertex)
+    slot = find_slot(cache, i, vertex)
     if slot >= 0:
         return slot
-    slot = free_slot(blocks, i, support)
-    write_entries(blocks, i, support, slot, vertex)
-    support.used[i * slots + slot] = now
-    support.mass[i * slots + slot] = 0.0
-    support.start[slot] = 0.0
-    fill_gram(blocks, i, space, support, slot)
-    support.score[slot] = vertex_dot(support, i, slot, space.theta)
+    slot = free_slot(blocks, i, cache)
+    write_entries(blocks, i, cache, slot, vertex)
+    cache.used[i * slots + slot] = now
+    cache.mass[i * slots + slot] = 0.0
+    cache.start[slot] = 0.0
+    fill_gram(blocks, i, space, cache, slot)
+    cache.score[slot] = vertex_dot(cache, i, slot, space.theta)
     return slot
 
 
-@kernel(types.void(BLOCKS, SPACE, SUPPORT, FLOATS))
-def start_support(blocks, space, support, z):
+@kernel(types.void(BLOCKS, SPACE, VERTEX_CACHE, FLOATS))
+def start_vertex_cache(blocks, space, cache, z):
     """Give each block its z_i: as the vertex in slot 1 if it has few non-zeros, else as anchor."""
-    slots = len(support.score)
+    slots = len(cache.score)
     for i in range(len(blocks.weight)):
         point = z[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
         count = 0
         for p in range(len(point)):
             count += point[p] != 0.0
             space.vertex[p] = point[p]
-        if count <= support.room[i]:
-            support.mass[i * slots + 1] = 1.0
-            write_entries(blocks, i, support, 1, space.vertex)
-            fill_gram(blocks, i, space, support, 1)
+        if count <= cache.room[i]:
+            cache.mass[i * slots + 1] = 1.0
+            write_entries(blocks, i, cache, 1, space.vertex)
+            fill_gram(blocks, i, space, cache, 1)
         else:
-            support.mass[i * slots] = 1.0
+            cache.mass[i * slots] = 1.0
             for p in range(len(point)):
-                support.anchor[blocks.part_ptr[i] + p] = point[p]
-            support.count[i] = 1
-            support.gram[i * slots * slots] = block_change(blocks, i, space)
+                cache.anchor[blocks.part_ptr[i] + p] = point[p]
+            cache.count[i] = 1
+            cache.gram[i * slots * slots] = block_change(blocks, i, space)

@@ -6,11 +6,11 @@ from numba import types
 
 from maxmargin._numba.compile import FLOATS, inlined, piece
 from maxmargin._numba.packed_samples import BLOCKS
-from maxmargin._numba.passes.vertex_cache import FLOAT, INT, SUPPORT, entries
+from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, entries
 
 
 @inlined
-def overshoot(support, awake, step, score, before, relaxation):
+def overshoot(cache, awake, step, score, before, relaxation):
     """How far to go along `step`, the change of masses: `relaxation` times its best length.
 
     Over-relaxation below 2 keeps the dual rising and cures the slow zigzag between blocks that
@@ -30,30 +30,30 @@ def overshoot(support, awake, step, score, before, relaxation):
         return 1.0
     step = min(2.0, relaxation * slope / bend)
     for a in range(len(awake)):
-        start = support.start[awake[a]]
+        start = cache.start[awake[a]]
         if step[a] < 0.0:
             step = min(step, -start / step[a])
     return step
 
 
-@piece(INT(SUPPORT, INT, FLOAT, INT, FLOAT, FLOAT))
-def exchange(support, i, rate, limit, tolerance, relaxation):
+@piece(INT(VERTEX_CACHE, INT, FLOAT, INT, FLOAT, FLOAT))
+def exchange(cache, i, rate, limit, tolerance, relaxation):
     """Exact steps between pairs of slots that are awake until scores agree; returns how many.
 
     rate = omega / alpha. Of the slots with mass, the one whose exchange with the best slot raises
     the dual most gives (second-order choice, Fan, Chen and Lin 2005).
     """
-    slots = len(support.score)
-    n = support.n_awake[i]
-    awake = support.awake[i * slots : i * slots + n]
-    gram = support.gram[i * slots * slots : (i + 1) * slots * slots]
+    slots = len(cache.score)
+    n = cache.n_awake[i]
+    awake = cache.awake[i * slots : i * slots + n]
+    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
     # the awake slots side by side: a third faster than through their numbers
-    mass, score = support.dense[:n], support.dense[n : 2 * n]
-    before, step = support.dense[2 * n : 3 * n], support.dense[3 * n : 4 * n]
-    curve = support.dense[4 * n : (4 + n) * n]
+    mass, score = cache.dense[:n], cache.dense[n : 2 * n]
+    before, step = cache.dense[2 * n : 3 * n], cache.dense[3 * n : 4 * n]
+    curve = cache.dense[4 * n : (4 + n) * n]
     for a in range(n):
-        mass[a] = support.mass[i * slots + awake[a]]
-        score[a] = support.score[awake[a]]
+        mass[a] = cache.mass[i * slots + awake[a]]
+        score[a] = cache.score[awake[a]]
         before[a], step[a] = score[a], 0.0
         for b in range(n):
             curve[a * n + b] = rate * gram[awake[a] * slots + awake[b]]
@@ -94,29 +94,29 @@ def exchange(support, i, rate, limit, tolerance, relaxation):
         for b in range(n):
             score[b] -= move * (row[b] - other[b])
         steps += 1
-    share = overshoot(support, awake, step, score, before, relaxation)
+    share = overshoot(cache, awake, step, score, before, relaxation)
     total, heaviest = 0.0, 0
     for a in range(n):
-        moved = support.start[awake[a]] + share * step[a]
+        moved = cache.start[awake[a]] + share * step[a]
         mass[a] = moved if moved > 1e-15 else 0.0
         total += mass[a]
         if mass[a] > mass[heaviest]:
             heaviest = a
     mass[heaviest] += 1.0 - total  # rounding never adds up
     for a in range(n):
-        support.mass[i * slots + awake[a]] = mass[a]
-        support.score[awake[a]] = before[a] + share * (score[a] - before[a])
+        cache.mass[i * slots + awake[a]] = mass[a]
+        cache.score[awake[a]] = before[a] + share * (score[a] - before[a])
     return steps
 
 
-@piece(types.void(SUPPORT, INT, FLOAT, FLOAT))
-def approach(support, i, rate, gap):
+@piece(types.void(VERTEX_CACHE, INT, FLOAT, FLOAT))
+def approach(cache, i, rate, gap):
     """The Frank-Wolfe step: all masses shrink alike in favour of the best slot."""
-    slots = len(support.score)
-    awake = support.awake[i * slots : i * slots + support.n_awake[i]]
-    mass = support.mass[i * slots : (i + 1) * slots]
-    gram = support.gram[i * slots * slots : (i + 1) * slots * slots]
-    score = support.score
+    slots = len(cache.score)
+    awake = cache.awake[i * slots : i * slots + cache.n_awake[i]]
+    mass = cache.mass[i * slots : (i + 1) * slots]
+    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
+    score = cache.score
     high = awake[0]
     for j in awake:
         if score[j] > score[high]:
@@ -144,42 +144,42 @@ def move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed):
             lag[blocks.home[x] + k] += passed * change
 
 
-@piece(types.void(BLOCKS, INT, SUPPORT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
-def settle(blocks, i, support, now, alpha, w, z, lag, clock):
+@piece(types.void(BLOCKS, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+def settle(blocks, i, cache, now, alpha, w, z, lag, clock):
     """Carry the change of masses since `recall` over to z_i and w."""
-    slots = len(support.score)
+    slots = len(cache.score)
     clock[0] += 1.0
     passed = clock[0] * (clock[0] - 1.0) / 2.0
     scale = -blocks.weight[i] / alpha
     first_row = blocks.row_ptr[i]
-    for a in range(support.n_awake[i]):
-        slot = support.awake[i * slots + a]
-        mass = support.mass[i * slots + slot]
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        mass = cache.mass[i * slots + slot]
         if mass > 0.0:
-            support.used[i * slots + slot] = now
-        step = mass - support.start[slot]
+            cache.used[i * slots + slot] = now
+        step = mass - cache.start[slot]
         if step == 0.0:
             continue
         if slot == 0:
             p = 0
             for r in range(first_row, blocks.row_ptr[i + 1]):
                 for k in range(blocks.width[r]):
-                    v = support.anchor[blocks.part_ptr[i] + p]
+                    v = cache.anchor[blocks.part_ptr[i] + p]
                     if v != 0.0:
                         move_part(blocks, i, step * v, p, r, k, scale, w, z, lag, passed)
                     p += 1
             continue
-        first = entries(support, i, slot)
-        for e in range(first, first + support.length[i * slots + slot]):
-            support.delta[support.part[e]] += step * support.value[e]
-    for a in range(support.n_awake[i]):
-        slot = support.awake[i * slots + a]
-        if slot > 0 and support.mass[i * slots + slot] != support.start[slot]:
-            first = entries(support, i, slot)
-            for e in range(first, first + support.length[i * slots + slot]):
-                p = support.part[e]
-                step = support.delta[p]
+        first = entries(cache, i, slot)
+        for e in range(first, first + cache.length[i * slots + slot]):
+            cache.delta[cache.part[e]] += step * cache.value[e]
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        if slot > 0 and cache.mass[i * slots + slot] != cache.start[slot]:
+            first = entries(cache, i, slot)
+            for e in range(first, first + cache.length[i * slots + slot]):
+                p = cache.part[e]
+                step = cache.delta[p]
                 if step != 0.0:
-                    support.delta[p] = 0.0
-                    r, k = first_row + support.row[e], support.label[e]
+                    cache.delta[p] = 0.0
+                    r, k = first_row + cache.row[e], cache.label[e]
                     move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed)

@@ -42,8 +42,8 @@ def check_solver(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
 
 def _check_cache(key: str, value: Any) -> None:
     if key == "store":
-        if value not in ("auto", "vertices", "planes"):
-            raise ValueError("solver-options.cache.store must be auto, vertices or planes.")
+        if value not in ("auto", "vertices", "images"):
+            raise ValueError("solver-options.cache.store must be auto, vertices or images.")
     elif (key, value) != ("passes", "auto"):
         whole(f"solver-options.cache.{key}", value)
 

@@ -30,13 +30,13 @@ class OracleCache(Checked, BaseEstimator):
     size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
     passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
         "vertices" (if the oracle is `dear`, as many times 5 as raise the dual by a tenth of what
-        the epoch gains, 100 passes at most), and with "planes", where they cost next to nothing,
+        the epoch gains, 100 passes at most), and with "images", where they cost next to nothing,
         until the gap among remembered vertices is a tenth of the oracle's, or there were as many as
         a sample has parts / 30 (5 at least, 100 at most), when they have cost about as much as the
         oracle.
-    store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "planes": its image
+    store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
-        the structure is not `binary`), from which z is rebuilt once an epoch. "auto": planes
+        the structure is not `binary`), from which z is rebuilt once an epoch. "auto": images
         where an image has at most half the numbers of a vertex and takes no more memory: many
         parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
     """
@@ -45,17 +45,17 @@ class OracleCache(Checked, BaseEstimator):
         self,
         size: Annotated[int, Bounds(1, 10_000)] = 30,
         passes: CountOrZero | Literal["auto"] = "auto",
-        store: Literal["auto", "vertices", "planes"] = "auto",
+        store: Literal["auto", "vertices", "images"] = "auto",
     ):
         self.size = size
         self.passes = passes
         self.store = store
 
-    def planes(self, problem: Problem) -> bool:
+    def keeps_images(self, problem: Problem) -> bool:
         """Whether to keep images."""
-        from maxmargin.solvers.bcfw.image_cache import planes_pay
+        from maxmargin.solvers.bcfw.image_cache import images_pay
 
-        return planes_pay(problem) if self.store == "auto" else self.store == "planes"
+        return images_pay(problem) if self.store == "auto" else self.store == "images"
 
 
 class BCFW(Solver):
@@ -151,7 +151,7 @@ class BCFW(Solver):
         cache = self._cache()
         if cache is not None:
             with loading():
-                name = "image_pass" if cache.planes(problem) else "vertex_pass"
+                name = "image_pass" if cache.keeps_images(problem) else "vertex_pass"
                 import_module(f"maxmargin._numba.passes.{name}")
 
     def _policy(self) -> tuple[int, float]:
@@ -177,51 +177,51 @@ class BCFW(Solver):
         if problem.structure.dear and len(state.extra.get("answers", ())) != len(state.z):
             state.extra["answers"] = np.zeros_like(state.z)
             state.extra.pop("answered", None)
-        kind = "planes" if "support_planes" in state.extra else "vertices"
-        if state.extra.get("support_size") != cache.size or cache.store not in ("auto", kind):
-            self._remember(problem, state, cache.size, cache.planes(problem))
+        kind = "images" if "image_cache" in state.extra else "vertices"
+        if state.extra.get("vertex_cache_size") != cache.size or cache.store not in ("auto", kind):
+            self._remember(problem, state, cache.size, cache.keeps_images(problem))
 
-    def _remember(self, problem: Problem, state: State, size: int, planes: bool) -> None:
+    def _remember(self, problem: Problem, state: State, size: int, with_images: bool) -> None:
         """Begin to remember, with z."""
-        from maxmargin.solvers.bcfw.image_cache import make_planes
-        from maxmargin.solvers.bcfw.vertex_cache import make_support
+        from maxmargin.solvers.bcfw.image_cache import make_image_cache
+        from maxmargin.solvers.bcfw.vertex_cache import make_vertex_cache
 
         extra = state.extra
-        extra.pop("support_planes", None)
-        if planes:
-            extra["support"], extra["support_planes"] = make_planes(problem, state.z, size)
+        extra.pop("image_cache", None)
+        if with_images:
+            extra["vertex_cache"], extra["image_cache"] = make_image_cache(problem, state.z, size)
         else:
-            extra["support"] = make_support(problem, state.z, size)
-        extra["support_size"] = size
+            extra["vertex_cache"] = make_vertex_cache(problem, state.z, size)
+        extra["vertex_cache_size"] = size
 
     def _adopt(self, problem: Problem, state: State) -> None:
         super()._adopt(problem, state)
         state.extra.pop("answered", None)  # at other weights, maybe
         if state.extra.pop("w_unprojected", None) is not None or not is_free(problem):
             state.lag, state.clock[0] = np.empty(0), 0.0  # an average of another domain, maybe
-        if "support" in state.extra:
-            from maxmargin.solvers.bcfw.vertex_cache import support_key
+        if "vertex_cache" in state.extra:
+            from maxmargin.solvers.bcfw.vertex_cache import vertex_cache_key
 
             # remembered vertices and their inner products hold for these data and this z only
-            known = state.extra.get("support_key")
-            planes = "support_planes" in state.extra
-            if self._cache() is None or known != support_key(problem, state.z, planes):
-                for name in ("support", "support_size", "support_planes"):
+            known = state.extra.get("vertex_cache_key")
+            with_images = "image_cache" in state.extra
+            if self._cache() is None or known != vertex_cache_key(problem, state.z, with_images):
+                for name in ("vertex_cache", "vertex_cache_size", "image_cache"):
                     state.extra.pop(name, None)
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
         if not np.isfinite(state.extra.get("answers", 0.0)).all():
             raise ValueError("its answers are not finite")
-        if "support" in fresh.extra:
-            from maxmargin.solvers.bcfw.vertex_cache import check_support
+        if "vertex_cache" in fresh.extra:
+            from maxmargin.solvers.bcfw.vertex_cache import check_vertex_cache
 
-            if state.extra["support_size"] != fresh.extra["support_size"]:
+            if state.extra["vertex_cache_size"] != fresh.extra["vertex_cache_size"]:
                 raise ValueError("it remembers another number of vertices")
-            check_support(problem, fresh.extra["support"], state.extra["support"])
-        if "support_planes" in fresh.extra:
-            from maxmargin.solvers.bcfw.image_cache import check_planes
+            check_vertex_cache(problem, fresh.extra["vertex_cache"], state.extra["vertex_cache"])
+        if "image_cache" in fresh.extra:
+            from maxmargin.solvers.bcfw.image_cache import check_image_cache
 
-            check_planes(fresh.extra["support_planes"], state.extra["support_planes"])
+            check_image_cache(fresh.extra["image_cache"], state.extra["image_cache"])
 
     def epoch(self, problem: Problem, state: State) -> None:
         self._prepare(problem, state)
@@ -233,11 +233,11 @@ class BCFW(Solver):
             visit(self._whole_pass, problem, state, order, search=True)
         elif cache is None:
             self._visit(self._plain_pass, problem, state, order)
-        elif "support_planes" in state.extra:
-            self._plane_passes(problem, state, order, cache.passes, known)
+        elif "image_cache" in state.extra:
+            self._image_passes(problem, state, order, cache.passes, known)
         else:
             before = problem.dual(state.z, state.w) if problem.structure.dear else 0.0
-            self._visit(partial(self._support_pass, known=known), problem, state, order)
+            self._visit(partial(self._vertex_pass, known=known), problem, state, order)
             self._cached_passes(problem, state, cache.passes, before)
         state.n_oracle += len(order)  # at the last certificate, if they were known
         weighty = problem.blocks.weight > 0
@@ -310,7 +310,7 @@ class BCFW(Solver):
             fixed = -1.0 if search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
             gaps[i] = frank_wolfe_step(blocks, i, space, problem.alpha, fixed, *point)
 
-    def _support_pass(
+    def _vertex_pass(
         self,
         problem: Problem,
         state: State,
@@ -318,33 +318,33 @@ class BCFW(Solver):
         known: np.ndarray | None = None,
     ) -> None:
         from maxmargin._numba.packed_samples import score_block
-        from maxmargin._numba.passes.vertex_pass import oracle_pass, support_step
+        from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
 
         blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
         kernel = problem.structure.kernel("maximize")
-        support = state.extra["support"]
+        vertex_cache = state.extra["vertex_cache"]
         options = (problem.alpha, *self._policy())
         point = (state.w, state.z, state.lag, state.clock)
         if kernel is not None:
-            oracle_pass(blocks, space, support, kernel, order, *options, *point, gaps)
+            oracle_pass(blocks, space, vertex_cache, kernel, order, *options, *point, gaps)
             return
 
         def at(i: int) -> int:
             return score_block(blocks, i, state.w, space)
 
         for i in problem.visits(order, space, at, state.z, gaps, known):
-            gaps[i] = support_step(blocks, i, space, support, *options, *point)
+            gaps[i] = vertex_step(blocks, i, space, vertex_cache, *options, *point)
 
     def _cached_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
         from maxmargin._numba.passes.vertex_pass import cached_pass
 
         limit, relaxation = self._policy()
         cached_pass(
-            problem.blocks, problem.space(), state.extra["support"], order, problem.alpha,
+            problem.blocks, problem.space(), state.extra["vertex_cache"], order, problem.alpha,
             limit, relaxation, state.w, state.z, state.lag, state.clock,
         )  # fmt: skip
 
-    def _plane_passes(
+    def _image_passes(
         self,
         problem: Problem,
         state: State,
@@ -413,8 +413,8 @@ class BCFW(Solver):
         state.w[:] = exact
         if "w_unprojected" in state.extra:
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
-        if "support" in state.extra:
-            from maxmargin.solvers.bcfw.vertex_cache import support_key
+        if "vertex_cache" in state.extra:
+            from maxmargin.solvers.bcfw.vertex_cache import vertex_cache_key
 
-            planes = "support_planes" in state.extra
-            state.extra["support_key"] = support_key(problem, state.z, planes)
+            with_images = "image_cache" in state.extra
+            state.extra["vertex_cache_key"] = vertex_cache_key(problem, state.z, with_images)

@@ -25,7 +25,7 @@ _PARTS = 30
 _LIMIT = 100
 
 
-def planes_pay(problem: Problem) -> bool:
+def images_pay(problem: Problem) -> bool:
     """Whether images are clearly smaller than lists of non-zeros, and take no more memory."""
     images = int(local_sizes(problem).sum()) + problem.n
     vertices = sum(problem.structure.vertex_size(shape) for shape in problem.shapes)
@@ -42,14 +42,14 @@ def local_sizes(problem: Problem) -> np.ndarray:
     return np.diff(ends[blocks.block_ptr])
 
 
-def make_planes(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
+def make_image_cache(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
     """An empty memory of `size` vertices a sample, holding z itself as its first entry.
 
     Returns masses and inner products, as of `make_support` but without lists of non-zeros, and the
     images.
     """
-    from maxmargin._numba.passes.image_cache import WORD, Planes, start_planes
-    from maxmargin.solvers.bcfw.vertex_cache import empty_support
+    from maxmargin._numba.passes.image_cache import WORD, ImageCache, start_image_cache
+    from maxmargin.solvers.bcfw.vertex_cache import empty_vertex_cache
 
     slots = slot_count(problem, size)
     parts, local = np.diff(problem.part_ptr), local_sizes(problem)
@@ -57,8 +57,8 @@ def make_planes(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
     pack_ptr = np.concatenate([[0], np.cumsum(length * (slots - 1))]).astype(np.int64)
     image_ptr = np.concatenate([[0], np.cumsum(local * slots)]).astype(np.int64)
     words, values = (pack_ptr[-1], 0) if problem.structure.binary else (0, pack_ptr[-1])
-    support = empty_support(problem, np.zeros(problem.n, dtype=np.int64), slots)
-    planes = Planes(
+    cache = empty_vertex_cache(problem, np.zeros(problem.n, dtype=np.int64), slots)
+    images = ImageCache(
         size=local.astype(np.int64),
         image_ptr=image_ptr[:-1].copy(),
         image=np.zeros(image_ptr[-1]),
@@ -71,15 +71,15 @@ def make_planes(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
         change=np.zeros(int(local.max())),
         packed=np.zeros(-(-int(parts.max()) // WORD), dtype=np.int64),
     )
-    start_planes(problem.blocks, problem.space(), support, planes, z)
-    return support, planes
+    start_image_cache(problem.blocks, problem.space(), cache, images, z)
+    return cache, images
 
 
-def check_planes(fresh: Any, found: Any) -> None:
+def check_image_cache(fresh: Any, found: Any) -> None:
     """That every number by which kernels look something up is in its range."""
     for name in ("size", "image_ptr", "length", "pack_ptr"):
         if not np.array_equal(getattr(found, name), getattr(fresh, name)):
-            raise ValueError(f"{name} of its planes is out of range")
+            raise ValueError(f"{name} of its images is out of range")
 
 
 def rebuild_z(problem: Problem, state: State) -> None:
@@ -87,7 +87,7 @@ def rebuild_z(problem: Problem, state: State) -> None:
     from maxmargin._numba.passes.image_cache import rebuild
 
     extra = state.extra
-    rebuild(problem.blocks, extra["support"], extra["support_planes"], state.z)
+    rebuild(problem.blocks, extra["vertex_cache"], extra["image_cache"], state.z)
 
 
 def bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
@@ -121,21 +121,21 @@ def oracle_pass(
 ) -> None:
     """Ask the oracle for each sample in `order`, and step; known : its answers, if they are."""
     from maxmargin._numba.packed_samples import score_block
-    from maxmargin._numba.passes.image_pass import plane_oracle_pass, plane_step
+    from maxmargin._numba.passes.image_pass import image_oracle_pass, image_step
 
     blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
-    memory = (state.extra["support"], state.extra["support_planes"])
+    memory = (state.extra["vertex_cache"], state.extra["image_cache"])
     options = (problem.alpha, *policy, course(problem, state, bounded))
     kernel = problem.structure.kernel("maximize")
     if kernel is not None:
-        plane_oracle_pass(blocks, space, *memory, kernel, order, *options, gaps)
+        image_oracle_pass(blocks, space, *memory, kernel, order, *options, gaps)
     else:
 
         def at(i: int) -> int:
             return score_block(blocks, i, state.w, space)
 
         for i in problem.visits(order, space, at, state.z, gaps, known):
-            gaps[i] = plane_step(blocks, i, space, *memory, *options)
+            gaps[i] = image_step(blocks, i, space, *memory, *options)
     if np.isnan(gaps).any():
         i = int(np.flatnonzero(np.isnan(gaps))[0])
         raise ValueError(
@@ -148,12 +148,12 @@ def cached_pass(
     problem: Problem, state: State, order: np.ndarray, policy: tuple[int, float], bounded: bool
 ) -> None:
     """Steps between remembered vertices only."""
-    from maxmargin._numba.passes.image_pass import plane_cached_pass
+    from maxmargin._numba.passes.image_pass import image_cached_pass
 
-    support, planes = state.extra["support"], state.extra["support_planes"]
-    space = _small_space(len(planes.change))
+    cache, images = state.extra["vertex_cache"], state.extra["image_cache"]
+    space = _small_space(len(images.change))
     options = (problem.alpha, *policy, course(problem, state, bounded))
-    plane_cached_pass(problem.blocks, space, support, planes, order, *options)
+    image_cached_pass(problem.blocks, space, cache, images, order, *options)
 
 
 def _small_space(size: int) -> Any:
@@ -182,5 +182,5 @@ def cached_passes(
     limit = min(max(int(problem.part_ptr[-1]) // (_PARTS * problem.n), _CHUNK), _LIMIT)
     for _ in range(limit // _CHUNK):
         visit(np.concatenate([rng.permutation(problem.n) for _ in range(_CHUNK)]))
-        if float(weight @ state.extra["support_planes"].gap) <= target:
+        if float(weight @ state.extra["image_cache"].gap) <= target:
             return

@@ -10,18 +10,18 @@ import numpy as np
 from maxmargin.problem import Problem
 
 
-def make_support(problem: Problem, z: np.ndarray, size: int) -> Any:
+def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> Any:
     """An empty memory of `size` vertices a sample, holding z itself as its first entry.
 
     A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
     dense anchor.
     """
-    from maxmargin._numba.passes.vertex_cache import start_support
+    from maxmargin._numba.passes.vertex_cache import start_vertex_cache
 
     room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
-    support = empty_support(problem, room.astype(np.int64), slot_count(problem, size))
-    start_support(problem.blocks, problem.space(), support, z)
-    return support
+    cache = empty_vertex_cache(problem, room.astype(np.int64), slot_count(problem, size))
+    start_vertex_cache(problem.blocks, problem.space(), cache, z)
+    return cache
 
 
 def slot_count(problem: Problem, size: int) -> int:
@@ -31,15 +31,15 @@ def slot_count(problem: Problem, size: int) -> int:
     return (min(size, max(known)) if len(known) == len(counts) else size) + 2
 
 
-def empty_support(problem: Problem, room: np.ndarray, slots: int) -> Any:
+def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Any:
     """Slots without vertices. room : non-zeros of a vertex, for each sample."""
-    from maxmargin._numba.passes.vertex_cache import Support
+    from maxmargin._numba.passes.vertex_cache import VertexCache
 
     n = problem.n
     entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)
     total = int(entry_ptr[-1])
     largest = int(np.diff(problem.part_ptr).max()) if total else 0
-    return Support(
+    return VertexCache(
         count=np.full(n, 2, dtype=np.int64),
         mass=np.zeros(n * slots),
         gram=np.zeros(n * slots * slots),
@@ -62,7 +62,7 @@ def empty_support(problem: Problem, room: np.ndarray, slots: int) -> Any:
     )
 
 
-def check_support(problem: Problem, fresh: Any, found: Any) -> None:
+def check_vertex_cache(problem: Problem, fresh: Any, found: Any) -> None:
     """That every number by which kernels look something up is in its range."""
     blocks, n, slots = problem.blocks, problem.n, len(fresh.score)
     for name in ("entry_ptr", "room"):
@@ -85,12 +85,12 @@ def check_support(problem: Problem, fresh: Any, found: Any) -> None:
         raise ValueError("label of its vertices is out of range")
 
 
-def support_key(problem: Problem, z: np.ndarray, planes: bool = False) -> tuple[int, ...]:
+def vertex_cache_key(problem: Problem, z: np.ndarray, with_images: bool = False) -> tuple[int, ...]:
     """Checksums of all that a memory depends on: features, layout, what is forbidden, and z.
 
-    planes : that it knows the costs of vertices too.
+    images : that it knows the costs of vertices too.
     """
     blocks = problem.blocks
-    costs = blocks.costs if planes else np.packbits(np.isneginf(blocks.costs))
+    costs = blocks.costs if with_images else np.packbits(np.isneginf(blocks.costs))
     arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr, costs)
     return tuple(crc32(array.data) for array in arrays)

@@ -7,7 +7,11 @@ import numpy as np
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.bcfw.bcfw import OracleCache
-from maxmargin.solvers.bcfw.vertex_cache import check_support, make_support, support_key
+from maxmargin.solvers.bcfw.vertex_cache import (
+    check_vertex_cache,
+    make_vertex_cache,
+    vertex_cache_key,
+)
 from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
@@ -16,7 +20,7 @@ _SHARE = 0.5
 _PASSES = 50
 #: exchanges in a set at a visit, and how far to go along them, as in BCFW
 _EXCHANGES, _RELAXATION = 20, 1.5
-_NAMES = ("support", "support_size", "support_key", "gaps", "w_unprojected")
+_NAMES = ("vertex_cache", "vertex_cache_size", "vertex_cache_key", "gaps", "w_unprojected")
 
 
 def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
@@ -25,16 +29,16 @@ def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
     extra.setdefault("gaps", np.full(problem.n, np.inf))
     if not is_free(problem) and "w_unprojected" not in extra:
         extra["w_unprojected"] = unprojected_weights(problem, state.z)
-    if extra.get("support_size") != cache.size:
-        extra["support"] = make_support(problem, state.z, cache.size)
-        extra["support_size"] = cache.size
+    if extra.get("vertex_cache_size") != cache.size:
+        extra["vertex_cache"] = make_vertex_cache(problem, state.z, cache.size)
+        extra["vertex_cache_size"] = cache.size
 
 
 def adopt(problem: Problem, state: State) -> None:
     """Keep the sets of a state only if they are of these data and this z."""
     state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
-    known = state.extra.get("support_key")
-    if known is None or known != support_key(problem, state.z):
+    known = state.extra.get("vertex_cache_key")
+    if known is None or known != vertex_cache_key(problem, state.z):
         forget(state)
 
 
@@ -46,15 +50,15 @@ def forget(state: State) -> None:
 
 def settle(problem: Problem, state: State) -> None:
     """Say of which data and z the sets are."""
-    if "support" in state.extra:
-        state.extra["support_key"] = support_key(problem, state.z)
+    if "vertex_cache" in state.extra:
+        state.extra["vertex_cache_key"] = vertex_cache_key(problem, state.z)
 
 
 def check_restored(problem: Problem, fresh: State, state: State) -> None:
     """That the sets may be handed to kernels."""
-    if state.extra["support_size"] != fresh.extra["support_size"]:
+    if state.extra["vertex_cache_size"] != fresh.extra["vertex_cache_size"]:
         raise ValueError("it remembers another number of vertices")
-    check_support(problem, fresh.extra["support"], state.extra["support"])
+    check_vertex_cache(problem, fresh.extra["vertex_cache"], state.extra["vertex_cache"])
 
 
 def round_of_all(problem: Problem, state: State, tol: float, every: int) -> None:
@@ -79,15 +83,15 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
     from maxmargin._numba.passes.n_slack import consider, gather_violated
 
     blocks, space = problem.blocks, problem.space()
-    support, gaps = state.extra["support"], state.extra["gaps"]
+    vertex_cache, gaps = state.extra["vertex_cache"], state.extra["gaps"]
     kernel = problem.structure.kernel("maximize")
     if kernel is not None:
         args = (epsilon, most, state.epoch, state.w, gaps)
-        return int(gather_violated(blocks, space, support, kernel, order, *args))
+        return int(gather_violated(blocks, space, vertex_cache, kernel, order, *args))
     learnt = 0
     for asked, i in enumerate(order, start=1):
         problem.answer(i, space, score_block(blocks, i, state.w, space))
-        learnt += consider(blocks, i, space, support, epsilon, state.epoch, gaps)
+        learnt += consider(blocks, i, space, vertex_cache, epsilon, state.epoch, gaps)
         if learnt == most:
             return asked
     return len(order)
@@ -97,14 +101,14 @@ def _solve(problem: Problem, state: State, target: float) -> None:
     """Passes over all working sets until the gap among remembered outputs is on target."""
     from maxmargin._numba.passes.n_slack import solve_pass
 
-    blocks, space, support = problem.blocks, problem.space(), state.extra["support"]
+    blocks, space, vertex_cache = problem.blocks, problem.space(), state.extra["vertex_cache"]
     policy = (problem.alpha, _EXCHANGES, _RELAXATION)
     left = 0.0
 
     def step(problem: Problem, state: State, order: np.ndarray) -> None:
         nonlocal left
         point = (state.w, state.z, state.lag, state.clock)
-        left += solve_pass(blocks, space, support, order, *policy, *point)
+        left += solve_pass(blocks, space, vertex_cache, order, *policy, *point)
 
     for _ in range(_PASSES):
         order, left = state.rng.permutation(problem.n), 0.0

@@ -12,7 +12,7 @@ from maxmargin.persistence import save
 from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe, OracleCache
-from maxmargin.solvers.bcfw.image_cache import planes_pay
+from maxmargin.solvers.bcfw.image_cache import images_pay
 from maxmargin.structures import GraphCut
 from persistence.model_files import contents, forge
 from reference.linear import violation
@@ -84,7 +84,7 @@ CASES = {
 @pytest.mark.parametrize("size", [30, 1])
 def test_frank_wolfe_steps_are_those_between_vertices(name, size):
     problem = CASES[name]()
-    found = [duals(bcfw(s, "frank-wolfe", size), problem, 10) for s in ("vertices", "planes")]
+    found = [duals(bcfw(s, "frank-wolfe", size), problem, 10) for s in ("vertices", "images")]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-10)
 
 
@@ -93,7 +93,7 @@ def test_frank_wolfe_steps_are_those_between_vertices(name, size):
 def test_exchanges_are_those_between_vertices(name, step):
     """For an epoch: exchanges end in equal scores, and rounding says which is taken up next."""
     problem = CASES[name]()
-    found = [next(states(bcfw(s, step), problem, 1)) for s in ("vertices", "planes")]
+    found = [next(states(bcfw(s, step), problem, 1)) for s in ("vertices", "images")]
     values = [problem.dual(state.z) for state in found]
     assert values[1] == pytest.approx(values[0], rel=1e-10)
     assert values[1] > 0
@@ -105,7 +105,7 @@ def test_exchanges_are_those_between_vertices(name, step):
 @pytest.mark.parametrize("name, step", [*((n, "corrective") for n in CASES), ("cuts", "pairwise")])
 def test_the_same_optimum(name, step):
     problem = CASES[name]()
-    results = [bcfw(s, step, max_epochs=300, tol=1e-3).run(problem) for s in ("vertices", "planes")]
+    results = [bcfw(s, step, max_epochs=300, tol=1e-3).run(problem) for s in ("vertices", "images")]
     assert all(result.status is Status.CONVERGED for result in results)
     assert max(r.dual for r in results) <= min(r.primal for r in results) + 1e-12
 
@@ -117,7 +117,7 @@ def test_the_same_optimum(name, step):
 def test_the_dual_rises_and_w_belongs_to_z(name, step, size, passes):
     problem = CASES[name]()
     before = 0.0
-    for state in states(bcfw("planes", step, size, passes), problem, 8):
+    for state in states(bcfw("images", step, size, passes), problem, 8):
         np.testing.assert_allclose(state.w, problem.weights(state.z), rtol=0, atol=1e-11)
         dual = problem.dual(state.z)
         assert dual >= before - 1e-13
@@ -129,9 +129,9 @@ def test_the_dual_rises_and_w_belongs_to_z(name, step, size, passes):
 @pytest.mark.parametrize("name", ["cuts", "tables", "chain-forbidden", "matching"])
 def test_rebuilt_points_are_feasible(name):
     problem = CASES[name]()
-    *_, state = states(bcfw("planes", size=2), problem, 8)
-    support = state.extra["support"]
-    assert (support.mass.reshape(problem.n, -1)[:, 0] > 0).any()  # something was folded
+    *_, state = states(bcfw("images", size=2), problem, 8)
+    vertex_cache = state.extra["vertex_cache"]
+    assert (vertex_cache.mass.reshape(problem.n, -1)[:, 0] > 0).any()  # something was folded
     for i, shape in enumerate(problem.shapes):
         point = state.z[problem.parts(i)]
         assert point.min() >= 0
@@ -140,18 +140,18 @@ def test_rebuilt_points_are_feasible(name):
 
 def test_images_and_costs_are_those_of_the_vertices():
     problem = cuts()
-    *_, state = states(bcfw("planes", size=3), problem, 6)
-    support, planes = state.extra["support"], state.extra["support_planes"]
-    slots = len(support.score)
+    *_, state = states(bcfw("images", size=3), problem, 6)
+    vertex_cache, images_kept = state.extra["vertex_cache"], state.extra["image_cache"]
+    slots = len(vertex_cache.score)
     weights, loss = np.zeros(problem.dim), 0.0
     for i in range(problem.n):
-        mass = support.mass[i * slots : (i + 1) * slots]
+        mass = vertex_cache.mass[i * slots : (i + 1) * slots]
         assert mass.sum() == pytest.approx(1.0, abs=1e-14)
-        first = planes.image_ptr[i]
-        images = planes.image[first : first + slots * planes.size[i]].reshape(slots, -1)
+        first = images_kept.image_ptr[i]
+        images = images_kept.image[first : first + slots * images_kept.size[i]].reshape(slots, -1)
         weights += problem.blocks.weight[i] * (mass @ images)
-        loss += problem.blocks.weight[i] * (mass @ planes.cost[i * slots : (i + 1) * slots])
-        gram = support.gram[i * slots**2 : (i + 1) * slots**2].reshape(slots, slots)
+        loss += problem.blocks.weight[i] * (mass @ images_kept.cost[i * slots : (i + 1) * slots])
+        gram = vertex_cache.gram[i * slots**2 : (i + 1) * slots**2].reshape(slots, slots)
         np.testing.assert_allclose(gram, images @ images.T, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(weights, problem.features(state.z), rtol=1e-12, atol=1e-12)
     truth = problem.blocks.weight @ np.add.reduceat(
@@ -165,7 +165,7 @@ def test_images_and_costs_are_those_of_the_vertices():
 def test_averages_are_those_of_whole_vertices(averaging, name, passes):
     """Without cached visits where their gaps are zero up to rounding: such ones do not count."""
     problem, pair = CASES[name](), []
-    for store in ("vertices", "planes"):
+    for store in ("vertices", "images"):
         solver = bcfw(store, "frank-wolfe", passes=passes, averaging=averaging)
         *_, state = states(solver, problem, 5)
         pair.append(solver.candidates(problem, state))
@@ -178,23 +178,23 @@ def test_averages_are_those_of_whole_vertices(averaging, name, passes):
 def test_warm_start_from_another_solver_and_another_store():
     problem = problems.matching(n=20).problem
     first = FrankWolfe(max_epochs=5, tol=0.0).run(problem)
-    second = bcfw("planes", max_epochs=12, tol=0.0).run(problem, first.state)
+    second = bcfw("images", max_epochs=12, tol=0.0).run(problem, first.state)
     assert second.dual > first.dual
     third = bcfw("vertices", max_epochs=14, tol=0.0).run(problem, second.state)
-    assert "support_planes" not in third.state.extra
+    assert "image_cache" not in third.state.extra
     assert third.dual >= second.dual - 1e-13
-    fourth = bcfw("planes", max_epochs=16, tol=0.0).run(problem, third.state)
-    assert "support_planes" in fourth.state.extra
+    fourth = bcfw("images", max_epochs=16, tol=0.0).run(problem, third.state)
+    assert "image_cache" in fourth.state.extra
     assert fourth.dual >= third.dual - 1e-13
 
 
 def test_warm_start_goes_on_with_what_is_remembered():
     X, y = graphs()
     model = GraphCutSVM(alpha=0.01, warm_start=True, tol=1e-3).fit(X, y)
-    count = model.result_.state.extra["support"].count.copy()
-    assert "support_planes" in model.result_.state.extra
+    count = model.result_.state.extra["vertex_cache"].count.copy()
+    assert "image_cache" in model.result_.state.extra
     model.set_params(tol=1e-5).fit(X, y)
-    assert (model.result_.state.extra["support"].count >= count).all()
+    assert (model.result_.state.extra["vertex_cache"].count >= count).all()
     assert model.result_.relative_gap <= 1e-5
     again = model.fit(X, y).result_
     assert again.n_epochs == 0
@@ -205,15 +205,15 @@ def test_another_loss_starts_from_z_alone():
     problem, other = cuts(), cuts()
     other.blocks.costs[:] *= 2.0
     other.loss_costs = other._allowed_costs()
-    state = bcfw("planes", max_epochs=8, tol=0.0).run(problem).state
+    state = bcfw("images", max_epochs=8, tol=0.0).run(problem).state
     bound = other.dual(state.z)
-    result = bcfw("planes", max_epochs=9, tol=0.0).run(other, state)
+    result = bcfw("images", max_epochs=9, tol=0.0).run(other, state)
     assert result.dual >= bound
     assert result.dual == pytest.approx(other.dual(result.state.z), rel=1e-12)
     np.testing.assert_allclose(result.state.w, other.weights(result.state.z), atol=1e-11)
-    slots = len(state.extra["support"].score)
-    costs = state.extra["support_planes"].cost.reshape(problem.n, slots)
-    mass = state.extra["support"].mass.reshape(problem.n, slots)
+    slots = len(state.extra["vertex_cache"].score)
+    costs = state.extra["image_cache"].cost.reshape(problem.n, slots)
+    mass = state.extra["vertex_cache"].mass.reshape(problem.n, slots)
     own = np.add.reduceat(other.loss_costs * state.z, other.part_ptr[:-1])
     np.testing.assert_allclose((mass * costs).sum(axis=1), own, rtol=1e-12)
 
@@ -232,32 +232,32 @@ def test_an_interrupted_epoch_leaves_z_and_masses_together():
     problem = problems.items().problem
     problem.structure = Interrupted()
     problem.structure.left = 6 + problem.n + problem.n // 2  # probes, an epoch, and half of one
-    result = bcfw("planes", passes=0, max_epochs=50, tol=0.0, check_every=100).run(problem)
+    result = bcfw("images", passes=0, max_epochs=50, tol=0.0, check_every=100).run(problem)
     assert result.status is Status.STOPPED
     assert result.n_epochs == 1
     kept = result.state.z.copy()
-    again = bcfw("planes", max_epochs=4, tol=0.0).run(problem, result.state)
+    again = bcfw("images", max_epochs=4, tol=0.0).run(problem, result.state)
     assert again.dual > problem.dual(kept)
     np.testing.assert_allclose(again.state.w, problem.weights(again.state.z), atol=1e-11)
 
 
 # -- which is taken --------------------------------------------------------------------------------
-def test_auto_takes_planes_where_vertices_are_large():
-    assert planes_pay(cuts())
-    assert not planes_pay(problems.chain().problem)
-    assert not planes_pay(cuts(features=60))
+def test_auto_keeps_images_where_vertices_are_large():
+    assert images_pay(cuts())
+    assert not images_pay(problems.chain().problem)
+    assert not images_pay(cuts(features=60))
     state = BCFW().init(cuts())
-    assert state.extra["support_planes"].word.size > 0
-    assert len(state.extra["support"].value) == 0
-    assert "support_planes" not in BCFW().init(problems.chain().problem).extra
+    assert state.extra["image_cache"].word.size > 0
+    assert len(state.extra["vertex_cache"].value) == 0
+    assert "image_cache" not in BCFW().init(problems.chain().problem).extra
 
 
 def test_memory_is_a_bit_a_part():
     problem = cuts(nodes=1000)
     state = BCFW().init(problem)
-    slots = len(state.extra["support"].score)
+    slots = len(state.extra["vertex_cache"].score)
     parts = np.diff(problem.part_ptr)
-    assert state.extra["support_planes"].word.nbytes == 8 * (slots - 1) * (-(-parts // 64)).sum()
+    assert state.extra["image_cache"].word.nbytes == 8 * (slots - 1) * (-(-parts // 64)).sum()
 
 
 class Halves(GraphCut):
@@ -273,7 +273,7 @@ class Halves(GraphCut):
 def test_what_is_no_bit_is_refused_with_the_cure():
     problem = cuts()
     problem.structure = Halves()
-    solver = bcfw("planes")
+    solver = bcfw("images")
     with pytest.raises(ValueError, match="sample .*Halves.*zeros and ones.*binary = False"):
         solver.epoch(problem, solver.init(problem))
 
@@ -281,7 +281,7 @@ def test_what_is_no_bit_is_refused_with_the_cure():
 @pytest.mark.parametrize(
     "cache, words",
     [
-        (OracleCache(store="lines"), "store='lines' must be 'auto' or 'vertices' or 'planes'"),
+        (OracleCache(store="lines"), "store='lines' must be 'auto' or 'vertices' or 'images'"),
         (OracleCache(passes="many"), "passes='many' must be an integer at least 0 or 'auto'"),
     ],
 )
@@ -295,7 +295,7 @@ def test_wrong_options(cache, words):
 @pytest.mark.parametrize("name", ["cuts", "tables", "chain"])
 def test_runs_go_on_to_the_same_bits(tmp_path, name, step):
     problem = CASES[name]()
-    solver = bcfw("planes", step, size=3, passes="auto", max_epochs=6, tol=0.0)
+    solver = bcfw("images", step, size=3, passes="auto", max_epochs=6, tol=0.0)
     whole = outcome(solver.run(problem))
     path = tmp_path / "run"
     clone(solver).set_params(max_epochs=3).run(problem, callbacks=[Checkpoint(path)])
@@ -304,25 +304,25 @@ def test_runs_go_on_to_the_same_bits(tmp_path, name, step):
 
 
 FORGERIES = {
-    "size": ("support_planes", "size", 10**6),
-    "image_ptr": ("support_planes", "image_ptr", 10**9),
-    "length": ("support_planes", "length", 10**6),
-    "pack_ptr": ("support_planes", "pack_ptr", -7),
-    "count": ("support", "count", 99),
-    "awake": ("support", "awake", -5),
-    "n_awake": ("support", "n_awake", 99),
+    "size": ("image_cache", "size", 10**6),
+    "image_ptr": ("image_cache", "image_ptr", 10**9),
+    "length": ("image_cache", "length", 10**6),
+    "pack_ptr": ("image_cache", "pack_ptr", -7),
+    "count": ("vertex_cache", "count", 99),
+    "awake": ("vertex_cache", "awake", -5),
+    "n_awake": ("vertex_cache", "n_awake", 99),
 }
 
 
 @pytest.fixture
 def written(tmp_path):
     path = tmp_path / "run"
-    bcfw("planes", max_epochs=3, tol=0.0).run(cuts(), callbacks=[Checkpoint(path)])
+    bcfw("images", max_epochs=3, tol=0.0).run(cuts(), callbacks=[Checkpoint(path)])
     return path
 
 
 def resume(path):
-    return bcfw("planes", max_epochs=5, tol=0.0).run(
+    return bcfw("images", max_epochs=5, tol=0.0).run(
         cuts(), callbacks=[Checkpoint(path, resume=True)]
     )
 
@@ -340,11 +340,11 @@ def test_forged_numbers_are_refused(written, name):
 @pytest.mark.parametrize("field", ["image", "cost", "word", "value", "gap", "change", "packed"])
 def test_forged_sizes_are_refused(written, field):
     snapshot = read_snapshot(written)
-    planes = snapshot.state["extra"]["support_planes"]
-    longer = np.append(getattr(planes, field), 0).astype(getattr(planes, field).dtype)
-    snapshot.state["extra"]["support_planes"] = planes._replace(**{field: longer})
+    images_kept = snapshot.state["extra"]["image_cache"]
+    longer = np.append(getattr(images_kept, field), 0).astype(getattr(images_kept, field).dtype)
+    snapshot.state["extra"]["image_cache"] = images_kept._replace(**{field: longer})
     save(snapshot, written)
-    with pytest.raises(ModelFileError, match="support_planes"):
+    with pytest.raises(ModelFileError, match="image_cache"):
         resume(written)
 
 
@@ -366,7 +366,7 @@ def test_forged_trees_raise_no_other_error(written):
 
 def test_a_memory_of_the_other_kind_is_refused(written):
     snapshot = read_snapshot(written)
-    del snapshot.state["extra"]["support_planes"]
+    del snapshot.state["extra"]["image_cache"]
     save(snapshot, written)
     with pytest.raises(ModelFileError, match="lacks 'support_planes'"):
         resume(written)

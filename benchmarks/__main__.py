@@ -18,7 +18,7 @@ NAMES = (
     "curves",
     "cutting_plane",
     "oracle_cache",
-    "dear_oracle",
+    "expensive_oracle",
     "paths",
     "optimum",
     "optimum_table",

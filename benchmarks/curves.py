@@ -244,7 +244,7 @@ def measure(
             for name in chosen:
                 count = seeds if methods()[name].random else 1
                 todo += [(task.name, alpha, name, s, passes[task.name]) for s in range(count)]
-    # the dearest first, so that no core waits for one of them at the end
+    # the most expensive first, so that no core waits for one of them at the end
     todo.sort(key=lambda job: (job[0] != "chunks", job[2] not in ("online-EG", "BCFW-corrective")))
     return [row for rows in _spread(_job, todo, jobs) for row in rows]
 

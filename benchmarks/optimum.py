@@ -2,7 +2,8 @@
 
 Each proves an interval that holds the optimum, [dual bound, primal]; all must have a point in
 common. The saddle-point solvers project on the hull of labellings or compute marginals at every
-step, so their epochs, of two such passes, are dearer than one of block-coordinate Frank-Wolfe.
+step, so their epochs, of two such passes, are more expensive than one of block-coordinate
+Frank-Wolfe.
 """
 
 from __future__ import annotations

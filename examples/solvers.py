@@ -4,7 +4,7 @@ Compare solvers on one problem
 
 All solvers minimise the same objective and know the same gap, so that their curves can stand in
 one picture: by time, which is what one waits for, and by calls of the oracle, which is what
-counts where the oracle is dear.
+counts where the oracle is expensive.
 """
 
 # %%

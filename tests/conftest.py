@@ -32,8 +32,8 @@ os.environ["MPLBACKEND"] = "Agg"
 # The test processes fill the cores already; one thread each also makes sums repeat bit for bit.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-# A slow machine is no fault of a test. "repeatable" draws the same each time, whatever the seed;
-# "seeded" draws as --hypothesis-seed says.
+# A slow machine is not an error of a test. "repeatable" draws the same each time, whatever the
+# seed; "seeded" draws as --hypothesis-seed says.
 UNHURRIED = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None, print_blob=True
 )

@@ -1,4 +1,4 @@
-"""Bad input, in one table: either an error that names the sample and the cure, or a result.
+"""Bad input, in one table: either an error that names the sample and the remedy, or a result.
 
 Each row: a name, what the user does, the error, and what its message must say. Where the message
 speaks of all samples alike (an option, the number of samples), there is no sample to name.

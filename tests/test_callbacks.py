@@ -333,7 +333,7 @@ def test_early_stopping_counts_its_samples_before_the_first_pass():
         ChainSVM(callbacks=[EarlyStopping(X, y[:-1])]).fit(X, y)
 
 
-def test_the_progress_bar_shows_calls_of_a_dear_oracle(capsys, monkeypatch):
+def test_the_progress_bar_shows_calls_of_a_expensive_oracle(capsys, monkeypatch):
     bar = ProgressBar()
     problem = case("from-oracle").problem
     BCFW(max_epochs=2, tol=0.0).run(problem, callbacks=[bar])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+PACKED = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 def test_it_is_one_page():
@@ -14,9 +14,9 @@ def test_it_is_one_page():
 
 def test_python_blocks_run_as_printed(capsys):
     """And print what the README shows below them, as far as that does not depend on the machine."""
-    assert len(BLOCKS) == 1
+    assert len(PACKED) == 1
     names = {"__name__": "readme"}
-    for number, block in enumerate(BLOCKS):
+    for number, block in enumerate(PACKED):
         exec(compile(block, f"README.md, block {number}", "exec"), names)
     output = capsys.readouterr().out
     assert output.count("of the best possible objective (converged") == 1
@@ -28,7 +28,7 @@ def test_python_blocks_run_as_printed(capsys):
 
 
 def test_first_block_is_short():
-    assert len([line for line in BLOCKS[0].splitlines() if line.strip()]) <= 15
+    assert len([line for line in PACKED[0].splitlines() if line.strip()]) <= 15
 
 
 def test_links_and_the_figure_exist():

@@ -70,12 +70,12 @@ class ProgressBar(Callback):
             bar_format="{desc}: epoch {n_fmt} of max {total_fmt} [{elapsed}, {rate_fmt}{postfix}]",
             file=sys.stderr,
         )
-        if run.problem.structure.dear:  # an epoch may take minutes
+        if run.problem.structure.expensive_oracle:  # an epoch may take minutes
             self._calls = 0
             run.problem.watch = self._called
 
     def _called(self) -> None:
-        """Count a call of a dear oracle, and show that at most ten times a second."""
+        """Count a call of an expensive oracle, and show that at most ten times a second."""
         self._calls += 1
         now = time.perf_counter()
         if self._bar is not None and now - self._shown > 0.1:

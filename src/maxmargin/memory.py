@@ -22,12 +22,12 @@ def available() -> float:
         return float("inf")
 
 
-def refuse(need: float, what: str, cure: str) -> None:
+def refuse(need: float, what: str, hint: str) -> None:
     """Fail if so many bytes are not to be had."""
     free = available()
     if need > free:
-        cure = "Use fewer coordinates, or fewer rows." if cure == "fewer" else cure
+        hint = "Use fewer coordinates, or fewer rows." if hint == "fewer" else hint
         raise MemoryError(
             f"{what} need about {need / 2**30:.3g} GiB of memory, {free / 2**30:.3g} GiB are free."
-            f" {cure}"
+            f" {hint}"
         )

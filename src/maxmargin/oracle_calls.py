@@ -43,25 +43,25 @@ class Asking:
         found = {}
         if counts["judged"]:
             found["fractional"] = counts["fractional"] / counts["judged"]
-        if not self.structure.proves and self.structure.dear:
+        if not self.structure.gap_is_proof and self.structure.expensive_oracle:
             found["worse_than_truth"] = float(counts["worse_than_truth"])
-        if self.structure.may_skip:
+        if self.structure.may_time_out:
             found["timeouts"] = float(counts["timeouts"])
         return found
 
     # -- one sample --------------------------------------------------------------------------------
-    def answer(self, i: int, space: Any, parts: int, skip: bool = False) -> float | None:
-        """space.vertex = argmax over space.theta, by the structure's Python method.
+    def answer(self, i: int, workspace: Any, parts: int, skip: bool = False) -> float | None:
+        """workspace.vertex = argmax over workspace.theta, by the structure's Python method.
 
         Returns None, or if the answer was given up and that is fine (skip), a bound on its score.
         """
-        theta = space.theta[:parts].copy()
+        theta = workspace.theta[:parts].copy()
         vertex, value = next(self.answers([i], [theta]))
         if vertex is None:
             self._refuse_none(i, skip)
             return value
         self._check_room(i, vertex)
-        space.vertex[:parts] = vertex
+        workspace.vertex[:parts] = vertex
         return None
 
     def _check_room(self, i: int, vertex: np.ndarray) -> None:
@@ -116,7 +116,7 @@ class Asking:
                 z, bound = self._next_answer(found, i)
                 if self.watch is not None:
                     self.watch()
-                if z is None and self.structure.may_skip:
+                if z is None and self.structure.may_time_out:
                     yield None, self._proven(i, theta)
                 else:
                     yield self._checked(i, theta, z, bound)
@@ -140,13 +140,14 @@ class Asking:
     def visits(
         self,
         order: np.ndarray,
-        space: Any,
+        workspace: Any,
         score_at: Callable[[int], int],
         point: np.ndarray | None = None,
         gaps: np.ndarray | None = None,
         known: np.ndarray | None = None,
     ) -> Iterator[int]:
-        """The samples of `order`, each with scores in space.theta and its answer in space.vertex.
+        """The samples of `order`, each with scores in workspace.theta and its answer in
+        workspace.vertex.
 
         score_at(i) writes sample i's scores at the newest weights and returns how many. As many
         samples as the structure asks at a time (`jobs`) are asked at the same weights; their scores
@@ -157,38 +158,38 @@ class Asking:
         if known is not None:
             for i in order:
                 parts = score_at(i)
-                space.vertex[:parts] = known[self.parts(i)]
+                workspace.vertex[:parts] = known[self.parts(i)]
                 yield i
             return
         jobs = self.structure.jobs
         for start in range(0, len(order), jobs):
             batch = order[start : start + jobs].tolist()
-            asked = {} if jobs == 1 else self._asked_at_once(batch, space, score_at)
+            asked = {} if jobs == 1 else self._asked_at_once(batch, workspace, score_at)
             for i in batch:
                 parts = score_at(i)
                 if jobs == 1:
-                    value = self.answer(i, space, parts, skip=gaps is not None)
+                    value = self.answer(i, workspace, parts, skip=gaps is not None)
                     if value is None:
                         yield i
                     elif gaps is not None and point is not None:
-                        gaps[i] = value - score(space.theta[:parts], point[self.parts(i)])
+                        gaps[i] = value - score(workspace.theta[:parts], point[self.parts(i)])
                     continue
                 theta, z, value = asked[i]
                 at = -np.inf if point is None else value - score(theta, point[self.parts(i)])
                 if z is None:
                     self._refuse_none(i, skip=gaps is not None)
                 else:
-                    space.vertex[:parts] = z
+                    workspace.vertex[:parts] = z
                     yield i
                 if gaps is not None:  # a step of another sample may have made this answer stale
                     gaps[i] = at if z is None else max(gaps[i], at)
 
     def _asked_at_once(
-        self, batch: list[int], space: Any, score_at: Callable[[int], int]
+        self, batch: list[int], workspace: Any, score_at: Callable[[int], int]
     ) -> dict[int, tuple[np.ndarray, np.ndarray | None, float]]:
         """Scores, answers and values of some samples at the present weights."""
         numbers = list(dict.fromkeys(batch))
-        thetas = [space.theta[: score_at(i)].copy() for i in numbers]
+        thetas = [workspace.theta[: score_at(i)].copy() for i in numbers]
         found = {}
         answers = zip(numbers, thetas, self.answers(numbers, thetas), strict=True)
         for i, theta, (z, value) in answers:
@@ -222,7 +223,7 @@ class Asking:
     def _checked(self, i: int, theta: np.ndarray, z: Any, bound: float) -> tuple[np.ndarray, float]:
         structure, shape = self.structure, self.shapes[i]
         z = self._vector_of(i, "maximize", z, theta)
-        why = structure.fault(z, shape)
+        why = structure.why_infeasible(z, shape)
         if why:
             raise OracleError(
                 f"sample {self.first + i}: the answer of {type(structure).__name__}.maximize is no"
@@ -237,7 +238,7 @@ class Asking:
                     " of the answer that it came with."
                 )
         self._compare(i, theta, own, value)
-        if structure.may_skip and structure.proves:
+        if structure.may_time_out and structure.gap_is_proof:
             self._known[i] = (theta, value)
         return z, value
 
@@ -249,7 +250,7 @@ class Asking:
         """An answer must not be worse than the truth under the same scores."""
         truth = self._truth_score(i, theta)
         worse = own < truth - TOL * (1 + abs(truth))
-        if not self.structure.proves:
+        if not self.structure.gap_is_proof:
             self._counts["worse_than_truth"] += worse
         elif self.structure.is_bounded:
             if value < truth - TOL * (1 + abs(truth)):

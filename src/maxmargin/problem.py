@@ -55,7 +55,7 @@ class Samples(Asking):
         from maxmargin._numba.compile import loading
 
         with loading():
-            from maxmargin._numba.packed_samples import Blocks
+            from maxmargin._numba.packed_samples import PackedSamples
 
         self.structure = structure
         self.shapes = list(shapes)
@@ -67,7 +67,7 @@ class Samples(Asking):
         self._check_shapes()
         codes = [np.asarray(structure.code(shape), dtype=np.int64) for shape in self.shapes]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
-        self.blocks = Blocks(
+        self.packed = PackedSamples(
             shape_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]),
             shapes=np.concatenate(codes),
             costs=self._with_forbidden(costs),
@@ -120,22 +120,22 @@ class Samples(Asking):
             raise FloatingPointError(f"weight {k} is {found[k]}; weights must be finite.")
         return found
 
-    def space(self, ability: str = "maximize") -> Any:
+    def workspace(self, ability: str = "maximize") -> Any:
         """Scratch for one thread that calls this ability."""
-        from maxmargin._numba.packed_samples import Space
+        from maxmargin._numba.packed_samples import Workspace
 
         # other abilities have memories of another kind, which their solvers keep
         own = ability == "maximize"
 
         parts, local, floats, ints = self._sizes
-        return Space(
+        return Workspace(
             theta=np.zeros(parts),
             vertex=np.zeros(parts),
             work=np.zeros(floats),
             iwork=np.zeros(ints, dtype=np.int64),
             local=np.zeros(local),
             change=np.zeros(local),
-            spare=np.zeros(parts),
+            scratch=np.zeros(parts),
             memory=self.memory if own else np.empty(0),
             memory_ptr=self.memory_ptr if own else np.zeros(self.n + 1, dtype=np.int64),
         )
@@ -160,10 +160,10 @@ class Samples(Asking):
     def _sizes(self) -> tuple[int, int, int, int]:
         """Parts, local weights, floats and integers of work space that the largest sample needs."""
         work = [self.structure.scratch(shape) for shape in set(self.shapes)]
-        widths = np.concatenate([[0], np.cumsum(self.blocks.block_width, dtype=np.int64)])
+        widths = np.concatenate([[0], np.cumsum(self.packed.block_width, dtype=np.int64)])
         return (
             int(np.diff(self.part_ptr).max()),
-            int(np.diff(widths[self.blocks.block_ptr]).max()),
+            int(np.diff(widths[self.packed.block_ptr]).max()),
             max(floats for floats, _ in work),
             max(ints for _, ints in work),
         )
@@ -172,8 +172,8 @@ class Samples(Asking):
         """The same samples with fewer outputs: a structure of the same parts that forbids more."""
         found = copy(self)
         found.structure, found.shapes = structure, list(shapes)
-        costs = self.blocks.costs if len(self.blocks.costs) else None
-        found.blocks = self.blocks._replace(costs=found._with_forbidden(costs))
+        costs = self.packed.costs if len(self.packed.costs) else None
+        found.packed = self.packed._replace(costs=found._with_forbidden(costs))
         found.memory = np.empty(0)
         return found
 
@@ -181,8 +181,8 @@ class Samples(Asking):
         """theta_i = F_i^T w + c_i."""
         from maxmargin._numba.packed_samples import score_block
 
-        w, space = self._weights(w), self.space()
-        return space.theta[: score_block(self.blocks, i, w, space)].copy()
+        w, workspace = self._weights(w), self.workspace()
+        return workspace.theta[: score_block(self.packed, i, w, workspace)].copy()
 
     def apply(
         self,
@@ -225,7 +225,7 @@ class Samples(Asking):
 
         def run(*args: Any) -> None:
             with uninterrupted():
-                apply_range(self.blocks, self.space(ability), kernel, *args)
+                apply_range(self.packed, self.workspace(ability), kernel, *args)
 
         return run
 
@@ -254,7 +254,7 @@ class Samples(Asking):
         """(i, scores, what the ability returns, its value) by the structure's Python method."""
         if ability == "maximize":
             for i, theta, z, value in self._maximized(numbers, lambda i: self.scores(w, i)):
-                if z is not None and self.structure.dear:
+                if z is not None and self.structure.expensive_oracle:
                     self._counts["judged"] += 1
                     self._counts["fractional"] += self.structure.is_fractional(z)
                 yield i, theta, z, value
@@ -347,7 +347,7 @@ class Problem(Samples):
     def _check_truth(self) -> None:
         """An InfeasibleError if a true output is none, as far as the structure can tell."""
         for i, shape in enumerate(self.shapes):
-            why = self.structure.fault(self.truth[self.parts(i)], shape)
+            why = self.structure.why_infeasible(self.truth[self.parts(i)], shape)
             if why:
                 raise InfeasibleError(
                     f"sample {i}: its true output is no output of its structure: {why}. Correct"
@@ -359,7 +359,7 @@ class Problem(Samples):
 
     def _allowed_costs(self) -> np.ndarray:
         """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
-        costs = self.blocks.costs if len(self.blocks.costs) else np.zeros(len(self.truth))
+        costs = self.packed.costs if len(self.packed.costs) else np.zeros(len(self.truth))
         banned = np.isneginf(costs)
         wrong = np.flatnonzero(banned & (self.truth != 0))
         if len(wrong):
@@ -373,7 +373,7 @@ class Problem(Samples):
     @cached_property
     def forbidden_parts(self) -> np.ndarray:
         """Where, among all samples' parts, those stand that no output may have."""
-        return np.flatnonzero(np.isneginf(self.blocks.costs))
+        return np.flatnonzero(np.isneginf(self.packed.costs))
 
     @cached_property
     def outputs_key(self) -> int:
@@ -406,7 +406,7 @@ class Problem(Samples):
                 scores[banned] = -np.inf
                 answers.append(next(self.answers([i], [scores])))
             (first, value), (second, _) = answers
-            if not self.structure.proves or first is None or second is None:
+            if not self.structure.gap_is_proof or first is None or second is None:
                 continue
             better = max(theta @ second, theta @ self.truth[self.parts(i)])
             if better > value + TOL * (1 + abs(value)):
@@ -435,8 +435,8 @@ class Problem(Samples):
         """
         if self._plain is None:
             bare = copy(self)
-            forbidden = np.where(np.isfinite(self.blocks.costs), 0.0, -np.inf)
-            bare.blocks = self.blocks._replace(costs=forbidden)
+            forbidden = np.where(np.isfinite(self.packed.costs), 0.0, -np.inf)
+            bare.packed = self.packed._replace(costs=forbidden)
             self._plain = bare
         self._plain.memory = self.memory
         return self._plain
@@ -448,7 +448,7 @@ class Problem(Samples):
 
     def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
         """P(w), exact if the structure's oracle is; out : as of `hinges`."""
-        return float(self.blocks.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
+        return float(self.packed.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
     def rounding(self, w: np.ndarray) -> float:
         """What rounding may add to P(w) and D: it grows with the scores, not with P."""
@@ -458,19 +458,19 @@ class Problem(Samples):
     @cached_property
     def _sizes_of_terms(self) -> tuple[np.ndarray, float]:
         """sum_i omega_i |F_i| and sum_i omega_i |c_i|, over all parts."""
-        positive = self.blocks._replace(value=np.abs(self.blocks.value))
-        costs = self.blocks.weight @ self.loss_of_change(np.sign(self.loss_costs))
+        positive = self.packed._replace(value=np.abs(self.packed.value))
+        costs = self.packed.weight @ self.loss_of_change(np.sign(self.loss_costs))
         return self._summed(positive, np.ones_like(self.truth)), float(costs)
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """sum_i omega_i F_i z_i."""
-        return self._summed(self.blocks, self._all_parts(z))
+        return self._summed(self.packed, self._all_parts(z))
 
-    def _summed(self, blocks: Any, z: np.ndarray) -> np.ndarray:
+    def _summed(self, packed: Any, z: np.ndarray) -> np.ndarray:
         from maxmargin._numba.passes.batch import add_features
 
         total = np.zeros(self.dim)
-        add_features(blocks, self.space(), z, total)
+        add_features(packed, self.workspace(), z, total)
         return total
 
     def weights(self, z: np.ndarray) -> np.ndarray:
@@ -500,7 +500,7 @@ class Problem(Samples):
         if (entropy is None) == (self.objective == "likelihood"):
             raise ValueError("give the entropy of each sample for the likelihood, and only for it.")
         worth = self.loss_at(z) if entropy is None else entropy
-        loss = float(self.blocks.weight @ worth)
+        loss = float(self.packed.weight @ worth)
         if w is not None and isinstance(self.domain, RealSpace):
             return loss - self.alpha / 2 * float(w @ w)
         return loss + self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[1]
@@ -514,7 +514,7 @@ class Problem(Samples):
         z = np.empty_like(self.truth)
         hinges = self.apply("marginals", w, point=self.truth, out=z)
         loss_gradient = self.loss_gradient(z)
-        smooth = float(self.blocks.weight @ hinges)
+        smooth = float(self.packed.weight @ hinges)
         # entropy = log Z - theta . z, so that the sum of all is smooth - w . loss_gradient
         minimum = self.domain.argmin_linear(loss_gradient, self.alpha)[1]
         return (
@@ -529,7 +529,7 @@ class Problem(Samples):
 
 
 def check_objective(objective: str, structure: Structure) -> None:
-    """Fail unless the structure can serve the objective; say the cure."""
+    """Fail unless the structure can serve the objective; say the remedy."""
     if objective not in ("margin", "likelihood", "slack"):
         raise ValueError(
             f'objective={objective!r} must be "margin" or "likelihood", or where outputs are few'
@@ -539,7 +539,7 @@ def check_objective(objective: str, structure: Structure) -> None:
     if objective == "likelihood" and not able:
         raise MissingAbilityError(
             f'objective="likelihood" needs expectations over all outputs (`marginals`), which'
-            f" {type(structure).__name__} cannot compute. {structure.cure('marginals')}, or use"
+            f" {type(structure).__name__} cannot compute. {structure.hint_for('marginals')}, or use"
             ' objective="margin".'
         )
 

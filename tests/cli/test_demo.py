@@ -65,7 +65,7 @@ def test_demo_shows_certificate_errors_words_and_figure(folder, capsys):
     assert [path.name for path in folder.iterdir()] == ["pictures"]
 
 
-def test_demo_writes_to_demo_output_by_default_and_repeats(folder, capsys):
+def test_demo_writes_to_demo_output_by_deerror_and_repeats(folder, capsys):
     outputs, models = [], []
     for _ in range(2):
         assert main(SMALL) == 0
@@ -120,7 +120,7 @@ def test_without_matplotlib_all_but_the_figure_works(folder, capsys, monkeypatch
         (["--colour"], "there is no option --colour"),
     ],
 )
-def test_faults_are_one_line_and_code_2(folder, capsys, arguments, message):
+def test_errors_are_one_line_and_code_2(folder, capsys, arguments, message):
     (folder / "file").write_text("not a folder")
     assert main(["demo", *arguments]) == 2
     said = capsys.readouterr()

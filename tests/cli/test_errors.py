@@ -1,4 +1,4 @@
-"""What becomes of faults."""
+"""What becomes of errors."""
 
 import errno
 

@@ -56,7 +56,7 @@ def test_what_is_no_assignment(text):
         (Known(["bcfw", "fw"]), "qqqq", "use one of bcfw, fw"),
     ],
 )
-def test_faults_name_what_was_expected(kind, text, message):
+def test_errors_name_what_was_expected(kind, text, message):
     with pytest.raises(click.BadParameter) as caught:
         kind.convert(text, None, None)
     assert message in caught.value.message

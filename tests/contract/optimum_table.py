@@ -103,7 +103,7 @@ STRUCTURES = {
     **{
         name: (lambda make=make: make(alpha=ALPHA).problem)
         for name, make in (
-            problems.CASES | problems.INSIDE | {"matching": problems.matching} | problems.DEAR
+            problems.CASES | problems.INSIDE | {"matching": problems.matching} | problems.EXPENSIVE
         ).items()
     },
     "assignment": lambda: problems.assignment(alpha=ALPHA, n=2).problem,

@@ -493,7 +493,7 @@ CASES = {
     "assignment": assignment,
 }
 #: oracles that cost more than steps; with them solvers go another way
-DEAR = {
+EXPENSIVE = {
     "linear-program": lambda **options: items(kind="rows", n=4, seed=21, **options),
     "from-oracle": lambda **options: items(kind="function", seed=22, **options),
 }
@@ -502,4 +502,4 @@ DEAR = {
 @lru_cache
 def case(name):
     """The case of that name; shared by tests, which must not change it."""
-    return (CASES | INSIDE | DEAR)[name]()
+    return (CASES | INSIDE | EXPENSIVE)[name]()

@@ -199,7 +199,7 @@ def test_clones_are_equal_and_unfitted(kind):
     np.testing.assert_array_equal(copy.fit(kind.X, kind.y).coef_, fitted.coef_)
 
 
-def test_the_repr_says_what_differs_from_the_defaults():
+def test_the_repr_says_what_differs_from_the_deerrors():
     assert repr(ChainSVM()) == "ChainSVM()"
     estimator = ChainSVM(alpha=0.5, solver=BCFW(step="pairwise"))
     assert repr(estimator) == "ChainSVM(alpha=0.5, solver=BCFW(step='pairwise'))"

@@ -118,7 +118,7 @@ def assert_same_packing(a, b):
 
 
 def packed(case, X):
-    return build(case, X).blocks
+    return build(case, X).packed
 
 
 @every_map
@@ -200,21 +200,23 @@ def test_local_weights_are_the_stretches_that_a_sample_touches(case, touched):
     X[0][rng.integers(3, size=touched), rng.permutation(40)[:touched]] = 1.0
     X[1][0, 7] = 1.0
     problem = build(case, X)
-    blocks = problem.blocks
+    packed = problem.packed
     for i in range(2):
-        runs = range(blocks.block_ptr[i], blocks.block_ptr[i + 1])
-        stretches = [np.arange(blocks.block_width[b]) + blocks.source[b] for b in runs]
-        home_of = np.concatenate([*stretches, np.empty(0, dtype=int)])
-        assert len(np.unique(home_of)) == len(home_of)  # no weight twice, or steps would be lost
-        rows = range(blocks.row_ptr[i], blocks.row_ptr[i + 1])
+        runs = range(packed.block_ptr[i], packed.block_ptr[i + 1])
+        stretches = [np.arange(packed.block_width[b]) + packed.block_start[b] for b in runs]
+        global_of = np.concatenate([*stretches, np.empty(0, dtype=int)])
+        assert len(np.unique(global_of)) == len(
+            global_of
+        )  # no weight twice, or steps would be lost
+        rows = range(packed.row_ptr[i], packed.row_ptr[i + 1])
         for r in rows:
-            for e in range(blocks.indptr[r], blocks.indptr[r + 1]):
-                own = home_of[blocks.index[e] : blocks.index[e] + blocks.width[r]]
-                assert np.array_equal(own, blocks.home[e] + np.arange(blocks.width[r]))
+            for e in range(packed.indptr[r], packed.indptr[r + 1]):
+                own = global_of[packed.index[e] : packed.index[e] + packed.width[r]]
+                assert np.array_equal(own, packed.global_index[e] + np.arange(packed.width[r]))
         used = np.flatnonzero(case.matrix(X[i]).any(axis=1))
-        assert np.isin(used, home_of).all()
+        assert np.isin(used, global_of).all()
         if (X[i].any(axis=0)).sum() <= 18:
-            assert len(home_of) <= len(used)
+            assert len(global_of) <= len(used)
     check_map(case, X, problem)
 
 

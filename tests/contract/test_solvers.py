@@ -475,10 +475,10 @@ def test_samples_without_weight_change_nothing(name, variant):
     other = CASES[name](weight=weight)
     for i in (1, n - 1):
         rows = slice(
-            other.problem.blocks.indptr[other.problem.blocks.row_ptr[i]],
-            other.problem.blocks.indptr[other.problem.blocks.row_ptr[i + 1]],
+            other.problem.packed.indptr[other.problem.packed.row_ptr[i]],
+            other.problem.packed.indptr[other.problem.packed.row_ptr[i + 1]],
         )
-        other.problem.blocks.value[rows] *= -7.0
+        other.problem.packed.value[rows] *= -7.0
     again = set_up(DUAL[variant], max_epochs=5).run(other.problem)
     if "gap" not in variant:  # which samples gap sampling visits depends on all gaps
         np.testing.assert_array_equal(result.w, again.w)

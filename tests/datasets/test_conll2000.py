@@ -1,4 +1,4 @@
-"""load_conll2000: the real file's published counts, faults named by line, unknown labels."""
+"""load_conll2000: the real file's published counts, errors named by line, unknown labels."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""load_dependencies: small files of both formats, faults named by line, the real counts."""
+"""load_dependencies: small files of both formats, errors named by line, the real counts."""
 
 import gzip
 import zipfile
@@ -79,13 +79,13 @@ def test_reads_the_penn_sample(tmp_path, packed):
         ),
     ],
 )
-def test_faults_are_named(tmp_path, text, message):
+def test_errors_are_named(tmp_path, text, message):
     (tmp_path / "en_ewt-ud-dev.conllu").write_text(text)
     with pytest.raises(ValueError, match=r"en_ewt-ud-dev\.conllu.*" + message):
         load_dependencies(path=tmp_path)
 
 
-def test_faults_of_the_penn_format(tmp_path):
+def test_errors_of_the_penn_format(tmp_path):
     file = tmp_path / "dependency_treebank.dp"
     file.write_bytes(b"He\tPRP\n")
     with pytest.raises(ValueError, match="line 1: found 2 columns, expected 3"):

@@ -1,4 +1,4 @@
-"""load_hansards and load_alignment: the real files' counts, the original release, faults."""
+"""load_hansards and load_alignment: the real files' counts, the original release, errors."""
 
 import io
 import tarfile

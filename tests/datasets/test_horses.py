@@ -1,4 +1,4 @@
-"""load_horses: the real arrays, the release's folder and archive, faults."""
+"""load_horses: the real arrays, the release's folder and archive, errors."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""load_isprs: the published counts, formats it reads, faults named by line."""
+"""load_isprs: the published counts, formats it reads, errors named by line."""
 
 import gzip
 import zipfile

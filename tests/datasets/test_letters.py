@@ -1,4 +1,4 @@
-"""load_letters: the real file's published counts, tolerance to copies, faults named by line."""
+"""load_letters: the real file's published counts, tolerance to copies, errors named by line."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Snakes: the real arrays, walks of our own, graphs of their pixels, faults."""
+"""Snakes: the real arrays, walks of our own, graphs of their pixels, errors."""
 
 from itertools import pairwise
 
@@ -156,7 +156,7 @@ def test_file_folder_parent_and_environment(tmp_path, monkeypatch):
         ({"Y_test": np.array([{}], dtype=object)}, "not a file of snakes"),
     ],
 )
-def test_faults_of_files(tmp_path, changed, message):
+def test_errors_of_files(tmp_path, changed, message):
     np.savez(tmp_path / "snakes.npz", **arrays(**changed))
     with pytest.raises(ValueError, match=message):
         load_snakes(tmp_path)

@@ -237,7 +237,7 @@ def test_class_and_node_weights_in_the_objective():
     assert model.result_.primal == pytest.approx(wanted, abs=1e-12)
 
 
-def test_class_weights_favour_the_dear_label():
+def test_class_weights_favour_the_expensive_label():
     rng = np.random.default_rng(0)
     numbers = [rng.integers(3, size=4) for _ in range(60)]
     X = [np.eye(3)[y] + rng.normal(size=(4, 3)) for y in numbers]

@@ -215,16 +215,16 @@ def test_many_labels_are_learned_with_a_bound():
 
 # -- weights of samples and labels, and what is known ----------------------------------------------
 def test_prices_move_the_balance(data):
-    dear = MultiLabelSVM(0.1, loss=Hamming(false_negative=4.0)).fit(data.X, data.y)
+    expensive_oracle = MultiLabelSVM(0.1, loss=Hamming(false_negative=4.0)).fit(data.X, data.y)
     cheap = MultiLabelSVM(0.1, loss=Hamming(false_positive=4.0)).fit(data.X, data.y)
-    assert dear.predict(data.X).sum() > data.y.sum() > cheap.predict(data.X).sum()
+    assert expensive_oracle.predict(data.X).sum() > data.y.sum() > cheap.predict(data.X).sum()
     weights = np.ones((len(data.y), 4))
     weights[:, 1:] = 0.0
     first = MultiLabelSVM(0.01, pairs=None).fit(data.X, data.y, node_weight=weights)
     np.testing.assert_allclose(first.node_coef_[:, 1:], 0.0, atol=1e-4)
     assert np.abs(first.node_coef_[:, 0]).max() > 0.1
     weighted = MultiLabelSVM(0.1, loss=Hamming(class_weight={1: 4.0})).fit(data.X, data.y)
-    np.testing.assert_array_equal(weighted.coef_, dear.coef_)
+    np.testing.assert_array_equal(weighted.coef_, expensive_oracle.coef_)
 
 
 def test_known_labels_are_kept(data):

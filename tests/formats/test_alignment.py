@@ -1,4 +1,4 @@
-"""Alignment files: what is written is read back exactly, and faults are named by file and line."""
+"""Alignment files: what is written is read back exactly, and errors are named by file and line."""
 
 import gzip
 import io

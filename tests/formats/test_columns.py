@@ -1,4 +1,4 @@
-"""Files of columns: what is read, what is kept as it is, and faults named by file and line."""
+"""Files of columns: what is read, what is kept as it is, and errors named by file and line."""
 
 import gzip
 import io
@@ -112,7 +112,7 @@ def test_files_without_tokens_have_no_sentences_with_rows(text):
         ("a b\n" + "x" * (1 << 21) + "\n", {}, r"line 2: more than 1048576 bytes"),
     ],
 )
-def test_faults_are_named(text, options, message):
+def test_errors_are_named(text, options, message):
     with pytest.raises(ValueError, match=message):
         read(text, **options)
 
@@ -123,7 +123,7 @@ def test_a_sentence_without_end_is_refused(monkeypatch):
         read("a b\n" * 1000)
 
 
-def test_sentences_before_a_fault_are_given_first():
+def test_sentences_before_a_error_are_given_first():
     batches = sentence_batches(io.BytesIO(b"a b\n\nc d\n\nwrong\n"))
     assert words(next(batches)) == [["a b"], ["c d"]]
     with pytest.raises(ValueError, match="line 5"):

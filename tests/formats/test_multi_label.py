@@ -65,7 +65,7 @@ def test_what_is_written_is_read_again():
         (b"\xff 1:1", "found bytes that are not utf-8 text"),
     ],
 )
-def test_faults_are_named_by_line(line, message):
+def test_errors_are_named_by_line(line, message):
     with pytest.raises(ValueError, match=re.escape(f"line 2: {message}")):
         read(b"0 1:1\n" + line + b"\n", n_features=5)
 

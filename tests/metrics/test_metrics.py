@@ -255,7 +255,7 @@ def test_alignment_of_nothing():
     assert metrics.alignment_recall(PREDICTED, set()) == 0.0
 
 
-def test_alignment_faults_are_named():
+def test_alignment_errors_are_named():
     with pytest.raises(ValueError, match="predicted has 1, sure has 2"):
         metrics.alignment_error_rate([SURE], [SURE, SURE], [SURE, SURE])
     with pytest.raises(ValueError, match=r"sentence 1: found \(1, 2, 3\), expected a link"):

@@ -36,9 +36,11 @@ def killed(*args, **kwargs):
 
 
 @pytest.mark.parametrize("place", ["fsync", "replace", "write_array"])
-@pytest.mark.parametrize("fault, error", [(full_disk, OSError), (killed, KeyboardInterrupt)])
+@pytest.mark.parametrize("failure, error", [(full_disk, OSError), (killed, KeyboardInterrupt)])
 @pytest.mark.parametrize("older", [True, False])
-def test_a_fault_while_writing_changes_nothing(place, fault, error, older, tmp_path, monkeypatch):
+def test_an_error_while_writing_changes_nothing(
+    place, failure, error, older, tmp_path, monkeypatch
+):
     path = tmp_path / "model.mm"
     if older:
         ChainSVM(alpha=0.5).save(path)
@@ -50,7 +52,7 @@ def test_a_fault_while_writing_changes_nothing(place, fault, error, older, tmp_p
     }
     model, _ = made("chains")
     with monkeypatch.context() as patch:
-        patch.setattr(*targets[place], fault)
+        patch.setattr(*targets[place], failure)
         with pytest.raises(error) as seen:
             model.save(path)
     if error is OSError:
@@ -478,7 +480,7 @@ def test_keys_said_twice(saved, tmp_path):
     refused(write_file(tmp_path / "wrong.mm", raw, members), "the same thing twice")
 
 
-def test_options_that_came_later_get_their_defaults(saved, tmp_path):
+def test_options_that_came_later_get_their_deerrors(saved, tmp_path):
     header, members = contents(saved)
     del header["model"]["options"]["n_jobs"], header["model"]["options"]["tol"]
     again = maxmargin.load(write_file(tmp_path / "older.mm", header, members))

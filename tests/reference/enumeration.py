@@ -64,7 +64,7 @@ def nearest_in_hull(point, vertices):
         nearer = np.linalg.norm(target - shares @ vertices[active]) < np.linalg.norm(target - z)
         if small and not nearer:
             return z
-    raise AssertionError("a reference projection did not settle")
+    raise AssertionError("a reference projection did not converge")
 
 
 def _nearest_mixture(vertices, target, active, shares):

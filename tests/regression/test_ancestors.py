@@ -1,4 +1,4 @@
-"""One test for each fault of the libraries before this one: what went wrong there holds here."""
+"""One test for each error of the libraries before this one: what went wrong there holds here."""
 
 import inspect
 import logging
@@ -146,7 +146,7 @@ def test_variants_are_parts_of_one_solver():
     assert {k.run for k in kinds} == {Solver.run}
 
 
-def test_faults_are_raised_not_printed(capfd):
+def test_errors_are_raised_not_printed(capfd):
     with pytest.raises(ValueError, match="sample 1: x"):
         ChainSVM().fit([np.ones((1, 2)), np.full((1, 2), np.nan)], [[0], [1]])
     with pytest.raises(InfeasibleError, match="sample 0"):

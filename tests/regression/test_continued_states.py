@@ -33,18 +33,18 @@ def test_subgradient_continued_with_other_sample_weights_bounds_truly():
 def test_a_state_with_outputs_now_forbidden_is_refused():
     first = BCFW(max_epochs=3, tol=0.0).run(problem())
     made = problem()
-    banned = made.blocks.costs.copy()
+    banned = made.packed.costs.copy()
     used = np.flatnonzero((first.state.z > 0) & (made.truth == 0))
     assert len(used) > 0
     banned[used[0]] = -np.inf
-    made.blocks = made.blocks._replace(costs=banned)
+    made.packed = made.packed._replace(costs=banned)
     with pytest.raises(ValueError, match="the problem forbids; start without it"):
         BCFW().run(made, first.state)
 
 
 def test_subgradient_without_costs_reads_none():
     made = problem()
-    made.blocks = made.blocks._replace(costs=np.empty(0))
+    made.packed = made.packed._replace(costs=np.empty(0))
     result = Subgradient(max_epochs=3, tol=0.0).run(made)
     assert np.isfinite(result.primal)
     assert result.dual <= result.primal + 1e-12

@@ -95,7 +95,7 @@ def test_one_sample_is_solved(variant):
 def test_ties_everywhere_end_at_once(variant):
     """Without features all outputs score the same: the loss is the objective, and w is zero."""
     made = problems.finite(n_features=1)
-    made.problem.blocks.value[:] = 0.0
+    made.problem.packed.value[:] = 0.0
     flat = Training([replace(b, matrix=0 * b.matrix) for b in made.training.blocks], problems.ALPHA)
     result = solver(variant, tol=1e-9, max_epochs=5).run(made.problem)
     assert result.status is Status.CONVERGED

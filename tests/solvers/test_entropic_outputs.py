@@ -13,7 +13,7 @@ from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient
 from maxmargin.solvers.saddle.weight_geometry import BlockWeights, EntropicWeights, EuclideanWeights
-from reference import marginals_of as book
+from reference import marginal_saddle as book
 from reference.linear import violation
 from reference.saddle import Saddle
 from solvers.saddle_cases import PROBLEMS, SETS, build
@@ -252,7 +252,7 @@ def test_the_norm_bounds_the_range_of_scores(name):
 
 @cache
 def optimum_in_ball(name):
-    """By block-coordinate Frank-Wolfe, whose steps in a ball are dear."""
+    """By block-coordinate Frank-Wolfe, whose steps in a ball are expensive."""
     result = BCFW(tol=1e-6, max_epochs=3000).run(build(name, "l1", alpha=0.1).problem)
     assert result.status is Status.CONVERGED
     return result
@@ -280,7 +280,7 @@ def test_all_geometries_reach_the_optimum_of_frank_wolfe(name, z_geometry, geome
 @pytest.mark.parametrize("name", ["multiclass", "chain", "chain-forbidden", "matching"])
 def test_no_scale_of_the_features_leads_outside(name, options, scale):
     made = build(name, alpha=0.1)
-    made.problem.blocks.value[:] *= scale
+    made.problem.packed.value[:] *= scale
     solver = entropic_solver(max_epochs=12, tol=0.0, **options)
     result = solver.run(made.problem)
     assert np.isfinite(result.w).all()
@@ -309,7 +309,7 @@ def test_chains_of_any_length(scale):
 
 def test_steps_do_not_grow_for_ever_where_none_is_too_long():
     made = build("finite", "l2", alpha=0.0)
-    made.problem.blocks.value[:] = 0.0
+    made.problem.packed.value[:] = 0.0
     solver = entropic_solver(max_epochs=40, tol=0.0)
     first = solver.init(made.problem).extra["step"]
     result = solver.run(made.problem)
@@ -319,7 +319,7 @@ def test_steps_do_not_grow_for_ever_where_none_is_too_long():
 
 def test_forbidden_parts_stay_zero():
     made = build("chain-forbidden", alpha=0.1)
-    banned = np.isneginf(made.problem.blocks.costs)
+    banned = np.isneginf(made.problem.packed.costs)
     assert banned.any()
     possible = np.concatenate([b.vertices.any(axis=0) for b in made.training.blocks])
     assert not (possible & banned).any()
@@ -471,7 +471,7 @@ def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, 
         if geometry == "entropic":
             distance_w = w @ np.log(w / start_w) / 2.5
         seen = dense.visible(w) if geometry == "entropic" else w
-        rest = made.problem.loss_at(state.z) @ made.problem.blocks.weight
+        rest = made.problem.loss_at(state.z) @ made.problem.packed.weight
         value = state.w @ dense.slope(z) - seen @ slope - rest
         pairs = zip(made.training.blocks, dense.points(z), strict=True)
         value += sum(b.weight * b.costs @ (p - b.truth) for b, p in pairs)

@@ -32,9 +32,9 @@ both_objectives = pytest.mark.parametrize("objective", ["margin", "likelihood"])
 
 def with_objective(problem, objective, **changes):
     """The same samples with another objective, penalty, domain or structure."""
-    blocks = problem.blocks
+    packed = problem.packed
     names = [n for n in PackedFeatures._fields if n != "dim"]
-    features = PackedFeatures(**{n: getattr(blocks, n) for n in names}, dim=problem.dim)
+    features = PackedFeatures(**{n: getattr(packed, n) for n in names}, dim=problem.dim)
     given = {
         "structure": problem.structure,
         "costs": problem.loss_costs,
@@ -45,7 +45,7 @@ def with_objective(problem, objective, **changes):
     return Problem(
         shapes=problem.shapes,
         features=features,
-        sample_weight=blocks.weight,
+        sample_weight=packed.weight,
         truth=problem.truth,
         objective=objective,
         **given,
@@ -223,9 +223,9 @@ def test_a_step_is_the_published_one(objective):
 @both_objectives
 def test_features_of_any_scale(scale, mode, objective):
     problem = with_objective(case("chain-forbidden").problem, objective)
-    problem.blocks.value.setflags(write=True)
+    problem.packed.value.setflags(write=True)
     scaled = with_objective(problem, objective)
-    scaled.blocks = scaled.blocks._replace(value=scaled.blocks.value * scale)
+    scaled.packed = scaled.packed._replace(value=scaled.packed.value * scale)
     solver = ExponentiatedGradient(mode)
     value = -np.inf
     for state in epochs(solver, scaled, 15):
@@ -432,8 +432,8 @@ def test_samples_without_weight_change_nothing():
     weight[1] = 0.0
     first = run(CASES["chain"](weight=weight).problem, max_epochs=5)
     other = CASES["chain"](weight=weight).problem
-    rows = other.blocks.indptr[other.blocks.row_ptr[1:3]]
-    other.blocks.value[rows[0] : rows[1]] *= -7.0
+    rows = other.packed.indptr[other.packed.row_ptr[1:3]]
+    other.packed.value[rows[0] : rows[1]] *= -7.0
     np.testing.assert_array_equal(first.w, run(other, max_epochs=5).w)
 
 

@@ -41,7 +41,7 @@ def cuts(domain=None, tables=False, **options):
     """A problem of graph cuts without ties; GraphCutSVM keeps the weights of edges >= 0."""
     model = GraphCutSVM(alpha=1e-2, tables=tables)
     problem = model._problem(*graphs(**options), None, None)
-    problem.blocks.costs[:] *= np.random.default_rng(1).uniform(0.5, 1.5, len(problem.truth))
+    problem.packed.costs[:] *= np.random.default_rng(1).uniform(0.5, 1.5, len(problem.truth))
     problem.loss_costs = problem._allowed_costs()
     if domain is not None:
         problem.domain = domain
@@ -149,12 +149,12 @@ def test_images_and_costs_are_those_of_the_vertices():
         assert mass.sum() == pytest.approx(1.0, abs=1e-14)
         first = images_kept.image_ptr[i]
         images = images_kept.image[first : first + slots * images_kept.size[i]].reshape(slots, -1)
-        weights += problem.blocks.weight[i] * (mass @ images)
-        loss += problem.blocks.weight[i] * (mass @ images_kept.cost[i * slots : (i + 1) * slots])
+        weights += problem.packed.weight[i] * (mass @ images)
+        loss += problem.packed.weight[i] * (mass @ images_kept.cost[i * slots : (i + 1) * slots])
         gram = vertex_cache.gram[i * slots**2 : (i + 1) * slots**2].reshape(slots, slots)
         np.testing.assert_allclose(gram, images @ images.T, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(weights, problem.features(state.z), rtol=1e-12, atol=1e-12)
-    truth = problem.blocks.weight @ np.add.reduceat(
+    truth = problem.packed.weight @ np.add.reduceat(
         problem.loss_costs * state.z, problem.part_ptr[:-1]
     )
     assert loss == pytest.approx(truth, rel=1e-12)
@@ -203,7 +203,7 @@ def test_warm_start_goes_on_with_what_is_remembered():
 def test_another_loss_starts_from_z_alone():
     """Costs are remembered with the images, and are others now."""
     problem, other = cuts(), cuts()
-    other.blocks.costs[:] *= 2.0
+    other.packed.costs[:] *= 2.0
     other.loss_costs = other._allowed_costs()
     state = bcfw("images", max_epochs=8, tol=0.0).run(problem).state
     bound = other.dual(state.z)

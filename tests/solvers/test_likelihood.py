@@ -146,7 +146,7 @@ def test_the_step_beats_a_grid_of_steps(name):
     problem, training = made.problem, made.training
     state = solver.init(problem)
     solver.epoch(problem, state)
-    omega = problem.blocks.weight
+    omega = problem.packed.weight
     for i in range(problem.n):
         z, bound = state.z.copy(), state.extra["entropy"].copy()
         block = training.blocks[i]
@@ -263,7 +263,7 @@ def test_warm_start_for_another_penalty(solver):
 def test_features_of_any_scale(scale):
     """Features times s and alpha times s^2 is the same problem, in other units."""
     plain, other = make("finite"), make("finite", alpha=problems.ALPHA * scale**2)
-    other.problem.blocks.value[:] *= scale
+    other.problem.packed.value[:] *= scale
     solver = LBFGS(tol=1e-10, max_epochs=60)
     wanted, found = solver.run(plain.problem), solver.run(other.problem)
     assert found.status is Status.CONVERGED

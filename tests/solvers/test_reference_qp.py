@@ -106,7 +106,7 @@ def test_features_of_parts_are_the_maps_of_all_samples():
         made = CASES[name]()
         wanted = np.hstack([block.matrix for block in made.training.blocks]).T
         np.testing.assert_allclose(
-            part_features(made.problem.blocks, made.problem.dim).toarray(), wanted, atol=1e-15
+            part_features(made.problem.packed, made.problem.dim).toarray(), wanted, atol=1e-15
         )
 
 

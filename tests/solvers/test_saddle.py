@@ -123,7 +123,7 @@ def test_entropic_steps_are_multiplicative(name, alpha):
 @pytest.mark.parametrize("domain", ["all", "l1"])
 def test_projected_gradient_is_equation_16(name, domain, decay):
     made = build(name, domain, **options(name, 0.1))
-    omega = made.problem.blocks.weight
+    omega = made.problem.packed.weight
     saddle = by_definition(made, domain, ratio=1.0 / (omega @ omega))  # the papers' sum
     printed = book.projected_gradient(saddle, 0.3, count(name), decay)
     solver = ProjectedGradient(step=0.3, decay=decay)
@@ -246,7 +246,7 @@ def test_the_entropic_norm_is_that_of_the_longest_row(name):
 
 def test_all_features_zero_give_a_step_all_the_same():
     made = build("finite", "l2", alpha=0.0)
-    made.problem.blocks.value[:] = 0.0
+    made.problem.packed.value[:] = 0.0
     for solver in (DualExtragradient(), Extragradient(), ProjectedGradient()):
         state = solver.init(made.problem)
         assert operator_norm(made.problem) == 0.0

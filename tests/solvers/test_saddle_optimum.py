@@ -289,7 +289,7 @@ def test_all_solvers_come_near_the_optimum(name, kind):
 def test_adaptive_steps_find_their_way_at_any_scale(kind, scale):
     """Features scaled up and weights scaled down: the same problem, if the ratio is told."""
     made = PROBLEMS["finite"](alpha=0.1 * scale**2)
-    made.problem.blocks.value[:] *= scale
+    made.problem.packed.value[:] *= scale
     solver = set_up(SOLVERS[kind], max_epochs=600, tol=1e-2, ratio=made.problem.n / scale**2)
     result = solver.run(made.problem)
     assert result.status is Status.CONVERGED
@@ -336,7 +336,7 @@ def test_restarts_begin_anew_and_go_on_from_the_average(name):
 @all_solvers
 def test_features_of_zero_leave_the_loss_alone(kind):
     made = build("finite", "l2", alpha=0.0)
-    made.problem.blocks.value[:] = 0.0
+    made.problem.packed.value[:] = 0.0
     result = set_up(SOLVERS[kind], max_epochs=30).run(made.problem)
     assert result.primal == pytest.approx(
         sum(b.weight * b.losses.max() for b in made.training.blocks)
@@ -347,7 +347,7 @@ def test_features_of_zero_leave_the_loss_alone(kind):
 
 def test_steps_do_not_grow_for_ever_at_rest():
     made = build("finite", "l2", alpha=0.0)
-    made.problem.blocks.value[:] = 0.0
+    made.problem.packed.value[:] = 0.0
     state = Extragradient(max_epochs=10, tol=0.0).run(made.problem).state
     state.extra["step"] = 1e200
     result = Extragradient(max_epochs=20, tol=0.0).run(made.problem, state=state)
@@ -412,10 +412,10 @@ def test_samples_without_weight_change_nothing(name, kind):
     weight = np.ones(n)
     weight[[1, n - 1]] = 0.0
     problems = [PROBLEMS[name](weight=weight).problem for _ in range(2)]
-    blocks = problems[1].blocks
+    packed = problems[1].packed
     for i in (1, n - 1):
-        rows = slice(blocks.indptr[blocks.row_ptr[i]], blocks.indptr[blocks.row_ptr[i + 1]])
-        blocks.value[rows] *= -7.0
+        rows = slice(packed.indptr[packed.row_ptr[i]], packed.indptr[packed.row_ptr[i + 1]])
+        packed.value[rows] *= -7.0
     first, again = (set_up(SOLVERS[kind], max_epochs=12, tol=0.0).run(p) for p in problems)
     np.testing.assert_array_equal(first.w, again.w)
     assert (first.primal, first.dual) == (again.primal, again.dual)

@@ -142,7 +142,7 @@ def test_projection_on_a_hull_of_repeated_and_aligned_vertices():
 
 def test_projection_that_does_not_settle_is_an_error():
     vertices = np.random.default_rng(0).standard_normal((20, 5))
-    with pytest.raises(RuntimeError, match="did not settle in 1 steps"):
+    with pytest.raises(RuntimeError, match="did not converge in 1 steps"):
         project_by_vertices(oracle(vertices), np.zeros(5), max_steps=1)
 
 

@@ -64,7 +64,7 @@ def test_all_of_it_as_rows():
 )
 def test_what_is_wrong_with_an_output(z, why):
     program = Program([[1, 1, 1], [1, 0, -1]], [2, np.inf], [-np.inf, 0], part_upper=1)
-    assert LinearProgram(integral=True).fault(np.array(z, dtype=float), program) == why
+    assert LinearProgram(integral=True).why_infeasible(np.array(z, dtype=float), program) == why
 
 
 def test_rows_that_cannot_hold_are_named():
@@ -122,7 +122,7 @@ def test_both_ways_to_project_agree(seed, monkeypatch):
         with monkeypatch.context() as without:
             without.setattr(quadratic, "has_clarabel", lambda: False)
             assert np.abs(LinearProgram().project(point, shape) - z).max() < 1e-9
-        assert shape.fault(z) == ""
+        assert shape.why_infeasible(z) == ""
 
 
 def test_sizes_bound_the_polytope():
@@ -172,14 +172,14 @@ def test_each_sample_may_have_its_own_program_and_models_are_saved(tmp_path):
 def test_whole_parts_that_a_program_has_not(part):
     structure = LinearProgram(Program(np.ones((1, 3)), 2.0, part_upper=1.0), integral=[part])
     with pytest.raises(ValueError, match="integral"):
-        structure.fault(np.zeros(3), structure.program)
+        structure.why_infeasible(np.zeros(3), structure.program)
 
 
 def test_whole_parts_may_all_score_nothing():
     """At weights of zero, say, where the relaxed answer has fractions."""
     program = Program([[-3, 0], [1, 2]], upper=[-2, 6], part_upper=1)
     z, bound = LinearProgram(integral=True).maximize_within(np.zeros(2), program)
-    assert program.fault(z) == ""
+    assert program.why_infeasible(z) == ""
     assert (z[0], bound) == (1, 0)
 
 
@@ -188,7 +188,7 @@ def test_scores_next_to_nothing_are_no_error():
     theta = np.array([3e-320, 2e-320, 1e-310])
     for integral in (False, True):
         z, bound = LinearProgram(integral=integral).maximize_within(theta, program)
-        assert program.fault(z) == ""
+        assert program.why_infeasible(z) == ""
         assert bound >= theta @ z
 
 
@@ -198,7 +198,7 @@ def test_whole_parts_are_so_beside_large_coefficients(large, integral):
     """Part 0 needs part 1, of which the tolerance of a solver would be enough."""
     program = Program([[1, -large]], upper=0, part_upper=1)
     z, bound = LinearProgram(integral=integral).maximize_within(np.array([1.0, -0.5]), program)
-    assert program.fault(z) == ""
+    assert program.why_infeasible(z) == ""
     best = 0.5 if integral else 1 - 0.5 / large
     assert_allclose([z @ [1, -0.5], bound], best, rtol=0, atol=1e-9)
 

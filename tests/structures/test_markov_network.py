@@ -227,7 +227,7 @@ def test_auto_goes_by_the_shape():
     auto = MarkovNetwork(tied=False, max_table=5000)
     assert not auto.is_exact
     assert auto.is_bounded
-    assert auto.proves
+    assert auto.gap_is_proof
     assert auto.resolve([small, small]).method == "exact"
     assert auto.resolve([small, large]).method == "bounded"
     assert auto.resolve([small]).is_exact

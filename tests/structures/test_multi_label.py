@@ -131,8 +131,8 @@ def test_forbidden_labels_and_pairs_are_kept_off_by_the_cut():
 
 
 def test_what_is_exact_and_what_is_bounded():
-    assert (EXACT.is_exact, EXACT.is_bounded, EXACT.proves) == (True, False, True)
-    assert (BOUNDED.is_exact, BOUNDED.is_bounded, BOUNDED.proves) == (False, True, True)
+    assert (EXACT.is_exact, EXACT.is_bounded, EXACT.gap_is_proof) == (True, False, True)
+    assert (BOUNDED.is_exact, BOUNDED.is_bounded, BOUNDED.gap_is_proof) == (False, True, True)
     assert not BOUNDED.has("marginals")
     assert MultiLabel("auto").has("marginals")
 

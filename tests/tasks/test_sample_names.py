@@ -24,8 +24,8 @@ def test_numbers_of_samples_become_names_of_files(said, meant):
         raise ValueError(said)
 
 
-def test_other_faults_pass_through():
-    fault = KeyError("cloud 1")
+def test_other_errors_pass_through():
+    raised = KeyError("cloud 1")
     with pytest.raises(KeyError) as caught, named(NAMES):
-        raise fault
-    assert caught.value is fault
+        raise raised
+    assert caught.value is raised

@@ -1,4 +1,4 @@
-"""Bad input: each error names the sample and the cure."""
+"""Bad input: each error names the sample and the remedy."""
 
 import numpy as np
 import pytest

@@ -6,9 +6,9 @@ labels is a row of width K, a table of transitions shared by all positions is on
 K * K with the single feature 1, a part with features of its own is a row of width 1.
 
 `index` points into the sample's *local* weights: the stretches of the weight vector that the
-sample touches, copied side by side (`source`, `block_width`). A sample of a text problem with ten
-million weights thus works on a few thousand numbers that stay in the processor's cache. `home` is
-the same place in the whole weight vector, for steps that touch a few parts only.
+sample touches, copied side by side (`block_start`, `block_width`). A sample of a text problem with
+ten million weights thus works on a few thousand numbers that stay in the processor's cache.
+`global_index` is the same place in the whole weight vector, for steps that touch a few parts only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numba import types
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, SHORTS, kernel, piece, tuple_type
 
 
-class Blocks(NamedTuple):
+class PackedSamples(NamedTuple):
     """n samples; `*_ptr` arrays have n + 1 entries, except indptr, with one entry a row + 1."""
 
     shape_ptr: np.ndarray
@@ -31,16 +31,16 @@ class Blocks(NamedTuple):
     width: np.ndarray
     indptr: np.ndarray
     index: np.ndarray
-    home: np.ndarray
+    global_index: np.ndarray
     value: np.ndarray
     block_ptr: np.ndarray
-    source: np.ndarray
+    block_start: np.ndarray
     block_width: np.ndarray
     costs: np.ndarray  # (n_parts,) c of all samples, -inf on forbidden parts; empty for none
     weight: np.ndarray  # (n,) omega
 
 
-class Space(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch of one thread, large enough for the largest sample, and what oracles remember.
 
     memory holds, for sample i at memory_ptr[i] and after, what the ability left at its last call;
@@ -54,68 +54,68 @@ class Space(NamedTuple):
     iwork: np.ndarray
     local: np.ndarray
     change: np.ndarray
-    spare: np.ndarray  # as long as theta
+    scratch: np.ndarray  # as long as theta
     memory: np.ndarray
     memory_ptr: np.ndarray  # (n + 1,)
 
 
-BLOCKS = tuple_type(
-    Blocks,
-    dict.fromkeys(Blocks._fields, INTS)
+PACKED = tuple_type(
+    PackedSamples,
+    dict.fromkeys(PackedSamples._fields, INTS)
     | {"width": SHORTS, "index": SHORTS, "block_width": SHORTS}
     | dict.fromkeys(("value", "costs", "weight"), FLOATS),
 )
-SPACE = tuple_type(
-    Space, dict.fromkeys(Space._fields, FLOATS) | {"iwork": INTS, "memory_ptr": INTS}
+WORKSPACE = tuple_type(
+    Workspace, dict.fromkeys(Workspace._fields, FLOATS) | {"iwork": INTS, "memory_ptr": INTS}
 )
 
 
-@piece(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
-def gather(blocks, i, w, local):
+@piece(types.void(PACKED, types.int64, FLOATS, FLOATS))
+def gather(packed, i, w, local):
     """Copy the weights that sample i touches to `local`."""
     n = 0
-    for b in range(blocks.block_ptr[i], blocks.block_ptr[i + 1]):
-        width = np.int64(blocks.block_width[b])
+    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+        width = np.int64(packed.block_width[b])
         target = local[n : n + width]
-        origin = w[blocks.source[b] : blocks.source[b] + width]
+        origin = w[packed.block_start[b] : packed.block_start[b] + width]
         for k in range(width):
             target[k] = origin[k]
         n += width
 
 
-@piece(types.int64(BLOCKS, types.int64))
-def local_size(blocks, i):
+@piece(types.int64(PACKED, types.int64))
+def local_size(packed, i):
     """How many weights sample i touches."""
     n = 0
-    for b in range(blocks.block_ptr[i], blocks.block_ptr[i + 1]):
-        n += blocks.block_width[b]
+    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+        n += packed.block_width[b]
     return n
 
 
-@piece(types.void(BLOCKS, types.int64, FLOATS, types.float64, FLOATS))
-def scatter(blocks, i, local, scale, w):
+@piece(types.void(PACKED, types.int64, FLOATS, types.float64, FLOATS))
+def scatter(packed, i, local, scale, w):
     """Add to w: scale * local on the weights that sample i touches."""
     n = 0
-    for b in range(blocks.block_ptr[i], blocks.block_ptr[i + 1]):
-        width = np.int64(blocks.block_width[b])
+    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+        width = np.int64(packed.block_width[b])
         origin = local[n : n + width]
-        target = w[blocks.source[b] : blocks.source[b] + width]
+        target = w[packed.block_start[b] : packed.block_start[b] + width]
         for k in range(width):
             target[k] += scale * origin[k]
         n += width
 
 
-@piece(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
-def forward(blocks, i, local, theta):
+@piece(types.void(PACKED, types.int64, FLOATS, FLOATS))
+def forward(packed, i, local, theta):
     """Theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
     part = 0
-    for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
-        width = np.int64(blocks.width[r])
-        e, stop = blocks.indptr[r], blocks.indptr[r + 1]
+    for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
+        width = np.int64(packed.width[r])
+        e, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             total = 0.0
             for f in range(e, stop):
-                total += blocks.value[f] * local[blocks.index[f]]
+                total += packed.value[f] * local[packed.index[f]]
             theta[part] = total
             part += 1
             continue
@@ -124,36 +124,36 @@ def forward(blocks, i, local, theta):
         for k in range(width):
             scores[k] = 0.0
         while e + 3 < stop:
-            va, vb = blocks.value[e], blocks.value[e + 1]
-            vc, vd = blocks.value[e + 2], blocks.value[e + 3]
-            a = local[blocks.index[e] : blocks.index[e] + width]
-            b = local[blocks.index[e + 1] : blocks.index[e + 1] + width]
-            c = local[blocks.index[e + 2] : blocks.index[e + 2] + width]
-            d = local[blocks.index[e + 3] : blocks.index[e + 3] + width]
+            va, vb = packed.value[e], packed.value[e + 1]
+            vc, vd = packed.value[e + 2], packed.value[e + 3]
+            a = local[packed.index[e] : packed.index[e] + width]
+            b = local[packed.index[e + 1] : packed.index[e + 1] + width]
+            c = local[packed.index[e + 2] : packed.index[e + 2] + width]
+            d = local[packed.index[e + 3] : packed.index[e + 3] + width]
             for k in range(width):
                 scores[k] += (va * a[k] + vb * b[k]) + (vc * c[k] + vd * d[k])
             e += 4
         while e < stop:
-            va = blocks.value[e]
-            a = local[blocks.index[e] : blocks.index[e] + width]
+            va = packed.value[e]
+            a = local[packed.index[e] : packed.index[e] + width]
             for k in range(width):
                 scores[k] += va * a[k]
             e += 1
 
 
-@piece(types.void(BLOCKS, types.int64, FLOATS, FLOATS))
-def adjoint(blocks, i, z, local):
+@piece(types.void(PACKED, types.int64, FLOATS, FLOATS))
+def adjoint(packed, i, z, local):
     """Local += F_i z; a row on which z is zero costs a look, one with few non-zeros only those."""
     part = 0
-    for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
-        width = np.int64(blocks.width[r])
-        first, stop = blocks.indptr[r], blocks.indptr[r + 1]
+    for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
+        width = np.int64(packed.width[r])
+        first, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             share = z[part]
             part += 1
             if share != 0.0:
                 for e in range(first, stop):
-                    local[blocks.index[e]] += share * blocks.value[e]
+                    local[packed.index[e]] += share * packed.value[e]
             continue
         row = z[part : part + width]
         part += width
@@ -165,52 +165,52 @@ def adjoint(blocks, i, z, local):
                 continue
         if stop <= first + 1 or 4 * count > width:
             for e in range(first, stop):
-                v = blocks.value[e]
-                target = local[blocks.index[e] : blocks.index[e] + width]
+                v = packed.value[e]
+                target = local[packed.index[e] : packed.index[e] + width]
                 for k in range(width):
                     target[k] += v * row[k]
             continue
         for k in range(width):
             if row[k] != 0.0:
                 for e in range(first, stop):
-                    local[blocks.index[e] + k] += row[k] * blocks.value[e]
+                    local[packed.index[e] + k] += row[k] * packed.value[e]
                 count -= 1
                 if count == 0:
                     break
 
 
-@kernel(types.int64(BLOCKS, types.int64, FLOATS, SPACE))
-def score_block(blocks, i, w, space):
-    """space.theta = F_i^T w + c_i; returns the number of parts."""
-    gather(blocks, i, w, space.local)
-    forward(blocks, i, space.local, space.theta)
-    start = blocks.part_ptr[i]
-    n = blocks.part_ptr[i + 1] - start
-    if len(blocks.costs) > 0:
+@kernel(types.int64(PACKED, types.int64, FLOATS, WORKSPACE))
+def score_block(packed, i, w, workspace):
+    """workspace.theta = F_i^T w + c_i; returns the number of parts."""
+    gather(packed, i, w, workspace.local)
+    forward(packed, i, workspace.local, workspace.theta)
+    start = packed.part_ptr[i]
+    n = packed.part_ptr[i + 1] - start
+    if len(packed.costs) > 0:
         for p in range(n):
-            space.theta[p] += blocks.costs[start + p]
+            workspace.theta[p] += packed.costs[start + p]
     return n
 
 
-@piece(types.float64(BLOCKS, types.int64, SPACE, POINTER, FLOATS))
-def ask_into(blocks, i, space, ability, out):
-    """Out = what the ability writes for space.theta, with sample i's memory; returns its value."""
-    first, last = space.memory_ptr[i], space.memory_ptr[i + 1]
-    known = len(space.memory) > 0
+@piece(types.float64(PACKED, types.int64, WORKSPACE, POINTER, FLOATS))
+def ask_into(packed, i, workspace, ability, out):
+    """Let the ability write `out` for workspace.theta, with sample i's memory; its value."""
+    first, last = workspace.memory_ptr[i], workspace.memory_ptr[i + 1]
+    known = len(workspace.memory) > 0
     for k in range(last - first):
-        space.work[k] = space.memory[first + k] if known else 0.0
-    shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-    value = ability(space.theta[: len(out)], shape, out, space.work, space.iwork)
+        workspace.work[k] = workspace.memory[first + k] if known else 0.0
+    shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
+    value = ability(workspace.theta[: len(out)], shape, out, workspace.work, workspace.iwork)
     if known:
         for k in range(last - first):
-            space.memory[first + k] = space.work[k]
+            workspace.memory[first + k] = workspace.work[k]
     return value
 
 
-@piece(types.float64(BLOCKS, types.int64, SPACE, POINTER, types.int64))
-def ask(blocks, i, space, ability, parts):
-    """The same, written to space.vertex; parts: how many sample i has."""
-    return ask_into(blocks, i, space, ability, space.vertex[:parts])
+@piece(types.float64(PACKED, types.int64, WORKSPACE, POINTER, types.int64))
+def ask(packed, i, workspace, ability, parts):
+    """The same, written to workspace.vertex; parts: how many sample i has."""
+    return ask_into(packed, i, workspace, ability, workspace.vertex[:parts])
 
 
 @piece(types.float64(FLOATS, FLOATS, types.int64))

@@ -76,7 +76,7 @@ def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_len
 )  # fmt: skip
 def place_rows(
     group_ptr, group_indptr, columns, group_value, local, offset, place, group_width, base,
-    row_ptr, width, indptr, index, home, value,
+    row_ptr, width, indptr, index, global_index, value,
 ):  # fmt: skip
     """Copy the rows of one group to their places among all groups' rows.
 
@@ -91,7 +91,7 @@ def place_rows(
             to = indptr[target]
             for e in range(group_indptr[r], group_indptr[r + 1]):
                 index[to] = offset[i] + local[e] * group_width
-                home[to] = base + columns[e] * group_width
+                global_index[to] = base + columns[e] * group_width
                 value[to] = group_value[e]
                 to += 1
             target += 1

@@ -1,4 +1,4 @@
-"""What a user can put right, and the exit code and the line that each fault gives."""
+"""What a user can put right, and the exit code and the line that each error gives."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import click
 
 FAILED, USAGE, LOCKED, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
 
-#: faults of the machine rather than of what was asked for
+#: errors of the machine rather than of what was asked for
 _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 
 class UsageError(Exception):
-    """A fault in what was asked for; shown as one line, without a traceback."""
+    """A error in what was asked for; shown as one line, without a traceback."""
 
 
 class RunFailed(Exception):
@@ -29,7 +29,7 @@ class Interrupted(Exception):
 
 
 def code_of(error: BaseException) -> int:
-    """The exit code that tells scripts what kind of fault it was."""
+    """The exit code that tells scripts what kind of error it was."""
     if isinstance(error, click.ClickException | UsageError):
         return USAGE
     if isinstance(error, KeyboardInterrupt | Interrupted):
@@ -42,7 +42,7 @@ def code_of(error: BaseException) -> int:
 
 
 def line_of(error: BaseException) -> str:
-    """The fault in one line, with what was noted about it on its way."""
+    """The error in one line, with what was noted about it on its way."""
     line = _said(error)
     for note in getattr(error, "__notes__", ()):
         stop = "." if note[:1].isupper() and line[-1:].isalnum() else ""

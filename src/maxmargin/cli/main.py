@@ -1,4 +1,4 @@
-"""Read the command line, call the command, turn its faults into one line and an exit code."""
+"""Read the command line, call the command, turn its errors into one line and an exit code."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class SourceCommand(Command):
         if named is not None:
             try:
                 source = Source(Path(named))
-                source.job  # noqa: B018 - a fault must come up now, before options are unknown
+                source.job  # noqa: B018 - a error must come up now, before options are unknown
                 ctx.meta[_SOURCE] = source
             except Exception:
                 if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):

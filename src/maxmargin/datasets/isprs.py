@@ -104,13 +104,13 @@ def scan_of(raw: bytes, name: str) -> tuple[np.ndarray, np.ndarray]:
 def _blame(raw: bytes, name: str) -> NoReturn:
     """Read again, slowly, and raise for the first malformed line."""
     for number, line in enumerate(raw.decode(errors="replace").split("\n"), start=1):
-        fault = _fault(line.split())
-        if fault:
-            raise ValueError(f"{name}, line {number}: {fault}")
+        error = _find_error(line.split())
+        if error:
+            raise ValueError(f"{name}, line {number}: {error}")
     raise ValueError(f"{name}: not lines `x y z label`")
 
 
-def _fault(fields: list[str]) -> str | None:
+def _find_error(fields: list[str]) -> str | None:
     if not fields:
         return None
     if len(fields) != 4:

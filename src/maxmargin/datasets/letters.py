@@ -128,13 +128,13 @@ def _blame(
     """Read again, slowly, and raise for the first malformed line."""
     for start, stop, number in zip(starts, stops, numbers, strict=True):
         fields = raw[start:stop].decode(errors="replace").split("\t")
-        fault = _fault(fields)
-        if fault:
-            raise ValueError(f"{name}, line {number}: {fault}")
+        error = _find_error(fields)
+        if error:
+            raise ValueError(f"{name}, line {number}: {error}")
     raise ValueError(f"{name}: a number in it is too large to be an id or a fold")
 
 
-def _fault(fields: list[str]) -> str | None:
+def _find_error(fields: list[str]) -> str | None:
     if len(fields) != len(COLUMNS) + N_PIXELS:
         return f"found {len(fields)} TAB-separated fields, expected {len(COLUMNS) + N_PIXELS}"
     if len(fields[1]) != 1 or not fields[1].isalpha():

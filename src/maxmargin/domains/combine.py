@@ -19,7 +19,7 @@ def within(domain: Domain, cone: Cone, dim: int) -> Domain:
     """The weights that are in both, where the projection on these is known exactly.
 
     Signs meet signs, a cone and weights without it are independent, an l2 ball takes any cone, an
-    l1 ball takes signs, products go group by group. All else is a ValueError with the cure.
+    l1 ball takes signs, products go group by group. All else is a ValueError with a hint.
     """
     own = _own(cone, dim)
     if isinstance(domain, RealSpace) or not len(own):

@@ -219,10 +219,10 @@ class GraphCutSVM(StructuredSVM):
         found = len(self.classes_)
         if found < 2 or (found > 2 and not self.multiclass):
             wanted = "two or more" if self.multiclass else "two"
-            cure = "multiclass=True takes any number" if found > 2 else "give samples with both"
+            hint = "multiclass=True takes any number" if found > 2 else "give samples with both"
             count = "one label only" if found == 1 else f"{found} different labels"
             raise ValueError(
-                f"y has {count} ({self.classes_[:5].tolist()}), expected {wanted}: {cure}."
+                f"y has {count} ({self.classes_[:5].tolist()}), expected {wanted}: {hint}."
             )
         return [np.searchsorted(self.classes_, own) for own in labels]
 

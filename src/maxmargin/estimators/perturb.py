@@ -41,9 +41,9 @@ def frequencies(
     costs = scores.copy()
     # without features, scores are the costs alone and need not be found anew for each draw
     nothing = {
-        name: np.zeros_like(getattr(samples.blocks, name)) for name in ("indptr", "block_ptr")
+        name: np.zeros_like(getattr(samples.packed, name)) for name in ("indptr", "block_ptr")
     }
-    noisy.blocks = samples.blocks._replace(costs=costs, **nothing)
+    noisy.packed = samples.packed._replace(costs=costs, **nothing)
     z, total = np.empty_like(costs), np.zeros_like(costs)
     for _ in range(n_draws):
         costs[:] = scores

@@ -36,10 +36,10 @@ class PackedFeatures(NamedTuple):
     width: np.ndarray
     indptr: np.ndarray
     index: np.ndarray  # type: ignore[assignment]  # the kernels' name for it; hides tuple.index
-    home: np.ndarray
+    global_index: np.ndarray
     value: np.ndarray
     block_ptr: np.ndarray
-    source: np.ndarray
+    block_start: np.ndarray
     block_width: np.ndarray
     part_ptr: np.ndarray
     dim: int
@@ -85,7 +85,7 @@ class FeatureMap(Checked, BaseEstimator):
 def part_features(packed: Any, dim: int) -> sparse.csr_array:
     """F^T of all samples: a row for each part, a column for each weight.
 
-    packed : PackedFeatures, or the blocks of a problem, which have them.
+    packed : PackedFeatures, or the packed samples of a problem, which have them.
     """
     width, counts = packed.width.astype(np.int64), np.diff(packed.indptr)
     # each row of the packed features stands for `width` parts, whose weights lie side by side
@@ -94,7 +94,7 @@ def part_features(packed: Any, dim: int) -> sparse.csr_array:
     own = counts[row]
     indptr = np.concatenate([[0], np.cumsum(own)])
     entry = np.arange(indptr[-1]) + np.repeat(packed.indptr[:-1][row] - indptr[:-1], own)
-    columns = packed.home[entry] + np.repeat(within, own)
+    columns = packed.global_index[entry] + np.repeat(within, own)
     return sparse.csr_array((packed.value[entry], columns, indptr), shape=(len(row), dim))
 
 
@@ -112,7 +112,7 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     row_ptr = _pointers(rows)
     indptr = _row_starts(groups, row_ptr)
     index = np.empty(indptr[-1], dtype=np.int32)
-    home = np.empty(indptr[-1], dtype=np.int64)
+    global_index = np.empty(indptr[-1], dtype=np.int64)
     value = np.empty(indptr[-1])
     width = np.empty(row_ptr[-1], dtype=np.int32)
     place = np.zeros(n, dtype=np.int64)
@@ -122,16 +122,17 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
         kernels.place_rows(
             _pointers(group.counts), matrix.indptr.astype(np.int64), _columns(matrix), matrix.data,
             numbers, offset, place, group.width, group.base,
-            row_ptr, width, indptr, index, home, value,
+            row_ptr, width, indptr, index, global_index, value,
         )  # fmt: skip
         place = place + group.counts
         offset = offset + size * group.width
     if n and offset.max() > np.iinfo(np.int32).max:
         raise ValueError("a single sample touches more than 2**31 weights")
-    block_ptr, source, block_width = _weight_blocks(groups, local)
+    block_ptr, block_start, block_width = _weight_blocks(groups, local)
     part_ptr = _pointers(np.sum([group.counts * group.width for group in groups], axis=0))
     return PackedFeatures(
-        row_ptr, width, indptr, index, home, value, block_ptr, source, block_width, part_ptr, dim
+        row_ptr, width, indptr, index, global_index, value, block_ptr, block_start, block_width,
+        part_ptr, dim,
     )  # fmt: skip
 
 
@@ -196,12 +197,12 @@ def _weight_blocks(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     counts = [np.diff(run_ptr) for _, _, run_ptr, _, _ in local]
     block_ptr = _pointers(np.sum(counts, axis=0))
-    source = np.empty(block_ptr[-1], dtype=np.int64)
+    block_start = np.empty(block_ptr[-1], dtype=np.int64)
     width = np.empty(block_ptr[-1], dtype=np.int32)
     place = block_ptr[:-1].copy()
     for group, count, (*_, start, length) in zip(groups, counts, local, strict=True):
         where = _spread(place, count)
-        source[where] = group.base + start * group.width
+        block_start[where] = group.base + start * group.width
         width[where] = length * group.width
         place = place + count
-    return block_ptr, source, width
+    return block_ptr, block_start, width

@@ -85,7 +85,7 @@ class Sentence(NamedTuple):
 
 
 def read_columns(path: Readable, form: ColumnFormat | None = None) -> Iterator[Sentence]:
-    """Yield the sentences of a file; a ValueError names the file, the line and the cure."""
+    """Yield the sentences of a file; a ValueError names the file, the line and the remedy."""
     return chain.from_iterable(sentence_batches(path, form))
 
 
@@ -113,7 +113,7 @@ def sentence_batches(path: Readable, form: ColumnFormat | None = None) -> Iterat
 
 
 def _batch(reader: _Reader, lines: list[bytes]) -> Iterator[list[Sentence]]:
-    """The sentences that are whole after these lines, those before a fault too."""
+    """The sentences that are whole after these lines, those before a error too."""
     try:
         batch = reader.feed(lines)
     except ValueError:

@@ -69,28 +69,28 @@ class Arrays(Mapping[str, np.ndarray]):
     def __len__(self) -> int:
         return len(self._arrays)
 
-    def wrong(self, array: str, fault: str) -> NpzError:
-        """The error to raise for a fault of an array."""
-        return NpzError(f"{self.name}: array {array!r}: {fault}")
+    def wrong(self, array: str, error: str) -> NpzError:
+        """The error to raise for a error of an array."""
+        return NpzError(f"{self.name}: array {array!r}: {error}")
 
-    def need(self, array: str, ndim: int, kinds: str, cure: str) -> np.ndarray:
+    def need(self, array: str, ndim: int, kinds: str, hint: str) -> np.ndarray:
         """The array, if it has that many dimensions and one of the kinds.
 
         kinds : letters of numpy: b (bool), i and u (integers), f (floats), U (texts).
         """
         if array not in self:
             found = ", ".join(sorted(self)) or "none"
-            raise NpzError(f"{self.name}: array {array!r} is missing (there are: {found}); {cure}")
+            raise NpzError(f"{self.name}: array {array!r} is missing (there are: {found}); {hint}")
         value = self[array]
         if value.ndim != ndim:
-            raise self.wrong(array, f"found {value.ndim} dimension(s), expected {ndim}; {cure}")
+            raise self.wrong(array, f"found {value.ndim} dimension(s), expected {ndim}; {hint}")
         if value.dtype.kind not in kinds:
-            raise self.wrong(array, f"found type {value.dtype}, which does not serve; {cure}")
+            raise self.wrong(array, f"found type {value.dtype}, which does not serve; {hint}")
         return value
 
-    def _finite(self, array: str, n_axes: int, cure: str) -> np.ndarray:
+    def _finite(self, array: str, n_axes: int, hint: str) -> np.ndarray:
         """Numbers, none of them nan or infinite."""
-        value = self.need(array, n_axes, "biuf", cure).astype(np.float64, copy=False)
+        value = self.need(array, n_axes, "biuf", hint).astype(np.float64, copy=False)
         bad = ~np.isfinite(value)
         if bad.any():
             place = ", ".join(map(str, np.argwhere(bad)[0].tolist()))
@@ -100,26 +100,26 @@ class Arrays(Mapping[str, np.ndarray]):
             )
         return value
 
-    def matrix(self, array: str, cure: str) -> Any:
+    def matrix(self, array: str, hint: str) -> Any:
         """A dense (rows, columns) array, or a CSR matrix kept as four arrays.
 
         The four are X_data, X_indices, X_indptr and X_shape if the array is called X.
         """
         if array in self or f"{array}_data" not in self:
-            return self._finite(array, 2, cure)
-        data = self._finite(f"{array}_data", 1, cure)
-        indices = self.need(f"{array}_indices", 1, "iu", cure)
-        indptr = self.need(f"{array}_indptr", 1, "iu", cure)
-        shape = self.need(f"{array}_shape", 1, "iu", cure)
+            return self._finite(array, 2, hint)
+        data = self._finite(f"{array}_data", 1, hint)
+        indices = self.need(f"{array}_indices", 1, "iu", hint)
+        indptr = self.need(f"{array}_indptr", 1, "iu", hint)
+        shape = self.need(f"{array}_shape", 1, "iu", hint)
         if shape.shape != (2,) or shape.min() < 0 or shape.max() >= 1 << 31:
-            raise self.wrong(f"{array}_shape", f"expected (rows, columns) below 2^31; {cure}")
+            raise self.wrong(f"{array}_shape", f"expected (rows, columns) below 2^31; {hint}")
         rows, columns = map(int, shape)
         if len(indptr) != rows + 1:
             raise self.wrong(f"{array}_indptr", f"has {len(indptr)} numbers for {rows} rows")
         steps = indptr.astype(np.float64)
         if steps[0] != 0 or steps[-1] != len(data) or (np.diff(steps) < 0).any():
             raise self.wrong(
-                f"{array}_indptr", f"expected numbers that rise from 0 to {len(data)}; {cure}"
+                f"{array}_indptr", f"expected numbers that rise from 0 to {len(data)}; {hint}"
             )
         if len(indices) != len(data):
             raise self.wrong(f"{array}_indices", f"has {len(indices)} numbers, not {len(data)}")

@@ -55,11 +55,11 @@ def numbers(block: bytes, width: int, name: str, first: int) -> np.ndarray:
     """(rows, width), the numbers of a block with spaces, whose lines have so many or none."""
     block = block if block.endswith(b"\n") else block + b"\n"
     if block.translate(None, _OF_NUMBERS):
-        raise _fault(block, width, name, first)
+        raise _find_error(block, width, name, first)
     counts = _fields(block)
     used = counts > 0
     if (counts[used] != width).any():
-        raise _fault(block, width, name, first)
+        raise _find_error(block, width, name, first)
     if not used.any():
         return np.empty((0, width))
     with warnings.catch_warnings():
@@ -68,9 +68,9 @@ def numbers(block: bytes, width: int, name: str, first: int) -> np.ndarray:
         try:
             found = np.fromstring(block.decode("ascii"), dtype=np.float64, sep=" ")
         except ValueError:
-            raise _fault(block, width, name, first) from None
+            raise _find_error(block, width, name, first) from None
     if len(found) != width * int(used.sum()) or not np.isfinite(found).all():
-        raise _fault(block, width, name, first)
+        raise _find_error(block, width, name, first)
     return found.reshape(-1, width)
 
 
@@ -83,8 +83,8 @@ def _fields(block: bytes) -> np.ndarray:
     return np.diff(np.cumsum(begins)[ends], prepend=0)
 
 
-def _fault(block: bytes, width: int, name: str, first: int) -> ValueError:
-    """What is wrong with the first line that has a fault."""
+def _find_error(block: bytes, width: int, name: str, first: int) -> ValueError:
+    """What is wrong with the first line that has a error."""
     for number, line in enumerate(block.split(b"\n"), start=first):
         fields = line.split()
         if fields and len(fields) != width:

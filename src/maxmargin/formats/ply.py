@@ -145,8 +145,8 @@ class _Head:
             if own.size and not own.properties:
                 raise self._wrong(f"element {own.name!r} has no properties")
 
-    def _wrong(self, fault: str) -> ValueError:
-        return ValueError(f"{self.name}, line {self.lines}: {fault}.")
+    def _wrong(self, error: str) -> ValueError:
+        return ValueError(f"{self.name}, line {self.lines}: {error}.")
 
     def _take(self, words: list[str]) -> None:
         if self.lines == 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 #: what columns and properties of labels are called, in lower case
 LABEL_NAMES = ("label", "class", "classification", "scalar_label", "scalar_classification")
-LABEL_CURE = "name it with --label-column, or say --no-label where there is none (predict)"
+LABEL_HINT = "name it with --label-column, or say --no-label where there is none (predict)"
 
 
 class Layout(Protocol):

@@ -170,7 +170,8 @@ def eps_path(
         a cone, such as NonNegative. Its tol, callbacks and time_limit are not used.
     alpha_max : where to begin; None means infinity. alpha_min : where to end; None means a
         thousandth of where w = 0 ceases to be good enough, or of alpha_max if that is less.
-    kappa : models are solved to a gap of kappa * eps; the less, the fewer and the dearer they are.
+    kappa : models are solved to a gap of kappa * eps; the less, the fewer and the more expensive
+    they are.
     max_epochs : of each model; None means that of the estimator. Where they do not suffice, the
         path ends early with a warning.
     solver : a BCFW, or None for the estimator's if it is one.
@@ -199,7 +200,7 @@ def eps_path(
         [piece.certificate for piece in pieces.found],
         fitted,
         eps,
-        problem.structure.proves,
+        problem.structure.gap_is_proof,
     )
 
 

@@ -41,7 +41,7 @@ class Savable(Checked):
 
 
 def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
-    """Write a model to a file. What cannot be saved is a TypeError that names it and the cure.
+    """Write a model to a file. What cannot be saved is a TypeError that names it and the remedy.
 
     level : of compression, 1 (fast) to 9; None means the one that suits models.
     """

@@ -83,11 +83,11 @@ class Solver(Checked, BaseEstimator):
         """The weights to return if nothing is certified."""
         return state.w
 
-    def done(self, state: State) -> bool:
+    def has_converged(self, state: State) -> bool:
         """Whether a solver without certificates has nothing left to do."""
         return False
 
-    def ended(self, state: State) -> tuple[Status, str] | None:
+    def termination(self, state: State) -> tuple[Status, str] | None:
         """How a run ends that no further epoch would help, unless it has converged; else None."""
         return None
 
@@ -110,10 +110,10 @@ class Solver(Checked, BaseEstimator):
     def certified(self, state: State) -> None:
         """Called after a certificate of this state."""
 
-    def heed(self, callbacks: Sequence[Callback]) -> None:
+    def configure(self, callbacks: Sequence[Callback]) -> None:
         """Called before the run: what its callbacks ask for within an epoch, such as a limit."""
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         """Called before the last certificate: remove what rounding has added up."""
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
@@ -123,7 +123,7 @@ class Solver(Checked, BaseEstimator):
         """
 
     def check(self, problem: Problem) -> None:
-        """Fail before the first pass, and say the cure."""
+        """Fail before the first pass, and say the remedy."""
         check_options(self)
         structure = problem.structure
         for names in self.requires:
@@ -132,7 +132,7 @@ class Solver(Checked, BaseEstimator):
                 kind = type(structure).__name__
                 raise MissingAbilityError(
                     f"{type(self).__name__} needs {wanted}, which {kind} cannot do."
-                    f" {structure.cure(names[0])}, or choose another solver."
+                    f" {structure.hint_for(names[0])}, or choose another solver."
                 )
         if problem.alpha < 0 or not np.isfinite(problem.alpha):
             raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")
@@ -141,14 +141,14 @@ class Solver(Checked, BaseEstimator):
         if likelihood:
             check_counts(problem, f'{type(self).__name__} with objective="likelihood"')
         if self.needs_penalty and problem.alpha == 0:
-            cure = (
+            hint = (
                 ": without it, likelihoods mostly have no maximum."
                 if likelihood
                 else ', or use solver="dual-extragradient", which works without, or'
                 ' solver="perceptron", which knows no penalty.'
             )
             raise ValueError(
-                f"{type(self).__name__} needs alpha > 0; give a small one (1e-4){cure}"
+                f"{type(self).__name__} needs alpha > 0; give a small one (1e-4){hint}"
             )
         if not self.any_domain and not isinstance(problem.domain, RealSpace):
             raise ValueError(
@@ -187,12 +187,12 @@ class Solver(Checked, BaseEstimator):
         """Solve; a given state is continued (and certified first). Returns the best certified w."""
         self.check(problem)
         self.load(problem)
-        self.heed(callbacks)
+        self.configure(callbacks)
         warm = state is not None
         if state is None:
             state = self.init(problem)
         else:
-            self._adopt(problem, state)
+            self._warm_start_from(problem, state)
         state.solver, state.outputs = self.name, problem.outputs_key
         state.memory = problem.remember(state.memory)
         run = Run(self, problem, state, callbacks, warm)
@@ -212,7 +212,7 @@ class Solver(Checked, BaseEstimator):
             callback.on_end(run, result)
         return result
 
-    def _adopt(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
         """Make a state of any solver, alpha or loss fit for this solver and problem."""
         if len(state.z) == 0:  # of a solver that keeps none
             state.z = problem.truth.copy()
@@ -238,7 +238,7 @@ class Solver(Checked, BaseEstimator):
             state.w[:] = problem.weights(state.z)
 
 
-def check_counts(problem: Problem, who: str, cure: str = "") -> None:
+def check_counts(problem: Problem, who: str, hint: str = "") -> None:
     """Fail unless the structure has a log-partition beside `marginals`: P needs both."""
     structure, shape = problem.structure, problem.shapes[0]
     if structure.kernel("marginals") is not None:
@@ -247,7 +247,7 @@ def check_counts(problem: Problem, who: str, cure: str = "") -> None:
         structure.log_partition(np.zeros(structure.n_parts(shape)), shape)
     except MissingAbilityError as error:
         raise MissingAbilityError(
-            f"{who} needs `log_partition` beside `marginals`: {error}{cure}"
+            f"{who} needs `log_partition` beside `marginals`: {error}{hint}"
         ) from error
 
 

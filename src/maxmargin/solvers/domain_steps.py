@@ -82,7 +82,7 @@ def _draw_back(
 ) -> float:
     """The best share of a step from `start` to a vertex, which z_i is drawn back to."""
     change = -problem.alpha * moved
-    gap = float(problem.blocks.weight[i] * state.extra["gaps"][i])
+    gap = float(problem.packed.weight[i] * state.extra["gaps"][i])
     if gap <= 0.0:
         return 0.0
     share = best_share(problem, state.extra["w_unprojected"], change, gap - float(before @ change))

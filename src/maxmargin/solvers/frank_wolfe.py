@@ -53,8 +53,8 @@ class FrankWolfe(Solver):
         if not is_free(problem) and "w_unprojected" not in state.extra:
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
 
-    def _adopt(self, problem: Problem, state: State) -> None:
-        super()._adopt(problem, state)
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
+        super()._warm_start_from(problem, state)
         state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
 
     def epoch(self, problem: Problem, state: State) -> None:
@@ -62,12 +62,14 @@ class FrankWolfe(Solver):
         vertex = np.empty_like(state.z)
         gaps = problem.apply("maximize", state.w, point=state.z, out=vertex)
         state.n_oracle += problem.n
-        gap = float(problem.blocks.weight @ gaps)
+        gap = float(problem.packed.weight @ gaps)
         state.extra["gap"] = gap
         vertex -= state.z
         change = problem.features(vertex)
-        if problem.structure.may_skip:  # gaps are bounds where the oracle gave up: not of this way
-            gap = float(state.w @ change + problem.blocks.weight @ problem.loss_of_change(vertex))
+        if (
+            problem.structure.may_time_out
+        ):  # gaps are bounds where the oracle gave up: not of this way
+            gap = float(state.w @ change + problem.packed.weight @ problem.loss_of_change(vertex))
         if gap > 0.0:
             step = self._step(problem, state, change, gap)
             state.z += step * vertex
@@ -95,7 +97,7 @@ class FrankWolfe(Solver):
     def estimate(self, state: State) -> float:
         return state.extra.get("gap", float("inf"))
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)
         if "w_unprojected" in state.extra:
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)

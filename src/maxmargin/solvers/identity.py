@@ -33,7 +33,7 @@ def identity(solver: Any, problem: Problem) -> dict[str, Any]:
 def samples_key(problem: Problem) -> int:
     """A checksum of features, costs, weights and truth."""
     key = crc32(f"{problem.n} {problem.dim}".encode())
-    for array in (*problem.blocks, problem.truth):
+    for array in (*problem.packed, problem.truth):
         key = crc32(np.ascontiguousarray(array).data, key)
     return key
 

@@ -63,9 +63,9 @@ class LBFGS(Solver):
         }
         state.extra["value"], state.extra["gradient"] = self._look(problem, state, state.w)
 
-    def _adopt(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
         w = state.w.copy()
-        super()._adopt(problem, state)
+        super()._warm_start_from(problem, state)
         state.w[:] = w  # all that counts here
         state.z = np.empty(0)
         self._begin(problem, state)
@@ -156,7 +156,7 @@ class LBFGS(Solver):
     def estimate(self, state: State) -> float:
         return float(state.extra["value"] - state.extra["bound"])
 
-    def done(self, state: State) -> bool:
+    def has_converged(self, state: State) -> bool:
         """Whether no step brings more, so near the optimum that rounding is the reason."""
         return bool(state.extra["stuck"]) and self.estimate(state) <= _ROUND * state.extra["value"]
 
@@ -164,7 +164,7 @@ class LBFGS(Solver):
 def _refuse(problem: Problem, gradient: np.ndarray) -> None:
     """Raise what is wrong with features so large that the gradient has no length."""
     with np.errstate(over="ignore", invalid="ignore"):
-        # names the sample, if its scores are at fault
+        # names the sample, if its scores are at error
         problem.apply("marginals", -gradient / problem.alpha)
     raise FloatingPointError("the gradient is not finite; scale the features down.")
 

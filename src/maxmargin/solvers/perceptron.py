@@ -58,8 +58,8 @@ class Perceptron(Solver):
             state.extra["domain"] = domain_key(problem)
         return state
 
-    def _adopt(self, problem: Problem, state: State) -> None:
-        super()._adopt(problem, state)
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
+        super()._warm_start_from(problem, state)
         if state.extra.pop("domain", 0) != domain_key(problem):
             state.lag = np.empty(0)  # the average may be outside this domain
         if not is_free(problem):
@@ -73,18 +73,18 @@ class Perceptron(Solver):
         mistakes = self._batch(problem, state) if self.batch else self._online(problem, state)
         state.n_oracle += problem.n
         # samples without weight are no reason to go on
-        state.extra["train_error"] = mistakes / np.count_nonzero(problem.blocks.weight)
+        state.extra["train_error"] = mistakes / np.count_nonzero(problem.packed.weight)
 
     def _online(self, problem: Problem, state: State) -> int:
         order = state.rng.permutation(problem.n)
-        order = order[problem.blocks.weight[order] > 0]
-        space = problem.space()
+        order = order[problem.packed.weight[order] > 0]
+        workspace = problem.workspace()
         if is_free(problem):
-            return self._steps(problem, order, space, state.w, state.lag, state.clock)
+            return self._steps(problem, order, workspace, state.w, state.lag, state.clock)
         mistakes, nothing = 0, np.empty(0)
         for i in order:
             w = state.w.copy()
-            if self._steps(problem, np.array([i]), space, w, nothing, state.clock):
+            if self._steps(problem, np.array([i]), workspace, w, nothing, state.clock):
                 mistakes += 1
                 self._add(problem, state, w - state.w)
         return mistakes
@@ -93,7 +93,7 @@ class Perceptron(Solver):
         self,
         problem: Problem,
         order: np.ndarray,
-        space: Any,
+        workspace: Any,
         w: np.ndarray,
         lag: np.ndarray,
         clock: np.ndarray,
@@ -106,14 +106,14 @@ class Perceptron(Solver):
         kernel = problem.structure.kernel("maximize")
         rest = (problem.truth, w, lag, clock)
         if kernel is not None:
-            return perceptron_pass(plain.blocks, space, kernel, order, *rest)
+            return perceptron_pass(plain.packed, workspace, kernel, order, *rest)
         mistakes = 0
 
         def at(i: int) -> int:
-            return score_block(plain.blocks, i, w, space)
+            return score_block(plain.packed, i, w, workspace)
 
-        for i in plain.visits(order, space, at):
-            mistakes += perceptron_step(plain.blocks, i, space, *rest)
+        for i in plain.visits(order, workspace, at):
+            mistakes += perceptron_step(plain.packed, i, workspace, *rest)
         return mistakes
 
     def _add(self, problem: Problem, state: State, change: np.ndarray) -> None:
@@ -133,9 +133,9 @@ class Perceptron(Solver):
         state.clock[0] += 1.0
         self._add(problem, state, problem.features(problem.truth - vertex))
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
-        return int(np.count_nonzero(wrong & (problem.blocks.weight > 0)))
+        return int(np.count_nonzero(wrong & (problem.packed.weight > 0)))
 
-    def done(self, state: State) -> bool:
+    def has_converged(self, state: State) -> bool:
         return state.extra.get("train_error") == 0.0
 
     def answer(self, state: State) -> np.ndarray:

@@ -106,7 +106,7 @@ class Run:
         if self.status is None:
             self.stop(Status.MAX_EPOCHS)
         if self.status is not Status.FAILED:
-            self.solver.settle(self.problem, self.state)
+            self.solver.finalize(self.problem, self.state)
             self._certify(last=True)
         return self._result()
 
@@ -130,11 +130,11 @@ class Run:
                 f"the weights are not finite after epoch {state.epoch}; scale the features down",
             )
             return
-        ended = self.solver.ended(state)
-        if self._due() or ended is not None:
+        termination = self.solver.termination(state)
+        if self._due() or termination is not None:
             self._certify()
-        if ended is not None:
-            self.stop(*ended)
+        if termination is not None:
+            self.stop(*termination)
         for callback in self.callbacks:
             callback.on_epoch(self)
 
@@ -180,7 +180,7 @@ class Run:
             self.primal, self.best = newest, self.newest.copy()
         self._record(newest)
         self.solver.certified(state)
-        if problem.structure.proves and self.gap < -self._unsure():
+        if problem.structure.gap_is_proof and self.gap < -self._unsure():
             name = type(problem.structure).__name__
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
@@ -206,7 +206,7 @@ class Run:
 
     def _proven(self) -> bool:
         proven = self.tol > 0 and self.gap <= self.target
-        return proven or self.solver.done(self.state)
+        return proven or self.solver.has_converged(self.state)
 
     def _record(self, primal: float) -> None:
         state = self.state
@@ -265,6 +265,6 @@ class Run:
             n_epochs=self.state.epoch,
             history=self.history,
             state=self.state,
-            exact=self.problem.structure.proves,
+            exact=self.problem.structure.gap_is_proof,
             message=self.message,
         )

@@ -87,7 +87,7 @@ class SmoothedGradient(Solver):
         mu = self._first_mu(problem)
         state.extra = {"mu": mu, "least": _LEAST * mu, "bound": -np.inf, "curve": 1.0}
         if problem.objective != "likelihood":  # what the dual point at hand proves
-            worth = float(problem.blocks.weight @ problem.loss_at(state.z))
+            worth = float(problem.packed.weight @ problem.loss_at(state.z))
             self._keep_bound(problem, state, problem.loss_gradient(state.z), worth, state.z)
         look = self._look(problem, state, state.w)
         while self._blurred(problem, state, look):
@@ -101,7 +101,7 @@ class SmoothedGradient(Solver):
             return 1.0
         nothing = np.zeros(problem.dim)
         counts = problem.without_loss().apply("marginals", nothing)
-        doubt = float(problem.blocks.weight @ counts)
+        doubt = float(problem.packed.weight @ counts)
         at_zero = problem.primal(nothing)
         return at_zero / doubt if min(at_zero, doubt) > 0 else 1.0
 
@@ -117,9 +117,9 @@ class SmoothedGradient(Solver):
         )
         extra["mean"] = look.z.copy()
 
-    def _adopt(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
         w = state.w.copy() if state.best is None else state.best.copy()
-        super()._adopt(problem, state)
+        super()._warm_start_from(problem, state)
         state.w[:] = w
         self._begin(problem, state)
 
@@ -128,7 +128,7 @@ class SmoothedGradient(Solver):
         z, margin = np.empty_like(problem.truth), problem.objective != "likelihood"
         mu = state.extra["mu"] if margin else 1.0
         samples = _scaled(problem, mu) if margin else problem
-        weight = problem.blocks.weight
+        weight = problem.packed.weight
         smooth = mu * float(weight @ samples.apply("marginals", w / mu, point=problem.truth, out=z))
         state.n_oracle += problem.n
         loss_gradient = problem.loss_gradient(z)
@@ -217,5 +217,5 @@ class SmoothedGradient(Solver):
 def _scaled(problem: Problem, mu: float) -> Samples:
     """The samples with their costs divided by mu."""
     found = copy(problem)
-    found.blocks = problem.blocks._replace(costs=problem.blocks.costs / mu)
+    found.packed = problem.packed._replace(costs=problem.packed.costs / mu)
     return found

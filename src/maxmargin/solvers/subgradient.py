@@ -94,14 +94,14 @@ class Subgradient(Solver):
                 return
         self._begin(problem, state, passes=1)
 
-    def _adopt(self, problem: Problem, state: State) -> None:
-        super()._adopt(problem, state)
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
+        super()._warm_start_from(problem, state)
         self._prepare(problem, state)
 
     def epoch(self, problem: Problem, state: State) -> None:
         order = state.rng.permutation(problem.n)
         if is_free(problem):
-            self._steps(problem, state, order, state.extra["v"], state.lag, problem.space())
+            self._steps(problem, state, order, state.extra["v"], state.lag, problem.workspace())
             np.divide(state.extra["v"], problem.alpha * state.clock[0], out=state.w)
         else:
             self._inside(problem, state, order)
@@ -117,7 +117,7 @@ class Subgradient(Solver):
         order: np.ndarray,
         v: np.ndarray,
         lag: np.ndarray,
-        space: Any,
+        workspace: Any,
     ) -> None:
         """Steps by the samples of `order`, at w = v / (alpha k)."""
         from maxmargin._numba.passes.online import score_scaled, subgradient_pass, subgradient_step
@@ -125,25 +125,25 @@ class Subgradient(Solver):
         kernel = problem.structure.kernel("maximize")
         rest = (problem.truth, v, state.z, state.extra["visits"], lag, state.clock)
         if kernel is not None:
-            subgradient_pass(problem.blocks, space, kernel, order, problem.alpha, *rest)
+            subgradient_pass(problem.packed, workspace, kernel, order, problem.alpha, *rest)
             return
 
         def at(i: int) -> int:
             k = state.clock[0]
             scale = 1.0 / (problem.alpha * k) if k else 0.0
-            return score_scaled(problem.blocks, i, v, scale, space)
+            return score_scaled(problem.packed, i, v, scale, workspace)
 
-        for i in problem.visits(order, space, at):
-            subgradient_step(problem.blocks, i, space, *rest)
+        for i in problem.visits(order, workspace, at):
+            subgradient_step(problem.packed, i, workspace, *rest)
 
     def _inside(self, problem: Problem, state: State, order: np.ndarray) -> None:
         """The same at w = P(v / (alpha k)); lag is alpha times the sum of rho_k w_k."""
-        v, nothing, space = state.extra["v"], np.empty(0), problem.space()
+        v, nothing, workspace = state.extra["v"], np.empty(0), problem.workspace()
         weighted = self.averaging == "weighted"
         for i in order:
             start = (problem.alpha * state.clock[0]) * state.w
             moved = start.copy()
-            self._steps(problem, state, np.array([i]), moved, nothing, space)
+            self._steps(problem, state, np.array([i]), moved, nothing, workspace)
             v += moved - start
             k = state.clock[0]
             state.w[:] = problem.domain.project(v / (problem.alpha * k))
@@ -167,7 +167,7 @@ class Subgradient(Solver):
         average = total / (problem.alpha * steps)
         return [state.w, average if is_free(problem) else problem.domain.project(average)]
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)  # an interrupted pass has moved z, not yet w
 
 

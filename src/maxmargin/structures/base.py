@@ -107,11 +107,11 @@ class Structure(Checked, BaseEstimator):
     #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
     binary: bool = False
     #: True if a call of `maximize` costs far more than a step: solvers then ask less and step more.
-    dear: bool = False
+    expensive_oracle: bool = False
     #: True if `maximize_many` has processes of its own, so that threads must not call it at once.
     in_processes: bool = False
     #: True if `maximize_many` may give None for an answer that took too long.
-    may_skip: bool = False
+    may_time_out: bool = False
 
     @property
     def is_bounded(self) -> bool:
@@ -125,7 +125,7 @@ class Structure(Checked, BaseEstimator):
         return not own and self._overridden("constraints")
 
     @property
-    def proves(self) -> bool:
+    def gap_is_proof(self) -> bool:
         """Whether objectives over this structure are upper bounds, so that gaps are proofs."""
         return self.is_exact or self.is_bounded
 
@@ -195,7 +195,7 @@ class Structure(Checked, BaseEstimator):
         """
         return self.n_parts(shape), 1
 
-    def fault(self, z: np.ndarray, shape: Shape) -> str:
+    def why_infeasible(self, z: np.ndarray, shape: Shape) -> str:
         """Why z is no output, in a few words; empty if it is one or if that is not known."""
         return ""
 
@@ -299,7 +299,7 @@ class Structure(Checked, BaseEstimator):
         """`maximize` for many samples, in order, each with its bound: see `maximize_within`.
 
         An iterator, so that whoever asks knows which sample an error is of. The bound is NaN where
-        none is promised (not `is_bounded`), the answer None if it was given up (`may_skip`).
+        none is promised (not `is_bounded`), the answer None if it was given up (`may_time_out`).
         """
         for theta, shape in zip(thetas, shapes, strict=True):
             if self.is_bounded:
@@ -383,10 +383,10 @@ class Structure(Checked, BaseEstimator):
         have = ", ".join(f"`{a}`" for a in known if self.has(a)) or "none"
         name = type(self).__name__
         return MissingAbilityError(
-            f"{name} cannot `{ability}`; it has {have}. {self.cure(ability)}."
+            f"{name} cannot `{ability}`; it has {have}. {self.hint_for(ability)}."
         )
 
-    def cure(self, ability: str) -> str:
+    def hint_for(self, ability: str) -> str:
         """What a user can do where an ability is missing."""
         return f"Define {type(self).__name__}.{ability}"
 

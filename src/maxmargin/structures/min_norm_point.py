@@ -59,7 +59,7 @@ def project_compiled(
             return out, value
         if most == min(parts, _MANY):
             raise RuntimeError(
-                f"the projection did not settle with {most} vertices; it may be {-value:.1e} off."
+                f"the projection did not converge with {most} vertices; it may be {-value:.1e} off."
             )
         most = min(4 * most, parts, _MANY)
 
@@ -78,7 +78,7 @@ def in_hull(structure: Structure, z: np.ndarray, output: np.ndarray, shape: Shap
             nearest = project_by_vertices(lambda scores: structure.maximize(scores, shape), z)
         else:
             return False
-    except RuntimeError:  # it did not settle, as it does for points inside
+    except RuntimeError:  # it did not converge, as it does for points inside
         return False
     return bool(np.abs(nearest - z).max(initial=0.0) <= _ROUNDING * (1.0 + np.abs(z).max()))
 
@@ -113,7 +113,7 @@ def project_by_vertices(
         vertices, shares = _nearest_in_hull(found, np.append(shares, 0.0), target)
         if not (vertices[-1] == vertex).all():  # dropped at once: only rounding is left to gain
             return z
-    raise RuntimeError(f"the projection did not settle in {max_steps} steps.")
+    raise RuntimeError(f"the projection did not converge in {max_steps} steps.")
 
 
 def _nearest_in_hull(

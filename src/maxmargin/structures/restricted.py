@@ -89,7 +89,7 @@ class Restricted(Structure):
 
     @property
     def is_bounded(self) -> bool:
-        return self.structure.proves
+        return self.structure.gap_is_proof
 
     @property
     def is_tight(self) -> bool:  # type: ignore[override]

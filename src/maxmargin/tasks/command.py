@@ -129,7 +129,7 @@ class Job(ABC):
 
     @abstractmethod
     def read(self, paths: Sequence[Path], options: Mapping[str, Any]) -> Data:
-        """Read labelled samples; a ValueError names the file, the line and the cure."""
+        """Read labelled samples; a ValueError names the file, the line and the remedy."""
 
     @abstractmethod
     def estimator(self, options: Mapping[str, Any]) -> Any:

@@ -123,8 +123,8 @@ def check_option(name: str, value: Any, hint: Any) -> None:
         Such as `Count` or `bool | None`.
     """
     if not _fits(value, hint):
-        cures = [f" {more}" for more in getattr(hint, "__metadata__", ()) if isinstance(more, str)]
-        raise OptionError(f"{name}={_shorten(value)} must be {_describe(hint)}.{''.join(cures)}")
+        hints = [f" {more}" for more in getattr(hint, "__metadata__", ()) if isinstance(more, str)]
+        raise OptionError(f"{name}={_shorten(value)} must be {_describe(hint)}.{''.join(hints)}")
 
 
 @cache

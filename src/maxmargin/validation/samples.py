@@ -1,4 +1,4 @@
-"""Input at the border: checked once, with errors that name the sample and the cure."""
+"""Input at the border: checked once, with errors that name the sample and the remedy."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_key_tells_what_a_cell_rests_on():
         ({"task-options": 1}, "task-options must be a table"),
     ],
 )
-def test_faults_are_named(change, words):
+def test_errors_are_named(change, words):
     with pytest.raises(ValueError, match=words):
         check_plan({**PLAN, **change})
 

@@ -138,7 +138,7 @@ def test_folder_with_other_files_is_left_alone(tiny, made_up, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "letter.txt"]
 
 
-def test_study_that_found_a_fault_before_its_first_cell_can_begin_anew(tiny, made_up, tmp_path):
+def test_study_that_found_a_error_before_its_first_cell_can_begin_anew(tiny, made_up, tmp_path):
     with pytest.raises(ValueError, match="size 61"):
         run_study({**tiny, "sizes": [61]}, tmp_path / "s")
     assert run_study(tiny, tmp_path / "s")["cells"] == 4
@@ -200,7 +200,7 @@ def test_failed_cells_are_recorded_and_tried_again(tiny, made_up, tmp_path, monk
     assert len(made_up) == 2
 
 
-def test_faults_of_the_data_end_the_study(tiny, tmp_path, made_up, monkeypatch):
+def test_errors_of_the_data_end_the_study(tiny, tmp_path, made_up, monkeypatch):
     with pytest.raises(ValueError, match="size 61 is more than the 60 samples"):
         run_study({**tiny, "sizes": [61]}, tmp_path / "a")
     with pytest.raises(FileNotFoundError, match="absent"):

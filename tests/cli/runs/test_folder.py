@@ -44,7 +44,7 @@ def test_a_run_is_not_replaced_unless_asked_for(tmp_path, made):
     assert new.config["alpha"] == 1.0
     assert not new.has("evaluations")
     assert RunFolder(made.path).config["alpha"] == 1e-3
-    new.settle()
+    new.replace_old_run()
     assert RunFolder(made.path).config["alpha"] == 1.0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run", "train.npz"]
 
@@ -145,7 +145,7 @@ def test_files_of_the_same_names_are_not_taken_for_a_run(tmp_path, name, force):
 def test_notes_among_the_evaluations_are_kept(tmp_path, made):
     made.write_json("evaluations/old.json", {"a": 1})
     (made.path / "evaluations" / "notes.txt").write_text("mine")
-    made.create(config(tmp_path), force=True).settle()
+    made.create(config(tmp_path), force=True).replace_old_run()
     assert made.path == tmp_path / "run"
     assert [p.name for p in (made.path / "evaluations").iterdir()] == ["notes.txt"]
 
@@ -199,12 +199,12 @@ def test_a_crash_while_replacing_leaves_a_whole_run(tmp_path, made, monkeypatch,
         for name in ("rename", "unlink", "rmdir"):
             patch.setattr(os, name, dying(getattr(os, name)))
         with pytest.raises(SystemExit):
-            new.settle()
+            new.replace_old_run()
     found = RunFolder(made.path).open()
     text = (found.path / "model.maxmargin").read_text()
     assert (text, found.config["alpha"]) in (("old", 1e-3), ("new", 1.0))
     assert text == ("old" if step == 1 else "new")
-    RunFolder(made.path).create(config(tmp_path, alpha=2.0), force=True).settle()
+    RunFolder(made.path).create(config(tmp_path, alpha=2.0), force=True).replace_old_run()
     assert found.open().path.is_dir()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run", "train.npz"]
 
@@ -212,15 +212,15 @@ def test_a_crash_while_replacing_leaves_a_whole_run(tmp_path, made, monkeypatch,
 def test_a_run_in_use_is_not_replaced(tmp_path, made):
     new = RunFolder(made.path).create(config(tmp_path, alpha=1.0), force=True)
     with RunFolder(made.path).locked(), pytest.raises(RunError, match=r"whole, in .*in use by"):
-        new.settle()
+        new.replace_old_run()
     assert made.config["alpha"] == 1e-3
-    new.settle()
+    new.replace_old_run()
     assert RunFolder(made.path).config["alpha"] == 1.0
 
 
 def test_a_folder_that_is_a_link_is_replaced_behind_it(tmp_path, made):
     (tmp_path / "link").symlink_to("run")
-    RunFolder(tmp_path / "link").create(config(tmp_path, alpha=1.0), force=True).settle()
+    RunFolder(tmp_path / "link").create(config(tmp_path, alpha=1.0), force=True).replace_old_run()
     assert (tmp_path / "link").is_symlink()
     assert RunFolder(made.path).config["alpha"] == 1.0
 
@@ -263,8 +263,10 @@ def test_links_beside_a_run_are_refused_and_what_they_point_to_stays(tmp_path, m
         new.path.rename(tmp_path / "new")
     (tmp_path / f".run{ending}").symlink_to("kept")
     for use in (
-        lambda: RunFolder(made.path).create(config(tmp_path, alpha=2.0), force=True).settle(),
-        lambda: new.settle(),
+        lambda: (
+            RunFolder(made.path).create(config(tmp_path, alpha=2.0), force=True).replace_old_run()
+        ),
+        lambda: new.replace_old_run(),
         lambda: made.path.rename(tmp_path / "old") and RunFolder(made.path).open(),
     ):
         with pytest.raises(RunError, match="is a link"):

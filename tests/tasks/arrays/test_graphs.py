@@ -224,7 +224,7 @@ def test_labels_that_the_model_does_not_know_count_as_wrong(job, case, tmp_path)
         ({"node_ptr": np.array([0, 3, 1, 3]), "edge_ptr": np.arange(4) // 2 * 2}, "sample 1 has"),
     ],
 )  # fmt: skip
-def test_faults_are_named(job, tmp_path, changes, words):
+def test_errors_are_named(job, tmp_path, changes, words):
     path = saved(tmp_path, one_graph(**changes))
     with pytest.raises(ValueError, match=rf"x\.npz: {words}|x\.npz: array .*{words}"):
         job.read([path], {})

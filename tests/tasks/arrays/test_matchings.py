@@ -224,8 +224,8 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_arrays_name_the_file_and_the_array(job, tmp_path, name):
-    arrays, fault = BAD[name]
-    with pytest.raises(ValueError, match=rf"x\.npz: .*{fault}|x\.npz: {fault}"):
+    arrays, message = BAD[name]
+    with pytest.raises(ValueError, match=rf"x\.npz: .*{message}|x\.npz: {message}"):
         job.read([saved(tmp_path, arrays)], {})
 
 

@@ -180,7 +180,7 @@ def test_prices_of_nodes_are_pixels_more_wrong():
     assert _prices(made, made.gather(mask)).tolist() == [1.0, 0.5, 0.0, 1.0, 1.0, 1.0]
 
 
-def test_dearer_errors_are_made_less_often(pictures):
+def test_expensive_errors_are_made_less_often(pictures):
     images, masks = drawn(noise=1.6)
     share = []
     for price in (0.2, 1.0, 5.0):

@@ -108,7 +108,7 @@ def test_of_conll_u_forms_and_upos_are_taken(tmp_path):
         ("a b\nc " + "x" * 300 + "\n", {}, "line 2: found a tag of 300 characters"),
     ],
 )
-def test_faults_of_files_name_the_line_and_the_option(tmp_path, text, options, message):
+def test_errors_of_files_name_the_line_and_the_option(tmp_path, text, options, message):
     with pytest.raises(ValueError, match=message):
         JOB.read([written(tmp_path, text)], options)
 
@@ -203,7 +203,7 @@ def test_text_that_is_odd_passes_through(model):
     assert tag(model, "caf\xe9 NN\n".encode("latin-1"), encoding="latin-1")[1].startswith("caf\xe9")
 
 
-def test_faults_when_predicting(model):
+def test_errors_when_predicting(model):
     with pytest.raises(
         ValueError, match="the input, line 1: found 4 columns, expected 2 as .* or 3"
     ):

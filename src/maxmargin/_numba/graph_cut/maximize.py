@@ -128,7 +128,7 @@ def rooted(heads, nodes, first, time):
 
 
 @inlined
-def adopt(starts, heads, sisters, residual, nodes, queue, lost, time):
+def adopt_orphans(starts, heads, sisters, residual, nodes, queue, lost, time):
     """Find each orphan a new parent in its tree; one without becomes free, its children orphans."""
     while lost[0] >= 0:
         j = lost[0]
@@ -234,7 +234,7 @@ def max_flow(starts, heads, sisters, residual, excess, ints, patience):
         augment(heads, sisters, residual, excess, nodes, lost, middle)
         paths += 1
         if paths < patience:
-            adopt(starts, heads, sisters, residual, nodes, queue, lost, time)
+            adopt_orphans(starts, heads, sisters, residual, nodes, queue, lost, time)
         else:
             plant(excess, nodes, queue, lost, False)
             j = -1

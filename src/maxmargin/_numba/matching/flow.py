@@ -58,24 +58,24 @@ def best_flow(theta, shape, out, work, iwork):
     nodes = rows + columns
     price, distance = work[:nodes], work[nodes : 2 * nodes]
     before, part_before = iwork[:nodes], iwork[nodes : 2 * nodes]
-    done, spare = iwork[2 * nodes : 3 * nodes], iwork[3 * nodes : 4 * nodes]
+    done, room = iwork[2 * nodes : 3 * nodes], iwork[3 * nodes : 4 * nodes]
     out[:] = 0.0
     for j in range(rows):
-        spare[j] = cap_of_row(shape, j)
+        room[j] = cap_of_row(shape, j)
     for k in range(columns):
-        spare[rows + k] = cap_of_column(shape, k)
+        room[rows + k] = cap_of_column(shape, k)
     # prices are distances from a source before the rows; at first each column's best edge
     price[:] = 0.0
     first_prices(theta, shape, price)
     end = np.inf
     for k in range(columns):
-        if spare[rows + k] > 0 and price[rows + k] < end:
+        if room[rows + k] > 0 and price[rows + k] < end:
             end = price[rows + k]
     while True:
         for v in range(nodes):
             done[v] = 0
             # rows with room left are where paths begin
-            distance[v] = 0.0 if v < rows and spare[v] > 0 else np.inf
+            distance[v] = 0.0 if v < rows and room[v] > 0 else np.inf
             before[v] = -1
         while True:
             near, node = np.inf, -1
@@ -88,7 +88,7 @@ def best_flow(theta, shape, out, work, iwork):
             relax(theta, shape, out, price, distance, before, part_before, done, node)
         cost, target = np.inf, -1
         for v in range(rows, nodes):
-            if spare[v] > 0 and distance[v] + price[v] < cost:
+            if room[v] > 0 and distance[v] + price[v] < cost:
                 cost, target = distance[v] + price[v], v
         if target < 0 or cost >= 0.0:
             break
@@ -96,12 +96,12 @@ def best_flow(theta, shape, out, work, iwork):
         end = cost
         for v in range(nodes):
             price[v] += min(distance[v], away)
-        spare[target] -= 1
+        room[target] -= 1
         while before[target] >= 0:
             part = part_before[target]
             out[part] = 1.0 - out[part]
             target = before[target]
-        spare[target] -= 1
+        room[target] -= 1
     for v in range(nodes):  # as if the last path, which gains nothing, were taken as well
         price[v] += min(distance[v], max(0.0, -end))
     for k in range(columns):

@@ -61,15 +61,15 @@ def fold(shares, count, single):
 
 
 @piece(types.void(FLOATS, FLOATS, INT, INT, INTS, FLOATS, FLOATS))
-def add_low(shares, spare, few, labels, place, single, out):
+def add_low(shares, scratch, few, labels, place, single, out):
     """Add what subsets of the low labels share to these and their pairs; spoils the shares."""
     half = (1 << few) >> 1
     for k in range(few - 1, -1, -1):
-        spare[:half] = shares[half : 2 * half]
+        scratch[:half] = shares[half : 2 * half]
         for s in range(half):
             shares[s] += shares[half + s]
-        out[k] += range_sum(spare, 0, half)
-        fold(spare, k, single)
+        out[k] += range_sum(scratch, 0, half)
+        fold(scratch, k, single)
         for m in range(k):
             if place[k * labels + m] >= 0:
                 out[place[k * labels + m]] += single[m]

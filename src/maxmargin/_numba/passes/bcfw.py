@@ -11,45 +11,45 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change, subtract_point
 
 
 @kernel(
     types.float64(
-        BLOCKS, types.int64, SPACE, types.float64, types.float64, FLOATS, FLOATS, FLOATS, FLOATS
+        PACKED, types.int64, WORKSPACE, types.float64, types.float64, FLOATS, FLOATS, FLOATS, FLOATS
     )
 )
-def frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock):
-    """Move z_i towards space.vertex; returns the block's gap before the move.
+def frank_wolfe_step(packed, i, workspace, alpha, fixed, w, z, lag, clock):
+    """Move z_i towards workspace.vertex; returns the block's gap before the move.
 
     fixed: the step, or negative for the exact line search. clock: [0] steps since the average
     began, [1] steps in all.
     """
-    gap = subtract_point(blocks, i, space, z)
+    gap = subtract_point(packed, i, workspace, z)
     clock[0] += 1.0
     clock[1] += 1.0
-    omega = blocks.weight[i]
+    omega = packed.weight[i]
     if omega == 0.0 or gap <= 0.0:
         return gap
-    norm = block_change(blocks, i, space)
+    norm = block_change(packed, i, workspace)
     step = fixed
     if fixed < 0.0:
         step = 1.0
         if alpha * gap < omega * norm:
             step = alpha * gap / (omega * norm)
-    start = blocks.part_ptr[i]
-    for p in range(blocks.part_ptr[i + 1] - start):
-        z[start + p] += step * space.vertex[p]
+    start = packed.part_ptr[i]
+    for p in range(packed.part_ptr[i + 1] - start):
+        z[start + p] += step * workspace.vertex[p]
     passed = clock[0] * (clock[0] - 1.0) / 2.0
-    apply_change(blocks, i, space, -step * omega / alpha, w, lag, passed)
+    apply_change(packed, i, workspace, -step * omega / alpha, w, lag, passed)
     return gap
 
 
 @kernel(
     types.void(
-        BLOCKS,
-        SPACE,
+        PACKED,
+        WORKSPACE,
         POINTER,
         INTS,
         types.float64,
@@ -61,11 +61,13 @@ def frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock):
         FLOATS,
     )
 )
-def frank_wolfe_pass(blocks, space, maximize, order, alpha, line_search, w, z, lag, clock, gaps):
+def frank_wolfe_pass(
+    packed, workspace, maximize, order, alpha, line_search, w, z, lag, clock, gaps
+):
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
-    n = len(blocks.weight)
+    n = len(packed.weight)
     for i in order:
-        parts = score_block(blocks, i, w, space)
-        ask(blocks, i, space, maximize, parts)
+        parts = score_block(packed, i, w, workspace)
+        ask(packed, i, workspace, maximize, parts)
         fixed = -1.0 if line_search else 2.0 * n / (clock[1] + 2.0 * n)
-        gaps[i] = frank_wolfe_step(blocks, i, space, alpha, fixed, w, z, lag, clock)
+        gaps[i] = frank_wolfe_step(packed, i, workspace, alpha, fixed, w, z, lag, clock)

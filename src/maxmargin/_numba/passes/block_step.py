@@ -5,19 +5,19 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, piece
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, adjoint, local_size, scatter
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, adjoint, local_size, scatter
 
 
-@piece(types.float64(BLOCKS, types.int64, SPACE, FLOATS))
-def subtract_point(blocks, i, space, z):
-    """space.vertex -= z_i; returns a_i . (vertex - z_i)."""
-    start = blocks.part_ptr[i]
+@piece(types.float64(PACKED, types.int64, WORKSPACE, FLOATS))
+def subtract_point(packed, i, workspace, z):
+    """workspace.vertex -= z_i; returns a_i . (vertex - z_i)."""
+    start = packed.part_ptr[i]
     gap = 0.0
-    for p in range(blocks.part_ptr[i + 1] - start):
-        delta = space.vertex[p] - z[start + p]
-        space.vertex[p] = delta
+    for p in range(packed.part_ptr[i + 1] - start):
+        delta = workspace.vertex[p] - z[start + p]
+        workspace.vertex[p] = delta
         if delta != 0.0:
-            gap += space.theta[p] * delta
+            gap += workspace.theta[p] * delta
     return gap
 
 
@@ -30,23 +30,23 @@ def square_norm(x):
     return total
 
 
-@piece(types.float64(BLOCKS, types.int64, SPACE))
-def block_change(blocks, i, space):
-    """space.change = F_i space.vertex; returns its squared norm."""
-    size = local_size(blocks, i)
-    change = space.change[:size]
+@piece(types.float64(PACKED, types.int64, WORKSPACE))
+def block_change(packed, i, workspace):
+    """workspace.change = F_i workspace.vertex; returns its squared norm."""
+    size = local_size(packed, i)
+    change = workspace.change[:size]
     change[:] = 0.0
-    adjoint(blocks, i, space.vertex, change)
+    adjoint(packed, i, workspace.vertex, change)
     return square_norm(change)
 
 
-@piece(types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, types.float64))
-def apply_change(blocks, i, space, scale, w, lag, passed):
+@piece(types.void(PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, types.float64))
+def apply_change(packed, i, workspace, scale, w, lag, passed):
     """Let w += scale * change, and lag += passed * scale * change if averages are kept.
 
     With weights rho_k the average of w_1 ... w_K is w_K - lag / S_K with S_k = rho_1 + ... + rho_k,
     where lag sums each change times the S before it: no step touches more than its own weights.
     """
-    scatter(blocks, i, space.change, scale, w)
+    scatter(packed, i, workspace.change, scale, w)
     if len(lag) > 0 and passed != 0.0:
-        scatter(blocks, i, space.change, scale * passed, lag)
+        scatter(packed, i, workspace.change, scale * passed, lag)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, SHORTS, kernel, piece
-from maxmargin._numba.packed_samples import BLOCKS, SPACE
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE
 
 INT = types.int64
 FLOAT = types.float64
@@ -124,8 +124,8 @@ def add_outputs(part_ptr, sample, entry_ptr, part, value, outputs, share, z):
             z[first + part[e]] += share[a] * (value[e] if len(value) > 0 else 1.0)
 
 
-@kernel(types.void(BLOCKS, SPACE, INTS, INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS))
-def best_outputs(blocks, space, head, older, entry_ptr, part, value, w, ids, stamp):
+@kernel(types.void(PACKED, WORKSPACE, INTS, INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS))
+def best_outputs(packed, workspace, head, older, entry_ptr, part, value, w, ids, stamp):
     """ids[i] = the remembered output of sample i with the highest a_i . v.
 
     Only parts that some output has are scored, each once: stamp says which are.
@@ -133,21 +133,21 @@ def best_outputs(blocks, space, head, older, entry_ptr, part, value, w, ids, sta
     for i in range(len(head)):
         stamp[0] += 1
         best, ids[i] = -np.inf, head[i]
-        p = head[i] if blocks.weight[i] > 0.0 else -1
+        p = head[i] if packed.weight[i] > 0.0 else -1
         while p >= 0:
-            score, base, r = 0.0, 0, blocks.row_ptr[i]
+            score, base, r = 0.0, 0, packed.row_ptr[i]
             for e in range(entry_ptr[p], entry_ptr[p + 1]):
                 q = np.int64(part[e])
-                while q >= base + blocks.width[r]:
-                    base += blocks.width[r]
+                while q >= base + packed.width[r]:
+                    base += packed.width[r]
                     r += 1
                 if stamp[q + 1] != stamp[0]:
                     stamp[q + 1] = stamp[0]
-                    own = blocks.costs[blocks.part_ptr[i] + q] if len(blocks.costs) > 0 else 0.0
-                    for x in range(blocks.indptr[r], blocks.indptr[r + 1]):
-                        own += blocks.value[x] * w[blocks.home[x] + q - base]
-                    space.theta[q] = own
-                score += space.theta[q] * (value[e] if len(value) > 0 else 1.0)
+                    own = packed.costs[packed.part_ptr[i] + q] if len(packed.costs) > 0 else 0.0
+                    for x in range(packed.indptr[r], packed.indptr[r + 1]):
+                        own += packed.value[x] * w[packed.global_index[x] + q - base]
+                    workspace.theta[q] = own
+                score += workspace.theta[q] * (value[e] if len(value) > 0 else 1.0)
             if score > best:
                 best, ids[i] = score, p
             p = older[p]

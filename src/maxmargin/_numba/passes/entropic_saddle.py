@@ -9,7 +9,7 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, POINTER, kernel, piece
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, score_block
 from maxmargin._numba.passes.saddle import add_block, ahead, measure, score_two, worse
 
 INT = types.int64
@@ -28,12 +28,12 @@ def along_truth(point, truth, start, n):
 
 @kernel(
     types.void(
-        BLOCKS, SPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOATS, FLOAT, FLOAT, FLOAT, FLOAT,
+        PACKED, WORKSPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOATS, FLOAT, FLOAT, FLOAT, FLOAT,
         types.boolean, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
 def marginals_range(
-    blocks, space, marginals, first, last, mean, look, w, height, far, lead, step,
+    packed, workspace, marginals, first, last, mean, look, w, height, far, lead, step,
     once, q, after, out, truth, scratch, total_u, total_v, facts,
 ):  # fmt: skip
     """The z half of an entropic dual extragradient step, for first <= i < last.
@@ -48,34 +48,34 @@ def marginals_range(
     long.
     """
     for i in range(first, last):
-        start = blocks.part_ptr[i]
-        n = blocks.part_ptr[i + 1] - start
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        base, z, point = scratch[:n], space.vertex[:n], space.theta[:n]
+        start = packed.part_ptr[i]
+        n = packed.part_ptr[i + 1] - start
+        shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
+        base, z, point = scratch[:n], workspace.vertex[:n], workspace.theta[:n]
         if len(q) > 0:
             base[:] = q[start : start + n]
         else:
-            score_block(blocks, i, mean, space)
+            score_block(packed, i, mean, workspace)
             for p in range(n):
                 base[p] = height * truth[start + p]
             ahead(base, point, far, n, base)
-        score_two(blocks, i, look, w, space)
+        score_two(packed, i, look, w, workspace)
         ahead(base, point, lead, n, point)
-        value = marginals(point, shape, z, space.work, space.iwork)
+        value = marginals(point, shape, z, workspace.work, workspace.iwork)
         facts[2] = worse(0.0 * value, facts[2])
-        measure(blocks, i, z, z, truth, facts)
+        measure(packed, i, z, z, truth, facts)
         for p in range(n):
             if len(out) > 0:
                 out[start + p] = z[p]
             z[p] -= truth[start + p]
-        add_block(blocks, i, space, z, total_u)
-        ahead(base, space.spare, step, n, base)
+        add_block(packed, i, workspace, z, total_u)
+        ahead(base, workspace.scratch, step, n, base)
         if len(after) > 0:
             after[start : start + n] = base
         if once:
             continue
-        value = marginals(base, shape, z, space.work, space.iwork)
-        facts[4] += blocks.weight[i] * (value - along_truth(base, truth, start, n))
+        value = marginals(base, shape, z, workspace.work, workspace.iwork)
+        facts[4] += packed.weight[i] * (value - along_truth(base, truth, start, n))
         for p in range(n):
             z[p] -= truth[start + p]
-        add_block(blocks, i, space, z, total_v)
+        add_block(packed, i, workspace, z, total_v)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, kernel
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change
 
 TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 of the first
@@ -34,44 +34,44 @@ def scores(theta, shape, out, work, iwork):
     return 0.0
 
 
-@kernel(types.int64(BLOCKS, types.int64, SPACE, FLOATS))
-def entropic_scores(blocks, i, space, w):
-    """space.spare = a = F_i^T w + c_i; returns the number of parts."""
-    parts = score_block(blocks, i, w, space)
+@kernel(types.int64(PACKED, types.int64, WORKSPACE, FLOATS))
+def entropic_scores(packed, i, workspace, w):
+    """workspace.scratch = a = F_i^T w + c_i; returns the number of parts."""
+    parts = score_block(packed, i, w, workspace)
     for p in range(parts):
-        space.spare[p] = space.theta[p]
+        workspace.scratch[p] = workspace.theta[p]
     return parts
 
 
-@kernel(types.float64(SPACE, types.int64, types.float64, types.float64))
-def entropic_limit(space, parts, rate, fade):
+@kernel(types.float64(WORKSPACE, types.int64, types.float64, types.float64))
+def entropic_limit(workspace, parts, rate, fade):
     """The rate, or less for margins, so that no potential moves by more than FARTHEST."""
     if fade > 0.0:
         return rate
     largest = 0.0
     for p in range(parts):
-        a = abs(space.spare[p])
+        a = abs(workspace.scratch[p])
         if a > largest and a != np.inf:
             largest = a
     return FARTHEST / largest if rate * largest > FARTHEST else rate
 
 
-@kernel(types.void(SPACE, FLOATS, types.float64, types.float64))
-def entropic_trial(space, potentials, rate, fade):
-    """space.theta = the potentials after a step of this rate, from those of this sample."""
+@kernel(types.void(WORKSPACE, FLOATS, types.float64, types.float64))
+def entropic_trial(workspace, potentials, rate, fade):
+    """workspace.theta = the potentials after a step of this rate, from those of this sample."""
     for p in range(len(potentials)):
-        a, t = space.spare[p], potentials[p]
-        space.theta[p] = t + rate * (a - fade * t) if a != -np.inf else a
+        a, t = workspace.scratch[p], potentials[p]
+        workspace.theta[p] = t + rate * (a - fade * t) if a != -np.inf else a
 
 
 @kernel(
     types.void(
-        BLOCKS, types.int64, SPACE, FLOATS, FLOATS, types.float64, types.float64,
+        PACKED, types.int64, WORKSPACE, FLOATS, FLOATS, types.float64, types.float64,
         types.float64, types.float64, types.float64, FLOATS,
     )
 )  # fmt: skip
-def entropic_gain(blocks, i, space, potentials, z, value, rate, fade, alpha, entropy, found):
-    """Judge the step to space.vertex = z', whose log-partition is value; vertex becomes delta.
+def entropic_gain(packed, i, workspace, potentials, z, value, rate, fade, alpha, entropy, found):
+    """Judge the step to workspace.vertex = z', whose log-partition is value; vertex becomes delta.
 
     potentials, z : of this sample. entropy : at z. found : [0] the change of the dual over omega,
     [1] what to multiply the rate by so that it is best, [2] entropy at z', [3] d . delta, and
@@ -80,19 +80,19 @@ def entropic_gain(blocks, i, space, potentials, z, value, rate, fade, alpha, ent
     slope, linear, size = 0.0, 0.0, 0.0
     inner = 0.0
     for p in range(len(z)):
-        a = space.spare[p]
-        new = space.vertex[p]
+        a = workspace.scratch[p]
+        new = workspace.vertex[p]
         delta = new - z[p]
-        space.vertex[p] = delta
+        workspace.vertex[p] = delta
         if a == -np.inf:
             continue
         if new != 0.0:
-            inner += space.theta[p] * new
+            inner += workspace.theta[p] * new
         if delta != 0.0:
             linear += a * delta
             slope += (a - fade * potentials[p]) * delta
             size += abs(a) * (new + z[p])
-    square = blocks.weight[i] / alpha * block_change(blocks, i, space)
+    square = packed.weight[i] / alpha * block_change(packed, i, workspace)
     found[2] = value - inner
     found[0] = linear - 0.5 * square
     if fade > 0.0:
@@ -115,28 +115,30 @@ def entropic_rate(found, rate, fade, growth):
 
 
 @kernel(
-    types.void(BLOCKS, types.int64, SPACE, types.float64, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+    types.void(
+        PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS
+    )
 )
-def entropic_move(blocks, i, space, alpha, potentials, w, z, lag, clock):
+def entropic_move(packed, i, workspace, alpha, potentials, w, z, lag, clock):
     """Take the step that was judged. potentials, z: of all samples."""
-    start = blocks.part_ptr[i]
-    for p in range(blocks.part_ptr[i + 1] - start):
-        if space.spare[p] != -np.inf:
-            potentials[start + p] = space.theta[p]
+    start = packed.part_ptr[i]
+    for p in range(packed.part_ptr[i + 1] - start):
+        if workspace.scratch[p] != -np.inf:
+            potentials[start + p] = workspace.theta[p]
         # rounding must not leave the polytope
-        z[start + p] = max(z[start + p] + space.vertex[p], 0.0)
+        z[start + p] = max(z[start + p] + workspace.vertex[p], 0.0)
     passed = clock[0] * (clock[0] - 1.0) / 2.0
-    apply_change(blocks, i, space, -blocks.weight[i] / alpha, w, lag, passed)
+    apply_change(packed, i, workspace, -packed.weight[i] / alpha, w, lag, passed)
 
 
 @kernel(
     types.int64(
-        BLOCKS, SPACE, POINTER, INTS, types.float64, types.float64, types.float64,
+        PACKED, WORKSPACE, POINTER, INTS, types.float64, types.float64, types.float64,
         FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
 def entropic_pass(
-    blocks, space, marginals, order, alpha, fade, growth,
+    packed, workspace, marginals, order, alpha, fade, growth,
     potentials, rates, entropy, slopes, w, z, lag, clock, found,
 ):  # fmt: skip
     """One step for each sample named in `order`; returns a sample without marginals, or -1.
@@ -148,24 +150,26 @@ def entropic_pass(
     for i in order:
         clock[0] += 1.0
         clock[1] += 1.0
-        if blocks.weight[i] == 0.0:
+        if packed.weight[i] == 0.0:
             slopes[i] = 0.0
             continue
-        start, stop = blocks.part_ptr[i], blocks.part_ptr[i + 1]
+        start, stop = packed.part_ptr[i], packed.part_ptr[i + 1]
         own, point = potentials[start:stop], z[start:stop]
-        parts = entropic_scores(blocks, i, space, w)
-        rate = entropic_limit(space, parts, rates[i] if rates[i] > 0.0 else clock[3], fade)
+        parts = entropic_scores(packed, i, workspace, w)
+        rate = entropic_limit(workspace, parts, rates[i] if rates[i] > 0.0 else clock[3], fade)
         for _ in range(TRIES):
-            entropic_trial(space, own, rate, fade)
+            entropic_trial(workspace, own, rate, fade)
             clock[2] += 1.0
-            value = ask(blocks, i, space, marginals, parts)
+            value = ask(packed, i, workspace, marginals, parts)
             if not np.isfinite(value):
                 return i
-            entropic_gain(blocks, i, space, own, point, value, rate, fade, alpha, entropy[i], found)
+            entropic_gain(
+                packed, i, workspace, own, point, value, rate, fade, alpha, entropy[i], found
+            )
             slopes[i] = found[3] / rate
             used, rate = rate, entropic_rate(found, rate, fade, growth)
             if found[0] >= 0.0:
-                entropic_move(blocks, i, space, alpha, potentials, w, z, lag, clock)
+                entropic_move(packed, i, workspace, alpha, potentials, w, z, lag, clock)
                 entropy[i] = found[2]
                 rates[i] = rate
                 clock[3] = rate

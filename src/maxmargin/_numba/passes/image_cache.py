@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, inlined, kernel, piece, tuple_type
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, dot
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot
 from maxmargin._numba.passes.block_step import block_change
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, NEVER, VERTEX_CACHE, wake_all
 
@@ -64,14 +64,14 @@ def inner(a, b):
     return total
 
 
-@piece(FLOAT(INT, SPACE, VERTEX_CACHE, IMAGE_CACHE))
-def recall_images(i, space, cache, images):
+@piece(FLOAT(INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE))
+def recall_images(i, workspace, cache, images):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i.
 
-    space.local: the weights that the sample touches.
+    workspace.local: the weights that the sample touches.
     """
     slots = len(cache.score)
-    local = space.local[: images.size[i]]
+    local = workspace.local[: images.size[i]]
     value = 0.0
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
@@ -140,14 +140,14 @@ def add_vertex(i, images, slot, scale, point):
             point[p] += scale * np.float64((word >> (p - WORD * j)) & 1)
 
 
-@piece(types.void(BLOCKS, INT, VERTEX_CACHE, IMAGE_CACHE, INT))
-def fold_image(blocks, i, cache, images, slot):
+@piece(types.void(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE, INT))
+def fold_image(packed, i, cache, images, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
     slots = len(cache.score)
     mass = cache.mass[i * slots : (i + 1) * slots]
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
     cost = images.cost[i * slots : (i + 1) * slots]
-    anchor = cache.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+    anchor = cache.anchor[packed.part_ptr[i] : packed.part_ptr[i + 1]]
     total = mass[0] + mass[slot]
     keep, take = mass[0] / total, mass[slot] / total
     for p in range(len(anchor)):
@@ -170,8 +170,8 @@ def fold_image(blocks, i, cache, images, slot):
     cache.start[0], cache.start[slot] = total, 0.0
 
 
-@piece(INT(BLOCKS, INT, VERTEX_CACHE, IMAGE_CACHE))
-def free_image(blocks, i, cache, images):
+@piece(INT(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE))
+def free_image(packed, i, cache, images):
     """A slot for a new vertex: an empty one, the longest unused one, or the lightest, folded."""
     slots = len(cache.score)
     if cache.count[i] < slots:
@@ -188,60 +188,60 @@ def free_image(blocks, i, cache, images):
             lightest = slot
     if oldest >= 0:
         return oldest
-    fold_image(blocks, i, cache, images, lightest)
+    fold_image(packed, i, cache, images, lightest)
     return lightest
 
 
-@piece(types.void(BLOCKS, INT, SPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
-def write_image(blocks, i, space, cache, images, slot):
-    """Image and cost of space.vertex, and its inner products with all slots."""
+@piece(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
+def write_image(packed, i, workspace, cache, images, slot):
+    """Image and cost of workspace.vertex, and its inner products with all slots."""
     slots = len(cache.score)
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
-    block_change(blocks, i, space)
+    block_change(packed, i, workspace)
     image = image_of(images, i, slot)
     for k in range(len(image)):
-        image[k] = space.change[k]
-    first, last = blocks.part_ptr[i], blocks.part_ptr[i + 1]
+        image[k] = workspace.change[k]
+    first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
     images.cost[i * slots + slot] = 0.0
-    if len(blocks.costs) > 0:
-        costs = blocks.costs[first:last]
-        images.cost[i * slots + slot] = dot(costs, space.vertex, last - first)
+    if len(packed.costs) > 0:
+        costs = packed.costs[first:last]
+        images.cost[i * slots + slot] = dot(costs, workspace.vertex, last - first)
     for other in range(cache.count[i]):
         product = inner(image, image_of(images, i, other))
         gram[slot * slots + other], gram[other * slots + slot] = product, product
 
 
-@piece(INT(BLOCKS, INT, SPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
-def learn_image(blocks, i, space, cache, images, now):
-    """Remember space.vertex, with mass 0, unless it is known; returns its slot.
+@piece(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
+def learn_image(packed, i, workspace, cache, images, now):
+    """Remember workspace.vertex, with mass 0, unless it is known; returns its slot.
 
     -1: it is not of zeros and ones, and there is room for such only.
     """
     slots = len(cache.score)
-    vertex = space.vertex[: blocks.part_ptr[i + 1] - blocks.part_ptr[i]]
+    vertex = workspace.vertex[: packed.part_ptr[i + 1] - packed.part_ptr[i]]
     if len(images.value) == 0 and not pack(images, vertex):
         return -1
     for slot in range(1, cache.count[i]):
         if same_vertex(i, images, slot, vertex):
             return slot
-    slot = free_image(blocks, i, cache, images)
+    slot = free_image(packed, i, cache, images)
     store_vertex(i, images, slot, vertex)
     cache.mass[i * slots + slot] = 0.0
     cache.start[slot] = 0.0
     cache.used[i * slots + slot] = now
-    write_image(blocks, i, space, cache, images, slot)
-    score = inner(space.local[: images.size[i]], image_of(images, i, slot))
+    write_image(packed, i, workspace, cache, images, slot)
+    score = inner(workspace.local[: images.size[i]], image_of(images, i, slot))
     cache.score[slot] = score + images.cost[i * slots + slot]
     return slot
 
 
-@kernel(types.void(BLOCKS, SPACE, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
-def start_image_cache(blocks, space, cache, images, z):
+@kernel(types.void(PACKED, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
+def start_image_cache(packed, workspace, cache, images, z):
     """Give each block its z_i: as the vertex in slot 1 if it can be packed, else as anchor."""
     slots = len(cache.score)
-    for i in range(len(blocks.weight)):
-        first, last = blocks.part_ptr[i], blocks.part_ptr[i + 1]
-        vertex = space.vertex[: last - first]
+    for i in range(len(packed.weight)):
+        first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
+        vertex = workspace.vertex[: last - first]
         for p in range(len(vertex)):
             vertex[p] = z[first + p]
         slot = 1 if len(images.value) > 0 or pack(images, vertex) else 0
@@ -252,15 +252,15 @@ def start_image_cache(blocks, space, cache, images, z):
         else:
             for p in range(len(vertex)):
                 cache.anchor[first + p] = vertex[p]
-        write_image(blocks, i, space, cache, images, slot)
+        write_image(packed, i, workspace, cache, images, slot)
 
 
-@kernel(types.void(BLOCKS, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
-def rebuild(blocks, cache, images, z):
+@kernel(types.void(PACKED, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
+def rebuild(packed, cache, images, z):
     """z_i = sum_j mass_j v_j for all blocks."""
     slots = len(cache.score)
-    for i in range(len(blocks.weight)):
-        first, last = blocks.part_ptr[i], blocks.part_ptr[i + 1]
+    for i in range(len(packed.weight)):
+        first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
         point = z[first:last]
         share = cache.mass[i * slots]
         for p in range(len(point)):

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, inlined, kernel, piece
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, gather, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, gather, score_block
 from maxmargin._numba.passes.image_cache import IMAGE_CACHE, image_of, learn_image, recall_images
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, put_to_sleep, wake_all
 from maxmargin._numba.passes.vertex_steps import approach, exchange
@@ -32,14 +32,14 @@ class Course(NamedTuple):
 COURSE = types.NamedUniTuple(FLOATS, len(Course._fields), Course)
 
 
-@piece(types.void(BLOCKS, INT, FLOATS, FLOAT, COURSE, FLOAT))
-def move_weights(blocks, i, change, scale, course, passed):
+@piece(types.void(PACKED, INT, FLOATS, FLOAT, COURSE, FLOAT))
+def move_weights(packed, i, change, scale, course, passed):
     """Let w_unprojected, and w, which is that within its bounds, go along scale * change."""
     w, w_unprojected, lag = course.w, course.w_unprojected, course.lag
     n = 0
-    for b in range(blocks.block_ptr[i], blocks.block_ptr[i + 1]):
-        first = blocks.source[b]
-        for k in range(first, first + np.int64(blocks.block_width[b])):
+    for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
+        first = packed.block_start[b]
+        for k in range(first, first + np.int64(packed.block_width[b])):
             step = scale * change[n]
             if len(w_unprojected) > 0:
                 w_unprojected[k] += step
@@ -52,8 +52,8 @@ def move_weights(blocks, i, change, scale, course, passed):
             n += 1
 
 
-@piece(types.void(BLOCKS, INT, VERTEX_CACHE, IMAGE_CACHE, FLOAT, COURSE))
-def finalize_images(blocks, i, cache, images, alpha, course):
+@piece(types.void(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE, FLOAT, COURSE))
+def finalize_images(packed, i, cache, images, alpha, course):
     """Carry the change of masses since `recall_planes` over to w."""
     slots = len(cache.score)
     clock = course.clock
@@ -74,65 +74,76 @@ def finalize_images(blocks, i, cache, images, alpha, course):
             for k in range(len(change)):
                 change[k] += step * image[k]
     if moved:
-        move_weights(blocks, i, change, -blocks.weight[i] / alpha, course, passed)
+        move_weights(packed, i, change, -packed.weight[i] / alpha, course, passed)
 
 
 @inlined
-def step_between(blocks, i, cache, alpha, limit, relaxation, gap):
+def step_between(packed, i, cache, alpha, limit, relaxation, gap):
     """Frank-Wolfe step (limit 0) or exchanges between the slots that are awake."""
-    rate = blocks.weight[i] / alpha
+    rate = packed.weight[i] / alpha
     if limit == 0:
         approach(cache, i, rate, gap)
     else:
         exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
 
 
-@kernel(FLOAT(BLOCKS, INT, SPACE, VERTEX_CACHE, IMAGE_CACHE, FLOAT, INT, FLOAT, COURSE))
-def image_step(blocks, i, space, cache, images, alpha, limit, relaxation, course):
-    """After the oracle has written space.vertex: learn it, step, settle; returns the gap.
+@kernel(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, FLOAT, INT, FLOAT, COURSE))
+def image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, course):
+    """After the oracle has written workspace.vertex: learn it, step, store the result; returns the
+    gap.
 
     NaN if the vertex cannot be kept. limit: as for `support_pass.support_step`.
     """
     wake_all(cache, i)
-    value = recall_images(i, space, cache, images)
-    slot = learn_image(blocks, i, space, cache, images, np.int64(course.clock[2]))
+    value = recall_images(i, workspace, cache, images)
+    slot = learn_image(packed, i, workspace, cache, images, np.int64(course.clock[2]))
     if slot < 0:
         return np.nan
     gap = cache.score[slot] - value
-    if blocks.weight[i] > 0.0 and gap > 0.0:
-        step_between(blocks, i, cache, alpha, limit, relaxation, gap)
-    finalize_images(blocks, i, cache, images, alpha, course)
+    if packed.weight[i] > 0.0 and gap > 0.0:
+        step_between(packed, i, cache, alpha, limit, relaxation, gap)
+    finalize_images(packed, i, cache, images, alpha, course)
     put_to_sleep(cache, i, gap)
     return gap
 
 
 @kernel(
     types.void(
-        BLOCKS, SPACE, VERTEX_CACHE, IMAGE_CACHE, POINTER, INTS, FLOAT, INT, FLOAT, COURSE, FLOATS
+        PACKED,
+        WORKSPACE,
+        VERTEX_CACHE,
+        IMAGE_CACHE,
+        POINTER,
+        INTS,
+        FLOAT,
+        INT,
+        FLOAT,
+        COURSE,
+        FLOATS,
     )
 )
 def image_oracle_pass(
-    blocks, space, cache, images, maximize, order, alpha, limit, relaxation, course, gaps
+    packed, workspace, cache, images, maximize, order, alpha, limit, relaxation, course, gaps
 ):
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
-        parts = score_block(blocks, i, course.w, space)
-        ask(blocks, i, space, maximize, parts)
-        gaps[i] = image_step(blocks, i, space, cache, images, alpha, limit, relaxation, course)
+        parts = score_block(packed, i, course.w, workspace)
+        ask(packed, i, workspace, maximize, parts)
+        gaps[i] = image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, course)
 
 
-@kernel(types.void(BLOCKS, SPACE, VERTEX_CACHE, IMAGE_CACHE, INTS, FLOAT, INT, FLOAT, COURSE))
-def image_cached_pass(blocks, space, cache, images, order, alpha, limit, relaxation, course):
+@kernel(types.void(PACKED, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INTS, FLOAT, INT, FLOAT, COURSE))
+def image_cached_pass(packed, workspace, cache, images, order, alpha, limit, relaxation, course):
     """Steps between remembered vertices only; images.gap[i] is set to the gap among them."""
     slots = len(cache.score)
     for i in order:
-        gather(blocks, i, course.w, space.local)
-        value = recall_images(i, space, cache, images)
+        gather(packed, i, course.w, workspace.local)
+        value = recall_images(i, workspace, cache, images)
         best = -np.inf
         for a in range(cache.n_awake[i]):
             best = max(best, cache.score[cache.awake[i * slots + a]])
         gap = best - value
         images.gap[i] = max(gap, 0.0)
-        if blocks.weight[i] > 0.0 and gap > 0.0:
-            step_between(blocks, i, cache, alpha, limit, relaxation, gap)
-            finalize_images(blocks, i, cache, images, alpha, course)
+        if packed.weight[i] > 0.0 and gap > 0.0:
+            step_between(packed, i, cache, alpha, limit, relaxation, gap)
+            finalize_images(packed, i, cache, images, alpha, course)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
 from maxmargin._numba.passes.vertex_cache import (
     NEVER,
     VERTEX_CACHE,
@@ -16,51 +16,54 @@ from maxmargin._numba.passes.vertex_cache import (
     score_vertices,
     wake_all,
 )
-from maxmargin._numba.passes.vertex_steps import exchange, settle
+from maxmargin._numba.passes.vertex_steps import exchange, finalize_step
 
 INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(INT(BLOCKS, INT, SPACE, VERTEX_CACHE, FLOAT, INT, FLOATS))
-def consider(blocks, i, space, cache, epsilon, now, gaps):
-    """After the oracle has written space.vertex: keep it if it is violated by more than epsilon.
+@kernel(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOATS))
+def consider(packed, i, workspace, cache, epsilon, now, gaps):
+    """After the oracle has written workspace.vertex: keep it if it is violated by more than
+    epsilon.
 
     gaps[i]: how far the vertex is above z_i. Returns how many vertices were learnt, 0 or 1.
     """
     wake_all(cache, i)
-    value = recall(blocks, i, space, cache)
+    value = recall(packed, i, workspace, cache)
     known = NEVER
     for slot in range(cache.count[i]):
         known = max(known, cache.score[slot])
     score = 0.0
-    for p in range(blocks.part_ptr[i + 1] - blocks.part_ptr[i]):
-        if space.vertex[p] != 0.0:
-            score += space.theta[p] * space.vertex[p]
+    for p in range(packed.part_ptr[i + 1] - packed.part_ptr[i]):
+        if workspace.vertex[p] != 0.0:
+            score += workspace.theta[p] * workspace.vertex[p]
     gaps[i] = score - value
-    violated = blocks.weight[i] > 0.0 and score > known + epsilon
+    violated = packed.weight[i] > 0.0 and score > known + epsilon
     if violated:
-        learn(blocks, i, space, cache, now)
+        learn(packed, i, workspace, cache, now)
     put_to_sleep(cache, i, gaps[i])
     return 1 if violated else 0
 
 
-@kernel(INT(BLOCKS, SPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, INT, FLOATS, FLOATS))
-def gather_violated(blocks, space, cache, maximize, order, epsilon, most, now, w, gaps):
+@kernel(INT(PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, INT, FLOATS, FLOATS))
+def gather_violated(packed, workspace, cache, maximize, order, epsilon, most, now, w, gaps):
     """Ask the oracles in `order` until `most` vertices are learnt; returns how many were asked."""
     learnt = 0
     for a in range(len(order)):
         i = order[a]
-        parts = score_block(blocks, i, w, space)
-        ask(blocks, i, space, maximize, parts)
-        learnt += consider(blocks, i, space, cache, epsilon, now, gaps)
+        parts = score_block(packed, i, w, workspace)
+        ask(packed, i, workspace, maximize, parts)
+        learnt += consider(packed, i, workspace, cache, epsilon, now, gaps)
         if learnt == most:
             return a + 1
     return len(order)
 
 
-@kernel(FLOAT(BLOCKS, SPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
-def solve_pass(blocks, space, cache, order, alpha, limit, relaxation, w, z, lag, clock):
+@kernel(
+    FLOAT(PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS)
+)
+def solve_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, lag, clock):
     """Exchanges within the working sets, one after the other; returns the gap that was found.
 
     The gap is the weighted sum of what each set could still gain when it was looked at.
@@ -68,19 +71,19 @@ def solve_pass(blocks, space, cache, order, alpha, limit, relaxation, w, z, lag,
     slots = len(cache.score)
     total = 0.0
     for i in order:
-        if blocks.weight[i] == 0.0 or cache.n_awake[i] < 2:
+        if packed.weight[i] == 0.0 or cache.n_awake[i] < 2:
             continue
         if cache.mass[i * slots] > 0.0:
-            score_block(blocks, i, w, space)
+            score_block(packed, i, w, workspace)
         else:
-            score_vertices(blocks, i, space, cache, w)
-        value = recall(blocks, i, space, cache)
+            score_vertices(packed, i, workspace, cache, w)
+        value = recall(packed, i, workspace, cache)
         best = -np.inf
         for a in range(cache.n_awake[i]):
             best = max(best, cache.score[cache.awake[i * slots + a]])
         gap = best - value
         if gap > 0.0:
-            total += blocks.weight[i] * gap
-            exchange(cache, i, blocks.weight[i] / alpha, limit, 0.1 * gap, relaxation)
-            settle(blocks, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)
+            total += packed.weight[i] * gap
+            exchange(cache, i, packed.weight[i] / alpha, limit, 0.1 * gap, relaxation)
+            finalize_step(packed, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)
     return total

@@ -11,8 +11,8 @@ from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel, piece
 from maxmargin._numba.packed_samples import (
-    BLOCKS,
-    SPACE,
+    PACKED,
+    WORKSPACE,
     adjoint,
     dot,
     forward,
@@ -26,52 +26,52 @@ INT = types.int64
 FLOAT = types.float64
 
 
-@piece(types.void(BLOCKS, INT, FLOATS, FLOATS, FLOATS, FLOATS))
-def forward_two(blocks, i, local, other, theta, second):
+@piece(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
+def forward_two(packed, i, local, other, theta, second):
     """Theta = F_i^T local and second = F_i^T other in one look at the features."""
     part = 0
-    for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
-        width = np.int64(blocks.width[r])
-        first, stop = blocks.indptr[r], blocks.indptr[r + 1]
+    for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
+        width = np.int64(packed.width[r])
+        first, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             a, b = 0.0, 0.0
             for e in range(first, stop):
-                a += blocks.value[e] * local[blocks.index[e]]
-                b += blocks.value[e] * other[blocks.index[e]]
+                a += packed.value[e] * local[packed.index[e]]
+                b += packed.value[e] * other[packed.index[e]]
             theta[part], second[part] = a, b
         else:
             theta[part : part + width] = 0.0
             second[part : part + width] = 0.0
             for e in range(first, stop):
-                v, start = blocks.value[e], blocks.index[e]
+                v, start = packed.value[e], packed.index[e]
                 for k in range(width):
                     theta[part + k] += v * local[start + k]
                     second[part + k] += v * other[start + k]
         part += width
 
 
-@piece(types.void(BLOCKS, INT, FLOATS, FLOATS, SPACE))
-def score_two(blocks, i, w, other, space):
-    """space.theta = F_i^T w + c_i, space.spare = F_i^T other + c_i."""
-    gather(blocks, i, w, space.local)
-    gather(blocks, i, other, space.change)
-    forward_two(blocks, i, space.local, space.change, space.theta, space.spare)
-    if len(blocks.costs) > 0:
-        start = blocks.part_ptr[i]
-        for p in range(blocks.part_ptr[i + 1] - start):
-            space.theta[p] += blocks.costs[start + p]
-            space.spare[p] += blocks.costs[start + p]
+@piece(types.void(PACKED, INT, FLOATS, FLOATS, WORKSPACE))
+def score_two(packed, i, w, other, workspace):
+    """workspace.theta = F_i^T w + c_i, workspace.scratch = F_i^T other + c_i."""
+    gather(packed, i, w, workspace.local)
+    gather(packed, i, other, workspace.change)
+    forward_two(packed, i, workspace.local, workspace.change, workspace.theta, workspace.scratch)
+    if len(packed.costs) > 0:
+        start = packed.part_ptr[i]
+        for p in range(packed.part_ptr[i + 1] - start):
+            workspace.theta[p] += packed.costs[start + p]
+            workspace.scratch[p] += packed.costs[start + p]
 
 
-@kernel(types.void(BLOCKS, INT, SPACE, FLOATS, FLOATS))
-def add_block(blocks, i, space, z, total):
+@kernel(types.void(PACKED, INT, WORKSPACE, FLOATS, FLOATS))
+def add_block(packed, i, workspace, z, total):
     """Add to total: omega_i F_i z."""
-    if blocks.weight[i] == 0.0:
+    if packed.weight[i] == 0.0:
         return
-    change = space.change[: local_size(blocks, i)]
+    change = workspace.change[: local_size(packed, i)]
     change[:] = 0.0
-    adjoint(blocks, i, z, change)
-    scatter(blocks, i, change, blocks.weight[i], total)
+    adjoint(packed, i, z, change)
+    scatter(packed, i, change, packed.weight[i], total)
 
 
 @piece(types.void(FLOATS, FLOATS, INT, INT))
@@ -96,18 +96,18 @@ def ahead(base, slope, step, n, point):
         point[p] = base[p] + step * slope[p] if slope[p] > -np.inf else -np.inf
 
 
-@kernel(types.void(BLOCKS, INT, FLOATS, FLOATS, FLOATS, FLOATS))
-def measure(blocks, i, z, base, truth, facts):
+@kernel(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
+def measure(packed, i, z, base, truth, facts):
     """Add to facts: [0] omega_i |z - base|^2, [3] omega_i c_i . (z - y_i)."""
-    start = blocks.part_ptr[i]
+    start = packed.part_ptr[i]
     moved, loss = 0.0, 0.0
-    for p in range(blocks.part_ptr[i + 1] - start):
+    for p in range(packed.part_ptr[i + 1] - start):
         moved += (z[p] - base[p]) ** 2
         delta = z[p] - truth[start + p]
-        if delta != 0.0 and len(blocks.costs) > 0:
-            loss += blocks.costs[start + p] * delta
-    facts[0] += blocks.weight[i] * moved
-    facts[3] += blocks.weight[i] * loss
+        if delta != 0.0 and len(packed.costs) > 0:
+            loss += packed.costs[start + p] * delta
+    facts[0] += packed.weight[i] * moved
+    facts[3] += packed.weight[i] * loss
 
 
 @piece(FLOAT(FLOAT, FLOAT))
@@ -118,12 +118,12 @@ def worse(residual, other):
 
 @kernel(
     types.void(
-        BLOCKS, SPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOAT, FLOATS, FLOATS, FLOATS, INTS,
+        PACKED, WORKSPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOAT, FLOATS, FLOATS, FLOATS, INTS,
         FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
 def ascent_range(
-    blocks, space, project, first, last, w, reference, step, base, out, warm, warm_ptr,
+    packed, workspace, project, first, last, w, reference, step, base, out, warm, warm_ptr,
     truth, total, facts,
 ):  # fmt: skip
     """out_i = P(base_i + step (F_i^T w + c_i)) for first <= i < last; total += omega F (out - y).
@@ -133,37 +133,37 @@ def ascent_range(
     out may be base itself. warm: what projections leave behind, warm_ptr (n + 1); or empty.
     """
     for i in range(first, last):
-        start = blocks.part_ptr[i]
-        n = blocks.part_ptr[i + 1] - start
+        start = packed.part_ptr[i]
+        n = packed.part_ptr[i + 1] - start
         if len(reference) > 0:
-            score_two(blocks, i, w, reference, space)
+            score_two(packed, i, w, reference, workspace)
             for p in range(n):
-                if space.theta[p] > -np.inf:
-                    facts[1] += blocks.weight[i] * (space.theta[p] - space.spare[p]) ** 2
+                if workspace.theta[p] > -np.inf:
+                    facts[1] += packed.weight[i] * (workspace.theta[p] - workspace.scratch[p]) ** 2
         else:
-            score_block(blocks, i, w, space)
-        ahead(base[start : start + n], space.theta, step, n, space.theta)
-        recall(warm, space.work, warm_ptr[i], warm_ptr[i + 1])
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        z = space.vertex[:n]
-        residual = project(space.theta[:n], shape, z, space.work, space.iwork)
+            score_block(packed, i, w, workspace)
+        ahead(base[start : start + n], workspace.theta, step, n, workspace.theta)
+        recall(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
+        z = workspace.vertex[:n]
+        residual = project(workspace.theta[:n], shape, z, workspace.work, workspace.iwork)
         facts[2] = worse(residual, facts[2])
-        remember(warm, space.work, warm_ptr[i], warm_ptr[i + 1])
-        measure(blocks, i, z, base[start : start + n], truth, facts)
+        remember(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        measure(packed, i, z, base[start : start + n], truth, facts)
         for p in range(n):
             out[start + p] = z[p]
             z[p] -= truth[start + p]
-        add_block(blocks, i, space, z, total)
+        add_block(packed, i, workspace, z, total)
 
 
 @kernel(
     types.void(
-        BLOCKS, SPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOAT, FLOAT, types.boolean, FLOATS,
+        PACKED, WORKSPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOAT, FLOAT, types.boolean, FLOATS,
         FLOATS, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
 def dual_range(
-    blocks, space, project, first, last, w, look, passed, step, past, anchor,
+    packed, workspace, project, first, last, w, look, passed, step, past, anchor,
     s, mean, warm_v, warm_u, warm_ptr, truth, v, total_v, total_u, facts,
 ):  # fmt: skip
     """The z half of a dual extragradient step, for first <= i < last.
@@ -179,74 +179,74 @@ def dual_range(
     sample.
     """
     for i in range(first, last):
-        start = blocks.part_ptr[i]
-        n = blocks.part_ptr[i + 1] - start
-        shape = blocks.shapes[blocks.shape_ptr[i] : blocks.shape_ptr[i + 1]]
-        score_two(blocks, i, w, look, space)
+        start = packed.part_ptr[i]
+        n = packed.part_ptr[i + 1] - start
+        shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
+        score_two(packed, i, w, look, workspace)
         base, scale = anchor[start : start + n], step * passed
-        slope = space.theta
+        slope = workspace.theta
         if len(s) > 0:
             slope, scale = s[start : start + n], step
             if passed > 0.0:
                 for p in range(n):
-                    slope[p] += space.theta[p]
-        point, u, own = space.theta[:n], space.vertex[:n], v[:n]
-        recall(warm_v, space.work, warm_ptr[i], warm_ptr[i + 1])
+                    slope[p] += workspace.theta[p]
+        point, u, own = workspace.theta[:n], workspace.vertex[:n], v[:n]
+        recall(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         residual = 0.0
         if passed > 0.0:
             ahead(base, slope, scale, n, point)
             if past:
                 own[:] = base
             else:
-                residual = project(point, shape, own, space.work, space.iwork)
-                remember(warm_v, space.work, warm_ptr[i], warm_ptr[i + 1])
+                residual = project(point, shape, own, workspace.work, workspace.iwork)
+                remember(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         else:  # s is zero and the anchor feasible
             for p in range(n):
                 point[p], own[p] = base[p], base[p]
         facts[2] = worse(residual, facts[2])
-        ahead(point if past else own, space.spare, step, n, point)
+        ahead(point if past else own, workspace.scratch, step, n, point)
         if len(warm_u) > 0:
-            recall(warm_u, space.work, warm_ptr[i], warm_ptr[i + 1])
-        residual = project(point, shape, u, space.work, space.iwork)
+            recall(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        residual = project(point, shape, u, workspace.work, workspace.iwork)
         facts[2] = worse(residual, facts[2])
-        remember(warm_u, space.work, warm_ptr[i], warm_ptr[i + 1])
-        measure(blocks, i, u, own, truth, facts)
+        remember(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        measure(packed, i, u, own, truth, facts)
         for p in range(n):
             if len(mean) > 0:
                 mean[start + p] += (u[p] - mean[start + p]) / (passed + 1.0)
             u[p] -= truth[start + p]
             own[p] -= truth[start + p]
-        add_block(blocks, i, space, u, total_u)
+        add_block(packed, i, workspace, u, total_u)
         if not past:
-            add_block(blocks, i, space, own, total_v)
+            add_block(packed, i, workspace, own, total_v)
 
 
-@kernel(types.void(BLOCKS, SPACE, INT, INT, FLOATS, FLOATS))
-def gram_range(blocks, space, first, last, x, total):
+@kernel(types.void(PACKED, WORKSPACE, INT, INT, FLOATS, FLOATS))
+def gram_range(packed, workspace, first, last, x, total):
     """Add to total: sum_i omega_i F_i F_i^T x."""
     for i in range(first, last):
-        gather(blocks, i, x, space.local)
-        forward(blocks, i, space.local, space.theta)
-        add_block(blocks, i, space, space.theta, total)
+        gather(packed, i, x, workspace.local)
+        forward(packed, i, workspace.local, workspace.theta)
+        add_block(packed, i, workspace, workspace.theta, total)
 
 
-@kernel(FLOAT(BLOCKS, SPACE, FLOATS))
-def score_norm(blocks, space, x):
+@kernel(FLOAT(PACKED, WORKSPACE, FLOATS))
+def score_norm(packed, workspace, x):
     """sum_i omega_i |F_i^T x|^2."""
     total = 0.0
-    for i in range(len(blocks.weight)):
-        gather(blocks, i, x, space.local)
-        forward(blocks, i, space.local, space.theta)
-        n = blocks.part_ptr[i + 1] - blocks.part_ptr[i]
-        total += blocks.weight[i] * dot(space.theta, space.theta, n)
+    for i in range(len(packed.weight)):
+        gather(packed, i, x, workspace.local)
+        forward(packed, i, workspace.local, workspace.theta)
+        n = packed.part_ptr[i + 1] - packed.part_ptr[i]
+        total += packed.weight[i] * dot(workspace.theta, workspace.theta, n)
     return total
 
 
-@kernel(types.void(BLOCKS, FLOATS))
-def square_rows(blocks, total):
+@kernel(types.void(PACKED, FLOATS))
+def square_rows(packed, total):
     """Add to total: omega |row of F|^2 for each weight."""
-    for i in range(len(blocks.weight)):
-        for r in range(blocks.row_ptr[i], blocks.row_ptr[i + 1]):
-            for e in range(blocks.indptr[r], blocks.indptr[r + 1]):
-                for k in range(np.int64(blocks.width[r])):
-                    total[blocks.home[e] + k] += blocks.weight[i] * blocks.value[e] ** 2
+    for i in range(len(packed.weight)):
+        for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
+            for e in range(packed.indptr[r], packed.indptr[r + 1]):
+                for k in range(np.int64(packed.width[r])):
+                    total[packed.global_index[e] + k] += packed.weight[i] * packed.value[e] ** 2

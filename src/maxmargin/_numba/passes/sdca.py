@@ -13,38 +13,38 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, dot, scatter, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, dot, scatter, score_block
 from maxmargin._numba.passes.block_step import block_change
 
 
-@kernel(types.float64(BLOCKS, types.int64, SPACE, types.float64, types.float64, *[FLOATS] * 3))
-def ascent_step(blocks, i, space, log_z, alpha, w, z, entropy):
-    """Move z_i towards space.vertex, the expectations under space.theta; returns the gap before."""
-    start = blocks.part_ptr[i]
-    parts = blocks.part_ptr[i + 1] - start
+@kernel(types.float64(PACKED, types.int64, WORKSPACE, types.float64, types.float64, *[FLOATS] * 3))
+def ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy):
+    """Move z_i towards workspace.vertex, the marginals of workspace.theta; the gap before."""
+    start = packed.part_ptr[i]
+    parts = packed.part_ptr[i + 1] - start
     own = z[start : start + parts]
-    rise = log_z - dot(space.theta, space.vertex, parts) - entropy[i]
-    gap = log_z - dot(space.theta, own, parts) - entropy[i]
-    omega = blocks.weight[i]
+    rise = log_z - dot(workspace.theta, workspace.vertex, parts) - entropy[i]
+    gap = log_z - dot(workspace.theta, own, parts) - entropy[i]
+    omega = packed.weight[i]
     if omega == 0.0 or not gap > 0.0:
         return gap
     for p in range(parts):
-        space.vertex[p] -= own[p]
-    norm = block_change(blocks, i, space)
+        workspace.vertex[p] -= own[p]
+    norm = block_change(packed, i, workspace)
     step = 1.0
     if alpha * gap < omega * norm:
         step = alpha * gap / (omega * norm)
     for p in range(parts):
-        own[p] += step * space.vertex[p]
+        own[p] += step * workspace.vertex[p]
     entropy[i] += step * rise
-    scatter(blocks, i, space.change, -step * omega / alpha, w)
+    scatter(packed, i, workspace.change, -step * omega / alpha, w)
     return gap
 
 
-@kernel(types.void(BLOCKS, SPACE, POINTER, INTS, types.float64, *[FLOATS] * 4))
-def ascent_pass(blocks, space, marginals, order, alpha, w, z, entropy, gaps):
+@kernel(types.void(PACKED, WORKSPACE, POINTER, INTS, types.float64, *[FLOATS] * 4))
+def ascent_pass(packed, workspace, marginals, order, alpha, w, z, entropy, gaps):
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
     for i in order:
-        parts = score_block(blocks, i, w, space)
-        log_z = ask(blocks, i, space, marginals, parts)
-        gaps[i] = ascent_step(blocks, i, space, log_z, alpha, w, z, entropy)
+        parts = score_block(packed, i, w, workspace)
+        log_z = ask(packed, i, workspace, marginals, parts)
+        gaps[i] = ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy)

@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, SHORTS, inlined, kernel, piece, tuple_type
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, dot, forward
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot, forward
 from maxmargin._numba.passes.block_step import block_change
 
 
@@ -74,22 +74,22 @@ def vertex_dot(cache, i, slot, theta):
 
 
 @inlined
-def anchor_dot(blocks, i, cache, theta):
+def anchor_dot(packed, i, cache, theta):
     """Theta . v of the anchor."""
-    anchor = cache.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+    anchor = cache.anchor[packed.part_ptr[i] : packed.part_ptr[i + 1]]
     return dot(theta, anchor, len(anchor))
 
 
-@piece(types.void(BLOCKS, INT, SPACE, VERTEX_CACHE, FLOATS))
-def score_vertices(blocks, i, space, cache, w):
-    """space.theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
+@piece(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOATS))
+def score_vertices(packed, i, workspace, cache, w):
+    """workspace.theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
 
     The anchor is left out: the caller falls back to all parts where it has mass.
     """
     slots = len(cache.score)
     cache.stamp[0] += 1
     now = cache.stamp[0]
-    first_row, first_part = blocks.row_ptr[i], blocks.part_ptr[i]
+    first_row, first_part = packed.row_ptr[i], packed.part_ptr[i]
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
         if slot == 0:
@@ -101,14 +101,14 @@ def score_vertices(blocks, i, space, cache, w):
                 continue
             cache.stamp[p + 1] = now
             r, k = first_row + cache.row[e], cache.label[e]
-            total = blocks.costs[first_part + p] if len(blocks.costs) > 0 else 0.0
-            for x in range(blocks.indptr[r], blocks.indptr[r + 1]):
-                total += blocks.value[x] * w[blocks.home[x] + k]
-            space.theta[p] = total
+            total = packed.costs[first_part + p] if len(packed.costs) > 0 else 0.0
+            for x in range(packed.indptr[r], packed.indptr[r + 1]):
+                total += packed.value[x] * w[packed.global_index[x] + k]
+            workspace.theta[p] = total
 
 
-@piece(FLOAT(BLOCKS, INT, SPACE, VERTEX_CACHE))
-def recall(blocks, i, space, cache):
+@piece(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE))
+def recall(packed, i, workspace, cache):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
     slots = len(cache.score)
     value = 0.0
@@ -116,9 +116,9 @@ def recall(blocks, i, space, cache):
         slot = cache.awake[i * slots + a]
         mass = cache.mass[i * slots + slot]
         if slot > 0:
-            score = vertex_dot(cache, i, slot, space.theta)
+            score = vertex_dot(cache, i, slot, workspace.theta)
         elif mass > 0.0:
-            score = anchor_dot(blocks, i, cache, space.theta)
+            score = anchor_dot(packed, i, cache, workspace.theta)
         else:
             cache.start[0], cache.score[0] = 0.0, NEVER
             continue
@@ -172,13 +172,13 @@ def find_slot(cache, i, vertex):
     return -1
 
 
-@piece(types.void(BLOCKS, INT, VERTEX_CACHE, INT))
-def fold(blocks, i, cache, slot):
+@piece(types.void(PACKED, INT, VERTEX_CACHE, INT))
+def fold(packed, i, cache, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
     slots = len(cache.score)
     mass = cache.mass[i * slots : (i + 1) * slots]
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
-    anchor = cache.anchor[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+    anchor = cache.anchor[packed.part_ptr[i] : packed.part_ptr[i + 1]]
     total = mass[0] + mass[slot]
     if mass[slot] == 0.0:
         return
@@ -202,8 +202,8 @@ def fold(blocks, i, cache, slot):
     cache.start[0], cache.start[slot] = total, 0.0
 
 
-@piece(INT(BLOCKS, INT, VERTEX_CACHE))
-def free_slot(blocks, i, cache):
+@piece(INT(PACKED, INT, VERTEX_CACHE))
+def free_slot(packed, i, cache):
     """A slot for a new vertex: an empty one, the longest unused one, or the lightest, folded."""
     slots = len(cache.score)
     if cache.count[i] < slots:
@@ -220,32 +220,32 @@ def free_slot(blocks, i, cache):
             lightest = slot
     if oldest >= 0:
         return oldest
-    fold(blocks, i, cache, lightest)
+    fold(packed, i, cache, lightest)
     return lightest
 
 
-@piece(types.void(BLOCKS, INT, SPACE, VERTEX_CACHE, INT))
-def fill_gram(blocks, i, space, cache, slot):
-    """Inner products of F v (v in space.vertex, remembered in `slot`) with all slots."""
+@piece(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
+def fill_gram(packed, i, workspace, cache, slot):
+    """Inner products of F v (v in workspace.vertex, remembered in `slot`) with all slots."""
     slots = len(cache.score)
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
-    block_change(blocks, i, space)
-    forward(blocks, i, space.change, space.spare)
-    product = anchor_dot(blocks, i, cache, space.spare)
+    block_change(packed, i, workspace)
+    forward(packed, i, workspace.change, workspace.scratch)
+    product = anchor_dot(packed, i, cache, workspace.scratch)
     gram[slot * slots], gram[slot] = product, product
     for other in range(1, cache.count[i]):
-        product = vertex_dot(cache, i, other, space.spare)
+        product = vertex_dot(cache, i, other, workspace.scratch)
         gram[slot * slots + other] = product
         gram[other * slots + slot] = product
 
 
-@piece(types.void(BLOCKS, INT, VERTEX_CACHE, INT, FLOATS))
-def write_entries(blocks, i, cache, slot, vertex):
+@piece(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOATS))
+def write_entries(packed, i, cache, slot, vertex):
     """Store a vertex as a list of its non-zeros."""
     first = entries(cache, i, slot)
     n, p = 0, 0
-    for r in range(blocks.row_ptr[i + 1] - blocks.row_ptr[i]):
-        for k in range(blocks.width[blocks.row_ptr[i] + r]):
+    for r in range(packed.row_ptr[i + 1] - packed.row_ptr[i]):
+        for k in range(packed.width[packed.row_ptr[i] + r]):
             if vertex[p] != 0.0:
                 cache.part[first + n] = p
                 cache.row[first + n] = r
@@ -256,41 +256,41 @@ def write_entries(blocks, i, cache, slot, vertex):
     cache.length[i * len(cache.score) + slot] = n
 
 
-@piece(INT(BLOCKS, INT, SPACE, VERTEX_CACHE, INT))
-def learn(blocks, i, space, cache, now):
-    """Remember space.vertex, with mass 0, unless it is known; returns its slot."""
+@piece(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
+def learn(packed, i, workspace, cache, now):
+    """Remember workspace.vertex, with mass 0, unless it is known; returns its slot."""
     slots = len(cache.score)
-    vertex = space.vertex[: blocks.part_ptr[i + 1] - blocks.part_ptr[i]]
+    vertex = workspace.vertex[: packed.part_ptr[i + 1] - packed.part_ptr[i]]
     slot = find_slot(cache, i, vertex)
     if slot >= 0:
         return slot
-    slot = free_slot(blocks, i, cache)
-    write_entries(blocks, i, cache, slot, vertex)
+    slot = free_slot(packed, i, cache)
+    write_entries(packed, i, cache, slot, vertex)
     cache.used[i * slots + slot] = now
     cache.mass[i * slots + slot] = 0.0
     cache.start[slot] = 0.0
-    fill_gram(blocks, i, space, cache, slot)
-    cache.score[slot] = vertex_dot(cache, i, slot, space.theta)
+    fill_gram(packed, i, workspace, cache, slot)
+    cache.score[slot] = vertex_dot(cache, i, slot, workspace.theta)
     return slot
 
 
-@kernel(types.void(BLOCKS, SPACE, VERTEX_CACHE, FLOATS))
-def start_vertex_cache(blocks, space, cache, z):
+@kernel(types.void(PACKED, WORKSPACE, VERTEX_CACHE, FLOATS))
+def start_vertex_cache(packed, workspace, cache, z):
     """Give each block its z_i: as the vertex in slot 1 if it has few non-zeros, else as anchor."""
     slots = len(cache.score)
-    for i in range(len(blocks.weight)):
-        point = z[blocks.part_ptr[i] : blocks.part_ptr[i + 1]]
+    for i in range(len(packed.weight)):
+        point = z[packed.part_ptr[i] : packed.part_ptr[i + 1]]
         count = 0
         for p in range(len(point)):
             count += point[p] != 0.0
-            space.vertex[p] = point[p]
+            workspace.vertex[p] = point[p]
         if count <= cache.room[i]:
             cache.mass[i * slots + 1] = 1.0
-            write_entries(blocks, i, cache, 1, space.vertex)
-            fill_gram(blocks, i, space, cache, 1)
+            write_entries(packed, i, cache, 1, workspace.vertex)
+            fill_gram(packed, i, workspace, cache, 1)
         else:
             cache.mass[i * slots] = 1.0
             for p in range(len(point)):
-                cache.anchor[blocks.part_ptr[i] + p] = point[p]
+                cache.anchor[packed.part_ptr[i] + p] = point[p]
             cache.count[i] = 1
-            cache.gram[i * slots * slots] = block_change(blocks, i, space)
+            cache.gram[i * slots * slots] = block_change(packed, i, workspace)

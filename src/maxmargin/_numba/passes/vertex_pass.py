@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import BLOCKS, SPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
 from maxmargin._numba.passes.vertex_cache import (
     VERTEX_CACHE,
     learn,
@@ -15,38 +15,41 @@ from maxmargin._numba.passes.vertex_cache import (
     score_vertices,
     wake_all,
 )
-from maxmargin._numba.passes.vertex_steps import approach, exchange, settle
+from maxmargin._numba.passes.vertex_steps import approach, exchange, finalize_step
 
 INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(FLOAT(BLOCKS, INT, SPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
-def vertex_step(blocks, i, space, cache, alpha, limit, relaxation, w, z, lag, clock):
-    """After the oracle has written space.vertex: learn it, step, settle; returns the gap.
+@kernel(
+    FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS)
+)
+def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag, clock):
+    """After the oracle has written workspace.vertex: learn it, step, store the result; returns the
+    gap.
 
     limit: exchanges between pairs of vertices; 1 is the pairwise step, 0 the Frank-Wolfe step.
     """
     wake_all(cache, i)
-    value = recall(blocks, i, space, cache)
+    value = recall(packed, i, workspace, cache)
     now = np.int64(clock[2])
-    slot = learn(blocks, i, space, cache, now)
+    slot = learn(packed, i, workspace, cache, now)
     gap = cache.score[slot] - value
-    if blocks.weight[i] > 0.0 and gap > 0.0:
-        rate = blocks.weight[i] / alpha
+    if packed.weight[i] > 0.0 and gap > 0.0:
+        rate = packed.weight[i] / alpha
         if limit == 0:
             approach(cache, i, rate, gap)
         else:
             exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
-    settle(blocks, i, cache, now, alpha, w, z, lag, clock)
+    finalize_step(packed, i, cache, now, alpha, w, z, lag, clock)
     put_to_sleep(cache, i, gap)
     return gap
 
 
 @kernel(
     types.void(
-        BLOCKS,
-        SPACE,
+        PACKED,
+        WORKSPACE,
         VERTEX_CACHE,
         POINTER,
         INTS,
@@ -61,35 +64,39 @@ def vertex_step(blocks, i, space, cache, alpha, limit, relaxation, w, z, lag, cl
     )
 )
 def oracle_pass(
-    blocks, space, cache, maximize, order, alpha, limit, relaxation, w, z, lag, clock, gaps
+    packed, workspace, cache, maximize, order, alpha, limit, relaxation, w, z, lag, clock, gaps
 ):
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
-        parts = score_block(blocks, i, w, space)
-        ask(blocks, i, space, maximize, parts)
-        gaps[i] = vertex_step(blocks, i, space, cache, alpha, limit, relaxation, w, z, lag, clock)
+        parts = score_block(packed, i, w, workspace)
+        ask(packed, i, workspace, maximize, parts)
+        gaps[i] = vertex_step(
+            packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag, clock
+        )
 
 
 @kernel(
-    types.void(BLOCKS, SPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS)
+    types.void(
+        PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS
+    )
 )
-def cached_pass(blocks, space, cache, order, alpha, limit, relaxation, w, z, lag, clock):
+def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, lag, clock):
     """Steps between remembered vertices only."""
     slots = len(cache.score)
     for i in order:
         if cache.mass[i * slots] > 0.0:
-            score_block(blocks, i, w, space)
+            score_block(packed, i, w, workspace)
         else:
-            score_vertices(blocks, i, space, cache, w)
-        value = recall(blocks, i, space, cache)
+            score_vertices(packed, i, workspace, cache, w)
+        value = recall(packed, i, workspace, cache)
         best = -np.inf
         for a in range(cache.n_awake[i]):
             best = max(best, cache.score[cache.awake[i * slots + a]])
         gap = best - value
-        if blocks.weight[i] > 0.0 and gap > 0.0:
-            rate = blocks.weight[i] / alpha
+        if packed.weight[i] > 0.0 and gap > 0.0:
+            rate = packed.weight[i] / alpha
             if limit == 0:
                 approach(cache, i, rate, gap)
             else:
                 exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
-            settle(blocks, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)
+            finalize_step(packed, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)

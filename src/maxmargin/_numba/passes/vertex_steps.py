@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, inlined, piece
-from maxmargin._numba.packed_samples import BLOCKS
+from maxmargin._numba.packed_samples import PACKED
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, entries
 
 
@@ -133,25 +133,25 @@ def approach(cache, i, rate, gap):
 
 
 @inlined
-def move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed):
+def move_part(packed, i, step, p, r, k, scale, w, z, lag, passed):
     """z_i[p] += step, and w (and lag, see `apply_change`) with it."""
-    place = blocks.part_ptr[i] + p
+    place = packed.part_ptr[i] + p
     z[place] = max(0.0, z[place] + step)  # below zero by rounding only
-    for x in range(blocks.indptr[r], blocks.indptr[r + 1]):
-        change = scale * step * blocks.value[x]
-        w[blocks.home[x] + k] += change
+    for x in range(packed.indptr[r], packed.indptr[r + 1]):
+        change = scale * step * packed.value[x]
+        w[packed.global_index[x] + k] += change
         if len(lag) > 0:
-            lag[blocks.home[x] + k] += passed * change
+            lag[packed.global_index[x] + k] += passed * change
 
 
-@piece(types.void(BLOCKS, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
-def settle(blocks, i, cache, now, alpha, w, z, lag, clock):
+@piece(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+def finalize_step(packed, i, cache, now, alpha, w, z, lag, clock):
     """Carry the change of masses since `recall` over to z_i and w."""
     slots = len(cache.score)
     clock[0] += 1.0
     passed = clock[0] * (clock[0] - 1.0) / 2.0
-    scale = -blocks.weight[i] / alpha
-    first_row = blocks.row_ptr[i]
+    scale = -packed.weight[i] / alpha
+    first_row = packed.row_ptr[i]
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
         mass = cache.mass[i * slots + slot]
@@ -162,11 +162,11 @@ def settle(blocks, i, cache, now, alpha, w, z, lag, clock):
             continue
         if slot == 0:
             p = 0
-            for r in range(first_row, blocks.row_ptr[i + 1]):
-                for k in range(blocks.width[r]):
-                    v = cache.anchor[blocks.part_ptr[i] + p]
+            for r in range(first_row, packed.row_ptr[i + 1]):
+                for k in range(packed.width[r]):
+                    v = cache.anchor[packed.part_ptr[i] + p]
                     if v != 0.0:
-                        move_part(blocks, i, step * v, p, r, k, scale, w, z, lag, passed)
+                        move_part(packed, i, step * v, p, r, k, scale, w, z, lag, passed)
                     p += 1
             continue
         first = entries(cache, i, slot)
@@ -182,4 +182,4 @@ def settle(blocks, i, cache, now, alpha, w, z, lag, clock):
                 if step != 0.0:
                     cache.delta[p] = 0.0
                     r, k = first_row + cache.row[e], cache.label[e]
-                    move_part(blocks, i, step, p, r, k, scale, w, z, lag, passed)
+                    move_part(packed, i, step, p, r, k, scale, w, z, lag, passed)

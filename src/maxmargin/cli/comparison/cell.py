@@ -61,7 +61,7 @@ def job_at(place: str) -> Job:
 
 
 def prepare(job: Job, plan: Mapping[str, Any], common: Path) -> dict[str, Any]:
-    """Read all data once, to find faults before the first cell, and do the steps cells share."""
+    """Read all data once, to find errors before the first cell, and do the steps cells share."""
     data, test = _read(job, plan)
     chosen = subsets.training(len(data), max(plan["sizes"]), plan["seed"])
     label, largest = next(iter(plan["solvers"])), job.take(data, chosen)
@@ -149,7 +149,7 @@ def _warm_up(
     started = time.perf_counter()
     few = job.take(data, range(min(WARM_SAMPLES, len(data))))
     model = _model(job, plan, settings, 0).set_params(max_epochs=WARM_EPOCHS)
-    with suppress(ValueError):  # too few samples, or a fault that the run itself will meet
+    with suppress(ValueError):  # too few samples, or a error that the run itself will meet
         job.fit(model, few, common)
     return time.perf_counter() - started
 

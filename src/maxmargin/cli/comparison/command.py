@@ -136,7 +136,7 @@ def _go(plan: Mapping[str, Any], out: Path, resume: bool) -> None:
 
 
 def _report(out: Path) -> Path | None:
-    """The study as an HTML file; a fault there does not spoil what was measured."""
+    """The study as an HTML file; a error there does not spoil what was measured."""
     if find_spec("maxmargin.cli.report") is None:
         return None
     from maxmargin.cli.report import write_report

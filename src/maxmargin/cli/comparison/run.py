@@ -189,7 +189,7 @@ class _Study:
         }
 
     def _prepare(self) -> dict[str, Any]:
-        """Read the data once; what is wrong with them is no fault of a cell."""
+        """Read the data once; what is wrong with them is not an error of a cell."""
         # a task may read only as many samples as are asked for
         own = self.common / f"about-{subsets.wanted(self.plan)}.json"
         name = own.relative_to(self.path).as_posix()

@@ -89,7 +89,7 @@ class RunFolder:
         found._move(replacement_of(self.home))
         return found if found.has(CONFIG) else None
 
-    def settle(self) -> None:
+    def replace_old_run(self) -> None:
         """Take the place of the older run, if there is one, which is removed then."""
         if self.path == self.home:
             return

@@ -60,7 +60,7 @@ def train(
         summary = _Training(folder, resume, callbacks).go()
         stopped = str(summary.get("message", "")).startswith("interrupted")
         if not stopped and summary.get("status") != "failed":
-            folder.settle()
+            folder.replace_old_run()
         return summary
 
 

@@ -275,7 +275,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         return 1.0 / (matrix.shape[1] * variance) if variance > 1e-12 * mean * mean else 1.0
 
     def _refuse_size(self, rows: int, distinct: int) -> None:
-        cure = (
+        hint = (
             'Use method="nystroem" or "random" with n_components, or max_support: '
             'KernelMap("rbf", method="nystroem", n_components=1000).'
         )
@@ -285,7 +285,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
             refuse(ROW_BYTES * rows * count, f"{count} coordinates of {rows} rows", "fewer")
             return
         need = PAIR_BYTES * distinct * max(distinct, rows)
-        refuse(need, f"exact coordinates of {distinct} distinct rows", cure)
+        refuse(need, f"exact coordinates of {distinct} distinct rows", hint)
 
 
 def as_kernel_map(kernel: Any) -> KernelMap | None:

@@ -18,7 +18,7 @@ from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
 #: rounds of five passes over remembered vertices at most, where the oracle is dear
-_DEAR_ROUNDS = 20
+_EXPENSIVE_ROUNDS = 20
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
 
 
@@ -29,11 +29,11 @@ class OracleCache(Checked, BaseEstimator):
     ----------
     size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
     passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
-        "vertices" (if the oracle is `dear`, as many times 5 as raise the dual by a tenth of what
-        the epoch gains, 100 passes at most), and with "images", where they cost next to nothing,
-        until the gap among remembered vertices is a tenth of the oracle's, or there were as many as
-        a sample has parts / 30 (5 at least, 100 at most), when they have cost about as much as the
-        oracle.
+        "vertices" (if the oracle is `expensive_oracle`, as many times 5 as raise the dual by a
+        tenth of what the epoch gains, 100 passes at most), and with "images", where they cost next
+        to nothing, until the gap among remembered vertices is a tenth of the oracle's, or there
+        were as many as a sample has parts / 30 (5 at least, 100 at most), when they have cost
+        about as much as the oracle.
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image
         F v and its cost, which is all that steps need, and a bit a part (a number a part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": images
@@ -70,10 +70,10 @@ class BCFW(Solver):
     The last two remember the vertices of each sample (`cache.size`). With `cache.passes`, passes
     over remembered vertices follow each pass with the oracle; they cost a fraction of it.
 
-    Where a call of the oracle costs far more than a step (`Structure.dear`, as with
+    Where a call of the oracle costs far more than a step (`Structure.expensive_oracle`, as with
     `Structure.from_oracle` and `LinearProgram`), what it answers for a certificate serves the next
     epoch, too, averages are not tried, and there are more passes over remembered vertices: a half
-    to a fifth of the calls for the same gap (`python -m benchmarks dear_oracle`).
+    to a fifth of the calls for the same gap (`python -m benchmarks expensive_oracle`).
 
     In a domain the same steps are taken from w(z), and w is projected after each: the dual still
     never falls, and certificates are as exact (`solvers.domain_steps`). The line search of
@@ -174,7 +174,9 @@ class BCFW(Solver):
         cache = self._cache()
         if cache is None:
             return
-        if problem.structure.dear and len(state.extra.get("answers", ())) != len(state.z):
+        if problem.structure.expensive_oracle and len(state.extra.get("answers", ())) != len(
+            state.z
+        ):
             state.extra["answers"] = np.zeros_like(state.z)
             state.extra.pop("answered", None)
         kind = "images" if "image_cache" in state.extra else "vertices"
@@ -194,8 +196,8 @@ class BCFW(Solver):
             extra["vertex_cache"] = make_vertex_cache(problem, state.z, size)
         extra["vertex_cache_size"] = size
 
-    def _adopt(self, problem: Problem, state: State) -> None:
-        super()._adopt(problem, state)
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
+        super()._warm_start_from(problem, state)
         state.extra.pop("answered", None)  # at other weights, maybe
         if state.extra.pop("w_unprojected", None) is not None or not is_free(problem):
             state.lag, state.clock[0] = np.empty(0), 0.0  # an average of another domain, maybe
@@ -236,30 +238,30 @@ class BCFW(Solver):
         elif "image_cache" in state.extra:
             self._image_passes(problem, state, order, cache.passes, known)
         else:
-            before = problem.dual(state.z, state.w) if problem.structure.dear else 0.0
+            before = problem.dual(state.z, state.w) if problem.structure.expensive_oracle else 0.0
             self._visit(partial(self._vertex_pass, known=known), problem, state, order)
             self._cached_passes(problem, state, cache.passes, before)
         state.n_oracle += len(order)  # at the last certificate, if they were known
-        weighty = problem.blocks.weight > 0
+        weighty = problem.packed.weight > 0
         gaps = np.maximum(state.extra["gaps"][weighty], 0.0)
-        state.extra["estimate"] = float(problem.blocks.weight[weighty] @ gaps)
+        state.extra["estimate"] = float(problem.packed.weight[weighty] @ gaps)
 
     def _cached_passes(
         self, problem: Problem, state: State, passes: int | str, before: float
     ) -> None:
-        """Passes over remembered vertices: so many, or with a dear oracle, as many as pay.
+        """Passes over remembered vertices: so many, or with an expensive oracle, as many as pay.
 
         They pay until five of them raise the dual by less than a tenth of what this epoch has
         gained since `before`. Counted, not timed: the same seed gives the same bits.
         """
-        dear = passes == "auto" and problem.structure.dear
+        expensive_oracle = passes == "auto" and problem.structure.expensive_oracle
         count = 5 if passes == "auto" else int(passes)
-        value = problem.dual(state.z, state.w) if dear else 0.0
-        for _ in range(_DEAR_ROUNDS if dear else 1):
+        value = problem.dual(state.z, state.w) if expensive_oracle else 0.0
+        for _ in range(_EXPENSIVE_ROUNDS if expensive_oracle else 1):
             for _ in range(count):
                 again = state.rng.permutation(problem.n)
                 self._visit(self._cached_pass, problem, state, again)
-            if dear:
+            if expensive_oracle:
                 last, value = value, problem.dual(state.z, state.w)
                 if value - last <= 0.1 * (value - before):
                     return
@@ -276,7 +278,7 @@ class BCFW(Solver):
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)
         if self.sampling == "gap" and state.epoch % 10 and np.isfinite(gaps).all():
-            chance = np.maximum(gaps, 0.0) * problem.blocks.weight
+            chance = np.maximum(gaps, 0.0) * problem.packed.weight
             if chance.sum() > 0:
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
         return state.rng.permutation(n)
@@ -295,20 +297,20 @@ class BCFW(Solver):
         from maxmargin._numba.packed_samples import score_block
         from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
 
-        blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
+        packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
         kernel = problem.structure.kernel("maximize")
         point = (state.w, state.z, state.lag, state.clock)
         search = self.line_search if search is None else search
         if kernel is not None:
-            frank_wolfe_pass(blocks, space, kernel, order, problem.alpha, search, *point, gaps)
+            frank_wolfe_pass(packed, workspace, kernel, order, problem.alpha, search, *point, gaps)
             return
 
         def at(i: int) -> int:
-            return score_block(blocks, i, state.w, space)
+            return score_block(packed, i, state.w, workspace)
 
-        for i in problem.visits(order, space, at, state.z, gaps):
+        for i in problem.visits(order, workspace, at, state.z, gaps):
             fixed = -1.0 if search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
-            gaps[i] = frank_wolfe_step(blocks, i, space, problem.alpha, fixed, *point)
+            gaps[i] = frank_wolfe_step(packed, i, workspace, problem.alpha, fixed, *point)
 
     def _vertex_pass(
         self,
@@ -320,27 +322,27 @@ class BCFW(Solver):
         from maxmargin._numba.packed_samples import score_block
         from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
 
-        blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
+        packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
         kernel = problem.structure.kernel("maximize")
         vertex_cache = state.extra["vertex_cache"]
         options = (problem.alpha, *self._policy())
         point = (state.w, state.z, state.lag, state.clock)
         if kernel is not None:
-            oracle_pass(blocks, space, vertex_cache, kernel, order, *options, *point, gaps)
+            oracle_pass(packed, workspace, vertex_cache, kernel, order, *options, *point, gaps)
             return
 
         def at(i: int) -> int:
-            return score_block(blocks, i, state.w, space)
+            return score_block(packed, i, state.w, workspace)
 
-        for i in problem.visits(order, space, at, state.z, gaps, known):
-            gaps[i] = vertex_step(blocks, i, space, vertex_cache, *options, *point)
+        for i in problem.visits(order, workspace, at, state.z, gaps, known):
+            gaps[i] = vertex_step(packed, i, workspace, vertex_cache, *options, *point)
 
     def _cached_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
         from maxmargin._numba.passes.vertex_pass import cached_pass
 
         limit, relaxation = self._policy()
         cached_pass(
-            problem.blocks, problem.space(), state.extra["vertex_cache"], order, problem.alpha,
+            problem.packed, problem.workspace(), state.extra["vertex_cache"], order, problem.alpha,
             limit, relaxation, state.w, state.z, state.lag, state.clock,
         )  # fmt: skip
 
@@ -373,7 +375,7 @@ class BCFW(Solver):
             image_cache.rebuild_z(problem, state)
 
     def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
-        """P(w); what a dear oracle says at the newest weights serves the next epoch, too."""
+        """P(w); what an expensive oracle says at the newest weights serves the next epoch, too."""
         if "answers" not in state.extra or w is not state.w:
             return problem.primal(w)
         value = problem.primal(w, out=state.extra["answers"])
@@ -388,8 +390,13 @@ class BCFW(Solver):
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]
-        # with a dear oracle the average is not worth as many calls as the next epoch
-        if not self.averaging or k == 0 or len(state.lag) == 0 or problem.structure.dear:
+        # with an expensive oracle the average is not worth as many calls as the next epoch
+        if (
+            not self.averaging
+            or k == 0
+            or len(state.lag) == 0
+            or problem.structure.expensive_oracle
+        ):
             return [state.w]
         average = state.lag / (-k * (k + 1) / 2)
         average += state.w
@@ -405,7 +412,7 @@ class BCFW(Solver):
     def estimate(self, state: State) -> float:
         return state.extra.get("estimate", float("inf"))
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         exact = problem.weights(state.z)
         if len(state.lag):  # keep the average where it is
             k = state.clock[0]

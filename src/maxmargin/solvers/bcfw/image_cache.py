@@ -37,9 +37,9 @@ def images_pay(problem: Problem) -> bool:
 
 def local_sizes(problem: Problem) -> np.ndarray:
     """How many weights each sample touches."""
-    blocks = problem.blocks
-    ends = np.concatenate([[0], np.cumsum(blocks.block_width, dtype=np.int64)])
-    return np.diff(ends[blocks.block_ptr])
+    packed = problem.packed
+    ends = np.concatenate([[0], np.cumsum(packed.block_width, dtype=np.int64)])
+    return np.diff(ends[packed.block_ptr])
 
 
 def make_image_cache(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
@@ -71,7 +71,7 @@ def make_image_cache(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, A
         change=np.zeros(int(local.max())),
         packed=np.zeros(-(-int(parts.max()) // WORD), dtype=np.int64),
     )
-    start_image_cache(problem.blocks, problem.space(), cache, images, z)
+    start_image_cache(problem.packed, problem.workspace(), cache, images, z)
     return cache, images
 
 
@@ -87,7 +87,7 @@ def rebuild_z(problem: Problem, state: State) -> None:
     from maxmargin._numba.passes.image_cache import rebuild
 
     extra = state.extra
-    rebuild(problem.blocks, extra["vertex_cache"], extra["image_cache"], state.z)
+    rebuild(problem.packed, extra["vertex_cache"], extra["image_cache"], state.z)
 
 
 def bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
@@ -123,19 +123,19 @@ def oracle_pass(
     from maxmargin._numba.packed_samples import score_block
     from maxmargin._numba.passes.image_pass import image_oracle_pass, image_step
 
-    blocks, space, gaps = problem.blocks, problem.space(), state.extra["gaps"]
+    packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
     memory = (state.extra["vertex_cache"], state.extra["image_cache"])
     options = (problem.alpha, *policy, course(problem, state, bounded))
     kernel = problem.structure.kernel("maximize")
     if kernel is not None:
-        image_oracle_pass(blocks, space, *memory, kernel, order, *options, gaps)
+        image_oracle_pass(packed, workspace, *memory, kernel, order, *options, gaps)
     else:
 
         def at(i: int) -> int:
-            return score_block(blocks, i, state.w, space)
+            return score_block(packed, i, state.w, workspace)
 
-        for i in problem.visits(order, space, at, state.z, gaps, known):
-            gaps[i] = image_step(blocks, i, space, *memory, *options)
+        for i in problem.visits(order, workspace, at, state.z, gaps, known):
+            gaps[i] = image_step(packed, i, workspace, *memory, *options)
     if np.isnan(gaps).any():
         i = int(np.flatnonzero(np.isnan(gaps))[0])
         raise ValueError(
@@ -151,17 +151,17 @@ def cached_pass(
     from maxmargin._numba.passes.image_pass import image_cached_pass
 
     cache, images = state.extra["vertex_cache"], state.extra["image_cache"]
-    space = _small_space(len(images.change))
+    workspace = _small_workspace(len(images.change))
     options = (problem.alpha, *policy, course(problem, state, bounded))
-    image_cached_pass(problem.blocks, space, cache, images, order, *options)
+    image_cached_pass(problem.packed, workspace, cache, images, order, *options)
 
 
-def _small_space(size: int) -> Any:
+def _small_workspace(size: int) -> Any:
     """Scratch for visits that look at weights only, so many of them."""
-    from maxmargin._numba.packed_samples import Space
+    from maxmargin._numba.packed_samples import Workspace
 
     none, ints = np.empty(0), np.empty(0, dtype=np.int64)
-    return Space(none, none, none, ints, np.empty(size), none, none, none, ints)
+    return Workspace(none, none, none, ints, np.empty(size), none, none, none, ints)
 
 
 def cached_passes(
@@ -173,7 +173,7 @@ def cached_passes(
     what is gained below that is soon undone by the next vertices. Counted, not timed: the same
     seed gives the same bits.
     """
-    weight, rng = problem.blocks.weight, state.rng
+    weight, rng = problem.packed.weight, state.rng
     if passes != "auto":
         if passes:
             visit(np.concatenate([rng.permutation(problem.n) for _ in range(int(passes))]))

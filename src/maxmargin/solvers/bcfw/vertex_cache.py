@@ -20,7 +20,7 @@ def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> Any:
 
     room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
     cache = empty_vertex_cache(problem, room.astype(np.int64), slot_count(problem, size))
-    start_vertex_cache(problem.blocks, problem.space(), cache, z)
+    start_vertex_cache(problem.packed, problem.workspace(), cache, z)
     return cache
 
 
@@ -64,24 +64,24 @@ def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Any:
 
 def check_vertex_cache(problem: Problem, fresh: Any, found: Any) -> None:
     """That every number by which kernels look something up is in its range."""
-    blocks, n, slots = problem.blocks, problem.n, len(fresh.score)
+    packed, n, slots = problem.packed, problem.n, len(fresh.score)
     for name in ("entry_ptr", "room"):
         if not np.array_equal(getattr(found, name), getattr(fresh, name)):
             raise ValueError(f"{name} of its vertices is out of range")
     sample = np.repeat(np.arange(n), fresh.room * (slots - 1))
-    row = blocks.row_ptr[sample] + found.row
+    row = packed.row_ptr[sample] + found.row
     ranges = {
         "count": (found.count, 1, slots + 1),
         "n_awake": (found.n_awake, 0, slots + 1),
         "awake": (found.awake, 0, slots),
         "length": (found.length.reshape(n, slots), 0, fresh.room[:, None] + 1),
-        "part": (found.part, 0, np.diff(blocks.part_ptr)[sample]),
-        "row": (found.row, 0, np.diff(blocks.row_ptr)[sample]),
+        "part": (found.part, 0, np.diff(packed.part_ptr)[sample]),
+        "row": (found.row, 0, np.diff(packed.row_ptr)[sample]),
     }
     for name, (values, low, high) in ranges.items():
         if np.any(values < low) or np.any(values >= high):
             raise ValueError(f"{name} of its vertices is out of range")
-    if np.any(found.label < 0) or np.any(found.label >= np.maximum(blocks.width[row], 1)):
+    if np.any(found.label < 0) or np.any(found.label >= np.maximum(packed.width[row], 1)):
         raise ValueError("label of its vertices is out of range")
 
 
@@ -90,7 +90,7 @@ def vertex_cache_key(problem: Problem, z: np.ndarray, with_images: bool = False)
 
     images : that it knows the costs of vertices too.
     """
-    blocks = problem.blocks
-    costs = blocks.costs if with_images else np.packbits(np.isneginf(blocks.costs))
-    arrays = (z, blocks.value, blocks.home, blocks.indptr, blocks.part_ptr, costs)
+    packed = problem.packed
+    costs = packed.costs if with_images else np.packbits(np.isneginf(packed.costs))
+    arrays = (z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, costs)
     return tuple(crc32(array.data) for array in arrays)

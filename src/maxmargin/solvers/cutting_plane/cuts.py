@@ -126,7 +126,7 @@ def add_cut(problem: Problem, cuts: Cuts, ids: np.ndarray, vertex: np.ndarray) -
     gram[k, :k] = gram[:k, k] = products
     gram[k, k] = image @ image
     cuts.mass[k], cuts.idle[k] = 0.0, 0
-    cuts.loss[k] = float(problem.blocks.weight @ problem.loss_at(vertex))
+    cuts.loss[k] = float(problem.packed.weight @ problem.loss_at(vertex))
     cuts.ids[k * n : (k + 1) * n] = ids
     cuts.column[used : used + len(at)] = at
     cuts.value[used : used + len(at)] = image[at]
@@ -159,8 +159,8 @@ def cached_cut(problem: Problem, cuts: Cuts, w: np.ndarray) -> tuple[np.ndarray,
     ids, vertex = np.empty(problem.n, dtype=np.int64), np.zeros_like(problem.truth)
     stamp = np.zeros(int(np.diff(problem.part_ptr).max()) + 1, dtype=np.int64)
     lists = (cuts.entry_ptr, cuts.part, cuts.share)
-    space = problem.space()
-    best_outputs(problem.blocks, space, cuts.head, cuts.older, *lists, w, ids, stamp)
+    workspace = problem.workspace()
+    best_outputs(problem.packed, workspace, cuts.head, cuts.older, *lists, w, ids, stamp)
     add_outputs(problem.part_ptr, cuts.sample, *lists, ids, np.ones(problem.n), vertex)
     return ids, vertex
 
@@ -255,6 +255,6 @@ def violation(cuts: Cuts, dim: int, w: np.ndarray) -> float:
 
 def cuts_key(problem: Problem, z: np.ndarray) -> tuple[int, ...]:
     """Checksums of all that cuts depend on: features, weights, costs, truth, and z."""
-    blocks = problem.blocks
-    arrays = (z, problem.truth, blocks.weight, blocks.costs, blocks.value, blocks.home)
-    return tuple(crc32(array.data) for array in (*arrays, blocks.indptr, blocks.part_ptr))
+    packed = problem.packed
+    arrays = (z, problem.truth, packed.weight, packed.costs, packed.value, packed.global_index)
+    return tuple(crc32(array.data) for array in (*arrays, packed.indptr, packed.part_ptr))

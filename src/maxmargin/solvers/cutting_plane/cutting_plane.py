@@ -107,12 +107,12 @@ class CuttingPlane(Solver):
             extra["grown_cuts"] = cuts.start_cuts(problem, state.z)
             extra["best_primal"], extra["best_w"] = np.inf, state.w.copy()
 
-    def _adopt(self, problem: Problem, state: State) -> None:
-        super()._adopt(problem, state)
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
+        super()._warm_start_from(problem, state)
         extra = state.extra
         if self.variant == "n-slack":
             extra.pop("grown_cuts", None)
-            n_slack.adopt(problem, state)
+            n_slack.warm_start_from(problem, state)
             return
         n_slack.forget(state)
         if extra.get("cuts_key") != cuts.cuts_key(problem, state.z):
@@ -151,7 +151,7 @@ class CuttingPlane(Solver):
 
     def _note(self, problem: Problem, state: State, hinges: np.ndarray) -> None:
         """The objective at w is known now: keep the best."""
-        objective = float(problem.blocks.weight @ np.maximum(hinges, 0.0))
+        objective = float(problem.packed.weight @ np.maximum(hinges, 0.0))
         objective += problem.alpha / 2 * float(state.w @ state.w)
         if objective < state.extra["best_primal"]:
             state.extra["best_primal"], state.extra["best_w"] = objective, state.w.copy()
@@ -198,10 +198,10 @@ class CuttingPlane(Solver):
     def estimate(self, state: State) -> float:
         return state.extra.get("estimate", float("inf"))
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)
         if "w_unprojected" in state.extra:
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
         if "grown_cuts" in state.extra:
             state.extra["cuts_key"] = cuts.cuts_key(problem, state.z)
-        n_slack.settle(problem, state)
+        n_slack.finalize(problem, state)

@@ -34,7 +34,7 @@ def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
         extra["vertex_cache_size"] = cache.size
 
 
-def adopt(problem: Problem, state: State) -> None:
+def warm_start_from(problem: Problem, state: State) -> None:
     """Keep the sets of a state only if they are of these data and this z."""
     state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
     known = state.extra.get("vertex_cache_key")
@@ -48,7 +48,7 @@ def forget(state: State) -> None:
         state.extra.pop(name, None)
 
 
-def settle(problem: Problem, state: State) -> None:
+def finalize(problem: Problem, state: State) -> None:
     """Say of which data and z the sets are."""
     if "vertex_cache" in state.extra:
         state.extra["vertex_cache_key"] = vertex_cache_key(problem, state.z)
@@ -63,7 +63,7 @@ def check_restored(problem: Problem, fresh: State, state: State) -> None:
 
 def round_of_all(problem: Problem, state: State, tol: float, every: int) -> None:
     """Ask all oracles in turn; solve after `every` new outputs, and at the end."""
-    extra, weight = state.extra, problem.blocks.weight
+    extra, weight = state.extra, problem.packed.weight
     state.clock[2] = state.epoch
     dual = problem.dual(state.z, state.w)
     epsilon = tol / 2 * max(dual, 0.0) / float(weight.sum())
@@ -82,16 +82,16 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
     from maxmargin._numba.packed_samples import score_block
     from maxmargin._numba.passes.n_slack import consider, gather_violated
 
-    blocks, space = problem.blocks, problem.space()
+    packed, workspace = problem.packed, problem.workspace()
     vertex_cache, gaps = state.extra["vertex_cache"], state.extra["gaps"]
     kernel = problem.structure.kernel("maximize")
     if kernel is not None:
         args = (epsilon, most, state.epoch, state.w, gaps)
-        return int(gather_violated(blocks, space, vertex_cache, kernel, order, *args))
+        return int(gather_violated(packed, workspace, vertex_cache, kernel, order, *args))
     learnt = 0
     for asked, i in enumerate(order, start=1):
-        problem.answer(i, space, score_block(blocks, i, state.w, space))
-        learnt += consider(blocks, i, space, vertex_cache, epsilon, state.epoch, gaps)
+        problem.answer(i, workspace, score_block(packed, i, state.w, workspace))
+        learnt += consider(packed, i, workspace, vertex_cache, epsilon, state.epoch, gaps)
         if learnt == most:
             return asked
     return len(order)
@@ -101,14 +101,18 @@ def _solve(problem: Problem, state: State, target: float) -> None:
     """Passes over all working sets until the gap among remembered outputs is on target."""
     from maxmargin._numba.passes.n_slack import solve_pass
 
-    blocks, space, vertex_cache = problem.blocks, problem.space(), state.extra["vertex_cache"]
+    packed, workspace, vertex_cache = (
+        problem.packed,
+        problem.workspace(),
+        state.extra["vertex_cache"],
+    )
     policy = (problem.alpha, _EXCHANGES, _RELAXATION)
     left = 0.0
 
     def step(problem: Problem, state: State, order: np.ndarray) -> None:
         nonlocal left
         point = (state.w, state.z, state.lag, state.clock)
-        left += solve_pass(blocks, space, vertex_cache, order, *policy, *point)
+        left += solve_pass(packed, workspace, vertex_cache, order, *policy, *point)
 
     for _ in range(_PASSES):
         order, left = state.rng.permutation(problem.n), 0.0

@@ -138,9 +138,9 @@ class ExponentiatedGradient(Solver):
         if not is_free(problem):
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
 
-    def _adopt(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
         w = state.w.copy()
-        super()._adopt(problem, state)
+        super()._warm_start_from(problem, state)
         known = state.extra.get("potentials")
         # those of margins may be so large that their entropy, a small difference, is rounding
         same = state.extra.get("fade") == fade_of(problem)
@@ -176,9 +176,9 @@ class ExponentiatedGradient(Solver):
             self._visits(problem, state)
         state.n_oracle += int(state.clock[2] - tried)
         if problem.objective == "likelihood":
-            on = problem.blocks.weight > 0  # the slopes of others may be infinite for ever
+            on = problem.packed.weight > 0  # the slopes of others may be infinite for ever
             slopes = np.maximum(state.extra["slopes"][on], 0.0)
-            state.extra["estimate"] = float(problem.blocks.weight[on] @ slopes) / 2
+            state.extra["estimate"] = float(problem.packed.weight[on] @ slopes) / 2
 
     def _visits(self, problem: Problem, state: State) -> None:
         """A pass over single samples."""
@@ -195,47 +195,57 @@ class ExponentiatedGradient(Solver):
         extra, fade = state.extra, fade_of(problem)
         kernel = problem.structure.kernel("marginals")
         if kernel is None:
-            space = problem.space("marginals")
+            workspace = problem.workspace("marginals")
             for i in order:
-                self._visit(problem, state, i, space)
+                self._visit(problem, state, i, workspace)
             return
         stuck = entropic_pass(
-            problem.blocks, problem.space("marginals"), kernel, order, problem.alpha, fade,
+            problem.packed, problem.workspace("marginals"), kernel, order, problem.alpha, fade,
             float(self.growth), extra["potentials"], extra["rates"], extra["entropy"],
             extra["slopes"], state.w, state.z, state.lag, state.clock, np.zeros(5),
         )  # fmt: skip
         if stuck >= 0:
             raise why_stuck(problem, stuck, state.w)
 
-    def _visit(self, problem: Problem, state: State, i: int, space: Any) -> None:
+    def _visit(self, problem: Problem, state: State, i: int, workspace: Any) -> None:
         """The step of the compiled `entropic_pass`, where `marginals` is Python."""
         from maxmargin._numba.passes import exponentiated_gradient as entropic
 
-        blocks, extra, fade = problem.blocks, state.extra, fade_of(problem)
+        packed, extra, fade = problem.packed, state.extra, fade_of(problem)
         state.clock[:2] += 1.0
-        if blocks.weight[i] == 0.0:
+        if packed.weight[i] == 0.0:
             extra["slopes"][i] = 0.0
             return
         here = problem.parts(i)
         own, point, entropy = extra["potentials"][here], state.z[here], extra["entropy"]
-        parts = entropic.entropic_scores(blocks, i, space, state.w)
-        rate = entropic.entropic_limit(space, parts, extra["rates"][i] or state.clock[3], fade)
+        parts = entropic.entropic_scores(packed, i, workspace, state.w)
+        rate = entropic.entropic_limit(workspace, parts, extra["rates"][i] or state.clock[3], fade)
         found = np.zeros(5)
         for _ in range(entropic.TRIES):
-            entropic.entropic_trial(space, own, rate, fade)
+            entropic.entropic_trial(workspace, own, rate, fade)
             state.clock[2] += 1.0
-            theta = space.theta[:parts].copy()
+            theta = workspace.theta[:parts].copy()
             z = problem._ask("marginals", theta, i)
-            space.vertex[:parts] = z
+            workspace.vertex[:parts] = z
             value = problem._value("marginals", theta, z, problem.shapes[i])
             entropic.entropic_gain(
-                blocks, i, space, own, point, value, rate, fade, problem.alpha, entropy[i], found
+                packed,
+                i,
+                workspace,
+                own,
+                point,
+                value,
+                rate,
+                fade,
+                problem.alpha,
+                entropy[i],
+                found,
             )
             extra["slopes"][i] = found[3] / rate
             used, rate = rate, entropic.entropic_rate(found, rate, fade, float(self.growth))
             if found[0] >= 0.0:
                 entropic.entropic_move(
-                    blocks, i, space, problem.alpha, extra["potentials"],
+                    packed, i, workspace, problem.alpha, extra["potentials"],
                     state.w, state.z, state.lag, state.clock,
                 )  # fmt: skip
                 entropy[i] = found[2]
@@ -255,7 +265,7 @@ class ExponentiatedGradient(Solver):
         )
 
         extra, fade, rate = state.extra, fade_of(problem), state.clock[3]
-        omega, potentials = problem.blocks.weight, extra["potentials"]
+        omega, potentials = problem.packed.weight, extra["potentials"]
         scores = scores_of(problem, state.w)
         ahead = scores - fade * potentials
         if fade == 0.0:
@@ -321,7 +331,7 @@ class ExponentiatedGradient(Solver):
         if (state.extra["rates"] < 0).any() or state.clock[3] <= 0:
             raise ValueError("a rate is negative")
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         # the potentials tell all; a pass in Python may have been left between two of its writes
         state.z, state.extra["entropy"] = expectations(problem, state.extra["potentials"])
         exact = problem.weights(state.z)

@@ -17,9 +17,9 @@ def fade_of(problem: Problem) -> float:
 
 def expectations(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The points marginals(potentials), and the entropy of each sample's distribution."""
-    banned = np.isneginf(problem.blocks.costs) if len(problem.blocks.costs) else False
+    banned = np.isneginf(problem.packed.costs) if len(problem.packed.costs) else False
     bare = copy(problem)  # nothing but the potentials in place of the costs
-    bare.blocks = problem.blocks._replace(costs=np.where(banned, -np.inf, potentials))
+    bare.packed = problem.packed._replace(costs=np.where(banned, -np.inf, potentials))
     z = np.empty_like(problem.truth)
     values = bare.apply("marginals", np.zeros(problem.dim), out=z)
     return z, values - inner(problem, potentials, z)
@@ -37,7 +37,7 @@ def scores_of(problem: Problem, w: np.ndarray) -> np.ndarray:
 
     out, none = np.empty_like(problem.truth), np.empty(0)
     apply_range(
-        problem.blocks, problem.space("marginals"), scores, w, none, 0, problem.n,
+        problem.packed, problem.workspace("marginals"), scores, w, none, 0, problem.n,
         np.empty(problem.n), out,
     )  # fmt: skip
     return np.where(np.isneginf(out), 0.0, out)

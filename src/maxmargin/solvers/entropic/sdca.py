@@ -67,9 +67,9 @@ class SDCA(Solver):
             "estimate": float("inf"),
         }
 
-    def _adopt(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
         w = state.w.copy()
-        super()._adopt(problem, state)
+        super()._warm_start_from(problem, state)
         if len(state.extra.get("entropy", ())) == problem.n:
             state.extra["gaps"][:] = np.inf  # of another penalty or other features, maybe
             return
@@ -84,15 +84,15 @@ class SDCA(Solver):
         self._pass(problem, state, order)
         state.n_oracle += len(order)
         gaps = state.extra["gaps"]
-        weighty = problem.blocks.weight > 0
-        state.extra["estimate"] = float(problem.blocks.weight[weighty] @ gaps[weighty])
+        weighty = problem.packed.weight > 0
+        state.extra["estimate"] = float(problem.packed.weight[weighty] @ gaps[weighty])
 
     def _order(self, problem: Problem, state: State) -> np.ndarray:
         n, gaps = problem.n, state.extra["gaps"]
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)
         if self.sampling == "gap" and state.epoch % _REFRESH and np.isfinite(gaps).all():
-            chance = np.maximum(gaps, 0.0) * problem.blocks.weight
+            chance = np.maximum(gaps, 0.0) * problem.packed.weight
             if chance.sum() > 0:
                 chance = (1 - _EVEN) * chance / chance.sum() + _EVEN / n
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
@@ -102,21 +102,21 @@ class SDCA(Solver):
         from maxmargin._numba.packed_samples import score_block
         from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 
-        blocks, space, extra = problem.blocks, problem.space("marginals"), state.extra
+        packed, workspace, extra = problem.packed, problem.workspace("marginals"), state.extra
         point = (problem.alpha, state.w, state.z, extra["entropy"])
         kernel = problem.structure.kernel("marginals")
         if kernel is not None:
-            ascent_pass(blocks, space, kernel, order, *point, extra["gaps"])
+            ascent_pass(packed, workspace, kernel, order, *point, extra["gaps"])
             seen = np.zeros(problem.n)
             seen[order] = extra["gaps"][order]
             problem._check(seen, "marginals", state.w)
             return
         for i in order:
-            parts = score_block(blocks, i, state.w, space)
-            theta = space.theta[:parts].copy()
-            space.vertex[:parts] = problem._ask("marginals", theta, i)
+            parts = score_block(packed, i, state.w, workspace)
+            theta = workspace.theta[:parts].copy()
+            workspace.vertex[:parts] = problem._ask("marginals", theta, i)
             log_z = problem.structure.log_partition(theta, problem.shapes[i])
-            extra["gaps"][i] = ascent_step(blocks, i, space, log_z, *point)
+            extra["gaps"][i] = ascent_step(packed, i, workspace, log_z, *point)
 
     def bound(self, problem: Problem, state: State) -> float:
         return problem.dual(state.z, state.w, state.extra["entropy"])
@@ -124,5 +124,5 @@ class SDCA(Solver):
     def estimate(self, state: State) -> float:
         return float(state.extra["estimate"])
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         state.w[:] = problem.weights(state.z)

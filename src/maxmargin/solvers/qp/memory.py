@@ -36,7 +36,7 @@ def program_bytes(n_entries: float, n_factor: float) -> float:
 
 def n_entries(problem: Problem) -> int:
     """Non-zeros of the features as the program has them, where every label has its own copy."""
-    return int(problem.blocks.width.astype(np.int64) @ np.diff(problem.blocks.indptr))
+    return int(problem.packed.width.astype(np.int64) @ np.diff(problem.packed.indptr))
 
 
 def rough_factor(problem: Problem, found: Polytopes, features: sparse.csr_array) -> float:

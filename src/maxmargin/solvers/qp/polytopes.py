@@ -47,7 +47,7 @@ def polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
     owner = np.repeat(np.arange(problem.n), [part.lift.shape[1] for part in own])
     # an entry of u that would switch a forbidden part on is left out
     kept = np.asarray(lift[banned].sum(axis=0)).ravel() == 0
-    kept &= problem.blocks.weight[owner] > 0
+    kept &= problem.packed.weight[owner] > 0
     matrix = matrix[:, kept]
     used = np.diff(matrix.indptr) > 0
     return Polytopes(
@@ -91,7 +91,7 @@ def _words(structure: Structure, shape: Shape) -> str:
     return (
         f"ReferenceQP needs `constraints`, or `vertices` where outputs are few; {kind} has"
         f" {'`vertices` only' if structure.has('vertices') else 'neither'}, {why}."
-        f' {structure.cure("constraints")}, or use solver="bcfw", which needs `maximize` only.'
+        f' {structure.hint_for("constraints")}, or use solver="bcfw", which needs `maximize` only.'
     )
 
 

@@ -75,7 +75,7 @@ class ReferenceQP(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def heed(self, callbacks: Sequence[Callback]) -> None:
+    def configure(self, callbacks: Sequence[Callback]) -> None:
         """A `TimeLimit` holds within the one solve, too."""
         limits = [own.seconds for own in callbacks if isinstance(own, TimeLimit)]
         self._deadline = time.perf_counter() + min(limits, default=np.inf)
@@ -97,8 +97,8 @@ class ReferenceQP(Solver):
             "words": "",
         }
 
-    def _adopt(self, problem: Problem, state: State) -> None:
-        super()._adopt(problem, state)
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
+        super()._warm_start_from(problem, state)
         self._begin(state)
 
     def check(self, problem: Problem) -> None:
@@ -124,14 +124,14 @@ class ReferenceQP(Solver):
             extra["bytes"] = float(answer.n_bytes)
             if answer.x is not None:
                 self._take(problem, state, program, answer)
-            if self.done(state) or not 0 < extra["primal"] < 1 / worth:
+            if self.has_converged(state) or not 0 < extra["primal"] < 1 / worth:
                 break
             worth = 1 / extra["primal"]
 
     def _solved(self, problem: Problem, program: ConeProgram, worth: float, limit: float) -> Answer:
         """What a solver says, whose tolerances are absolute, to features and an optimum near 1."""
         size = np.ones(program.matrix.shape[1])
-        largest = float(np.abs(problem.blocks.value).max(initial=0.0))
+        largest = float(np.abs(problem.packed.value).max(initial=0.0))
         n_prices = program.polytopes.matrix.shape[0]
         size[: len(size) - n_prices] = max(largest, np.sqrt(problem.alpha)) or 1.0
         scaled, left = program.scaled(size, worth), max(self._deadline - time.perf_counter(), 1e-3)
@@ -166,7 +166,7 @@ class ReferenceQP(Solver):
         else:
             u, miss = feasible(program.polytopes, answer.points)
             z = program.polytopes.lift @ u
-            idle = problem.blocks.weight == 0
+            idle = problem.packed.weight == 0
             for i in np.flatnonzero(idle).tolist():
                 z[problem.parts(i)] = problem.truth[problem.parts(i)]
             state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
@@ -191,12 +191,12 @@ class ReferenceQP(Solver):
     def estimate(self, state: State) -> float:
         return float(state.extra["gap"])
 
-    def done(self, state: State) -> bool:
+    def has_converged(self, state: State) -> bool:
         """Whether the gap is what an interior-point method can reach."""
         gap, primal, floor = (state.extra[name] for name in ("gap", "primal", "floor"))
         return bool(np.isfinite(gap) and gap <= max(_EXACT * abs(primal), floor))
 
-    def ended(self, state: State) -> tuple[Status, str] | None:
+    def termination(self, state: State) -> tuple[Status, str] | None:
         extra = state.extra
         if not extra["solved"]:
             return None

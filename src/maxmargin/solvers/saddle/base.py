@@ -91,11 +91,11 @@ class SaddleSolver(Solver):
 
     def plain_ratio(self, problem: Problem) -> float:
         """That of the papers: n for weights 1 / n, 1 / omega for weights that are all omega."""
-        weight = problem.blocks.weight
+        weight = problem.packed.weight
         return float(weight.sum() / np.sum(weight**2))
 
     def _most_loss(self, problem: Problem) -> float:
-        """A bound on P(0), the mean of the largest losses, by the dearest parts of each sample.
+        """A bound on P(0), the mean of the largest losses, by the costliest parts of each sample.
 
         Without the oracle, which may be slow, or be interrupted before there is anything to keep.
         """
@@ -103,9 +103,9 @@ class SaddleSolver(Solver):
         most = np.empty(problem.n)
         for i, shape in enumerate(problem.shapes):
             costs = problem.loss_costs[problem.parts(i)]
-            dearest = np.sort(costs)[::-1][: size[shape]]
-            most[i] = np.maximum(dearest, 0.0).sum() - costs @ problem.truth[problem.parts(i)]
-        return float(problem.blocks.weight @ most)
+            most_costly = np.sort(costs)[::-1][: size[shape]]
+            most[i] = np.maximum(most_costly, 0.0).sum() - costs @ problem.truth[problem.parts(i)]
+        return float(problem.packed.weight @ most)
 
     def first_step(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
         """The step before the first epoch; 1 / L by power iteration unless told otherwise.
@@ -139,14 +139,14 @@ class SaddleSolver(Solver):
         size = int(extra["pointers"][-1])
         extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
         extra["gradient"] = problem.loss_gradient(state.z)
-        extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
+        extra["loss"] = float(problem.packed.weight @ problem.loss_at(state.z))
 
     def key(self, problem: Problem) -> tuple[int, ...]:
         """Checksums of the problem and of the options that steps depend on."""
         own = {k: v for k, v in self.get_params(deep=False).items() if k not in _ANY_TIME}
         return (*problem_key(problem), crc32(repr(own).encode()))
 
-    def _adopt(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> None:
         """Go on where this solver was; from any other state or problem, start at its w and z.
 
         So it does after a pass that was interrupted and left its sums half done.
@@ -156,7 +156,7 @@ class SaddleSolver(Solver):
         if mine and state.extra.get("whole", True):
             return
         w = state.w.copy()
-        super()._adopt(problem, state)
+        super()._warm_start_from(problem, state)
         state.w = w
         self.begin(problem, state)
 
@@ -217,7 +217,8 @@ class SaddleSolver(Solver):
         def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
             if kernel is not None:
                 ascent_range(
-                    problem.blocks, problem.space(), kernel, first, last, w, other, step, base, out,
+                    problem.packed, problem.workspace(), kernel, first, last, w, other, step,
+                    base, out,
                     warm, pointers, problem.truth, sums[0], facts,
                 )  # fmt: skip
                 return
@@ -227,7 +228,7 @@ class SaddleSolver(Solver):
                 if reference is not None:
                     allowed = np.isfinite(theta)
                     apart = theta[allowed] - problem.scores(reference, i)[allowed]
-                    facts[1] += problem.blocks.weight[i] * float(apart @ apart)
+                    facts[1] += problem.packed.weight[i] * float(apart @ apart)
                 old = base[part].copy()
                 out[part] = problem.projected(old + step * theta, i)
                 tally(problem, i, out[part], old, sums[0], facts)
@@ -236,14 +237,14 @@ class SaddleSolver(Solver):
         return gradient, facts
 
     # -- certificates ------------------------------------------------------------------------------
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         state.extra["gradient"] = problem.loss_gradient(state.z)
-        state.extra["loss"] = float(problem.blocks.weight @ problem.loss_at(state.z))
+        state.extra["loss"] = float(problem.packed.weight @ problem.loss_at(state.z))
 
     def bound(self, problem: Problem, state: State) -> float:
         """The minimum over W of L(., z), from the gradient and the loss of z that the state keeps.
 
-        Projections that did not settle leave z outside its polytope, which proves nothing.
+        Projections that did not converge leave z outside its polytope, which proves nothing.
         """
         if state.extra.get("residual", 0.0) > _SETTLED:
             return -float("inf")
@@ -276,20 +277,27 @@ class SaddleSolver(Solver):
     def square_distance(self, problem: Problem, z: np.ndarray, other: np.ndarray) -> float:
         """sum_i omega_i |z_i - other_i|^2."""
         squares = np.add.reduceat((z - other) ** 2, problem.part_ptr[:-1])
-        return float(problem.blocks.weight @ squares)
+        return float(problem.packed.weight @ squares)
 
     def spread(self, problem: Problem) -> float:
         """A bound on the distance of any z from any other, sum_i omega_i |z - z'|^2 / 2."""
         radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
         squares = np.array([radius[shape] ** 2 for shape in problem.shapes])
-        return float(problem.blocks.weight @ squares) / 2
+        return float(problem.packed.weight @ squares) / 2
 
 
 def problem_key(problem: Problem) -> tuple[int, ...]:
     """Checksums of all that gradients depend on."""
-    blocks = problem.blocks
+    packed = problem.packed
     rest = f"{problem.alpha!r} {described(problem.domain)}".encode()
-    arrays = (blocks.value, blocks.home, blocks.indptr, blocks.costs, blocks.weight, problem.truth)
+    arrays = (
+        packed.value,
+        packed.global_index,
+        packed.indptr,
+        packed.costs,
+        packed.weight,
+        problem.truth,
+    )
     return (*(crc32(array.data) for array in arrays), crc32(rest))
 
 
@@ -315,5 +323,5 @@ def tally(
     from maxmargin._numba.passes.saddle import add_block, measure
 
     moved = z - problem.truth[problem.parts(i)]
-    measure(problem.blocks, i, z, base, problem.truth, facts)
-    add_block(problem.blocks, i, problem.space(), moved, total)
+    measure(problem.packed, i, z, base, problem.truth, facts)
+    add_block(problem.packed, i, problem.workspace(), moved, total)

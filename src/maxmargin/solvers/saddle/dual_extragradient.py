@@ -177,7 +177,7 @@ class DualExtragradient(SaddleSolver):
         extra["step"] = self.length(problem, geometry, extra)
         extra["u_w"] = state.w.copy()
         extra["gradient"] = np.zeros(problem.dim) if low else problem.loss_gradient(z)
-        extra["loss"] = 0.0 if low else float(problem.blocks.weight @ problem.loss_at(z))
+        extra["loss"] = 0.0 if low else float(problem.packed.weight @ problem.loss_at(z))
         extra["last"] = (extra["gradient"].copy(), extra["loss"])
         extra["pointers"] = self.warm_pointers(problem)
         state.z = np.empty(0) if low else state.z
@@ -244,6 +244,6 @@ class DualExtragradient(SaddleSolver):
         steps = MarginalSteps(self, problem, state)
         return steps.restricted_gap(geometry, distance_w, distance_z)
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         if len(state.z):  # without z, its gradient and loss cannot be computed anew
-            super().settle(problem, state)
+            super().finalize(problem, state)

@@ -102,7 +102,7 @@ class ProjectedSteps:
                 self._visit_in_python(look, range(first, last), sums, facts)
                 return
             dual_range(
-                problem.blocks, problem.space(), kernel, first, last, w, look, t, extra["step"],
+                problem.packed, problem.workspace(), kernel, first, last, w, look, t, extra["step"],
                 self.solver.past, extra["anchor_z"], extra["s_z"], state.z, extra["warm_v"],
                 extra["warm_u"], extra["pointers"], problem.truth, np.empty(largest), *sums, facts,
             )  # fmt: skip
@@ -143,7 +143,7 @@ class ProjectedSteps:
         from maxmargin._numba.passes.saddle import score_norm
 
         problem, extra = self.problem, self.state.extra
-        forward = score_norm(problem.blocks, problem.space(), moved)
+        forward = score_norm(problem.packed, problem.workspace(), moved)
         back = geometry.squared_dual(problem.alpha * moved + change)
         whole = geometry.squared(moved) + moved_z
         if whole <= 0:

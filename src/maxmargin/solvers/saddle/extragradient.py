@@ -84,5 +84,5 @@ class Extragradient(SaddleSolver):
         if self.step == "adaptive" and r < 0.4 and whole > 0:  # at rest, it would grow for ever
             extra["step"] = 1.5 * beta
 
-    def settle(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: State) -> None:
         """Nothing: gradient and loss are sums of the last pass, in which no rounding adds up."""

@@ -66,18 +66,18 @@ class Moved(NamedTuple):
 
 
 def check_marginals(solver: Any, problem: Problem) -> None:
-    """Fail unless the structure can do entropic steps; say the cure."""
+    """Fail unless the structure can do entropic steps; say the remedy."""
     structure = problem.structure
     kind = type(structure).__name__
-    cure = "use z_geometry='euclidean'"
+    hint = "use z_geometry='euclidean'"
     if not structure.has("marginals"):
         raise MissingAbilityError(
             f"{type(solver).__name__}(z_geometry='entropic') needs `marginals`, which {kind}"
             " cannot do."
-            f" Define {kind}.marginals and {kind}.log_partition, or {cure}."
+            f" Define {kind}.marginals and {kind}.log_partition, or {hint}."
         )
     who = f"{type(solver).__name__}(z_geometry='entropic')"
-    check_counts(problem, who, f" Or {cure}.")
+    check_counts(problem, who, f" Or {hint}.")
 
 
 class EntropicOutputs:
@@ -88,7 +88,7 @@ class EntropicOutputs:
 
     def potentials(self, z: np.ndarray) -> np.ndarray:
         """Of the start: height z, and -inf on forbidden parts."""
-        costs = self.problem.blocks.costs
+        costs = self.problem.packed.costs
         q = self.height * z
         if len(costs):
             q[np.isneginf(costs)] = -np.inf
@@ -102,7 +102,7 @@ class EntropicOutputs:
             if self.height != 0.0 or shape not in known:  # else all of a shape are the same
                 known[shape] = self._farthest(q[problem.parts(i)], shape)
             far[i] = known[shape]
-        return float(problem.blocks.weight @ far)
+        return float(problem.packed.weight @ far)
 
     def _farthest(self, q: np.ndarray, shape: Shape) -> float:
         """The largest log Z(q) - q . s over outputs s; for matchings, a bound."""
@@ -120,7 +120,7 @@ class EntropicOutputs:
             return geometry.norm(problem, steps)
         radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
         squares = np.array([radius[shape] ** 2 for shape in problem.shapes]) / 4
-        found = geometry.norm(problem, steps, problem.blocks.weight * squares)
+        found = geometry.norm(problem, steps, problem.packed.weight * squares)
         columns = geometry.column_norms(problem)
         if columns is None or problem.structure.kernel("maximize") is None:
             return found
@@ -133,7 +133,7 @@ class EntropicOutputs:
         for i, shape in enumerate(problem.shapes):
             own = columns[problem.parts(i)]
             most[i] = own @ problem.structure.maximize(own, shape)
-        return float(np.sqrt(problem.blocks.weight @ most**2))
+        return float(np.sqrt(problem.packed.weight @ most**2))
 
     def move(
         self, steps: Steps, q: np.ndarray, in_ranges: Callable, keep: bool
@@ -152,7 +152,7 @@ class EntropicOutputs:
                 self._visit_in_python(steps, q, after, out, range(first, last), sums, facts)
                 return
             marginals_range(
-                problem.blocks, problem.space("marginals"), kernel, first, last, steps.mean,
+                problem.packed, problem.workspace("marginals"), kernel, first, last, steps.mean,
                 steps.look,
                 steps.w, self.height, steps.far, steps.lead, steps.step, steps.once, q, after, out,
                 problem.truth, np.empty(largest), *sums, facts,
@@ -174,7 +174,7 @@ class EntropicOutputs:
         """The compiled `marginals_range`, for structures with `marginals` in Python."""
         problem = self.problem
         for i in samples:
-            part, shape, omega = problem.parts(i), problem.shapes[i], problem.blocks.weight[i]
+            part, shape, omega = problem.parts(i), problem.shapes[i], problem.packed.weight[i]
             truth = problem.truth[part]
             if len(q):
                 base = q[part]

@@ -48,7 +48,7 @@ class EuclideanWeights:
 
     def column_norms(self, problem: Problem) -> np.ndarray | None:
         """|F_p| in the dual norm, for each part p of all samples."""
-        return np.sqrt(_by_part(problem, np.add, problem.blocks.value**2))
+        return np.sqrt(_by_part(problem, np.add, problem.packed.value**2))
 
     def scaled(self, norm: float, alpha: float) -> tuple[float, float]:
         """That norm, and the one of the penalty's gradient, as this geometry measures them."""
@@ -106,7 +106,7 @@ class EntropicWeights:
         return float(self.domain.radius * np.sqrt(rows.max(initial=0.0)))
 
     def column_norms(self, problem: Problem) -> np.ndarray | None:
-        sizes = _by_part(problem, np.maximum, np.abs(problem.blocks.value))
+        sizes = _by_part(problem, np.maximum, np.abs(problem.packed.value))
         return self.domain.radius * sizes
 
     def scaled(self, norm: float, alpha: float) -> tuple[float, float]:
@@ -203,8 +203,8 @@ def operator_norm(
     """
     from maxmargin._numba.passes.saddle import square_rows
 
-    rows, blocks = np.zeros(problem.dim), _weighted(problem, weight)
-    square_rows(blocks, rows)
+    rows, packed = np.zeros(problem.dim), _weighted(problem, weight)
+    square_rows(packed, rows)
     on = np.ones(problem.dim)
     if own is not None:
         on = np.zeros(problem.dim)
@@ -213,18 +213,18 @@ def operator_norm(
     largest[np.argmax(rows * on)] = 1.0
     any_way = np.random.default_rng(0).standard_normal(problem.dim) * on
     starts = (any_way / np.linalg.norm(any_way), largest)
-    return max(_power_iteration(problem, blocks, x, on, max_steps, tol) for x in starts)
+    return max(_power_iteration(problem, packed, x, on, max_steps, tol) for x in starts)
 
 
 def _power_iteration(
-    problem: Problem, blocks: Any, x: np.ndarray, on: np.ndarray, max_steps: int, tol: float
+    problem: Problem, packed: Any, x: np.ndarray, on: np.ndarray, max_steps: int, tol: float
 ) -> float:
     from maxmargin._numba.passes.saddle import gram_range
 
-    space, value = problem.space(), 0.0
+    workspace, value = problem.workspace(), 0.0
     for _ in range(max_steps):
         image = np.zeros(problem.dim)
-        gram_range(blocks, space, 0, problem.n, x, image)
+        gram_range(packed, workspace, 0, problem.n, x, image)
         image *= on
         found = float(np.linalg.norm(image))
         if found == 0.0:
@@ -237,12 +237,12 @@ def _power_iteration(
 
 
 def _weighted(problem: Problem, weight: np.ndarray | None) -> Any:
-    return problem.blocks if weight is None else problem.blocks._replace(weight=weight)
+    return problem.packed if weight is None else problem.packed._replace(weight=weight)
 
 
 def _by_part(problem: Problem, join: np.ufunc, values: np.ndarray) -> np.ndarray:
     """Values of all features joined for each part; parts of one row have the same features."""
-    blocks = problem.blocks
-    rows = np.zeros(len(blocks.width))
-    join.at(rows, np.repeat(np.arange(len(rows)), np.diff(blocks.indptr)), values)
-    return np.repeat(rows, blocks.width)
+    packed = problem.packed
+    rows = np.zeros(len(packed.width))
+    join.at(rows, np.repeat(np.arange(len(rows)), np.diff(packed.indptr)), values)
+    return np.repeat(rows, packed.width)

@@ -59,7 +59,7 @@ class OracleStructure(Structure):
         `timeouts`.
     """
 
-    dear = True
+    expensive_oracle = True
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class OracleStructure(Structure):
         return self.time_limit is not None or self.jobs > 1
 
     @property
-    def may_skip(self) -> bool:  # type: ignore[override]
+    def may_time_out(self) -> bool:  # type: ignore[override]
         return self.time_limit is not None and self.on_timeout == "skip"
 
     @property
@@ -171,12 +171,12 @@ class OracleStructure(Structure):
             raise ValueError(f'decode={self.decoder!r} must be a function or "indices".')
         return np.array(z, dtype=float)
 
-    def fault(self, z: np.ndarray, shape: Shape) -> str:
+    def why_infeasible(self, z: np.ndarray, shape: Shape) -> str:
         if self.zero_one and ((z != 0) & (z != 1)).any():
             p = int(np.flatnonzero((z != 0) & (z != 1))[0])
             return f"part {p} is {z[p]:.6g}, neither 0 nor 1; for such outputs say binary=False"
         if self.rows is not None:
-            why = self._program(shape).fault(z)
+            why = self._program(shape).why_infeasible(z)
             if why:
                 return why
         if self.feasible is None:
@@ -186,7 +186,7 @@ class OracleStructure(Structure):
             return verdict
         return "" if bool(verdict) else "`feasible` says no"
 
-    def cure(self, ability: str) -> str:
+    def hint_for(self, ability: str) -> str:
         if ability == "constraints":
             return "Give from_oracle(..., constraints=Program(...))"
         return f"One function cannot `{ability}`: write a class that can"
@@ -275,7 +275,7 @@ class OracleStructure(Structure):
         if not callable(self.oracle):
             raise TypeError(f"the oracle must be a function, found {self.oracle!r}.")
         check_options(self)
-        if self.may_skip and not self.zero_one:
+        if self.may_time_out and not self.zero_one:
             raise ValueError(
                 'on_timeout="skip" needs binary=True: only parts between 0 and 1 bound what was'
                 " not answered."

@@ -42,7 +42,7 @@ class LinearProgram(Structure):
     rounded : whether `decode` rounds to whole numbers.
     """
 
-    dear = True
+    expensive_oracle = True
     is_exact = False
     is_bounded = True
 
@@ -97,9 +97,9 @@ class LinearProgram(Structure):
     def is_fractional(self, z: np.ndarray) -> bool:
         return self.integrality(z) > WHOLE
 
-    def fault(self, z: np.ndarray, shape: Shape) -> str:
+    def why_infeasible(self, z: np.ndarray, shape: Shape) -> str:
         program = _program(shape)
-        why = program.fault(z)
+        why = program.why_infeasible(z)
         mask = self._mask(program)
         if why or mask is None:
             return why
@@ -127,7 +127,7 @@ class LinearProgram(Structure):
             return not self._whole_numbers()
         return super().has(ability)
 
-    def cure(self, ability: str) -> str:
+    def hint_for(self, ability: str) -> str:
         if ability == "constraints":
             return "Relax the program (integral=False)"
         return f"Linear programs cannot `{ability}`: use what they can"

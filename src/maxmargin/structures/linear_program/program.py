@@ -79,7 +79,7 @@ class Program(Frozen):
             np.concatenate([self.upper, self.part_upper[bounded]]),
         )
 
-    def fault(self, z: np.ndarray) -> str:
+    def why_infeasible(self, z: np.ndarray) -> str:
         """What z violates first, in words; empty if nothing."""
         sizes = abs(self.matrix) @ np.abs(z)
         values = self.matrix @ z

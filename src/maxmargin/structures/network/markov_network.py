@@ -119,13 +119,14 @@ class MarkovNetwork(NetworkLabels):
         if self.method == "exact":
             return super()._missing(ability)
         return MissingAbilityError(
-            f"MarkovNetwork cannot `{ability}` with method={self.method!r}. {self.cure(ability)},"
+            f"MarkovNetwork cannot `{ability}` with method={self.method!r}."
+            f" {self.hint_for(ability)},"
             ' or a solver that needs `maximize` only, such as "bcfw".'
         )
 
-    def cure(self, ability: str) -> str:
+    def hint_for(self, ability: str) -> str:
         if self.method == "exact":
-            return super().cure(ability)
+            return super().hint_for(ability)
         return (
             "Use method='exact', if a junction tree fits max_table (the graphs are too wide for it"
             " if method='auto' was given)"

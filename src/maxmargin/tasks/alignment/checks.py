@@ -59,10 +59,10 @@ def _check_tokens(s: int, side: str, tokens: Any) -> list[str]:
     own = list(tokens)
     if not all(issubclass(kind, str) for kind in set(map(type, own))):
         t = next(t for t, token in enumerate(own) if not isinstance(token, str))
-        cure = " Decode it: token.decode()." if isinstance(own[t], bytes) else ""
+        hint = " Decode it: token.decode()." if isinstance(own[t], bytes) else ""
         raise TypeError(
             f"pair {s}: {side} token {t} is {own[t]!r} ({type(own[t]).__name__}),"
-            f" expected str.{cure}"
+            f" expected str.{hint}"
         )
     return own
 

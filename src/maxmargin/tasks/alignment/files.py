@@ -204,11 +204,11 @@ def _read_naacl(
         found = read_naacl(path, numbers=numbers, skip_null=skip_null, encoding=encoding)
     except ValueError as error:
         text = str(error).replace("skip_null=True leaves", "format naacl-null leaves")
-        cure = (
+        hint = (
             f" of the {len(numbers)} sentences of the text; do the files belong together? If the"
             " text begins with a later sentence, --first-sentence names its number"
         )
-        text = text.replace(f" of the {len(numbers)} numbers given", cure)
+        text = text.replace(f" of the {len(numbers)} numbers given", hint)
         raise ValueError(text) from error
     return [links if links[1] else None for links in found]
 
@@ -235,12 +235,12 @@ def _check_range(path: Path, own: Numbered, links: Links, form: str, base: int) 
         if i < n_source and j < n_target:
             continue
         where = f"sentence {own.number}" if form.startswith("naacl") else f"line {own.line}"
-        cure = "do the files belong together?"
+        hint = "do the files belong together?"
         if i < n_target and j < n_source:
-            cure = "are source and target swapped?"
+            hint = "are source and target swapped?"
         elif base == 0:
-            cure += " If it counts from 1, its format is pharaoh-1."
+            hint += " If it counts from 1, its format is pharaoh-1."
         raise ValueError(
             f"{path}, {where}: found a link of words {i + base} and {j + base}, counted from"
-            f" {base}, but the sentences have {n_source} and {n_target} words; {cure}"
+            f" {base}, but the sentences have {n_source} and {n_target} words; {hint}"
         )

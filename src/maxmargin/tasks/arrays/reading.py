@@ -71,12 +71,12 @@ class Array:
             raise arrays.wrong(self.name, f"has {shape}; give {self.hint}")
         for axis, length in zip(self.axes, value.shape, strict=True):
             if isinstance(axis, int) and length != axis:
-                fault = f"has {length} columns, expected {axis}"
+                error = f"has {length} columns, expected {axis}"
             elif isinstance(axis, str) and sizes.setdefault(axis, length) != length:
-                fault = f"has {length} {_KINDS[self.kind].unit} for {sizes[axis]} {axis}"
+                error = f"has {length} {_KINDS[self.kind].unit} for {sizes[axis]} {axis}"
             else:
                 continue
-            raise arrays.wrong(self.name, f"{fault}; give {self.hint}")
+            raise arrays.wrong(self.name, f"{error}; give {self.hint}")
         return value
 
     def _read_entries(self, arrays: Arrays) -> Any:
@@ -227,8 +227,8 @@ class Parts:
         steps = np.diff(starts)
         if steps.min() < own.least:
             i, least = int(steps.argmin()), int(steps.min())
-            fault = f"sample {i} has {least} {own.axis}; {own.least} or more is needed."
-            raise arrays.wrong(name, fault)
+            error = f"sample {i} has {least} {own.axis}; {own.least} or more is needed."
+            raise arrays.wrong(name, error)
         return starts.tolist()
 
 
@@ -314,5 +314,5 @@ def check_spelling(arrays: Arrays, known: Sequence[Array | Parts]) -> None:
     for name in arrays:
         near = difflib.get_close_matches(name, missing, 1, 0.8)
         if near and name not in names and not name.startswith(matrices):
-            fault = f"is not known; did you mean {near[0]!r}? Rename it, or leave it out."
-            raise arrays.wrong(name, fault)
+            error = f"is not known; did you mean {near[0]!r}? Rename it, or leave it out."
+            raise arrays.wrong(name, error)

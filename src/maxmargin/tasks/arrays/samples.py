@@ -159,8 +159,8 @@ def build_trees(found: Contents, forest: bool) -> Samples:
     features = found.values.get("edge_features")
     children = np.concatenate([[0], np.cumsum(parents >= 0)])
     if features is not None and features.shape[0] != children[-1]:
-        fault = f"has {features.shape[0]} rows for {children[-1]} nodes with a parent."
-        raise found.arrays.wrong("edge_features", fault)
+        error = f"has {features.shape[0]} rows for {children[-1]} nodes with a parent."
+        raise found.arrays.wrong("edge_features", error)
     one_sample = "n_nodes" not in found.arrays and "node_ptr" not in found.arrays
 
     def make_tree(a: int, b: int) -> Graph:
@@ -179,10 +179,10 @@ def _check_root(parents: np.ndarray, one_sample: bool) -> None:
     if len(roots) < 2:
         return
     names = ", ".join(map(str, roots[:12].tolist())) + ", ..." * (len(roots) > 12)
-    cure = " If these are several trees, give n_nodes (n,), how many nodes each has, or node_ptr."
+    hint = " If these are several trees, give n_nodes (n,), how many nodes each has, or node_ptr."
     raise ValueError(
         f"nodes {names} are {len(roots)} roots, and a tree has one; --forest allows several."
-        + cure * one_sample
+        + hint * one_sample
     )
 
 

@@ -1,4 +1,4 @@
-"""Samples and labels of segmentations as users give them; errors name the sample and the cure."""
+"""Samples and labels of segmentations as users give them; errors name the sample and the remedy."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def check_shape(i: int, mask: np.ndarray, shape: tuple[int, ...], noun: str) -> 
     """Fail unless there is one label for each pixel or point."""
     if mask.shape == shape:
         return
-    cure = ""
+    hint = ""
     if mask.ndim == len(shape) + 1 and mask.shape[:-1] == shape:
-        cure = " Take one channel: mask[..., 0]."
+        hint = " Take one channel: mask[..., 0]."
     elif mask.shape == shape[::-1]:
-        cure = " Rows and columns are swapped: mask.T."
-    raise ValueError(f"{noun} {i}: labels have shape {mask.shape}, expected {shape}.{cure}")
+        hint = " Rows and columns are swapped: mask.T."
+    raise ValueError(f"{noun} {i}: labels have shape {mask.shape}, expected {shape}.{hint}")
 
 
 def two_classes(masks: list[np.ndarray], noun: str) -> np.ndarray:
@@ -92,10 +92,10 @@ def two_classes(masks: list[np.ndarray], noun: str) -> np.ndarray:
     if len(classes) != 2:
         third = next(i for i in range(len(own)) if len(np.unique(np.concatenate(own[: i + 1]))) > 2)
         shown = ", ".join(repr(value) for value in classes[:5].tolist())
-        cure = " Masks with soft borders need a threshold: mask > 127." if noun == "image" else ""
+        hint = " Masks with soft borders need a threshold: mask > 127." if noun == "image" else ""
         raise ValueError(
             f"labels have {len(classes)} different values ({shown}{', ...' * (len(classes) > 5)}),"
-            f" expected two; {noun} {third} brings the third.{cure}"
+            f" expected two; {noun} {third} brings the third.{hint}"
         )
     return classes
 

@@ -60,7 +60,7 @@ class GraphMaker(Checked, BaseEstimator):
 
     @abstractmethod
     def check(self, i: int, x: Any) -> Any:
-        """Sample i, checked, as `make` takes it; errors name the sample and the cure."""
+        """Sample i, checked, as `make` takes it; errors name the sample and the remedy."""
 
     @abstractmethod
     def fit(self, samples: Sequence[Any]) -> GraphMaker:

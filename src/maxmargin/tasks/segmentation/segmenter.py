@@ -58,7 +58,7 @@ class Segmenter(SegmentProbabilities, Task):
     graphs : what makes graphs of the samples, `ImageGraphs(...)` or `PointGraphs(...)`; None means
         the one that goes with the kind, as it is.
     loss : "hamming" (share of wrong pixels or points of a sample), "hamming-sum" (their number), or
-        a Loss. Hamming(class_weight={label: price}) makes errors on one label dearer.
+        a Loss. Hamming(class_weight={label: price}) makes errors on one label more expensive.
     tables : see `GraphCutSVM`.
     alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see
         `GraphCutSVM`.

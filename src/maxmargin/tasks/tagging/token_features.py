@@ -178,7 +178,7 @@ def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
         if isinstance(sentence, (str, bytes, dict)) or not hasattr(sentence, "__len__"):
             raise ValueError(
                 f"sentence {i}: expected a list of tokens, found {type(sentence).__name__}"
-                f"{_cure(sentences)}"
+                f"{_hint(sentences)}"
             )
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
     return list(itertools.chain.from_iterable(sentences)), lengths
@@ -203,7 +203,7 @@ def _read_frames(sentences: Iterable[Any], names: list[str] | None) -> tuple[Any
     return sentences, names
 
 
-def _cure(sentences: list) -> str:
+def _hint(sentences: list) -> str:
     """What to do if strings or dicts are where sentences should be."""
     if all(isinstance(each, dict) for each in sentences):
         return ". One sentence alone is passed as a list: [sentence]."

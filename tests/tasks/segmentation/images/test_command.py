@@ -117,7 +117,7 @@ def test_jpeg_masks_are_told(job, tmp_path):
     assert job.read([folder], {}).facts["masks"] == "in JPEG, cut at 128"
 
 
-def test_faults_of_folders_are_named(job, tmp_path):
+def test_errors_of_folders_are_named(job, tmp_path):
     folder = make_folder(tmp_path / "a", range(8))
     for k in range(7):
         (folder / f"masks/p{k}.png").unlink()
@@ -145,7 +145,7 @@ def test_faults_of_folders_are_named(job, tmp_path):
         job.read([], {})
 
 
-def test_faults_of_masks_are_named(job, tmp_path):
+def test_errors_of_masks_are_named(job, tmp_path):
     folder = make_folder(tmp_path, (0, 1))
     Image.new("L", (25, 20)).save(folder / "masks/p1.png")
     words = r"p1\.png has 25 x 20 pixels, .*p1\.png has 26 x 20; a mask needs the size"
@@ -210,12 +210,12 @@ def test_masks_are_written_as_png(job, case, tmp_path, capsysbinary):
 
 
 @pytest.mark.parametrize(
-    "source, out, cure",
+    "source, out, hint",
     [("p.jpg", "z.jpg", "as PNG; name the file z.png"), ("p.npz", "z.png", "npz; .* z.npz"),
      (None, "z.tif", "as PNG; name the file z.png")],
 )  # fmt: skip
-def test_a_file_to_write_ends_as_it_is_written(job, source, out, cure):
-    assert re.search(cure, job.misnamed(source and Path(source), Path(out)))
+def test_a_file_to_write_ends_as_it_is_written(job, source, out, hint):
+    assert re.search(hint, job.misnamed(source and Path(source), Path(out)))
     for right in ("z.png", "z.PNG", "z"):
         assert job.misnamed(Path("p.jpg"), Path(right)) == ""
 

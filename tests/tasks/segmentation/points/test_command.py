@@ -175,7 +175,7 @@ def test_several_files_go_into_a_folder(job, case, tmp_path):
     assert not (tmp_path / "o").exists()
 
 
-def test_a_fault_leaves_what_was_done_and_no_half_files(job, case, tmp_path):
+def test_an_error_leaves_what_was_done_and_no_half_files(job, case, tmp_path):
     model, folder = case
     (tmp_path / "bad.txt").write_text("1 2 3 0\n1 2\n")
     with pytest.raises(ValueError, match=r"bad\.txt, line 2"):
@@ -184,7 +184,7 @@ def test_a_fault_leaves_what_was_done_and_no_half_files(job, case, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "source, out, cure",
+    "source, out, hint",
     [
         ("new.txt", "out.ply", "as text, as new.txt is; name the file out.txt"),
         ("new.ply", "out.csv", "as PLY, as new.ply is; name the file out.ply"),
@@ -193,8 +193,8 @@ def test_a_fault_leaves_what_was_done_and_no_half_files(job, case, tmp_path):
         (None, "out.txt.gz", "not written compressed; name the file out.txt"),
     ],
 )
-def test_a_file_to_write_ends_as_it_is_written(job, source, out, cure):
-    assert re.search(cure, job.misnamed(source and Path(source), Path(out)))
+def test_a_file_to_write_ends_as_it_is_written(job, source, out, hint):
+    assert re.search(hint, job.misnamed(source and Path(source), Path(out)))
     for right in ("out.csv", "out"):
         assert job.misnamed(Path("new.txt.gz"), Path(right)) == ""
 

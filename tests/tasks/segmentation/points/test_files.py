@@ -130,7 +130,7 @@ def test_labels_may_be_texts_or_fractions(tmp_path):
         ("1 2 3 0\n" + "1 " * 3_000_000, "line 2: longer than"),
     ],
 )
-def test_faults_of_text_are_named_with_their_line(tmp_path, raw, words):
+def test_errors_of_text_are_named_with_their_line(tmp_path, raw, words):
     with pytest.raises(ValueError, match=rf"scan\.txt(, |: ){words}"):
         read(tmp_path, raw)
 
@@ -277,7 +277,7 @@ def test_what_follows_the_vertices_is_not_read(tmp_path):
         (ply(properties=["float x", "float x", "float z", "uchar label"]), "'x' is there twice"),
     ],
 )  # fmt: skip
-def test_faults_of_ply_files_are_named(tmp_path, raw, words):
+def test_errors_of_ply_files_are_named(tmp_path, raw, words):
     with pytest.raises(ValueError, match=rf"scan\.txt(, |: )(.*){words}"):
         read(tmp_path, raw)
 
@@ -361,7 +361,7 @@ def test_arrays_hold_several_scans(tmp_path):
         ({"edges": np.array([[0, 5]])}, "out of range"),
     ],
 )
-def test_faults_of_arrays_are_named(tmp_path, changes, words):
+def test_errors_of_arrays_are_named(tmp_path, changes, words):
     np.savez(tmp_path / "s.npz", **arrays(**changes))
     with pytest.raises(ValueError, match=rf"s\.npz: .*{words}"):
         read_scans(tmp_path / "s.npz")

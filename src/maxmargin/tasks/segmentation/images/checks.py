@@ -9,7 +9,7 @@ import numpy as np
 
 
 def check_image(i: int, x: Any) -> np.ndarray:
-    """(H, W, 3) float32 sRGB from 0 to 1 of image i; errors say what is wrong and the cure."""
+    """(H, W, 3) float32 sRGB from 0 to 1 of image i; errors say what is wrong and the remedy."""
     if isinstance(x, (str, bytes, PurePath)):
         raise ValueError(
             f"image {i}: {str(x)[:80]!r} is a name, not pixels; open the file first, e.g."
@@ -65,6 +65,6 @@ def _check_float(i: int, image: np.ndarray) -> np.ndarray:
         )
     low, high = float(image.min()), float(image.max())
     if low < -1e-6 or high > 1 + 1e-6:
-        cure = "image / 255" if low >= 0 and high <= 255 else "scale it"
-        raise ValueError(f"image {i}: floats from {low:g} to {high:g}, expected 0 to 1: {cure}.")
+        hint = "image / 255" if low >= 0 and high <= 255 else "scale it"
+        raise ValueError(f"image {i}: floats from {low:g} to {high:g}, expected 0 to 1: {hint}.")
     return np.clip(image.astype(np.float64), 0, 1)

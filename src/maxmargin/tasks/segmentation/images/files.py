@@ -17,9 +17,9 @@ LAYOUT = (
     "give a folder with sub-folders images and masks, or one with photo.jpg and photo_mask.png side"
     " by side, or an npz file"
 )
-SHAPE_CURE = "give shape (n, 2), the rows and columns of each image."
-RGB_CURE = "give rgb (pixels, 3) uint8, row after row, one image after another."
-MASK_CURE = "give mask (pixels,), 0 or another value for each pixel of rgb."
+SHAPE_HINT = "give shape (n, 2), the rows and columns of each image."
+RGB_HINT = "give rgb (pixels, 3) uint8, row after row, one image after another."
+MASK_HINT = "give mask (pixels,), 0 or another value for each pixel of rgb."
 
 
 class Pictured(NamedTuple):
@@ -101,14 +101,14 @@ def _pairs(folder: Path) -> list[tuple[Path, Path]]:
     images = _by_stem([(path, path.stem) for path in images_of(folder)])
     known = _by_stem(masks)
     lacking = [images[stem].name for stem in images if stem not in known]
-    spare = [known[stem].name for stem in known if stem not in images]
-    if lacking or spare:
-        faults = [f"no mask of {_listed(lacking)}"] if lacking else []
-        faults += [f"no image of {_listed(spare)}"] if spare else []
+    extra = [known[stem].name for stem in known if stem not in images]
+    if lacking or extra:
+        errors = [f"no mask of {_listed(lacking)}"] if lacking else []
+        errors += [f"no image of {_listed(extra)}"] if extra else []
         stem = Path(lacking[0]).stem if lacking else ""
         mask = f"masks/{stem}.png" if (folder / "images").is_dir() else f"{stem}_mask.png"
-        cure = f"add {mask}, or " if lacking else ""
-        raise ValueError(f"{folder}: {', and '.join(faults)}; {cure}{LAYOUT}.")
+        hint = f"add {mask}, or " if lacking else ""
+        raise ValueError(f"{folder}: {', and '.join(errors)}; {hint}{LAYOUT}.")
     return [(images[stem], known[stem]) for stem in images]
 
 
@@ -128,23 +128,23 @@ def _listed(names: Sequence[str]) -> str:
 
 def in_arrays(arrays: Arrays, masks: bool) -> list[Pictured]:
     """The images of arrays shape, rgb, mask and ids, as the file of the horses has them."""
-    shape = arrays.need("shape", 2, "iu", SHAPE_CURE)
-    rgb = arrays.need("rgb", 2, "u", RGB_CURE)
+    shape = arrays.need("shape", 2, "iu", SHAPE_HINT)
+    rgb = arrays.need("rgb", 2, "u", RGB_HINT)
     if rgb.dtype != np.uint8 or rgb.shape[1] != 3:
-        raise arrays.wrong("rgb", f"has shape {rgb.shape} and type {rgb.dtype}; {RGB_CURE}")
+        raise arrays.wrong("rgb", f"has shape {rgb.shape} and type {rgb.dtype}; {RGB_HINT}")
     if shape.shape[1] != 2 or not len(shape) or shape.min() < 1 or shape.max() > len(rgb):
-        raise arrays.wrong("shape", f"has sizes that do not suit the pixels of rgb; {SHAPE_CURE}")
+        raise arrays.wrong("shape", f"has sizes that do not suit the pixels of rgb; {SHAPE_HINT}")
     sizes = shape.astype(np.int64)
     ends = np.cumsum(sizes.astype(object).prod(axis=1)).tolist()
     if ends[-1] != len(rgb):
         raise arrays.wrong("shape", f"says {ends[-1]} pixels, but rgb has {len(rgb)}.")
     mask = None
     if masks:
-        mask = arrays.need("mask", 1, "biu", MASK_CURE)
+        mask = arrays.need("mask", 1, "biu", MASK_HINT)
         if len(mask) != len(rgb):
-            raise arrays.wrong("mask", f"has {len(mask)} pixels, rgb has {len(rgb)}; {MASK_CURE}")
+            raise arrays.wrong("mask", f"has {len(mask)} pixels, rgb has {len(rgb)}; {MASK_HINT}")
         if mask.size and int(mask.max()) >= 1 << 62:
-            raise arrays.wrong("mask", f"has a number beyond all bounds; {MASK_CURE}")
+            raise arrays.wrong("mask", f"has a number beyond all bounds; {MASK_HINT}")
     ids = _ids(arrays, len(sizes))
     found = []
     for k, (height, width) in enumerate(sizes.tolist()):

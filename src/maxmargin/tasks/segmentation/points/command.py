@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from maxmargin.formats.npz import write_npz
-from maxmargin.formats.point_cloud import LABEL_CURE, Cloud, Wish
+from maxmargin.formats.point_cloud import LABEL_HINT, Cloud, Wish
 from maxmargin.tasks import Segmenter
 from maxmargin.tasks.command import Data, Job, Option
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
@@ -116,7 +116,7 @@ class ScanJob(Job):
         for path, _ in self.parts(paths):
             for cloud in read_scans(path, Wish(options["label-column"])):
                 if cloud.labels is None:
-                    raise ValueError(f"{path}: no column of labels is known; {LABEL_CURE}.")
+                    raise ValueError(f"{path}: no column of labels is known; {LABEL_HINT}.")
                 if clouds:
                     _check_like(clouds[0], cloud)
                 clouds.append(cloud)
@@ -252,9 +252,9 @@ def _check_width(name: str, points: np.ndarray, expected: int) -> None:
     """That a labelled file has the columns of the training data."""
     found = points.shape[1]
     if found != expected:
-        cure = "; is its last column no label?" if found == expected - 1 else "."
+        hint = "; is its last column no label?" if found == expected - 1 else "."
         raise ValueError(
-            f"{name}: {found} columns beside the label, expected {expected}, as in training{cure}"
+            f"{name}: {found} columns beside the label, expected {expected}, as in training{hint}"
         )
 
 

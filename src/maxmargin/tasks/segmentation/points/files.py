@@ -16,10 +16,10 @@ from maxmargin.formats.point_cloud import Cloud, Wish
 from maxmargin.formats.text_lines import Readable, name_of, unpacked
 from maxmargin.tasks.segmentation.points.text_files import read_text
 
-POINTS_CURE = "give points (N, 3 + further columns), all scans one after another."
-LABELS_CURE = "give labels (N,), a number or a text for each point."
-PTR_CURE = "give ptr (n + 1,), where the points of each scan begin and the last ones end."
-EDGES_CURE = "give edges (E, 2), pairs of points, numbered from 0 over all scans of the file."
+POINTS_HINT = "give points (N, 3 + further columns), all scans one after another."
+LABELS_HINT = "give labels (N,), a number or a text for each point."
+PTR_HINT = "give ptr (n + 1,), where the points of each scan begin and the last ones end."
+EDGES_HINT = "give edges (E, 2), pairs of points, numbered from 0 over all scans of the file."
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class _Again:
 
 
 def _from_arrays(arrays: Arrays, labelled: bool) -> list[Cloud]:
-    points = arrays.matrix("points", POINTS_CURE)
+    points = arrays.matrix("points", POINTS_HINT)
     if not isinstance(points, np.ndarray) or points.shape[1] < 3 or not len(points):
-        raise arrays.wrong("points", f"has shape {points.shape}; {POINTS_CURE}")
+        raise arrays.wrong("points", f"has shape {points.shape}; {POINTS_HINT}")
     ptr = _ptr(arrays, len(points))
     labels = _labels(arrays, len(points)) if labelled and "labels" in arrays else None
     edges = _edges(arrays, len(points), ptr) if "edges" in arrays else None
@@ -87,17 +87,17 @@ def _from_arrays(arrays: Arrays, labelled: bool) -> list[Cloud]:
 def _ptr(arrays: Arrays, total: int) -> list[int]:
     if "ptr" not in arrays:
         return [0, total]
-    found = arrays.need("ptr", 1, "iu", PTR_CURE)
+    found = arrays.need("ptr", 1, "iu", PTR_HINT)
     if len(found) < 2 or int(found.min()) < 0 or int(found.max()) > total:
-        raise arrays.wrong("ptr", f"expected numbers from 0 to {total}; {PTR_CURE}")
+        raise arrays.wrong("ptr", f"expected numbers from 0 to {total}; {PTR_HINT}")
     found = found.astype(np.int64)
     if found[0] != 0 or found[-1] != total or (np.diff(found) < 1).any():
-        raise arrays.wrong("ptr", f"expected numbers that rise from 0 to {total}; {PTR_CURE}")
+        raise arrays.wrong("ptr", f"expected numbers that rise from 0 to {total}; {PTR_HINT}")
     return found.tolist()
 
 
 def _labels(arrays: Arrays, total: int) -> np.ndarray:
-    labels = arrays.need("labels", 1, "biufU", LABELS_CURE)
+    labels = arrays.need("labels", 1, "biufU", LABELS_HINT)
     if len(labels) != total:
         raise arrays.wrong("labels", f"has {len(labels)} labels for {total} points.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
@@ -109,9 +109,9 @@ def _edges(arrays: Arrays, total: int, ptr: list[int]) -> list[np.ndarray]:
     """Of each scan, numbered within it."""
     if arrays["edges"].size == 0:
         return [np.zeros((0, 2), dtype=np.int64) for _ in ptr[1:]]
-    edges = arrays.need("edges", 2, "iu", EDGES_CURE)
+    edges = arrays.need("edges", 2, "iu", EDGES_HINT)
     if edges.shape[1] != 2 or int(edges.min()) < 0 or int(edges.max()) >= total:
-        raise arrays.wrong("edges", f"has other columns or numbers out of range; {EDGES_CURE}")
+        raise arrays.wrong("edges", f"has other columns or numbers out of range; {EDGES_HINT}")
     edges = edges.astype(np.int64)
     owner = np.searchsorted(ptr, edges, side="right") - 1
     if (owner[:, 0] != owner[:, 1]).any():

@@ -22,7 +22,7 @@ TARGET, LIMIT, SAMPLES, ITEMS, ROOM = 0.01, 300, 40, 12, 8
 class Cheap(OracleStructure):
     """The same, trained as if a call cost no more than a step."""
 
-    dear = False
+    expensive_oracle = False
 
 
 WAYS: dict[str, tuple[Any, type[OracleStructure]]] = {
@@ -30,8 +30,8 @@ WAYS: dict[str, tuple[Any, type[OracleStructure]]] = {
     "no memory: bcfw, frank-wolfe": (BCFW(step="frank-wolfe"), Cheap),
     "remembered, no cached passes": (BCFW(cache=OracleCache(passes=0)), Cheap),
     "remembered, 5 cached passes": (BCFW(), Cheap),
-    "dear: the default of from_oracle": (BCFW(), OracleStructure),
-    "dear, a certificate each epoch": (BCFW(check_every=1), OracleStructure),
+    "expensive: the default of from_oracle": (BCFW(), OracleStructure),
+    "expensive, a certificate each epoch": (BCFW(check_every=1), OracleStructure),
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from contract.problems import DEAR, case, items
+from contract.problems import EXPENSIVE, case, items
 from maxmargin.domains import L2Ball
 from maxmargin.solvers import (
     BCFW,
@@ -16,7 +16,7 @@ from maxmargin.solvers import (
 )
 from reference.weight_sets import WeightSet
 
-ROUNDING = dict.fromkeys(DEAR, 1e-11) | {"linear-program": 1e-6}
+ROUNDING = dict.fromkeys(EXPENSIVE, 1e-11) | {"linear-program": 1e-6}
 SOLVERS = {
     "bcfw": BCFW(),
     "bcfw-images": BCFW(cache=OracleCache(store="images")),
@@ -28,7 +28,7 @@ SOLVERS = {
 }
 
 
-@pytest.mark.parametrize("name", DEAR)
+@pytest.mark.parametrize("name", EXPENSIVE)
 @pytest.mark.parametrize("variant", SOLVERS)
 def test_the_certificate_is_true(variant, name):
     made = case(name)
@@ -43,7 +43,7 @@ def test_the_certificate_is_true(variant, name):
         assert made.training.distance(state.z) < max(1e-12, 1e-3 * rounding)
 
 
-@pytest.mark.parametrize("name", DEAR)
+@pytest.mark.parametrize("name", EXPENSIVE)
 def test_all_come_to_one_optimum(name):
     made = case(name)
     results = [

@@ -146,8 +146,8 @@ def oracles(statistics: WordStatistics) -> None:
     links = [sorted(own) for own in intersected_links(statistics, pairs)]
     rows = AlignmentFeatures().fit(statistics).transform(pairs)
     stops = np.cumsum([0, *rows.lengths])
-    shapes = [(len(a), len(b)) for a, b in pairs]
-    X = [(rows.matrix[stops[i] : stops[i + 1]], shape) for i, shape in enumerate(shapes)]
+    layouts = [(len(a), len(b)) for a, b in pairs]
+    X = [(rows.matrix[stops[i] : stops[i + 1]], layout) for i, layout in enumerate(layouts)]
     runs = {"bcfw, 20 epochs": BCFW(max_epochs=20), "perceptron": Perceptron(max_epochs=20)}
     for name, solver in runs.items():
         seconds = []
@@ -161,11 +161,11 @@ def oracles(statistics: WordStatistics) -> None:
 class WithScipy(Matching):
     """The same structure; unmatched nodes are zeros, so negative scores are as good as none."""
 
-    def maximize(self, theta, shape):
-        scores = np.maximum(theta, 0.0).reshape(shape)
+    def maximize(self, theta, layout):
+        scores = np.maximum(theta, 0.0).reshape(layout)
         j, k = linear_sum_assignment(scores, maximize=True)
         chosen = scores[j, k] > 0
-        z = np.zeros(shape)
+        z = np.zeros(layout)
         z[j[chosen], k[chosen]] = 1.0
         return z.ravel()
 

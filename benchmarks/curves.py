@@ -89,7 +89,7 @@ def make_task(name: str, X: Any, y: Any, X_test: Any, y_test: Any) -> Task:
     numbers = {label: k for k, label in enumerate(model.classes_.tolist())}
     for samples in held_out:
         own = np.zeros(int(samples.part_ptr[-1]))
-        for i, (length, labels) in enumerate(samples.shapes):
+        for i, (length, labels) in enumerate(samples.layouts):
             truth = [numbers.get(label, -1) for label in list(y_test[done + i])]
             at = np.arange(length) * labels + truth
             own[samples.parts(i)][at[np.array(truth) >= 0]] = 1.0

@@ -149,7 +149,7 @@ def _ours(
     for _ in range(2 * REPEATS):
         work[:size] = 0.0 if flows is None else flows
         begin = time.process_time()
-        bound = kernel(point, network.code, out, work, iwork)
+        bound = kernel(point, network.as_ints, out, work, iwork)
         best = min(best, time.process_time() - begin)
     return out, work[:size].copy(), best, bound * max(1.0, np.abs(point).max())
 

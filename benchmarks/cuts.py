@@ -109,12 +109,12 @@ def row(
 def ours(task: Task, work: np.ndarray | None = None) -> tuple[float, float]:
     """Seconds and the score; work: with the memory of the last call, or None."""
     structure = GraphCut()
-    kernel, code = structure.kernel("maximize"), task.network.code
+    kernel, layout_ints = structure.kernel("maximize"), task.network.as_ints
     floats, ints = structure.scratch(task.network)
     work = np.full(floats, 0.0) if work is None else work
     iwork, out = np.full(ints, 0), np.full(len(task.theta), 0.0)
     begun = time.thread_time()
-    value = kernel(task.theta, code, out, work, iwork)
+    value = kernel(task.theta, layout_ints, out, work, iwork)
     return time.thread_time() - begun, value
 
 

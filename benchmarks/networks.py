@@ -15,7 +15,7 @@ import numpy as np
 from scipy import optimize
 
 from benchmarks.cuts import grid
-from maxmargin.structures import MarkovNetwork, Network, NetworkShape
+from maxmargin.structures import MarkovNetwork, Network, NetworkLayout
 from maxmargin.structures.network.junction_tree import buckets_of
 
 KINDS = (("untied", 0.2), ("untied", 0.5), ("tied", 0.3), ("tied", 1.0), ("alike", 1.0))
@@ -36,16 +36,16 @@ def junction_trees() -> None:
         "| grid, 4 labels | width | entries | maximize | marginals | listing |\n" + "|---" * 6 + "|"
     )
     for rows, columns in ((1, 10), (2, 3), (2, 4), (2, 10), (3, 10), (4, 10), (6, 10), (7, 10)):
-        shape = NetworkShape(Network(rows * columns, grid(rows, columns)), 4)
+        layout = NetworkLayout(Network(rows * columns, grid(rows, columns)), 4)
         structure = MarkovNetwork(tied=False, method="exact")
-        theta = np.random.default_rng(0).standard_normal(structure.n_parts(shape))
-        best = structure.maximize(theta, shape)
-        times = [least(run, theta, shape) for run in (structure.maximize, structure.marginals)]
-        found = buckets_of(shape.network, 4, 99)
+        theta = np.random.default_rng(0).standard_normal(structure.n_parts(layout))
+        best = structure.maximize(theta, layout)
+        times = [least(run, theta, layout) for run in (structure.maximize, structure.marginals)]
+        found = buckets_of(layout.network, 4, 99)
         listed = "-"
-        if 4**shape.n_nodes <= 70_000:
+        if 4**layout.n_nodes <= 70_000:
             begun = time.process_time()
-            value = max(float(theta @ z) for z in structure.vertices(shape))
+            value = max(float(theta @ z) for z in structure.vertices(layout))
             listed = f"{1e3 * (time.process_time() - begun):,.0f}"
             if abs(value - theta @ best) > 1e-9:
                 raise AssertionError(f"listing finds {value}, the junction tree {theta @ best}")
@@ -54,12 +54,12 @@ def junction_trees() -> None:
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def least(call: Callable, theta: np.ndarray, shape: NetworkShape, repeats: int = 5) -> float:
+def least(call: Callable, theta: np.ndarray, layout: NetworkLayout, repeats: int = 5) -> float:
     """Seconds of the quickest of several calls."""
     times = []
     for _ in range(repeats):
         begun = time.process_time()
-        call(theta, shape)
+        call(theta, layout)
         times.append(time.process_time() - begun)
     return min(times)
 
@@ -68,22 +68,22 @@ def messages(count: int = 20) -> None:
     """Grids of 10 x 12 nodes and 11 labels: a junction tree would take 11^11 numbers."""
     titles = ["pairs", "strength", "solved", "mean gap", "cold", "warm", "warm solved", "HiGHS"]
     print("| " + " | ".join([*titles, "below its best"]) + " |\n" + "|---" * 9 + "|")
-    shape = NetworkShape(Network(120, grid(10, 12)), LABELS)
+    layout = NetworkLayout(Network(120, grid(10, 12)), LABELS)
     for kind, strength in KINDS:
         structure = MarkovNetwork(tied=kind != "untied", method="bounded")
         gaps, cold, warm, later = [], [], [], []
         programs = []
-        for i, theta in enumerate(drawn(structure, shape, kind, strength, count)):
-            memory = np.zeros(structure.memory_size(shape))
-            value, bound, seconds = asked(structure, shape, theta, memory)
+        for i, theta in enumerate(drawn(structure, layout, kind, strength, count)):
+            memory = np.zeros(structure.memory_size(layout))
+            value, bound, seconds = asked(structure, layout, theta, memory)
             gaps.append((bound - value) / abs(bound))
             cold.append(seconds)
             moved = theta * (1 + 0.01 * np.random.default_rng(i).standard_normal(len(theta)))
-            value_after, bound_after, seconds = asked(structure, shape, moved, memory)
+            value_after, bound_after, seconds = asked(structure, layout, moved, memory)
             later.append((bound_after - value_after) / abs(bound_after))
             warm.append(seconds)
             if i < PROGRAMS:
-                programs.append((*by_program(structure, shape, theta), value))
+                programs.append((*by_program(structure, layout, theta), value))
         cells = [kind, strength, share(gaps), f"{100 * np.mean(gaps):.3f} %"]
         cells += [f"{1e3 * np.mean(cold):.1f}", f"{1e3 * np.mean(warm):.1f}", share(later)]
         cells.append(", ".join(f"{1e3 * seconds:,.0f}" for seconds, _, _, _ in programs))
@@ -96,42 +96,45 @@ def share(gaps: list[float]) -> str:
 
 
 def drawn(
-    structure: MarkovNetwork, shape: NetworkShape, kind: str, strength: float, count: int
+    structure: MarkovNetwork, layout: NetworkLayout, kind: str, strength: float, count: int
 ) -> Iterator[np.ndarray]:
     rng = np.random.default_rng(0)
-    nodes = shape.n_nodes * shape.n_labels
+    nodes = layout.n_nodes * layout.n_labels
     for _ in range(count):
-        theta = rng.standard_normal(structure.n_parts(shape))
+        theta = rng.standard_normal(structure.n_parts(layout))
         theta[nodes:] *= strength
         if kind == "alike":
-            theta[nodes:] = strength * np.eye(shape.n_labels).ravel()
+            theta[nodes:] = strength * np.eye(layout.n_labels).ravel()
         yield theta
 
 
 def asked(
-    structure: MarkovNetwork, shape: NetworkShape, theta: np.ndarray, memory: np.ndarray
+    structure: MarkovNetwork, layout: NetworkLayout, theta: np.ndarray, memory: np.ndarray
 ) -> tuple[float, float, float]:
     """Score, bound and seconds of a call; memory: of the last one, for the next."""
-    kernel, code = structure.kernel("maximize"), np.asarray(structure.code(shape), dtype=np.int64)
-    floats, ints = structure.scratch(shape)
+    kernel, layout_ints = (
+        structure.kernel("maximize"),
+        np.asarray(structure.layout_as_ints(layout), dtype=np.int64),
+    )
+    floats, ints = structure.scratch(layout)
     work, iwork, out = np.full(floats, 0.0), np.full(ints, 0), np.full(len(theta), 0.0)
     work[: len(memory)] = memory
     begun = time.thread_time()
-    bound = kernel(theta, code, out, work, iwork)
+    bound = kernel(theta, layout_ints, out, work, iwork)
     seconds = time.thread_time() - begun
     memory[:] = work[: len(memory)]
     return float(theta @ out), bound, seconds
 
 
 def by_program(
-    structure: MarkovNetwork, shape: NetworkShape, theta: np.ndarray
+    structure: MarkovNetwork, layout: NetworkLayout, theta: np.ndarray
 ) -> tuple[float, float, bool]:
     """Seconds, score, and whether HiGHS came to an end."""
-    stated = structure.constraints(shape)
+    stated = structure.constraints(layout)
     costs = np.zeros(stated.matrix.shape[1])
     costs[: len(theta)] = -theta
     whole = np.zeros(len(costs))
-    whole[: shape.n_nodes * shape.n_labels] = 1
+    whole[: layout.n_nodes * layout.n_labels] = 1
     begun = time.process_time()
     answer = optimize.milp(
         costs,

@@ -30,38 +30,38 @@ def main() -> None:
     print(
         f"nearest matchings, microseconds a point; warm: the point moved by 1 %; {N_POINTS} points"
     )
-    for shape in SHAPES:
+    for layout in SHAPES:
         for kind in ("normal", "vertex + 0.5 normal"):
-            _projections(shape, kind, _points(rng, shape, kind), rng)
+            _projections(layout, kind, _points(rng, layout, kind), rng)
     print("best matchings, microseconds a point; scipy with columns of zeros to stay unmatched")
-    for shape in SHAPES:
-        _assignments(shape, rng.standard_normal((N_POINTS, shape[0] * shape[1])))
+    for layout in SHAPES:
+        _assignments(layout, rng.standard_normal((N_POINTS, layout[0] * layout[1])))
 
 
-def _points(rng: np.random.Generator, shape: tuple[int, int], kind: str) -> np.ndarray:
-    points = rng.standard_normal((N_POINTS, shape[0] * shape[1]))
+def _points(rng: np.random.Generator, layout: tuple[int, int], kind: str) -> np.ndarray:
+    points = rng.standard_normal((N_POINTS, layout[0] * layout[1]))
     if kind == "normal":
         return points
     starts = rng.standard_normal(points.shape)
-    return 0.5 * points + [MATCHING.maximize(theta, shape) for theta in starts]
+    return 0.5 * points + [MATCHING.maximize(theta, layout) for theta in starts]
 
 
 def _projections(
-    shape: tuple[int, int], kind: str, points: np.ndarray, rng: np.random.Generator
+    layout: tuple[int, int], kind: str, points: np.ndarray, rng: np.random.Generator
 ) -> None:
     nearby = points * (1.0 + 0.01 * rng.standard_normal(points.shape))
-    z, prices = _answers("project", nearby, shape)
-    cold = _our_time("project", points, shape, np.zeros_like(prices))
-    warm = _our_time("project", points, shape, prices)
-    z, _ = _answers("project", points, shape)
-    print(f"  {shape[0]}x{shape[1]}, {kind}: ours cold {1e6 * cold:.1f}, warm {1e6 * warm:.1f}")
+    z, prices = _answers("project", nearby, layout)
+    cold = _our_time("project", points, layout, np.zeros_like(prices))
+    warm = _our_time("project", points, layout, prices)
+    z, _ = _answers("project", points, layout)
+    print(f"  {layout[0]}x{layout[1]}, {kind}: ours cold {1e6 * cold:.1f}, warm {1e6 * warm:.1f}")
     for name, prepare in (("piqp", _piqp), ("clarabel", _clarabel), ("osqp", _osqp)):
         try:
             module = import_module(name)
         except ImportError:
             print(f"    {name} is not installed: left out")
             continue
-        solve = prepare(module, MATCHING.constraints(shape))
+        solve = prepare(module, MATCHING.constraints(layout))
         times, apart = [], 0.0
         for point, ours in zip(points[:N_OTHERS], z, strict=False):
             start = time.perf_counter()
@@ -75,17 +75,17 @@ def _projections(
         )
 
 
-def _assignments(shape: tuple[int, int], scores: np.ndarray) -> None:
-    ours = _our_time("maximize", scores, shape, np.zeros((len(scores), 0)))
-    z, _ = _answers("maximize", scores, shape)
-    costs = [-theta.reshape(shape) for theta in scores]
-    padded = [np.hstack([c, np.zeros((shape[0], shape[0]))]) for c in costs]
+def _assignments(layout: tuple[int, int], scores: np.ndarray) -> None:
+    ours = _our_time("maximize", scores, layout, np.zeros((len(scores), 0)))
+    z, _ = _answers("maximize", scores, layout)
+    costs = [-theta.reshape(layout) for theta in scores]
+    padded = [np.hstack([c, np.zeros((layout[0], layout[0]))]) for c in costs]
     theirs = best_time(lambda: [linear_sum_assignment(c) for c in padded]) / len(padded)
     plain = best_time(lambda: [linear_sum_assignment(c) for c in costs]) / len(costs)
     for theta, c, mine in zip(scores, padded, z, strict=True):
         assert abs(theta @ mine + c[linear_sum_assignment(c)].sum()) <= 1e-9
     print(
-        f"  {shape[0]}x{shape[1]}: ours {1e6 * ours:.1f}, scipy {1e6 * theirs:.1f}"
+        f"  {layout[0]}x{layout[1]}: ours {1e6 * ours:.1f}, scipy {1e6 * theirs:.1f}"
         f" ({theirs / ours:.1f} times ours); scipy without the choice {1e6 * plain:.1f}"
     )
 
@@ -94,39 +94,46 @@ def _assignments(shape: tuple[int, int], scores: np.ndarray) -> None:
 
 
 @numba.njit(numba.void(POINTER, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
-def _loop(ability, points, code, starts, out, work, iwork):
+def _loop(ability, points, layout_ints, starts, out, work, iwork):
     parts = len(out)
     n = len(points) // parts
     size = len(starts) // n
     for i in range(n):
         work[:size] = starts[i * size : (i + 1) * size]
-        ability(points[i * parts : (i + 1) * parts], code, out, work, iwork)
+        ability(points[i * parts : (i + 1) * parts], layout_ints, out, work, iwork)
 
 
-def _arguments(shape: tuple[int, int]) -> tuple[Any, ...]:
-    floats, ints = MATCHING.scratch(shape)
-    code = np.array(MATCHING.code(shape), dtype=np.int64)
-    return code, np.zeros(shape[0] * shape[1]), np.zeros(floats), np.zeros(ints, dtype=np.int64)
+def _arguments(layout: tuple[int, int]) -> tuple[Any, ...]:
+    floats, ints = MATCHING.scratch(layout)
+    layout_ints = np.array(MATCHING.layout_as_ints(layout), dtype=np.int64)
+    return (
+        layout_ints,
+        np.zeros(layout[0] * layout[1]),
+        np.zeros(floats),
+        np.zeros(ints, dtype=np.int64),
+    )
 
 
 def _our_time(
-    ability: str, points: np.ndarray, shape: tuple[int, int], starts: np.ndarray
+    ability: str, points: np.ndarray, layout: tuple[int, int], starts: np.ndarray
 ) -> float:
-    code, out, work, iwork = _arguments(shape)
+    layout_ints, out, work, iwork = _arguments(layout)
     kernel, flat, begin = MATCHING.kernel(ability), points.ravel(), starts.ravel()
-    return best_time(lambda: _loop(kernel, flat, code, begin, out, work, iwork), 15) / len(points)
+    return best_time(lambda: _loop(kernel, flat, layout_ints, begin, out, work, iwork), 15) / len(
+        points
+    )
 
 
 def _answers(
-    ability: str, points: np.ndarray, shape: tuple[int, int]
+    ability: str, points: np.ndarray, layout: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """All z, and the prices that are left behind."""
-    code, out, work, iwork = _arguments(shape)
-    kernel, nodes = MATCHING.kernel(ability), sum(shape)
+    layout_ints, out, work, iwork = _arguments(layout)
+    kernel, nodes = MATCHING.kernel(ability), sum(layout)
     z, prices = np.empty_like(points), np.empty((len(points), nodes))
     for i, point in enumerate(points):
         work[:nodes] = 0.0
-        kernel(point, code, out, work, iwork)
+        kernel(point, layout_ints, out, work, iwork)
         z[i], prices[i] = out, work[:nodes]
     return z, prices
 

@@ -26,8 +26,8 @@ ROUNDS, SECONDS = 9, 0.004  # a round of Viterbi takes about so long
 
 
 @njit(ABILITY, error_model="numpy")
-def plain_logs(theta, shape, out, work, iwork):
-    length, labels, stride = shape[0], shape[1], shape[2]
+def plain_logs(theta, layout, out, work, iwork):
+    length, labels, stride = layout[0], layout[1], layout[2]
     nodes = length * labels
     ahead, behind = work[:nodes], work[nodes : 2 * nodes]
     pair = work[2 * nodes : 2 * nodes + labels * labels]
@@ -67,25 +67,27 @@ def plain_logs(theta, shape, out, work, iwork):
 
 
 @njit(types.float64(POINTER, FLOATS, INTS, INTS, FLOATS, FLOATS, INTS, types.int64))
-def call(kernel, scores, starts, shapes, out, work, iwork, repeats):
+def call(kernel, scores, starts, layouts, out, work, iwork, repeats):
     """Run the kernel on all samples, several times; scores lie side by side."""
     total = 0.0
     for _ in range(repeats):
         for i in range(len(starts) - 1):
             theta = scores[starts[i] : starts[i + 1]]
-            shape = shapes[3 * i : 3 * i + 3]
-            total += kernel(theta, shape, out[: len(theta)], work, iwork)
+            layout = layouts[3 * i : 3 * i + 3]
+            total += kernel(theta, layout, out[: len(theta)], work, iwork)
     return total
 
 
 class Samples:
     """Scores of some chains, and room for the kernels."""
 
-    def __init__(self, structure: Chain, shapes: list, scores: np.ndarray):
+    def __init__(self, structure: Chain, layouts: list, scores: np.ndarray):
         self.scores = scores
-        self.starts = np.cumsum([0, *(structure.n_parts(s) for s in shapes)])
-        self.shapes = np.array([structure.code(s) for s in shapes], dtype=np.int64).ravel()
-        sizes = [structure.scratch(s) for s in shapes]
+        self.starts = np.cumsum([0, *(structure.n_parts(s) for s in layouts)])
+        self.layouts = np.array(
+            [structure.layout_as_ints(s) for s in layouts], dtype=np.int64
+        ).ravel()
+        sizes = [structure.scratch(s) for s in layouts]
         self.out = np.zeros(np.diff(self.starts).max())
         self.work = np.zeros(max(floats for floats, _ in sizes))
         self.iwork = np.zeros(max(ints for _, ints in sizes), dtype=np.int64)
@@ -93,7 +95,7 @@ class Samples:
     def seconds(self, kernel: object, repeats: int) -> float:
         start = time.process_time()
         room = (self.out, self.work, self.iwork)
-        call(kernel, self.scores, self.starts, self.shapes, *room, repeats)
+        call(kernel, self.scores, self.starts, self.layouts, *room, repeats)
         return (time.process_time() - start) / repeats
 
     def times(self, kernels: tuple) -> list[float]:
@@ -123,7 +125,7 @@ def letters() -> Samples | None:
     model = ChainSVM(alpha=1e-2, tol=0.2).fit(X, y)
     samples = next(model._in_chunks(X))
     scores = np.concatenate([samples.scores(model.coef_, i) for i in range(samples.n)])
-    return Samples(model.structure_, samples.shapes, scores)
+    return Samples(model.structure_, samples.layouts, scores)
 
 
 def ratios() -> None:

@@ -26,7 +26,7 @@ extensions = [
     "docstrings",
     "mathml",
     "offline",
-    "shapes",
+    "layouts",
     "task_pages",
 ]
 exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]

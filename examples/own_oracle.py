@@ -26,24 +26,24 @@ for row in range(N // 2):
 
 
 class Plan(Structure):
-    """Tasks for a day of so many hours. shape = (N,)."""
+    """Tasks for a day of so many hours. layout = (N,)."""
 
     def __init__(self, hours=8):
         self.hours = hours
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (n_parts,)
 
-    def encode(self, y, shape):
-        return np.isin(np.arange(shape[0]), y).astype(float)
+    def encode(self, y, layout):
+        return np.isin(np.arange(layout[0]), y).astype(float)
 
-    def decode(self, z, shape):
+    def decode(self, z, layout):
         return np.flatnonzero(z > 0.5)
 
-    def maximize(self, theta, shape):
+    def maximize(self, theta, layout):
         rules = [LinearConstraint(HOURS[None, :], ub=self.hours), LinearConstraint(NEEDS, ub=0)]
         given = {"integrality": np.ones(N), "bounds": Bounds(0, 1), "constraints": rules}
         return milp(-theta, **given, options={"presolve": False}).x.round()

@@ -18,23 +18,23 @@ from maxmargin.structures import Structure
 
 
 class Stretch(Structure):
-    """One run of neighbouring items, at least one. shape = (n,); y = (begin, end)."""
+    """One run of neighbouring items, at least one. layout = (n,); y = (begin, end)."""
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (n_parts,)
 
-    def encode(self, y, shape):
-        places = np.arange(shape[0])
+    def encode(self, y, layout):
+        places = np.arange(layout[0])
         return ((places >= y[0]) & (places < y[1])).astype(float)
 
-    def decode(self, z, shape):
+    def decode(self, z, layout):
         inside = np.flatnonzero(z > 0.5)
         return int(inside[0]), int(inside[-1]) + 1
 
-    def maximize(self, theta, shape):
+    def maximize(self, theta, layout):
         best, found, begin, total = -np.inf, (0, 1), 0, 0.0
         for place, score in enumerate(theta):
             if total < 0:  # what came before only costs
@@ -42,7 +42,7 @@ class Stretch(Structure):
             total += score
             if total > best:
                 best, found = total, (begin, place + 1)
-        return self.encode(found, shape)
+        return self.encode(found, layout)
 
 
 # %%

@@ -49,7 +49,7 @@ from maxmargin.structures import (
     LinearProgram,
     MarkovNetwork,
     Network,
-    NetworkShape,
+    NetworkLayout,
     Program,
     Structure,
 )
@@ -169,8 +169,8 @@ BAG = Program(np.ones((1, 4)), 2, part_upper=1)
 LOCK = Lock()
 
 
-def program(shape=BAG, X=ITEMS, y=BAGS, **options):
-    return StructuredSVM(LinearProgram(shape, **options), alpha=0.1).fit(X, y)
+def program(layout=BAG, X=ITEMS, y=BAGS, **options):
+    return StructuredSVM(LinearProgram(layout, **options), alpha=0.1).fit(X, y)
 
 
 def oracle(maximize=oracles.best_two, X=ITEMS, y=BAGS, solver="bcfw", **options):
@@ -180,27 +180,29 @@ def oracle(maximize=oracles.best_two, X=ITEMS, y=BAGS, solver="bcfw", **options)
 
 def spoils(answer):
     """An oracle that is good until scores are those of the marked sample."""
-    return lambda theta, shape: answer if oracles.marked(theta) else oracles.best_two(theta, shape)
+    return lambda theta, layout: (
+        answer if oracles.marked(theta) else oracles.best_two(theta, layout)
+    )
 
 
 class Mute(Structure):
     """A structure without any ability."""
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (n_parts,)
 
-    def encode(self, y, shape):
-        return np.eye(shape[0])[y]
+    def encode(self, y, layout):
+        return np.eye(layout[0])[y]
 
 
 class AtMostOne(Mute):
     """One item or none; nothing but the best is known."""
 
-    def maximize(self, theta, shape):
-        return (np.arange(shape[0]) == np.argmax(theta)) * float(np.max(theta) > 0)
+    def maximize(self, theta, layout):
+        return (np.arange(layout[0]) == np.argmax(theta)) * float(np.max(theta) > 0)
 
 
 def without_clarabel():
@@ -395,7 +397,7 @@ TABLE = [
      -np.ones(len(Y[3])))}), V, "sample 3: node_weight must be finite and not negative"),
     ("negative class weight", lambda: chain(loss=Hamming(class_weight={"a": -1})), V,
      "class_weight=.* must be .*a finite number at least 0"),
-    ("costs of another size", lambda: chain(loss=PartCosts(lambda truth, shape: [1.0])), V,
+    ("costs of another size", lambda: chain(loss=PartCosts(lambda truth, layout: [1.0])), V,
      r"sample 0: part costs have shape \(1,\)"),
     # -- use
     ("predict before fit", lambda: ChainSVM().predict(X), NotFittedError, "not fitted yet. Call 'fit'"),
@@ -649,15 +651,15 @@ TABLE = [
      r"sample 2: edge_features\[1, 0\] is nan; features of edges must be finite. Impute"),
     ("a matrix for a tree", lambda: tree(put(TREES, 2, np.ones((4, 2)))), TypeError, "sample 2: x is ndarray, expected Graph"),
     ("one tree alone", lambda: tree(TREES[0], KINDS[0]), TypeError, r"X must be a list of samples, found Graph. One sample alone: \[x\]"),
-    ("tables too large for a junction tree", lambda: MarkovNetwork(method="exact").code(
-        NetworkShape(Network(12, list(combinations(range(12), 2))), 9)), V,
+    ("tables too large for a junction tree", lambda: MarkovNetwork(method="exact").layout_as_ints(
+        NetworkLayout(Network(12, list(combinations(range(12), 2))), 9)), V,
      "a treewidth of at least 11 with 9 labels needs at least .* entries .* use method='bounded'"),
-    ("a tuple for a network", lambda: MarkovNetwork().code((3, 2)), TypeError, r"shape=\(3, 2\) must be a NetworkShape\(network,"),
-    ("no labels for a network", lambda: NetworkShape(Network(2, [(0, 1)]), 0), V, "n_labels=0 must be an integer at least 1"),
-    ("a node of a network without a label", lambda: NetworkShape(Network(2, [(0, 1)]), 2, [[True, True], [False, False]]), V,
+    ("a tuple for a network", lambda: MarkovNetwork().layout_as_ints((3, 2)), TypeError, r"layout=\(3, 2\) must be a NetworkLayout\(network,"),
+    ("no labels for a network", lambda: NetworkLayout(Network(2, [(0, 1)]), 0), V, "n_labels=0 must be an integer at least 1"),
+    ("a node of a network without a label", lambda: NetworkLayout(Network(2, [(0, 1)]), 2, [[True, True], [False, False]]), V,
      "allowed: node 1 may have no label at all; allow one at least"),
     ("an unknown method for a network", lambda: MarkovNetwork(method="best").is_exact, V, "method='best' must be 'auto' or 'exact'"),
-    ("marginals of messages", lambda: MarkovNetwork(method="bounded").marginals(np.zeros(8), NetworkShape(Network(2, [(0, 1)]), 2)),
+    ("marginals of messages", lambda: MarkovNetwork(method="bounded").marginals(np.zeros(8), NetworkLayout(Network(2, [(0, 1)]), 2)),
      MissingAbilityError, "cannot compute `marginals` with method='bounded'. Use method='exact'"),
     ("labels of other trees", lambda: tree(y=put(KINDS, 2, ["a"] * 3)), V, "sample 2: y has 3 labels but x has 4 rows"),
     ("other node features of trees", lambda: tree().predict([Graph(np.ones((4, 3)), PATH)]), V,

@@ -196,20 +196,20 @@ SOLVERS = re.findall(r'^\| `(\w+)`.*?\| `"([\w-]+)"` \| (\w+) \| (.*) \|$', TABL
 class Mine(structures.Structure):
     """One of n, by a Python method."""
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (n_parts,)
 
-    def encode(self, y, shape):
-        return np.eye(shape[0])[y]
+    def encode(self, y, layout):
+        return np.eye(layout[0])[y]
 
-    def decode(self, z, shape):
+    def decode(self, z, layout):
         return int(z.argmax())
 
-    def maximize(self, theta, shape):
-        return np.eye(shape[0])[theta.argmax()]
+    def maximize(self, theta, layout):
+        return np.eye(layout[0])[theta.argmax()]
 
 
 def test_the_table_of_solvers_and_structures_is_complete():
@@ -227,11 +227,11 @@ RING = structures.Network(3, [(0, 1), (1, 2), (2, 0)])
 #: structures whose samples say their shape, an output, and that shape
 SHAPED = {
     "Chain": (structures.Chain(), [0, 2], (2, 3)),
-    "Tree": (structures.Tree(), [0, 2], structures.TreeShape(PAIR, 3)),
+    "Tree": (structures.Tree(), [0, 2], structures.TreeLayout(PAIR, 3)),
     "MarkovNetwork": (
         structures.MarkovNetwork(method="exact"),
         [0, 1, 1],
-        structures.NetworkShape(RING, 2),
+        structures.NetworkLayout(RING, 2),
     ),
     "MultiLabel": (structures.MultiLabel(), [0, 1], (2,)),
     "Matching": (structures.Matching(), [(0, 2)], (2, 3)),
@@ -254,12 +254,12 @@ def small_samples(name):
     """A structure, and eight samples of it."""
     rng = np.random.default_rng(0)
     X, y = [], []
-    structure, target, shape = SHAPED.get(name) or (COUNTED[name](), None, None)
+    structure, target, layout = SHAPED.get(name) or (COUNTED[name](), None, None)
     for _ in range(8):
-        x = rng.normal(size=(3 if target is None else structure.n_parts(shape), 4))
+        x = rng.normal(size=(3 if target is None else structure.n_parts(layout), 4))
         if name == "GraphCut":
             x[2:] = 0.0  # scores of edges must not be positive
-        X.append(x if target is None else (x, shape))
+        X.append(x if target is None else (x, layout))
         y.append(int(x[:, 0].argmax()) if target is None else target)
     return structure, X, y
 

@@ -19,10 +19,10 @@ from maxmargin.structures import (
     Chain,
     Matching,
     Network,
-    NetworkShape,
+    NetworkLayout,
     Program,
-    RestrictedShape,
-    TreeShape,
+    RestrictedLayout,
+    TreeLayout,
 )
 
 LIMIT = 3
@@ -80,23 +80,23 @@ PAIRS = {
     "caps": (Matching(), Matching(row_cap=2)),
     "programs": (Program(ROWS, 1.0), Program(ROWS, 2.0)),
     "part bounds": (Program(ROWS, 1.0), Program(ROWS, 1.0, part_upper=1.0)),
-    "rules": (RestrictedShape((3, 3), matrix=ROWS, upper=1), RestrictedShape((3, 3))),
+    "rules": (RestrictedLayout((3, 3), matrix=ROWS, upper=1), RestrictedLayout((3, 3))),
     "bounds of rules": (
-        RestrictedShape((3, 3), matrix=ROWS, upper=1),
-        RestrictedShape((3, 3), matrix=ROWS, upper=2),
+        RestrictedLayout((3, 3), matrix=ROWS, upper=1),
+        RestrictedLayout((3, 3), matrix=ROWS, upper=2),
     ),
-    "on": (RestrictedShape((3, 3), on=[1]), RestrictedShape((3, 3), on=[2])),
-    "off": (RestrictedShape((3, 3), off=[1]), RestrictedShape((3, 3), off=[2])),
-    "on or off": (RestrictedShape((3, 3), on=[1]), RestrictedShape((3, 3), off=[1])),
+    "on": (RestrictedLayout((3, 3), on=[1]), RestrictedLayout((3, 3), on=[2])),
+    "off": (RestrictedLayout((3, 3), off=[1]), RestrictedLayout((3, 3), off=[2])),
+    "on or off": (RestrictedLayout((3, 3), on=[1]), RestrictedLayout((3, 3), off=[1])),
     "candidates": (Candidates((2, 2)), Candidates((2, 2), edges=[(0, 0), (1, 1)])),
     "caps of candidates": (Candidates((2, 2)), Candidates((2, 2), row_caps=[1, 2])),
     "networks": (NETWORK, Network(3, [(0, 1), (0, 2)])),
-    "labels": (NetworkShape(NETWORK, 2), NetworkShape(NETWORK, 3)),
+    "labels": (NetworkLayout(NETWORK, 2), NetworkLayout(NETWORK, 3)),
     "allowed labels": (
-        NetworkShape(NETWORK, 2),
-        NetworkShape(NETWORK, 2, np.array([[1, 1], [1, 0], [1, 1]], dtype=bool)),
+        NetworkLayout(NETWORK, 2),
+        NetworkLayout(NETWORK, 2, np.array([[1, 1], [1, 0], [1, 1]], dtype=bool)),
     ),
-    "kinds of shapes": (NetworkShape(NETWORK, 2), TreeShape(NETWORK, 2)),
+    "kinds of shapes": (NetworkLayout(NETWORK, 2), TreeLayout(NETWORK, 2)),
 }
 
 
@@ -112,9 +112,9 @@ def test_one_difference_is_enough(name):
         lambda: capped(2),
         lambda: partial(capped(2), 1),
         lambda: Oracle(3),
-        lambda: RestrictedShape((3, 3), on=[0], matrix=ROWS, upper=1),
+        lambda: RestrictedLayout((3, 3), on=[0], matrix=ROWS, upper=1),
         lambda: {"a": [np.arange(3), {"x", "y"}]},
-        lambda: NetworkShape(Network(3, [(0, 1)]), 2),
+        lambda: NetworkLayout(Network(3, [(0, 1)]), 2),
     ],
 )
 def test_what_is_equal_has_the_same(make):
@@ -175,7 +175,7 @@ def test_code_counts_not_names():
 def test_classes_count_by_their_methods():
     def make(sign):
         class Own(Chain):
-            def maximize(self, theta, shape):
+            def maximize(self, theta, layout):
                 return sign * theta
 
         return Own
@@ -187,11 +187,11 @@ def test_classes_count_by_their_methods():
 def test_it_is_the_same_in_another_process():
     code = (
         "import numpy as np; from maxmargin.fingerprint import fingerprint;"
-        "from maxmargin.structures import Chain, Program, RestrictedShape;"
-        "shape = RestrictedShape((3, 3), on=[1], matrix=np.ones((1, 9)), upper=1);"
+        "from maxmargin.structures import Chain, Program, RestrictedLayout;"
+        "shape = RestrictedLayout((3, 3), on=[1], matrix=np.ones((1, 9)), upper=1);"
         "print(fingerprint(Chain(), shape, {'b', 'a'}, Program(np.eye(2), 1.0)))"
     )
     runs = {subprocess.check_output([sys.executable, "-c", code]) for _ in range(2)}
-    shape = RestrictedShape((3, 3), on=[1], matrix=np.ones((1, 9)), upper=1)
-    mine = fingerprint(Chain(), shape, {"a", "b"}, Program(np.eye(2), 1.0))
+    layout = RestrictedLayout((3, 3), on=[1], matrix=np.ones((1, 9)), upper=1)
+    mine = fingerprint(Chain(), layout, {"a", "b"}, Program(np.eye(2), 1.0))
     assert runs == {f"{mine}\n".encode()}

@@ -31,10 +31,10 @@ from maxmargin.structures import (
     Network,
     Potts,
     Program,
-    TreeShape,
+    TreeLayout,
 )
-from maxmargin.structures.network.layout import NetworkShape
-from maxmargin.structures.restricted import RestrictedShape
+from maxmargin.structures.network.layout import NetworkLayout
+from maxmargin.structures.restricted import RestrictedLayout
 from maxmargin.validation.samples import Rows, as_csr, check_rows
 
 EDGES = [(0, 1), (1, 2)]
@@ -109,7 +109,7 @@ FITS = {
     "kernel": lambda x: KernelMap().fit(x),
     "labels": read_label_rows,
     "text": TextRows,
-    "rules": lambda x: RestrictedShape((2, 2), matrix=x),
+    "rules": lambda x: RestrictedLayout((2, 2), matrix=x),
     "program": Program,
     "packing": lambda x: pack([Group(x, np.array([x.shape[0]]), 1, 0)], 4),
 }
@@ -212,22 +212,22 @@ SIDES = [
     3,
 ]
 USES = {
-    "n_parts": lambda s, shape: s.n_parts(shape),
-    "maximize": lambda s, shape: s.maximize(np.zeros(8), shape),
-    "k_best": lambda s, shape: s.k_best(np.zeros(8), shape, 2),
-    "encode": lambda s, shape: s.encode([0, 1], shape),
-    "code": lambda s, shape: s.code(shape),
-    "scratch": lambda s, shape: s.scratch(shape),
-    "variables": lambda s, shape: s.variables(shape),
+    "n_parts": lambda s, layout: s.n_parts(layout),
+    "maximize": lambda s, layout: s.maximize(np.zeros(8), layout),
+    "k_best": lambda s, layout: s.k_best(np.zeros(8), layout, 2),
+    "encode": lambda s, layout: s.encode([0, 1], layout),
+    "layout_as_ints": lambda s, layout: s.layout_as_ints(layout),
+    "scratch": lambda s, layout: s.scratch(layout),
+    "variables": lambda s, layout: s.variables(layout),
 }
 
 
 @pytest.mark.parametrize("shape", SIDES, ids=str)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("tied", [True, False])
-def test_shapes_of_chains_are_checked(shape, use, tied):
+def test_shapes_of_chains_are_checked(layout, use, tied):
     with pytest.raises(ValueError, match="must be a tuple of integers from 1"):
-        USES[use](Chain(tied=tied), shape)
+        USES[use](Chain(tied=tied), layout)
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_shapes_of_chains_are_checked(shape, use, tied):
         (Potts(), (Network(2, [(0, 1)]), -2)),
     ],
 )
-def test_shapes_of_others_are_checked(structure, shape):
+def test_shapes_of_others_are_checked(structure, layout):
     for use in ("n_parts", "maximize", "encode"):
         with pytest.raises(ValueError, match=r"shape=|number of labels=|too many pairs"):
-            USES[use](structure, shape)
+            USES[use](structure, layout)
 
 
 def test_a_sample_with_a_wrong_shape_is_named():
@@ -262,13 +262,13 @@ def test_a_sample_with_a_wrong_shape_is_named():
 
 FROZEN = {
     "network": lambda: Network(3, EDGES),
-    "labels": lambda: NetworkShape(Network(3, EDGES), 2, np.eye(3, 2, dtype=bool) | [True, False]),
-    "tree": lambda: TreeShape(Network(3, EDGES), 2),
+    "labels": lambda: NetworkLayout(Network(3, EDGES), 2, np.eye(3, 2, dtype=bool) | [True, False]),
+    "tree": lambda: TreeLayout(Network(3, EDGES), 2),
     "candidates": lambda: Candidates((2, 2), [(0, 0), (1, 1)], [1, 2], [1, 1]),
-    "restricted": lambda: RestrictedShape((2, 2), [0], [3], np.eye(4), 0.0, 1.0),
+    "restricted": lambda: RestrictedLayout((2, 2), [0], [3], np.eye(4), 0.0, 1.0),
     "program": lambda: Program(np.eye(3), 1.0),
 }
-DERIVED = ("code", "order", "links", "index")
+DERIVED = ("as_ints", "order", "links", "index")
 
 
 def arrays_of(value):
@@ -312,9 +312,9 @@ def test_huge_caps_mean_no_cap():
     theta = np.ones(4)
     free = Matching(2**62, 2**62).maximize(theta, (2, 2))
     np.testing.assert_array_equal(free, np.ones(4))
-    shape = Candidates((2, 2), None, [2**62, 2**62], [2**62, 2**62])
-    np.testing.assert_array_equal(Matching().maximize(theta, shape), np.ones(4))
-    assert Matching().vertex_size(shape) == 4
+    layout = Candidates((2, 2), None, [2**62, 2**62], [2**62, 2**62])
+    np.testing.assert_array_equal(Matching().maximize(theta, layout), np.ones(4))
+    assert Matching().vertex_size(layout) == 4
 
 
 # -- weights ---------------------------------------------------------------------------------------

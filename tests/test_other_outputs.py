@@ -8,7 +8,7 @@ from maxmargin.features import PartFeatures
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.problem import Problem
 from maxmargin.solvers import BCFW
-from maxmargin.structures import Matching, Restricted, RestrictedShape, Structure
+from maxmargin.structures import Matching, Restricted, RestrictedLayout, Structure
 from maxmargin.validation.samples import check_rows
 
 N = 6
@@ -17,13 +17,13 @@ ONES = np.ones((1, 9))
 
 #: what may differ between two shapes of the same size
 SHAPES = {
-    "no rule": RestrictedShape((3, 3)),
-    "one link": RestrictedShape((3, 3), matrix=ONES, upper=1),
-    "two links": RestrictedShape((3, 3), matrix=ONES, upper=2),
-    "a link": RestrictedShape((3, 3), matrix=ONES, lower=1),
-    "row of two": RestrictedShape((3, 3), matrix=2 * ONES, upper=2),
-    "on": RestrictedShape((3, 3), on=[0]),
-    "off": RestrictedShape((3, 3), off=[1]),
+    "no rule": RestrictedLayout((3, 3)),
+    "one link": RestrictedLayout((3, 3), matrix=ONES, upper=1),
+    "two links": RestrictedLayout((3, 3), matrix=ONES, upper=2),
+    "a link": RestrictedLayout((3, 3), matrix=ONES, lower=1),
+    "row of two": RestrictedLayout((3, 3), matrix=2 * ONES, upper=2),
+    "on": RestrictedLayout((3, 3), on=[0]),
+    "off": RestrictedLayout((3, 3), off=[1]),
 }
 
 
@@ -38,7 +38,7 @@ def problem(shape):
 def test_all_that_decides_the_outputs_is_in_the_key():
     keys = {problem(shape).outputs_key for shape in SHAPES.values()}
     assert len(keys) == len(SHAPES)
-    assert problem(SHAPES["on"]).outputs_key == problem(RestrictedShape((3, 3), [0])).outputs_key
+    assert problem(SHAPES["on"]).outputs_key == problem(RestrictedLayout((3, 3), [0])).outputs_key
 
 
 def test_a_state_of_other_rules_is_refused():

@@ -35,7 +35,7 @@ class Family:
     structure: Structure
     map: FeatureMap
     labels: int
-    shape: Callable[[np.random.Generator], tuple]
+    layout: Callable[[np.random.Generator], tuple]
     rows: Callable[[tuple], int]
     matrix: Callable[[np.ndarray], np.ndarray]
     vertices: Callable[[tuple], list]
@@ -45,17 +45,17 @@ def chain_family(name, structure, tied=True, **masks):
     def matrix(x):
         return dense.conjoined(x, 3, n_tables=1 if tied else len(x) - 1)
 
-    def vertices(shape):
-        return [chains.vertex(y, shape, tied) for y in chains.sequences(shape, **masks)]
+    def vertices(layout):
+        return [chains.vertex(y, layout, tied) for y in chains.sequences(layout, **masks)]
 
-    def shape(rng):
+    def layout(rng):
         return int(rng.integers(1, 5)), 3
 
-    return Family(name, structure, LabelConjoined(), 3, shape, lambda s: s[0], matrix, vertices)
+    return Family(name, structure, LabelConjoined(), 3, layout, lambda s: s[0], matrix, vertices)
 
 
 def part_family(name, structure, sizes, n_parts, vertices):
-    def shape(rng):
+    def layout(rng):
         return (int(rng.choice(sizes)),)
 
     return Family(
@@ -63,7 +63,7 @@ def part_family(name, structure, sizes, n_parts, vertices):
         structure,
         PartFeatures(),
         1,
-        shape,
+        layout,
         n_parts,
         lambda x: x.T,
         lambda s: list(vertices(s)),
@@ -120,20 +120,20 @@ class Drawn:
 
 def draw(family, seed, n=4, sample_weight=None, **options):
     rng = np.random.default_rng(seed)
-    shapes = [family.shape(rng) for _ in range(n)]
+    layouts = [family.shape(rng) for _ in range(n)]
     X = [
         rng.standard_normal((family.rows(s), 3)) * (rng.random((family.rows(s), 3)) < 0.7)
-        for s in shapes
+        for s in layouts
     ]
-    vertices = [family.vertices(s) for s in shapes]
+    vertices = [family.vertices(s) for s in layouts]
     truth = [v[rng.integers(len(v))] for v in vertices]
     loss = Hamming()
-    costs = [loss.costs(y, s, family.structure) for y, s in zip(truth, shapes, strict=True)]
+    costs = [loss.costs(y, s, family.structure) for y, s in zip(truth, layouts, strict=True)]
     weight = check_sample_weight(sample_weight, n)
-    n_parts = np.array([family.structure.n_parts(s) for s in shapes])
+    n_parts = np.array([family.structure.n_parts(s) for s in layouts])
     arguments = {
         "structure": family.structure,
-        "shapes": shapes,
+        "shapes": layouts,
         "features": family.map.pack(family.map.check(X), family.labels, n_parts),
         "costs": np.concatenate(costs),
         "sample_weight": weight,
@@ -292,14 +292,14 @@ def test_tied_and_untied_chains_are_one_problem(seed):
 class PlainMarginals(Chain):
     """The same abilities, called from Python."""
 
-    def marginals(self, theta, shape):
-        return Chain().marginals(theta, shape)
+    def marginals(self, theta, layout):
+        return Chain().marginals(theta, layout)
 
-    def log_partition(self, theta, shape):
-        return Chain().log_partition(theta, shape)
+    def log_partition(self, theta, layout):
+        return Chain().log_partition(theta, layout)
 
-    def max_marginals(self, theta, shape):
-        return Chain().max_marginals(theta, shape)
+    def max_marginals(self, theta, layout):
+        return Chain().max_marginals(theta, layout)
 
 
 @pytest.mark.parametrize("ability", ["marginals", "max_marginals"])
@@ -363,9 +363,9 @@ def test_costs_of_the_caller_are_not_changed():
 
 def test_a_forbidden_truth_names_the_sample():
     arguments = draw(FAMILIES[0], 8).arguments
-    shapes = arguments["shapes"]
-    truth = [Chain().encode(np.zeros(s[0], dtype=int), s) for s in shapes]
-    truth[2] = Chain().encode(np.full(shapes[2][0], 1), shapes[2])
+    layouts = arguments["shapes"]
+    truth = [Chain().encode(np.zeros(s[0], dtype=int), s) for s in layouts]
+    truth[2] = Chain().encode(np.full(layouts[2][0], 1), layouts[2])
     banned = Chain(forbidden_last=np.array([0, 1, 0]))
     with pytest.raises(InfeasibleError, match=r"sample 2: its true output is forbidden \(part"):
         Problem(**arguments | {"structure": banned, "truth": np.concatenate(truth)})
@@ -386,7 +386,7 @@ def test_a_sample_without_any_output_is_named(structure, n_jobs):
 @pytest.mark.parametrize("answer", [np.zeros(2), np.array(1.0), None, "nan"], ids=repr)
 def test_an_answer_of_a_users_oracle_that_does_not_fit_names_the_sample(answer):
     class Wrong(PlainChain):
-        def maximize(self, theta, shape):
+        def maximize(self, theta, layout):
             return np.full(len(theta), np.nan) if isinstance(answer, str) else answer
 
     drawn = draw(FAMILIES[0], 9)
@@ -400,9 +400,11 @@ def test_an_answer_of_a_users_oracle_that_does_not_fit_names_the_sample(answer):
 def test_scores_without_the_loss_keep_what_is_forbidden():
     drawn = draw(FAMILIES[2], 10)
     bare, w = drawn.problem.without_loss(), drawn.random_weights()
-    for i, (sample, shape) in enumerate(zip(drawn.samples, drawn.arguments["shapes"], strict=True)):
+    for i, (sample, layout) in enumerate(
+        zip(drawn.samples, drawn.arguments["shapes"], strict=True)
+    ):
         expected = sample.matrix.T @ w
-        expected[FAMILIES[2].structure.forbidden(shape)] = -np.inf
+        expected[FAMILIES[2].structure.forbidden(layout)] = -np.inf
         assert bare.scores(w, i) == pytest.approx(expected, rel=1e-12)
     assert drawn.problem.without_loss() is bare
 
@@ -436,10 +438,10 @@ def test_sample_weights_must_fit():
 
 def test_shapes_must_fit_the_features():
     arguments = draw(FAMILIES[0], 0).arguments
-    shapes = arguments["shapes"]
+    layouts = arguments["shapes"]
     with pytest.raises(ValueError, match="features of 4 samples, shapes of 3"):
-        Problem(**arguments | {"shapes": shapes[:-1]})
-    longer = [*shapes[:2], (shapes[2][0] + 1, 3), shapes[3]]
+        Problem(**arguments | {"shapes": layouts[:-1]})
+    longer = [*layouts[:2], (layouts[2][0] + 1, 3), layouts[3]]
     with pytest.raises(ValueError, match=r"sample 2: its features describe \d+ parts"):
         Problem(**arguments | {"shapes": longer})
 
@@ -481,11 +483,11 @@ class Hesitant(Multiclass):
     is_exact = False
     is_bounded = True
 
-    def maximize(self, theta, shape):
-        return self.encode(np.argsort(theta)[-2], shape)
+    def maximize(self, theta, layout):
+        return self.encode(np.argsort(theta)[-2], layout)
 
-    def maximize_within(self, theta, shape):
-        return self.maximize(theta, shape), float(np.max(theta)) + 0.25
+    def maximize_within(self, theta, layout):
+        return self.maximize(theta, layout), float(np.max(theta)) + 0.25
 
 
 def test_objectives_over_a_bounded_oracle_are_upper_bounds():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, OracleError
-from maxmargin.structures.base import Shape, Structure, score
+from maxmargin.structures.base import Layout, Structure, score
 
 #: how much lower than another score a maximum may be, relative to 1 + its size: what linear
 #: programs and rounding leave
@@ -23,7 +23,7 @@ class Asking:
     """Part of `Samples`: every answer of a Python method comes through here, and is checked."""
 
     structure: Structure
-    shapes: list[Shape]
+    layouts: list[Layout]
     first: int
     #: called after each answer of `maximize`, for progress; None for nothing
     watch: Callable[[], None] | None = None
@@ -65,7 +65,7 @@ class Asking:
         return None
 
     def _check_room(self, i: int, vertex: np.ndarray) -> None:
-        room = self.structure.vertex_size(self.shapes[i])
+        room = self.structure.vertex_size(self.layouts[i])
         if np.count_nonzero(vertex) > room:
             raise ValueError(
                 f"sample {self.first + i}: {type(self.structure).__name__}.maximize returned"
@@ -96,7 +96,7 @@ class Asking:
             assert z is not None
             return z
         try:
-            z = getattr(self.structure, ability)(theta, self.shapes[i])
+            z = getattr(self.structure, ability)(theta, self.layouts[i])
         except InfeasibleError as error:
             raise InfeasibleError(f"sample {self.first + i}: {error}") from error
         return self._vector_of(i, ability, z, theta)
@@ -109,8 +109,8 @@ class Asking:
 
         The vertex is None, and the value a proven bound, if the structure gave it up.
         """
-        shapes = [self.shapes[i] for i in numbers]
-        found = iter(self.structure.maximize_many(thetas, shapes))
+        layouts = [self.layouts[i] for i in numbers]
+        found = iter(self.structure.maximize_many(thetas, layouts))
         try:
             for i, theta in zip(numbers, thetas, strict=True):
                 z, bound = self._next_answer(found, i)
@@ -212,8 +212,8 @@ class Asking:
         z = np.asarray(z, dtype=float)
         # The best score with a forbidden part is -inf; nothing else may be.
         if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
-            shape = z.shape != theta.shape
-            found = f"shape {z.shape}" if shape else "numbers that are not finite (NaN, inf)"
+            layout = z.shape != theta.shape
+            found = f"shape {z.shape}" if layout else "numbers that are not finite (NaN, inf)"
             raise OracleError(
                 f"sample {self.first + i}: {type(self.structure).__name__}.{ability} returned"
                 f" {found}; expected {len(theta)} finite numbers."
@@ -221,9 +221,9 @@ class Asking:
         return z
 
     def _checked(self, i: int, theta: np.ndarray, z: Any, bound: float) -> tuple[np.ndarray, float]:
-        structure, shape = self.structure, self.shapes[i]
+        structure, layout = self.structure, self.layouts[i]
         z = self._vector_of(i, "maximize", z, theta)
-        why = structure.why_infeasible(z, shape)
+        why = structure.why_infeasible(z, layout)
         if why:
             raise OracleError(
                 f"sample {self.first + i}: the answer of {type(structure).__name__}.maximize is no"

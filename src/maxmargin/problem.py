@@ -20,7 +20,7 @@ from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint
 from maxmargin.losses.slack_rescaling import rescaled
 from maxmargin.oracle_calls import TOL, Asking
-from maxmargin.structures.base import Shape, Structure, score
+from maxmargin.structures.base import Layout, Structure, score
 from maxmargin.structures.simplex import Finite
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_dense
@@ -32,7 +32,7 @@ _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
 
 class Samples(Asking):
-    """n inputs, packed: their structures' shapes, their features, and costs added to the scores.
+    """n inputs, packed: their structures' layouts, their features, and costs added to the scores.
 
     The batch oracle works on this; `Problem` adds the truth. `costs` has all samples' parts.
     n_jobs is the number of threads, -1 for one a core; the results are the same bit for bit.
@@ -46,7 +46,7 @@ class Samples(Asking):
     def __init__(
         self,
         structure: Structure,
-        shapes: Sequence[Shape],
+        layouts: Sequence[Layout],
         features: PackedFeatures,
         costs: np.ndarray | None = None,
         sample_weight: np.ndarray | None = None,
@@ -58,18 +58,22 @@ class Samples(Asking):
             from maxmargin._numba.packed_samples import PackedSamples
 
         self.structure = structure
-        self.shapes = list(shapes)
+        self.layouts = list(layouts)
         self.dim = features.dim
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
         check_options(structure)
         self._begin_asking()
-        self._check_shapes()
-        codes = [np.asarray(structure.code(shape), dtype=np.int64) for shape in self.shapes]
+        self._check_layouts()
+        layout_ints = [
+            np.asarray(structure.layout_as_ints(layout), dtype=np.int64) for layout in self.layouts
+        ]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
         self.packed = PackedSamples(
-            shape_ptr=np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]),
-            shapes=np.concatenate(codes),
+            layout_ptr=np.concatenate(
+                [[0], np.cumsum([len(c) for c in layout_ints], dtype=np.int64)]
+            ),
+            layouts=np.concatenate(layout_ints),
             costs=self._with_forbidden(costs),
             weight=_vector("sample_weight", weight, self.n),
             **{k: v for k, v in features._asdict().items() if k != "dim"},
@@ -77,7 +81,7 @@ class Samples(Asking):
 
     @property
     def n(self) -> int:
-        return len(self.shapes)
+        return len(self.layouts)
 
     def parts(self, i: int) -> slice:
         """Where sample i's parts stand in arrays of all samples' parts."""
@@ -85,27 +89,27 @@ class Samples(Asking):
 
     def _with_forbidden(self, costs: np.ndarray | None) -> np.ndarray:
         banned = {}
-        for i, shape in enumerate(self.shapes):
-            if shape not in banned:
+        for i, layout in enumerate(self.layouts):
+            if layout not in banned:
                 try:
-                    banned[shape] = self.structure.forbidden(shape)
+                    banned[layout] = self.structure.forbidden(layout)
                 except InfeasibleError as error:
                     raise InfeasibleError(f"sample {self.first + i}: {error}") from error
         if not any(len(b) for b in banned.values()):
             return np.empty(0) if costs is None else self._all_parts(costs)
         total = np.zeros(int(self.part_ptr[-1])) if costs is None else self._all_parts(costs).copy()
-        for i, shape in enumerate(self.shapes):
-            total[self.parts(i)][banned[shape]] = -np.inf
+        for i, layout in enumerate(self.layouts):
+            total[self.parts(i)][banned[layout]] = -np.inf
         return total
 
-    def _check_shapes(self) -> None:
+    def _check_layouts(self) -> None:
         if len(self.part_ptr) != self.n + 1:
-            raise ValueError(f"features of {len(self.part_ptr) - 1} samples, shapes of {self.n}.")
-        for i, (shape, found) in enumerate(zip(self.shapes, np.diff(self.part_ptr), strict=True)):
-            if found != self.structure.n_parts(shape):
+            raise ValueError(f"features of {len(self.part_ptr) - 1} samples, layouts of {self.n}.")
+        for i, (layout, found) in enumerate(zip(self.layouts, np.diff(self.part_ptr), strict=True)):
+            if found != self.structure.n_parts(layout):
                 raise ValueError(
                     f"sample {i}: its features describe {found} parts, its structure has "
-                    f"{self.structure.n_parts(shape)}."
+                    f"{self.structure.n_parts(layout)}."
                 )
 
     def _all_parts(self, values: np.ndarray) -> np.ndarray:
@@ -153,13 +157,13 @@ class Samples(Asking):
     @cached_property
     def memory_ptr(self) -> np.ndarray:
         """Where each sample's share of the memory begins, and where the last one's ends."""
-        known = {shape: self.structure.memory_size(shape) for shape in set(self.shapes)}
-        return np.concatenate([[0], np.cumsum([known[s] for s in self.shapes])]).astype(np.int64)
+        known = {layout: self.structure.memory_size(layout) for layout in set(self.layouts)}
+        return np.concatenate([[0], np.cumsum([known[s] for s in self.layouts])]).astype(np.int64)
 
     @cached_property
     def _sizes(self) -> tuple[int, int, int, int]:
         """Parts, local weights, floats and integers of work space that the largest sample needs."""
-        work = [self.structure.scratch(shape) for shape in set(self.shapes)]
+        work = [self.structure.scratch(layout) for layout in set(self.layouts)]
         widths = np.concatenate([[0], np.cumsum(self.packed.block_width, dtype=np.int64)])
         return (
             int(np.diff(self.part_ptr).max()),
@@ -168,10 +172,10 @@ class Samples(Asking):
             max(ints for _, ints in work),
         )
 
-    def restricted(self, structure: Structure, shapes: Sequence[Shape]) -> Samples:
+    def restricted(self, structure: Structure, layouts: Sequence[Layout]) -> Samples:
         """The same samples with fewer outputs: a structure of the same parts that forbids more."""
         found = copy(self)
-        found.structure, found.shapes = structure, list(shapes)
+        found.structure, found.layouts = structure, list(layouts)
         costs = self.packed.costs if len(self.packed.costs) else None
         found.packed = self.packed._replace(costs=found._with_forbidden(costs))
         found.memory = np.empty(0)
@@ -262,17 +266,17 @@ class Samples(Asking):
         for i in numbers:
             theta = self.scores(w, i)
             z = self._ask(ability, theta, i)
-            yield i, theta, z, self._value(ability, theta, z, self.shapes[i])
+            yield i, theta, z, self._value(ability, theta, z, self.layouts[i])
 
-    def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, shape: Shape) -> float:
+    def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, layout: Layout) -> float:
         """What the kernel of another ability than `maximize` would return."""
         if ability == "marginals":
             try:
-                return self.structure.log_partition(theta, shape)
+                return self.structure.log_partition(theta, layout)
             except MissingAbilityError:
                 return 0.0  # a structure may have marginals without a log-partition
         if ability == "max_marginals":
-            count, labels = self.structure.variables(shape)
+            count, labels = self.structure.variables(layout)
             return float(np.max(z[: count * labels]))
         return 0.0
 
@@ -319,7 +323,7 @@ class Problem(Samples):
     def __init__(
         self,
         structure: Structure,
-        shapes: Sequence[Shape],
+        layouts: Sequence[Layout],
         features: PackedFeatures,
         costs: np.ndarray | None = None,
         sample_weight: np.ndarray | None = None,
@@ -333,9 +337,9 @@ class Problem(Samples):
         check_objective(objective, structure)
         costs = costs if objective != "likelihood" else None
         if objective == "slack":
-            listed = rescaled(structure, list(shapes), features, costs, truth)
-            structure, (shapes, features, costs, truth) = Finite(), listed
-        super().__init__(structure, shapes, features, costs, sample_weight, n_jobs)
+            listed = rescaled(structure, list(layouts), features, costs, truth)
+            structure, (layouts, features, costs, truth) = Finite(), listed
+        super().__init__(structure, layouts, features, costs, sample_weight, n_jobs)
         self.objective = objective
         self.truth = self._all_parts(truth)
         self.alpha = float(alpha)
@@ -346,8 +350,8 @@ class Problem(Samples):
 
     def _check_truth(self) -> None:
         """An InfeasibleError if a true output is none, as far as the structure can tell."""
-        for i, shape in enumerate(self.shapes):
-            why = self.structure.why_infeasible(self.truth[self.parts(i)], shape)
+        for i, layout in enumerate(self.layouts):
+            why = self.structure.why_infeasible(self.truth[self.parts(i)], layout)
             if why:
                 raise InfeasibleError(
                     f"sample {i}: its true output is no output of its structure: {why}. Correct"
@@ -383,8 +387,8 @@ class Problem(Samples):
             for name, value in self.structure.get_params(deep=False).items()
             if not name.startswith("forbidden") and name not in _NOT_OUTPUTS
         }
-        numbers: dict[Shape, int] = {}
-        which = np.array([numbers.setdefault(shape, len(numbers)) for shape in self.shapes])
+        numbers: dict[Layout, int] = {}
+        which = np.array([numbers.setdefault(layout, len(numbers)) for layout in self.layouts])
         return fingerprint(type(self.structure), options, list(numbers), which)
 
     def probe(self) -> None:
@@ -393,13 +397,13 @@ class Problem(Samples):
         Compared are the truth and the answer to the opposite scores, on a few samples; a wrong sign
         or a wrong output is found before it leads to a false certificate.
         """
-        self._probe_shapes()
+        self._probe_layouts()
         if self.structure.kernel("maximize") is not None:
             return
         rng = np.random.default_rng(0)
         for i in range(min(3, self.n)):
             theta = rng.normal(size=int(np.diff(self.part_ptr)[i]))
-            banned = self.structure.forbidden(self.shapes[i])
+            banned = self.structure.forbidden(self.layouts[i])
             answers = []
             for scores in (theta, -theta):
                 scores = scores.copy()
@@ -417,14 +421,14 @@ class Problem(Samples):
                 )
         self.take_facts()
 
-    def _probe_shapes(self) -> None:
-        """Whether there are best outputs at all, shape by shape."""
-        seen: set[Shape] = set()
-        for i, shape in enumerate(self.shapes):
-            if shape not in seen:
-                seen.add(shape)
+    def _probe_layouts(self) -> None:
+        """Whether there are best outputs at all, layout by layout."""
+        seen: set[Layout] = set()
+        for i, layout in enumerate(self.layouts):
+            if layout not in seen:
+                seen.add(layout)
                 try:
-                    self.structure.check_shape(shape)
+                    self.structure.check_layout(layout)
                 except InfeasibleError as error:
                     raise InfeasibleError(f"sample {i}: {error}") from error
 

@@ -21,7 +21,7 @@ from maxmargin.solvers import (
     Subgradient,
 )
 from maxmargin.solvers.base import solver_classes
-from maxmargin.structures import Chain, MarkovNetwork, NetworkShape, Restricted, RestrictedShape
+from maxmargin.structures import Chain, MarkovNetwork, NetworkLayout, Restricted, RestrictedLayout
 
 #: large, so that the steps of all solvers soon arrive
 ALPHA = 4.0
@@ -46,8 +46,8 @@ FEWER |= dict.fromkeys(("extragradient", "dual-extragradient", "projected-gradie
 class Listed(problems.AtMostTwo):
     """The same items with all their outputs listed."""
 
-    def vertices(self, shape):
-        for bits in np.ndindex(*[2] * shape[0]):
+    def vertices(self, layout):
+        for bits in np.ndindex(*[2] * layout[0]):
             if sum(bits) <= 2:
                 yield np.array(bits, dtype=float)
 
@@ -55,40 +55,40 @@ class Listed(problems.AtMostTwo):
 def network(method="exact", alpha=ALPHA):
     """Rings of three and four nodes, two labels, a table for each edge."""
     rng, structure = np.random.default_rng(3), MarkovNetwork(tied=False, method=method)
-    shapes, X, truths, costs = [], [], [], []
+    layouts, X, truths, costs = [], [], [], []
     for size in (3, 4, 3):
         edges = [(j, (j + 1) % size) for j in range(size)]
-        shape = NetworkShape(Graph(np.ones((size, 1)), edges), 2)
-        y = structure.encode(rng.integers(2, size=size), shape)
+        layout = NetworkLayout(Graph(np.ones((size, 1)), edges), 2)
+        y = structure.encode(rng.integers(2, size=size), layout)
         nodes = np.arange(len(y)) < 2 * size
-        shapes.append(shape)
+        layouts.append(layout)
         truths.append(y)
         costs.append(np.where(nodes, 1.0 - y, 0.0) / size)
         X.append(rng.normal(scale=0.5, size=(len(y), 3)))
-    return plain_problem(structure, shapes, X, truths, costs, alpha)
+    return plain_problem(structure, layouts, X, truths, costs, alpha)
 
 
 def restricted(alpha=ALPHA):
     """Chains in which the first node has its true label, and no more than two nodes label 0."""
     rng, inner = np.random.default_rng(4), Chain(tied=False)
-    shapes, X, truths, costs = [], [], [], []
+    layouts, X, truths, costs = [], [], [], []
     for labels in ([0, 1, 1], [1, 0, 1], [1, 1, 0]):
         y = inner.encode(np.array(labels), (3, 2))
         count = np.zeros((1, len(y)))
         count[0, [0, 2, 4]] = 1.0
-        shapes.append(RestrictedShape((3, 2), on=[labels[0]], matrix=count, upper=2.0))
+        layouts.append(RestrictedLayout((3, 2), on=[labels[0]], matrix=count, upper=2.0))
         truths.append(y)
         costs.append(np.where(np.arange(len(y)) < 6, 1.0 - y, 0.0) / 3)
         X.append(rng.normal(scale=0.5, size=(len(y), 3)))
-    return plain_problem(Restricted(inner), shapes, X, truths, costs, alpha)
+    return plain_problem(Restricted(inner), layouts, X, truths, costs, alpha)
 
 
-def plain_problem(structure, shapes, X, truths, costs, alpha):
+def plain_problem(structure, layouts, X, truths, costs, alpha):
     packed = PartFeatures().pack(
         problems.check_rows(X), 0, np.array([len(truth) for truth in truths])
     )
     truth, cost = np.concatenate(truths), np.concatenate(costs)
-    return Problem(structure, shapes, packed, costs=cost, truth=truth, alpha=alpha)
+    return Problem(structure, layouts, packed, costs=cost, truth=truth, alpha=alpha)
 
 
 def potts(alpha=ALPHA):

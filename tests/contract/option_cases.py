@@ -21,9 +21,9 @@ import maxmargin
 from maxmargin import Graph, callbacks, domains, features, losses, solvers, structures, tasks
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.persistence.checkpoints import Checkpoint
-from maxmargin.structures import Network, TreeShape
-from maxmargin.structures.network.layout import NetworkShape
-from maxmargin.structures.restricted import RestrictedShape
+from maxmargin.structures import Network, TreeLayout
+from maxmargin.structures.network.layout import NetworkLayout
+from maxmargin.structures.restricted import RestrictedLayout
 
 FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.full((2, 2), 7.0), [])
 ALL = (*FEW, 0, True, np.inf, -np.inf, 1e300, 10**400, 1j, b"x", {}, set(), object(), [[]], -0.0)
@@ -63,16 +63,16 @@ def solve(solver):
     fit(maxmargin.MulticlassSVM(solver=solver, max_epochs=3, tol=0.1, **options), ROWS, CLASSES)
 
 
-def oracle(shape, n_parts):
+def oracle(layout, n_parts):
     """Calls of a structure by hand."""
 
     def use(structure):
         theta = np.linspace(-1.0, 0.0, n_parts)
-        z = structure.maximize(theta, shape)
-        structure.encode(structure.decode(z, shape), shape)
+        z = structure.maximize(theta, layout)
+        structure.encode(structure.decode(z, layout), layout)
         for ability in ("project", "marginals"):
             with suppress(MissingAbilityError):
-                getattr(structure, ability)(theta, shape)
+                getattr(structure, ability)(theta, layout)
 
     return use
 
@@ -107,7 +107,7 @@ def examples():
     """{group: {class: (an object of it, what to do with it)}}."""
     m, s, f, t = maxmargin, structures, features, tasks
     path = Network(3, [(0, 1), (1, 2)])
-    shape = RestrictedShape((2, 3), [1], [0], [[1, 1, 0, 0, 0, 1]])
+    layout = RestrictedLayout((2, 3), [1], [0], [[1, 1, 0, 0, 0, 1]])
     masks = [halves(x) for x in IMAGES]
     points = tasks.PointGraphs(sizes=(3.0,), radii=(4.0,), knots=2, components=2, n_sample=60)
     images = tasks.ImageGraphs(n_segments=6, n_colours=3)
@@ -135,13 +135,13 @@ def examples():
     parts = {
         s.Chain(): oracle((3, 2), 10),
         s.Chain(tied=False): oracle((3, 2), 14),
-        s.Tree(): oracle(TreeShape(path, 2), 10),
-        s.MarkovNetwork(): oracle(NetworkShape(path, 2), 10),
-        s.MarkovNetwork(method="bounded"): oracle(NetworkShape(path, 2), 10),
+        s.Tree(): oracle(TreeLayout(path, 2), 10),
+        s.MarkovNetwork(): oracle(NetworkLayout(path, 2), 10),
+        s.MarkovNetwork(method="bounded"): oracle(NetworkLayout(path, 2), 10),
         s.Matching(): oracle((2, 3), 6),
         s.MultiLabel(): oracle((3,), 6),
         s.LinearProgram(PROGRAM): oracle(PROGRAM, 3),
-        s.Restricted(s.Matching()): oracle(shape, 6),
+        s.Restricted(s.Matching()): oracle(layout, 6),
         s.OracleStructure(lambda theta: theta == theta.max(), 3): oracle((3,), 3),
         f.LabelConjoined(): pack(CHAINS[0], 3, [21, 18]),
         f.PartFeatures(): pack(CHAINS[0], 0, [4, 3]),
@@ -150,7 +150,7 @@ def examples():
         f.MultiLabelFeatures(n_pairs=3): pack([x[None] for x in ROWS], 3, [6] * 12),
         f.KernelMap(): lambda e: e.fit(ROWS).transform(ROWS),
         losses.Hamming(): lambda e: multiclass(loss=e),
-        losses.PartCosts(lambda y, shape: 1.0 - y): lambda e: multiclass(loss=e),
+        losses.PartCosts(lambda y, layout: 1.0 - y): lambda e: multiclass(loss=e),
     }
     places = {
         domains.L1Ball(1.0): lambda e: multiclass(domain=e),

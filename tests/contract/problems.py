@@ -26,11 +26,11 @@ from maxmargin.structures import (
     Matching,
     Multiclass,
     MultiLabel,
-    NetworkShape,
+    NetworkLayout,
     Program,
     Structure,
     Tree,
-    TreeShape,
+    TreeLayout,
 )
 from maxmargin.structures.base import Constraints
 from maxmargin.validation.samples import check_rows
@@ -53,37 +53,37 @@ class Case:
 class AtMostTwo(Structure):
     """At most two of n items, none included, by sorting. shape = (n,)."""
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (n_parts,)
 
-    def encode(self, y, shape):
-        return np.isin(np.arange(shape[0]), list(y)).astype(float)
+    def encode(self, y, layout):
+        return np.isin(np.arange(layout[0]), list(y)).astype(float)
 
-    def decode(self, z, shape):
+    def decode(self, z, layout):
         return tuple(np.flatnonzero(z > 0.5).tolist())
 
-    def maximize(self, theta, shape):
-        best = sorted(range(shape[0]), key=lambda p: -theta[p])[:2]
-        return self.encode([p for p in best if theta[p] > 0], shape)
+    def maximize(self, theta, layout):
+        best = sorted(range(layout[0]), key=lambda p: -theta[p])[:2]
+        return self.encode([p for p in best if theta[p] > 0], layout)
 
 
 class Assignment(Structure):
     """A column of its own for each of n rows; only its constraints are known. shape = (n, n)."""
 
-    def n_parts(self, shape):
-        return shape[0] * shape[1]
+    def n_parts(self, layout):
+        return layout[0] * layout[1]
 
-    def encode(self, y, shape):
-        return np.eye(shape[0])[list(y)].ravel()
+    def encode(self, y, layout):
+        return np.eye(layout[0])[list(y)].ravel()
 
-    def decode(self, z, shape):
-        return tuple(z.reshape(shape).argmax(axis=1).tolist())
+    def decode(self, z, layout):
+        return tuple(z.reshape(layout).argmax(axis=1).tolist())
 
-    def constraints(self, shape):
-        n = shape[0]
+    def constraints(self, layout):
+        n = layout[0]
         sums = np.vstack([np.kron(np.eye(n), np.ones(n)), np.kron(np.ones(n), np.eye(n))])
         return Constraints(sparse.csr_array(sums), np.ones(2 * n), np.ones(2 * n))
 
@@ -91,24 +91,24 @@ class Assignment(Structure):
 class PlainChain(Chain):
     """The chain with an oracle in plain Python: tries every sequence that is allowed."""
 
-    def maximize(self, theta, shape):
+    def maximize(self, theta, layout):
         theta = np.array(theta)
-        theta[self.forbidden(shape)] = -np.inf
-        labels = range(shape[1])
-        sequences = product(labels, repeat=shape[0])
-        return chain_vertex(max(sequences, key=lambda y: chain_score(theta, y, shape)), shape)
+        theta[self.forbidden(layout)] = -np.inf
+        labels = range(layout[1])
+        sequences = product(labels, repeat=layout[0])
+        return chain_vertex(max(sequences, key=lambda y: chain_score(theta, y, layout)), layout)
 
 
 class PlainCut(GraphCut):
     """The graph cut with an oracle in plain Python: tries every labeling."""
 
-    def maximize(self, theta, shape):
-        return max(self.vertices(shape), key=lambda z: theta @ z)
+    def maximize(self, theta, layout):
+        return max(self.vertices(layout), key=lambda z: theta @ z)
 
 
-def chain_vertex(y, shape):
+def chain_vertex(y, layout):
     """Node parts, then counts of neighbouring pairs."""
-    length, labels = shape
+    length, labels = layout
     z = np.zeros(length * labels + labels * labels)
     for t, k in enumerate(y):
         z[t * labels + k] = 1.0
@@ -117,14 +117,14 @@ def chain_vertex(y, shape):
     return z
 
 
-def chain_score(theta, y, shape):
-    length, labels = shape
+def chain_score(theta, y, layout):
+    length, labels = layout
     nodes = sum(theta[t * labels + k] for t, k in enumerate(y))
     return nodes + sum(theta[length * labels + j * labels + k] for j, k in pairwise(y))
 
 
 # -- cases -----------------------------------------------------------------------------------------
-def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_labels=0, **options):
+def make_case(structure, features, X, layouts, maps, truths, vertices, *, n_labels=0, **options):
     """maps: F of each sample, a column per part; vertices: all allowed outputs of each sample."""
     rng = np.random.default_rng(options.get("seed", 0))
     alpha = options.get("alpha", ALPHA)
@@ -132,12 +132,12 @@ def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_label
     omega = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
     omega = omega / omega.sum()
     costs = [
-        options["cost"](rng, truth, shape) for truth, shape in zip(truths, shapes, strict=True)
+        options["cost"](rng, truth, layout) for truth, layout in zip(truths, layouts, strict=True)
     ]
     n_parts = np.array([len(t) for t in truths])
     problem = Problem(
         structure,
-        shapes,
+        layouts,
         features.pack(options.get("rows", check_rows)(X), n_labels, n_parts),
         costs=np.concatenate(costs),
         sample_weight=omega,
@@ -154,23 +154,23 @@ def make_case(structure, features, X, shapes, maps, truths, vertices, *, n_label
     return Case(problem, Training(blocks, alpha, options.get("where", WeightSet("all"))))
 
 
-def zero_one(rng, truth, shape):
+def zero_one(rng, truth, layout):
     """Costs of the zero-one loss."""
     return 1.0 - truth
 
 
-def generic(rng, truth, shape):
+def generic(rng, truth, layout):
     """Costs without ties: any part that the truth lacks costs something else."""
     return rng.uniform(0.5, 1.5, len(truth)) * (truth == 0)
 
 
-def share_wrong(rng, truth, shape):
+def share_wrong(rng, truth, layout):
     """Costs of the normalised Hamming loss of a chain."""
-    nodes = shape[0] * shape[1]
-    return np.append(1.0 - truth[:nodes], np.zeros(len(truth) - nodes)) / shape[0]
+    nodes = layout[0] * layout[1]
+    return np.append(1.0 - truth[:nodes], np.zeros(len(truth) - nodes)) / layout[0]
 
 
-def prices(rng, truth, shape):
+def prices(rng, truth, layout):
     """Costs of wrong items, a missed one 1.5 and a needless one 0.5."""
     return (0.5 - 2.0 * truth) / len(truth)
 
@@ -236,12 +236,12 @@ def chain(
         ]
         for length in lengths
     ]
-    shapes = [(length, labels) for length in lengths]
-    vertices = [[chain_vertex(y, s) for y in ys] for ys, s in zip(allowed, shapes, strict=True)]
+    layouts = [(length, labels) for length in lengths]
+    vertices = [[chain_vertex(y, s) for y in ys] for ys, s in zip(allowed, layouts, strict=True)]
     kind = PlainChain if plain else Chain
     return make_case(
         kind(forbidden_transitions=banned), LabelConjoined(),
-        [sparse.csr_matrix(x) for x in X] if as_csr else X, shapes,
+        [sparse.csr_matrix(x) for x in X] if as_csr else X, layouts,
         [chain_map(x, labels) for x in X], [v[rng.integers(len(v))] for v in vertices], vertices,
         n_labels=labels, cost=cost, seed=seed, **options,
     )  # fmt: skip
@@ -250,9 +250,9 @@ def chain(
 BANNED = np.array([[False, True, False], [False, False, True], [False, False, True]])
 
 
-def best_two(theta, shape):
+def best_two(theta, layout):
     """At most two of n items, as part numbers: a structure by one function."""
-    best = sorted(range(shape[0]), key=lambda p: -theta[p])[:2]
+    best = sorted(range(layout[0]), key=lambda p: -theta[p])[:2]
     return {p for p in best if theta[p] > 0}
 
 
@@ -271,14 +271,14 @@ def items(cost=prices, n=6, n_features=3, seed=3, kind="class", **options):
         vertices.append([np.isin(np.arange(m), c).astype(float) for c in chosen])
     truths = [v[rng.integers(len(v))] for v in vertices]
     truths[0] = vertices[0][0]  # nothing chosen: a truth without parts
-    shapes = [at_most_two(m) if kind == "rows" else (int(m),) for m in sizes]
+    layouts = [at_most_two(m) if kind == "rows" else (int(m),) for m in sizes]
     structures = {
         "class": AtMostTwo(),
         "rows": LinearProgram(),
         "function": Structure.from_oracle(best_two),
     }
     return make_case(
-        structures[kind], PartFeatures(), X, shapes, [x.T for x in X], truths,
+        structures[kind], PartFeatures(), X, layouts, [x.T for x in X], truths,
         vertices, cost=cost, seed=seed, **options,
     )  # fmt: skip
 
@@ -294,14 +294,14 @@ def assignment(cost=zero_one, n=4, size=3, n_features=3, seed=4, **options):
     )  # fmt: skip
 
 
-def matching(cost=zero_one, n=5, shape=(2, 3), n_features=3, seed=7, **options):
+def matching(cost=zero_one, n=5, layout=(2, 3), n_features=3, seed=7, **options):
     rng = np.random.default_rng(seed)
-    parts = shape[0] * shape[1]
+    parts = layout[0] * layout[1]
     X = [rng.normal(size=(parts, n_features)) for _ in range(n)]
-    vertices = list(matchings.vertices(matchings.pairs(shape), [1] * shape[0], [1] * shape[1]))
+    vertices = list(matchings.vertices(matchings.pairs(layout), [1] * layout[0], [1] * layout[1]))
     truths = [vertices[rng.integers(len(vertices))] for _ in range(n)]
     return make_case(
-        Matching(), PartFeatures(), X, [shape] * n, [x.T for x in X], truths, [vertices] * n,
+        Matching(), PartFeatures(), X, [layout] * n, [x.T for x in X], truths, [vertices] * n,
         cost=cost, seed=seed, **options,
     )  # fmt: skip
 
@@ -325,15 +325,15 @@ def graph_map(x, tables):
     return full
 
 
-def wrong_nodes(rng, truth, shape):
+def wrong_nodes(rng, truth, layout):
     """Costs of the share of wrong nodes."""
-    n = shape.n_nodes
+    n = layout.n_nodes
     return np.append(1.0 - 2.0 * truth[:n], np.zeros(len(truth) - n)) / n
 
 
-def generic_nodes(rng, truth, shape):
+def generic_nodes(rng, truth, layout):
     """Costs of wrong nodes, all different."""
-    return wrong_nodes(rng, truth, shape) * rng.uniform(0.5, 1.5, len(truth))
+    return wrong_nodes(rng, truth, layout) * rng.uniform(0.5, 1.5, len(truth))
 
 
 def cut(cost=wrong_nodes, n=6, n_features=2, tables=False, seed=12, plain=False, **options):
@@ -382,10 +382,10 @@ def tree_map(x, labels, tied, bias=True, ends=True, transitions=True):
     return full
 
 
-def share_of_nodes(rng, truth, shape):
+def share_of_nodes(rng, truth, layout):
     """Costs of the normalised Hamming loss of a tree."""
-    nodes = shape.n_nodes * shape.n_labels
-    return np.append(1.0 - truth[:nodes], np.zeros(len(truth) - nodes)) / shape.n_nodes
+    nodes = layout.n_nodes * layout.n_labels
+    return np.append(1.0 - truth[:nodes], np.zeros(len(truth) - nodes)) / layout.n_nodes
 
 
 def tree(
@@ -404,7 +404,7 @@ def tree(
     method : of a `MarkovNetwork`; most pairs of nodes are then joined.
     """
     rng = np.random.default_rng(seed)
-    X, shapes, truths, vertices = [], [], [], []
+    X, layouts, truths, vertices = [], [], [], []
     for size in sizes:
         edges = np.array(trees.random_edges(size, rng, 0.8)).reshape(-1, 2)
         if method is not None:
@@ -413,30 +413,30 @@ def tree(
         facts = None if tied else rng.normal(size=(len(edges), 2))
         allowed = rng.random((size, labels)) < 0.8
         allowed[np.arange(size), rng.integers(labels, size=size)] = True
-        kind = TreeShape if method is None else NetworkShape
-        shape = kind(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
+        kind = TreeLayout if method is None else NetworkLayout
+        layout = kind(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
         X.append(Graph(rng.normal(size=(size, n_features)), edges, facts))
-        shapes.append(shape)
-        found = trees.labelings(size, edges.tolist(), labels, shape.allowed, banned)
+        layouts.append(layout)
+        found = trees.labelings(size, edges.tolist(), labels, layout.allowed, banned)
         vertices.append([trees.vertex(y, edges.tolist(), labels, tied) for y in found])
         truths.append(vertices[-1][rng.integers(len(vertices[-1]))])
     features = TreeFeatures(n_edge_features=1 if tied else 2)
     own = Tree(tied, banned) if method is None else MarkovNetwork(tied, banned, method)
     return make_case(
-        own, features, X, shapes, [tree_map(x, labels, tied) for x in X], truths,
+        own, features, X, layouts, [tree_map(x, labels, tied) for x in X], truths,
         vertices, n_labels=labels, cost=cost, seed=seed, rows=features.check, **options,
     )  # fmt: skip
 
 
-def share_of_labels(rng, truth, shape):
+def share_of_labels(rng, truth, layout):
     """Costs of the share of wrong labels."""
-    n = shape[0]
+    n = layout[0]
     return np.append(1.0 - 2.0 * truth[:n], np.zeros(len(truth) - n)) / n
 
 
-def generic_labels(rng, truth, shape):
+def generic_labels(rng, truth, layout):
     """Costs of wrong labels, all different."""
-    return share_of_labels(rng, truth, shape) * rng.uniform(0.5, 1.5, len(truth))
+    return share_of_labels(rng, truth, layout) * rng.uniform(0.5, 1.5, len(truth))
 
 
 def multi_label(cost=share_of_labels, n=7, n_features=2, labels=3, seed=15, **options):

@@ -77,9 +77,9 @@ def matchings():
     X = [rng.normal(size=(*rng.integers(1, 5, size=2), 3)) for _ in range(25)]
     w, y = np.array([2.0, -1.0, 0.5]), []
     for x in X:
-        shape = x.shape[:2]
-        scores = x @ w - 0.4 + 0.3 * rng.normal(size=shape)
-        y.append(Matching().decode(Matching().maximize(scores.ravel(), shape), shape))
+        layout = x.shape[:2]
+        scores = x @ w - 0.4 + 0.3 * rng.normal(size=layout)
+        y.append(Matching().decode(Matching().maximize(scores.ravel(), layout), layout))
     return Kind(MatchingSVM(alpha=0.05), X, y)
 
 

@@ -19,7 +19,7 @@ from maxmargin.features import (
     TreeFeatures,
 )
 from maxmargin.problem import Problem
-from maxmargin.structures import GraphCut, Structure, Tree, TreeShape
+from maxmargin.structures import GraphCut, Structure, Tree, TreeLayout
 from maxmargin.validation.samples import Rows
 from reference import features as reference, trees
 
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.one_in(2)
 class Parts(Structure):
     """As many parts as the shape says: features need no more of a structure."""
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
 
 @dataclass
@@ -78,7 +78,7 @@ def build(case, X):
     packed = case.map.pack(checked, case.labels, n_parts)
     return Problem(
         structure=Parts(),
-        shapes=[(int(n),) for n in n_parts],
+        layouts=[(int(n),) for n in n_parts],
         features=packed,
         truth=np.zeros(n_parts.sum()),
         alpha=1.0,
@@ -248,12 +248,12 @@ def test_maps_of_graphs_equal_the_dense_matrix(tables, bias, seed, sizes, widths
     rng = np.random.default_rng(seed)
     X = [drawn_graph(rng, size, *widths, density) for size in sizes]
     case = Case("graph", GraphFeatures(bias, tables), lambda x: graph_matrix(x, bias, tables))
-    shapes = [x.network for x in X]
-    n_parts = np.array([GraphCut().n_parts(shape) for shape in shapes])
+    layouts = [x.network for x in X]
+    n_parts = np.array([GraphCut().n_parts(layout) for layout in layouts])
     packed = case.map.pack(case.map.check(X).with_edge_features(widths[1]), 0, n_parts)
     problem = Problem(
         structure=GraphCut(),
-        shapes=shapes,
+        layouts=layouts,
         features=packed,
         truth=np.zeros(n_parts.sum()),
         alpha=1.0,
@@ -310,11 +310,11 @@ def test_maps_of_trees_equal_the_dense_matrix(tied, flags, seed, sizes, widths, 
     case = Case(
         "tree", TreeFeatures(**flags, n_edge_features=q), lambda x: tree_map(x, 3, tied, **flags)
     )
-    shapes, structure = [TreeShape(x, 3) for x in X], Tree(tied)
-    n_parts = np.array([structure.n_parts(shape) for shape in shapes])
+    layouts, structure = [TreeLayout(x, 3) for x in X], Tree(tied)
+    n_parts = np.array([structure.n_parts(layout) for layout in layouts])
     packed = case.map.pack(case.map.check(X).with_edge_features(q), 3, n_parts)
     truth = np.zeros(n_parts.sum())
-    problem = Problem(structure, shapes, packed, truth=truth, alpha=1.0)
+    problem = Problem(structure, layouts, packed, truth=truth, alpha=1.0)
     check_graphs(case, X, problem, seed)
     thin = [Graph(sparse.coo_array(x.nodes), x.edges, sparse.csc_array(x.edge_features)) for x in X]
     again = case.map.pack(case.map.check(thin).with_edge_features(q), 3, n_parts)

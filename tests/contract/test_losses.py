@@ -25,16 +25,16 @@ class Family:
 
     name: str
     structure: Structure
-    shape: tuple
+    layout: tuple
     vertices: list
     values: list
     binary: bool = False
 
 
-def chain_family(name, tied, shape):
-    sequences = list(chains.sequences(shape))
-    vertices = [chains.vertex(y, shape, tied) for y in sequences]
-    return Family(name, Chain(tied=tied), shape, vertices, sequences)
+def chain_family(name, tied, layout):
+    sequences = list(chains.sequences(layout))
+    vertices = [chains.vertex(y, layout, tied) for y in sequences]
+    return Family(name, Chain(tied=tied), layout, vertices, sequences)
 
 
 def assigned(vertex):
@@ -136,8 +136,8 @@ def test_costs_of_a_function_are_taken_as_they_are(family):
     table = rng.random(len(family.vertices[0]))
     seen = []
 
-    def function(truth, shape):
-        seen.append((truth, shape))
+    def function(truth, layout):
+        seen.append((truth, layout))
         return table * (1 - truth)
 
     truth = family.vertices[-1]
@@ -151,11 +151,11 @@ def test_costs_of_a_function_are_taken_as_they_are(family):
 
 
 def test_a_single_label_costs_nothing():
-    for structure, shape, truth in [
+    for structure, layout, truth in [
         (Chain(), (3, 1), chains.vertex((0, 0, 0), (3, 1), True)),
         (Finite(), (1,), np.ones(1)),
     ]:
-        c = Hamming().costs(truth, shape, structure)
+        c = Hamming().costs(truth, layout, structure)
         assert np.isfinite(c).all()
-        (only,) = structure.vertices(shape)
+        (only,) = structure.vertices(layout)
         assert c @ only - c @ truth == 0.0

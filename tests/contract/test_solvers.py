@@ -171,8 +171,8 @@ def test_dual_points_satisfy_the_constraints(variant, name):
     made = case(name)
     *_, state = epochs(CERTIFIED[variant], made.problem, 5)
     points = made.training.split(state.z)
-    for point, shape in zip(points, made.problem.shapes, strict=True):
-        assert violation(made.problem.structure.constraints(shape), point) < 1e-9
+    for point, layout in zip(points, made.problem.layouts, strict=True):
+        assert violation(made.problem.structure.constraints(layout), point) < 1e-9
 
 
 @able(CERTIFIED, CASES)
@@ -629,11 +629,11 @@ class Interrupted(problems.PlainChain):
 
     calls_left = 0
 
-    def maximize(self, theta, shape):
+    def maximize(self, theta, layout):
         self.calls_left -= 1
         if self.calls_left == 0:
             raise KeyboardInterrupt
-        return super().maximize(theta, shape)
+        return super().maximize(theta, layout)
 
 
 @pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])

@@ -29,11 +29,11 @@ from maxmargin.structures import (
     Multiclass,
     MultiLabel,
     Network,
-    NetworkShape,
+    NetworkLayout,
     Program,
     Structure,
     Tree,
-    TreeShape,
+    TreeLayout,
 )
 from reference import chains, cuts, enumeration, linear, matchings, trees
 from reference.user_structures import (
@@ -58,62 +58,64 @@ class Case:
     name: str
     structure: Structure
     vertices: Callable[[Any], Any]
-    shapes: list
+    layouts: list
     medium: list
     constraints: Callable[[Any], Constraints] | None = None  # where the structure states none
-    allowed: Callable[[np.ndarray, Any], np.ndarray] = lambda theta, shape: theta
+    allowed: Callable[[np.ndarray, Any], np.ndarray] = lambda theta, layout: theta
 
-    def listed(self, shape):
-        return np.array(list(self.vertices(shape)), dtype=float)
+    def listed(self, layout):
+        return np.array(list(self.vertices(layout)), dtype=float)
 
-    def stated(self, shape):
-        return (self.constraints or self.structure.constraints)(shape)
+    def stated(self, layout):
+        return (self.constraints or self.structure.constraints)(layout)
 
 
 def sequences(tied=True, **masks):
-    return lambda shape: [chains.vertex(y, shape, tied) for y in chains.sequences(shape, **masks)]
+    return lambda layout: [
+        chains.vertex(y, layout, tied) for y in chains.sequences(layout, **masks)
+    ]
 
 
-def chain_case(name, shapes, medium, tied=True, **masks):
+def chain_case(name, layouts, medium, tied=True, **masks):
     forbidden = {f"forbidden_{key}": np.array(mask) for key, mask in masks.items()}
-    return Case(name, Chain(tied=tied, **forbidden), sequences(tied, **masks), shapes, medium)
+    return Case(name, Chain(tied=tied, **forbidden), sequences(tied, **masks), layouts, medium)
 
 
-def matching_case(name, shapes, medium, row_cap=1, column_cap=1):
-    def vertices(shape):
-        plain = isinstance(shape, tuple)
-        sides = shape if plain else shape.shape
-        edges = matchings.pairs(sides) if plain or shape.edges is None else shape.edges
+def matching_case(name, layouts, medium, row_cap=1, column_cap=1):
+    def vertices(layout):
+        plain = isinstance(layout, tuple)
+        sides = layout if plain else layout.shape
+        edges = matchings.pairs(sides) if plain or layout.edges is None else layout.edges
         rows, columns = [row_cap] * sides[0], [column_cap] * sides[1]
         if not plain:
-            rows = rows if shape.row_caps is None else shape.row_caps
-            columns = columns if shape.column_caps is None else shape.column_caps
+            rows = rows if layout.row_caps is None else layout.row_caps
+            columns = columns if layout.column_caps is None else layout.column_caps
         return matchings.vertices(edges, rows, columns)
 
-    return Case(name, Matching(row_cap, column_cap), vertices, shapes, medium)
+    return Case(name, Matching(row_cap, column_cap), vertices, layouts, medium)
 
 
-def tree_case(name, shapes, medium, tied=True, pairs=None):
+def tree_case(name, layouts, medium, tied=True, pairs=None):
     """Of `Tree`, or of a `MarkovNetwork` whose maxima are exact, as the shapes are."""
 
-    def vertices(shape):
-        edges, labels = shape.network.edges.tolist(), shape.n_labels
-        found = trees.labelings(shape.n_nodes, edges, labels, shape.allowed, pairs)
+    def vertices(layout):
+        edges, labels = layout.network.edges.tolist(), layout.n_labels
+        found = trees.labelings(layout.n_nodes, edges, labels, layout.allowed, pairs)
         return [trees.vertex(y, edges, labels, tied) for y in found]
 
     mask = None if pairs is None else np.array(pairs, dtype=bool)
     structure = Tree(tied, mask)
-    if not isinstance(shapes[0], TreeShape):
+    if not isinstance(layouts[0], TreeLayout):
         structure = MarkovNetwork(tied, mask, method="exact")
-    return Case(name, structure, vertices, shapes, medium)
+    return Case(name, structure, vertices, layouts, medium)
 
 
 def drawn_tree(n_nodes, n_labels, seed=0, joined=1.0):
     edges = trees.random_edges(n_nodes, np.random.default_rng(seed), joined)
-    return TreeShape(Network(n_nodes, edges), n_labels)
+    return TreeLayout(Network(n_nodes, edges), n_labels)
 
 
-def graph_cut_case(name, shapes, medium):
+def graph_cut_case(name, layouts, medium):
     """Scores of edges must not be positive; in their direction Z is larger than the hull."""
 
     def allowed(theta, network):
@@ -122,23 +124,25 @@ def graph_cut_case(name, shapes, medium):
     def vertices(network):
         return cuts.binary_vertices(network.n_nodes, network.edges.tolist())
 
-    return Case(name, GraphCut(), vertices, shapes, medium, allowed=allowed)
+    return Case(name, GraphCut(), vertices, layouts, medium, allowed=allowed)
 
 
-def multi_label_case(name, shapes, medium, method):
-    def vertices(shape):
-        labels = shape[0] if isinstance(shape, tuple) else shape.n_nodes
-        pairs = combinations(range(labels), 2) if isinstance(shape, tuple) else shape.edges.tolist()
+def multi_label_case(name, layouts, medium, method):
+    def vertices(layout):
+        labels = layout[0] if isinstance(layout, tuple) else layout.n_nodes
+        pairs = (
+            combinations(range(labels), 2) if isinstance(layout, tuple) else layout.edges.tolist()
+        )
         pairs = list(pairs)
         for y in product([0.0, 1.0], repeat=labels):
             yield [*y, *(y[k] * y[m] for k, m in pairs)]
 
-    return Case(name, MultiLabel(method), vertices, shapes, medium)
+    return Case(name, MultiLabel(method), vertices, layouts, medium)
 
 
-def some_edges(shape, step, seed=0):
+def some_edges(layout, step, seed=0):
     """Every step-th pair, in a random order."""
-    edges = np.array(matchings.pairs(shape))[::step]
+    edges = np.array(matchings.pairs(layout))[::step]
     return edges[np.random.default_rng(seed).permutation(len(edges))]
 
 
@@ -166,19 +170,19 @@ NETWORKS = [
 ]
 STAR = [(0, v) for v in range(1, 9)]
 TREES = [
-    TreeShape(Network(1, []), 1),
-    TreeShape(Network(1, []), 3),
-    TreeShape(Network(2, [(1, 0)]), 3),
-    TreeShape(Network(3, [(1, 0), (1, 2)]), 2),
-    TreeShape(Network(4, [(3, 0), (1, 3), (3, 2)]), 2),
-    TreeShape(Network(3, [(0, 1), (1, 2)]), 3),
-    TreeShape(Network(4, [(2, 0), (1, 3)]), 2),  # a forest
-    TreeShape(Network(3, []), 2),
+    TreeLayout(Network(1, []), 1),
+    TreeLayout(Network(1, []), 3),
+    TreeLayout(Network(2, [(1, 0)]), 3),
+    TreeLayout(Network(3, [(1, 0), (1, 2)]), 2),
+    TreeLayout(Network(4, [(3, 0), (1, 3), (3, 2)]), 2),
+    TreeLayout(Network(3, [(0, 1), (1, 2)]), 3),
+    TreeLayout(Network(4, [(2, 0), (1, 3)]), 2),  # a forest
+    TreeLayout(Network(3, []), 2),
 ]
 THREE = [drawn_tree(n, 3, n, joined=0.8) for n in (2, 3, 4)]
 ALLOWED = [
-    TreeShape(Network(2, [(1, 0)]), 3, [[True, False, True], [False, True, False]]),
-    TreeShape(
+    TreeLayout(Network(2, [(1, 0)]), 3, [[True, False, True], [False, True, False]]),
+    TreeLayout(
         Network(4, [(0, 2), (1, 2), (3, 0)]),
         2,
         [[True, True], [True, False], [True, True], [False, True]],
@@ -206,13 +210,13 @@ PROGRAMS = [
 TRIANGLE = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
 KNAPSACK = Program([[2.0, 3.0, 4.0, 5.0]], 7.5, part_upper=1.0)
 LOOPS = [
-    NetworkShape(Network(1, []), 2),
-    NetworkShape(Network(3, [(0, 1), (2, 1), (2, 0)]), 2),
-    NetworkShape(Network(3, [(0, 1), (2, 1), (0, 2)]), 3),
-    NetworkShape(Network(4, [(0, 1), (1, 2), (3, 2), (0, 3)]), 2),
-    NetworkShape(Network(4, [(3, 1), (0, 1), (3, 0)]), 2, [[True, False]] + 3 * [[True, True]]),
+    NetworkLayout(Network(1, []), 2),
+    NetworkLayout(Network(3, [(0, 1), (2, 1), (2, 0)]), 2),
+    NetworkLayout(Network(3, [(0, 1), (2, 1), (0, 2)]), 3),
+    NetworkLayout(Network(4, [(0, 1), (1, 2), (3, 2), (0, 3)]), 2),
+    NetworkLayout(Network(4, [(3, 1), (0, 1), (3, 0)]), 2, [[True, False]] + 3 * [[True, True]]),
 ]
-GRID = NetworkShape(Network(9, cuts.grid_edges(3, 3)), 3)
+GRID = NetworkLayout(Network(9, cuts.grid_edges(3, 3)), 3)
 CASES = [
     tree_case("network", LOOPS[:4], [GRID]),
     tree_case("network-untied", LOOPS[2:], [GRID], tied=False),
@@ -223,7 +227,7 @@ CASES = [
     ),
     Case(
         "integer-program", LinearProgram(integral=True), program_vertices, [TRIANGLE, KNAPSACK],
-        [], lambda shape: shape.constraints,
+        [], lambda layout: layout.constraints,
     ),
     Case(
         "from-oracle", Structure.from_oracle(best_two), at_most_two_vertices, [(1,), (2,), (5,)],
@@ -252,8 +256,8 @@ CASES = [
         [Candidates((8, 7), some_edges((8, 7), 2), np.arange(8) % 4, 1 + np.arange(7) % 3)],
         2, 2,
     ),
-    Case("finite", Finite(), lambda shape: np.eye(*shape), [(1,), (2,), (5,)], [(60,)]),
-    Case("multiclass", Multiclass(), lambda shape: np.eye(*shape), [(1,), (3,)], [(40,)]),
+    Case("finite", Finite(), lambda layout: np.eye(*layout), [(1,), (2,), (5,)], [(60,)]),
+    Case("multiclass", Multiclass(), lambda layout: np.eye(*layout), [(1,), (3,)], [(40,)]),
     Case(
         "only-maximize", AtMostTwo(), at_most_two_vertices, [(1,), (2,), (5,)], [(30,)],
         at_most_two_constraints,
@@ -288,13 +292,13 @@ def without(theta, banned):
 
 def draw(data, case, forbid=True, **options):
     """A tiny shape, its vertices, and scores by which at least one of them is allowed."""
-    shape = data.draw(st.sampled_from(case.shapes), label="shape")
-    theta = data.draw(vectors(case.structure.n_parts(shape), forbid, **options), label="theta")
-    theta = case.allowed(theta, shape)
-    vertices = case.listed(shape)
+    layout = data.draw(st.sampled_from(case.layouts), label="layout")
+    theta = data.draw(vectors(case.structure.n_parts(layout), forbid, **options), label="theta")
+    theta = case.allowed(theta, layout)
+    vertices = case.listed(layout)
     if enumeration.best(theta, vertices) == -np.inf:
         theta = np.where(np.isneginf(theta), 0.0, theta)
-    return shape, theta, vertices
+    return layout, theta, vertices
 
 
 def size_of(theta):
@@ -302,9 +306,9 @@ def size_of(theta):
     return np.abs(finite).max(initial=0.0)
 
 
-def normal(case, shape, seed=0, scale=1.0):
+def normal(case, layout, seed=0, scale=1.0):
     rng = np.random.default_rng(seed)
-    return case.allowed(scale * rng.standard_normal(case.structure.n_parts(shape)), shape)
+    return case.allowed(scale * rng.standard_normal(case.structure.n_parts(layout)), layout)
 
 
 def is_among(z, vertices):
@@ -316,49 +320,49 @@ def is_among(z, vertices):
 
 @having("vertices")
 def test_vertices_are_all_outputs_once(case):
-    for shape in case.shapes:
-        found = sorted(map(tuple, case.structure.vertices(shape)))
-        assert found == sorted(map(tuple, case.listed(shape)))
+    for layout in case.layouts:
+        found = sorted(map(tuple, case.structure.vertices(layout)))
+        assert found == sorted(map(tuple, case.listed(layout)))
 
 
 @having("constraints")
 def test_vertices_satisfy_constraints(case):
-    for shape in case.shapes:
-        for vertex in case.listed(shape):
-            assert linear.violation(case.stated(shape), vertex) <= 1e-9
+    for layout in case.layouts:
+        for vertex in case.listed(layout):
+            assert linear.violation(case.stated(layout), vertex) <= 1e-9
 
 
 @having("constraints")
 def test_constraints_allow_no_more_than_the_hull(case):
-    for shape in case.shapes:
-        vertices = case.listed(shape)
+    for layout in case.layouts:
+        vertices = case.listed(layout)
         for seed in range(5):
-            theta = normal(case, shape, seed)
-            value = linear.best_value(case.stated(shape), theta)
+            theta = normal(case, layout, seed)
+            value = linear.best_value(case.stated(layout), theta)
             assert value == pytest.approx(enumeration.best(theta, vertices), abs=1e-9)
 
 
 @having("constraints")
 def test_constraints_refuse_points_outside(case):
-    for shape in case.shapes:
-        vertices = case.listed(shape)
+    for layout in case.layouts:
+        vertices = case.listed(layout)
         centre = vertices.mean(axis=0)
         for vertex in vertices[:5]:
             beyond = vertex + 0.1 * (vertex - centre)
-            outside = linear.violation(case.stated(shape), beyond)
+            outside = linear.violation(case.stated(layout), beyond)
             assert outside > 1e-3 or len(vertices) == 1
 
 
 @having("maximize")
 def test_sizes_are_bounds(case):
-    for shape in case.shapes:
-        vertices = case.listed(shape)
-        assert vertices.shape[1] == case.structure.n_parts(shape)
-        assert (vertices != 0).sum(axis=1).max() <= case.structure.vertex_size(shape)
+    for layout in case.layouts:
+        vertices = case.listed(layout)
+        assert vertices.shape[1] == case.structure.n_parts(layout)
+        assert (vertices != 0).sum(axis=1).max() <= case.structure.vertex_size(layout)
         apart = [np.linalg.norm(a - b) for a, b in combinations(vertices, 2)]
-        assert max(apart, default=0.0) <= case.structure.radius(shape) + 1e-12
-        count, labels = case.structure.variables(shape)
-        assert count * labels <= case.structure.n_parts(shape)
+        assert max(apart, default=0.0) <= case.structure.radius(layout) + 1e-12
+        count, labels = case.structure.variables(layout)
+        assert count * labels <= case.structure.n_parts(layout)
         if labels > 1:
             ones = vertices[:, : count * labels].reshape(len(vertices), count, labels)
             assert (ones.sum(axis=2) == 1).all()
@@ -366,27 +370,27 @@ def test_sizes_are_bounds(case):
 
 @having("maximize")
 def test_forbidden_parts_are_in_no_vertex(case):
-    for shape in case.shapes:
-        assert not case.listed(shape)[:, case.structure.forbidden(shape)].any()
+    for layout in case.layouts:
+        assert not case.listed(layout)[:, case.structure.forbidden(layout)].any()
 
 
 @having("maximize")
 def test_decode_undoes_encode(case):
-    for shape in case.shapes:
-        for vertex in case.listed(shape):
-            y = case.structure.decode(vertex, shape)
-            again = case.structure.encode(y, shape)
+    for layout in case.layouts:
+        for vertex in case.listed(layout):
+            y = case.structure.decode(vertex, layout)
+            again = case.structure.encode(y, layout)
             assert np.array_equal(again, vertex)
-            assert np.array_equal(case.structure.decode(again, shape), y)
+            assert np.array_equal(case.structure.decode(again, layout), y)
 
 
 @having("maximize")
 def test_clones_and_pickles_work_alike(case):
-    shape = case.shapes[-1]
-    theta = normal(case, shape)
-    expected = case.structure.maximize(theta, shape)
+    layout = case.layouts[-1]
+    theta = normal(case, layout)
+    expected = case.structure.maximize(theta, layout)
     for copy in (clone(case.structure), pickle.loads(pickle.dumps(case.structure))):
-        assert np.array_equal(copy.maximize(theta, shape), expected)
+        assert np.array_equal(copy.maximize(theta, layout), expected)
 
 
 # -- maximize --------------------------------------------------------------------------------------
@@ -395,9 +399,9 @@ def test_clones_and_pickles_work_alike(case):
 @having("maximize")
 @given(data=st.data())
 def test_maximize_is_the_best_vertex(case, data):
-    shape, theta, vertices = draw(data, case)
+    layout, theta, vertices = draw(data, case)
     given_theta = theta.copy()
-    z = case.structure.maximize(theta, shape)
+    z = case.structure.maximize(theta, layout)
     assert np.array_equal(theta, given_theta)
     assert z.dtype == np.float64
     assert is_among(z, vertices)
@@ -408,43 +412,43 @@ def test_maximize_is_the_best_vertex(case, data):
 
 @having("maximize")
 def test_maximize_reaches_the_linear_program_on_medium_shapes(case):
-    for shape in case.medium:
+    for layout in case.medium:
         for seed in range(3):
             for scale in (1e-9, 1.0, 1e9):
-                theta = normal(case, shape, seed, scale)
-                z = case.structure.maximize(theta, shape)
-                value = linear.best_value(case.stated(shape), theta)
+                theta = normal(case, layout, seed, scale)
+                z = case.structure.maximize(theta, layout)
+                value = linear.best_value(case.stated(layout), theta)
                 assert theta @ z == pytest.approx(value, rel=1e-8)
-                assert linear.violation(case.stated(shape), z) <= 1e-9
+                assert linear.violation(case.stated(layout), z) <= 1e-9
                 assert np.array_equal(z, np.rint(z))
 
 
 @having("maximize")
 def test_maximize_avoids_forbidden_parts_on_medium_shapes(case):
-    for shape in case.medium:
-        theta = normal(case, shape)
+    for layout in case.medium:
+        theta = normal(case, layout)
         for step in range(12):
-            z = case.structure.maximize(theta, shape)
+            z = case.structure.maximize(theta, layout)
             on = np.flatnonzero(z)
             if len(on) == 0:  # the output without parts is the best that is left
                 break
             theta[on[7 * step % len(on)]] = -np.inf
-            value = linear.best_value(case.stated(shape), theta)
+            value = linear.best_value(case.stated(layout), theta)
             if value == -np.inf:
                 with pytest.raises(InfeasibleError):
-                    case.structure.maximize(theta, shape)
+                    case.structure.maximize(theta, layout)
                 break
-            again = case.structure.maximize(theta, shape)
+            again = case.structure.maximize(theta, layout)
             assert enumeration.score(theta, again) == pytest.approx(value, rel=1e-8)
 
 
 @having("maximize")
 @pytest.mark.parametrize("value", [0.0, 1.0, -1.0, 1e-9, 1e9])
 def test_equal_scores_give_a_vertex(case, value):
-    for shape in case.shapes:
-        theta = case.allowed(np.full(case.structure.n_parts(shape), value), shape)
-        vertices = case.listed(shape)
-        z = case.structure.maximize(theta, shape)
+    for layout in case.layouts:
+        theta = case.allowed(np.full(case.structure.n_parts(layout), value), layout)
+        vertices = case.listed(layout)
+        z = case.structure.maximize(theta, layout)
         assert is_among(z, vertices)
         assert theta @ z == pytest.approx(enumeration.best(theta, vertices), rel=1e-14)
 
@@ -453,13 +457,13 @@ def test_equal_scores_give_a_vertex(case, value):
 @pytest.mark.parametrize("size", [2.0**14, 2.0**27])
 def test_a_large_score_hides_no_small_ones(case, size):
     rng = np.random.default_rng(0)
-    for shape in case.shapes:
-        vertices, n = case.listed(shape), case.structure.n_parts(shape)
+    for layout in case.layouts:
+        vertices, n = case.listed(layout), case.structure.n_parts(layout)
         for sign in (-1.0, 1.0):
             theta = rng.integers(-64, 65, size=n) / 8.0
             theta[rng.integers(n)] = sign * size
-            theta = case.allowed(theta, shape)
-            z, bound = case.structure.maximize_within(theta, shape)
+            theta = case.allowed(theta, layout)
+            z, bound = case.structure.maximize_within(theta, layout)
             best = enumeration.best(theta, vertices)
             assert theta @ z == pytest.approx(best, rel=0, abs=1e-6)
             assert bound == pytest.approx(best, rel=0, abs=1e-6)
@@ -467,21 +471,21 @@ def test_a_large_score_hides_no_small_ones(case, size):
 
 @having("maximize")
 def test_scores_of_any_layout_are_taken(case):
-    shape = case.shapes[-1]
-    theta = np.round(4 * normal(case, shape))
-    expected = case.structure.maximize(theta, shape)
+    layout = case.layouts[-1]
+    theta = np.round(4 * normal(case, layout))
+    expected = case.structure.maximize(theta, layout)
     wide = np.repeat(theta, 2)[::2]
     assert not wide.flags.c_contiguous or len(wide) == 1
-    assert np.array_equal(case.structure.maximize(wide, shape), expected)
-    assert np.array_equal(case.structure.maximize(theta.astype(np.int64), shape), expected)
+    assert np.array_equal(case.structure.maximize(wide, layout), expected)
+    assert np.array_equal(case.structure.maximize(theta.astype(np.int64), layout), expected)
 
 
 # -- refusals --------------------------------------------------------------------------------------
 
 
-def impossible(case, shape):
+def impossible(case, layout):
     """Scores by which every output is forbidden, if an output always has a part."""
-    return np.full(case.structure.n_parts(shape), -np.inf)
+    return np.full(case.structure.n_parts(layout), -np.inf)
 
 
 @pytest.mark.parametrize(
@@ -490,50 +494,50 @@ def impossible(case, shape):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_everything_forbidden_is_infeasible(case, ability):
     needed = "marginals" if ability == "log_partition" else ability
-    for shape in case.shapes:
-        theta = impossible(case, shape)
+    for layout in case.layouts:
+        theta = impossible(case, layout)
         call = getattr(case.structure, ability)
         if not case.structure.has(needed):
             with pytest.raises(MissingAbilityError, match=f"cannot `({ability}|{needed})`"):
-                call(theta, shape)
-        elif enumeration.best(theta, case.listed(shape)) == -np.inf:
+                call(theta, layout)
+        elif enumeration.best(theta, case.listed(layout)) == -np.inf:
             with pytest.raises(InfeasibleError):
-                call(theta, shape)
+                call(theta, layout)
         elif ability == "max_marginals":  # none of the labels can be on
-            count = case.structure.variables(shape)[0]
-            assert np.array_equal(call(theta, shape)[:count], np.full(count, -np.inf))
+            count = case.structure.variables(layout)[0]
+            assert np.array_equal(call(theta, layout)[:count], np.full(count, -np.inf))
         else:  # the output without parts remains
-            assert not np.any(call(theta, shape))
+            assert not np.any(call(theta, layout))
 
 
 @having("project")
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_scores_that_are_no_scores_are_refused(case, value):
-    shape = case.shapes[-1]
-    theta = normal(case, shape)
+    layout = case.layouts[-1]
+    theta = normal(case, layout)
     theta[0] = value
     for ability in ("maximize", "project", "marginals", "log_partition", "max_marginals"):
         own = type(case.structure).__module__.startswith("reference") and ability == "maximize"
         if case.structure.has(ability) and not own:
             with pytest.raises(ValueError, match="finite or -inf"):
-                getattr(case.structure, ability)(theta, shape)
+                getattr(case.structure, ability)(theta, layout)
 
 
 @having("project")
 def test_wrong_number_of_scores_is_refused(case):
-    shape = case.shapes[-1]
-    n = case.structure.n_parts(shape)
-    with pytest.raises(ValueError, match=f"{n + 1} scores given, but shape .* has {n} parts"):
-        case.structure.project(np.zeros(n + 1), shape)
+    layout = case.layouts[-1]
+    n = case.structure.n_parts(layout)
+    with pytest.raises(ValueError, match=f"{n + 1} scores given, but layout .* has {n} parts"):
+        case.structure.project(np.zeros(n + 1), layout)
 
 
 # -- project ---------------------------------------------------------------------------------------
 
 
-def ahead(case, shape, point, z):
+def ahead(case, layout, point, z):
     """max_s (point - z) . (s - z): how much a step to a vertex would still gain."""
     residual = np.where(np.isneginf(point), -np.inf, point - z)
-    s = case.structure.maximize(residual, shape)
+    s = case.structure.maximize(residual, layout)
     finite = np.isfinite(residual)
     return float(residual[finite] @ (s - z)[finite])
 
@@ -542,23 +546,23 @@ def ahead(case, shape, point, z):
 @given(data=st.data())
 @settings(max_examples=20)
 def test_project_is_the_nearest_point(case, data):
-    shape, point, vertices = draw(data, case, scales=(TINY, 1.0))
-    z = case.structure.project(point, shape)
+    layout, point, vertices = draw(data, case, scales=(TINY, 1.0))
+    z = case.structure.project(point, layout)
     assert np.abs(z - enumeration.nearest_in_hull(point, vertices)).max() <= 1e-8
     assert not z[np.isneginf(point)].any()
 
 
 @having("project")
 def test_project_takes_huge_points_to_their_vertex(case):
-    for shape in case.shapes:
-        for vertex in case.listed(shape)[:5]:
-            point = 1e9 * (2 * vertex - vertex.max()) + normal(case, shape)
-            point = case.allowed(point, shape)
-            z = case.structure.project(point, shape)
-            values = enumeration.scores(point, case.listed(shape))
+    for layout in case.layouts:
+        for vertex in case.listed(layout)[:5]:
+            point = 1e9 * (2 * vertex - vertex.max()) + normal(case, layout)
+            point = case.allowed(point, layout)
+            z = case.structure.project(point, layout)
+            values = enumeration.scores(point, case.listed(layout))
             if len(values) == 1 or np.diff(np.sort(values))[-1] > 1e3:
-                assert np.abs(z - case.listed(shape)[values.argmax()]).max() <= 1e-6
-            assert ahead(case, shape, point, z) <= 1e-5
+                assert np.abs(z - case.listed(layout)[values.argmax()]).max() <= 1e-6
+            assert ahead(case, layout, point, z) <= 1e-5
 
 
 COMPILED = [case for case in CASES if "maximize" in case.structure.compiled]
@@ -569,12 +573,12 @@ COMPILED = [case for case in CASES if "maximize" in case.structure.compiled]
 @given(data=st.data())
 @settings(max_examples=20)
 def test_project_does_not_mind_a_huge_shift_of_all_labels_of_a_variable(case, data):
-    shape, point, vertices = draw(data, case, forbid=False, scales=(1.0,))
-    count, labels = case.structure.variables(shape)
+    layout, point, vertices = draw(data, case, forbid=False, scales=(1.0,))
+    count, labels = case.structure.variables(layout)
     if labels > 1:
         shifted = point.copy()
         shifted[: count * labels] += HUGE  # exact, and orthogonal to the polytope
-        z = case.structure.project(shifted, shape)
+        z = case.structure.project(shifted, layout)
         assert np.abs(z - enumeration.nearest_in_hull(point, vertices)).max() <= 1e-5
 
 
@@ -582,27 +586,27 @@ def test_project_does_not_mind_a_huge_shift_of_all_labels_of_a_variable(case, da
 @given(data=st.data())
 @settings(max_examples=20)
 def test_projection_of_a_projection_is_itself(case, data):
-    shape, point, _ = draw(data, case, forbid=False, scales=(1.0,))
-    z = case.structure.project(point, shape)
-    assert np.abs(case.structure.project(z, shape) - z).max() <= 1e-7
+    layout, point, _ = draw(data, case, forbid=False, scales=(1.0,))
+    z = case.structure.project(point, layout)
+    assert np.abs(case.structure.project(z, layout) - z).max() <= 1e-7
 
 
 @having("project")
 def test_project_keeps_vertices(case):
-    for shape in case.shapes:
-        for vertex in case.listed(shape)[:10]:
-            assert np.abs(case.structure.project(vertex, shape) - vertex).max() <= 1e-12
+    for layout in case.layouts:
+        for vertex in case.listed(layout)[:10]:
+            assert np.abs(case.structure.project(vertex, layout) - vertex).max() <= 1e-12
 
 
 @having("project")
 @pytest.mark.parametrize("scale", [1e-9, 0.3, 3.0])
 def test_project_satisfies_the_variational_inequality_on_medium_shapes(case, scale):
-    for shape in case.medium:
-        point = normal(case, shape, scale=scale)
-        z = case.structure.project(point, shape)
-        assert linear.violation(case.stated(shape), z) <= 1e-9
-        assert ahead(case, shape, point, z) <= 1e-9
-        assert np.abs(case.structure.project(z, shape) - z).max() <= 1e-6
+    for layout in case.medium:
+        point = normal(case, layout, scale=scale)
+        z = case.structure.project(point, layout)
+        assert linear.violation(case.stated(layout), z) <= 1e-9
+        assert ahead(case, layout, point, z) <= 1e-9
+        assert np.abs(case.structure.project(z, layout) - z).max() <= 1e-6
 
 
 # -- marginals
@@ -620,41 +624,41 @@ EXPECTING = [c for c in CASES if c.structure.has("marginals") and c.structure.ma
 @pytest.mark.parametrize("case", EXPECTING, ids=lambda case: case.name)
 @given(data=st.data())
 def test_marginals_is_the_expectation(case, data):
-    shape, theta, vertices = draw(data, case)
-    z = case.structure.marginals(theta, shape)
+    layout, theta, vertices = draw(data, case)
+    z = case.structure.marginals(theta, layout)
     assert np.abs(z - enumeration.expectation(theta, vertices)).max() <= tolerance(theta)
     expected = enumeration.log_partition(theta, vertices)
-    assert abs(case.structure.log_partition(theta, shape) - expected) <= tolerance(theta)
+    assert abs(case.structure.log_partition(theta, layout) - expected) <= tolerance(theta)
 
 
 @having("marginals")
 def test_marginals_is_the_gradient_of_the_log_partition(case):
     step = 1e-5
-    for shape in [*case.shapes, *case.medium]:
-        theta = normal(case, shape)
-        z = case.structure.marginals(theta, shape)
+    for layout in [*case.layouts, *case.medium]:
+        theta = normal(case, layout)
+        z = case.structure.marginals(theta, layout)
         for seed in range(3):
-            way = normal(case, shape, 10 + seed)
-            up = case.structure.log_partition(theta + step * way, shape)
-            down = case.structure.log_partition(theta - step * way, shape)
+            way = normal(case, layout, 10 + seed)
+            up = case.structure.log_partition(theta + step * way, layout)
+            down = case.structure.log_partition(theta - step * way, layout)
             assert (up - down) / (2 * step) == pytest.approx(z @ way, rel=1e-6, abs=1e-7)
 
 
 @having("marginals", "constraints")
 def test_marginals_stays_in_the_polytope_on_medium_shapes(case):
-    for shape in case.medium:
+    for layout in case.medium:
         for scale in (1e-9, 1.0, 30.0, 1e9):
-            z = case.structure.marginals(normal(case, shape, scale=scale), shape)
-            assert linear.violation(case.stated(shape), z) <= 1e-9
+            z = case.structure.marginals(normal(case, layout, scale=scale), layout)
+            assert linear.violation(case.stated(layout), z) <= 1e-9
 
 
 @having("marginals")
 def test_marginals_of_sharp_scores_is_the_best_vertex(case):
-    for shape in [*case.shapes, *case.medium]:
-        theta = normal(case, shape, scale=1e9)
-        best = case.structure.maximize(theta, shape)
-        assert np.abs(case.structure.marginals(theta, shape) - best).max() <= 1e-12
-        value = case.structure.log_partition(theta, shape)
+    for layout in [*case.layouts, *case.medium]:
+        theta = normal(case, layout, scale=1e9)
+        best = case.structure.maximize(theta, layout)
+        assert np.abs(case.structure.marginals(theta, layout) - best).max() <= 1e-12
+        value = case.structure.log_partition(theta, layout)
         assert value == pytest.approx(theta @ best, rel=1e-12)
 
 
@@ -664,9 +668,9 @@ def test_marginals_of_sharp_scores_is_the_best_vertex(case):
 @having("max_marginals")
 @given(data=st.data())
 def test_max_marginals_are_the_best_scores_with_each_part(case, data):
-    shape, theta, vertices = draw(data, case)
-    found = case.structure.max_marginals(theta, shape)
-    count, labels = case.structure.variables(shape)
+    layout, theta, vertices = draw(data, case)
+    found = case.structure.max_marginals(theta, layout)
+    count, labels = case.structure.variables(layout)
     n = count * labels
     assert np.array_equal(found[:n], enumeration.max_marginals(theta, vertices, n))
     assert not found[n:].any()
@@ -680,16 +684,16 @@ def test_kernels_need_no_more_room_than_they_ask_for(case):
     """Work space with a fence behind it, full of NaN: nothing is read before it is written."""
     for ability in filter(case.structure.has, case.structure.compiled):
         kernel = case.structure.kernel(ability)
-        for shape in [*case.shapes, *case.medium]:
-            floats, ints = case.structure.scratch(shape)
-            n = case.structure.n_parts(shape)
-            theta = normal(case, shape)
-            theta[case.structure.forbidden(shape)] = -np.inf
+        for layout in [*case.layouts, *case.medium]:
+            floats, ints = case.structure.scratch(layout)
+            n = case.structure.n_parts(layout)
+            theta = normal(case, layout)
+            theta[case.structure.forbidden(layout)] = -np.inf
             room, iroom = np.full(floats + 64, np.nan), np.full(ints + 64, -7)
             out = np.full(n, np.nan)
-            code = np.array(case.structure.code(shape), dtype=np.int64)
-            value = kernel(theta, code, out, room[:floats], iroom[:ints])
+            layout_ints = np.array(case.structure.layout_as_ints(layout), dtype=np.int64)
+            value = kernel(theta, layout_ints, out, room[:floats], iroom[:ints])
             assert np.isfinite(value)
             assert np.isnan(room[floats:]).all()
             assert (iroom[ints:] == -7).all()
-            assert np.array_equal(out, getattr(case.structure, ability)(theta, shape))
+            assert np.array_equal(out, getattr(case.structure, ability)(theta, layout))

@@ -292,14 +292,14 @@ def test_sequences_without_elements():
     model = ChainSVM().fit(X, y)
     for nothing in ([], np.empty((0, 3)), sparse.csr_array((0, 3))):
         holes = [nothing, X[0], nothing, *X[1:]]
-        for method, shape in (
+        for method, layout in (
             ("predict", (0,)),
             ("margins", (0,)),
             ("decision_function", (0, 2)),
             ("predict_marginals", (0, 2)),
         ):
             found, own = getattr(model, method)(holes), getattr(model, method)(X)
-            assert found[0].shape == found[2].shape == shape
+            assert found[0].shape == found[2].shape == layout
             for a, b in zip([found[1], *found[3:]], own, strict=True):
                 np.testing.assert_array_equal(a, b)
         assert [len(tags) for tags, _ in model.predict_k_best(holes, 2)[2]] == [0]

@@ -103,19 +103,19 @@ def test_several_labels_of_nodes():
 class Pair(Structure):
     """Two switches of which one at least is on, in plain Python."""
 
-    def n_parts(self, shape):
+    def n_parts(self, layout):
         return 2
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (2,)
 
-    def encode(self, y, shape):
+    def encode(self, y, layout):
         return np.asarray(y, dtype=float)
 
-    def decode(self, z, shape):
+    def decode(self, z, layout):
         return z.astype(int)
 
-    def maximize(self, theta, shape):
+    def maximize(self, theta, layout):
         return max(([0.0, 1.0], [1.0, 0.0], [1.0, 1.0]), key=lambda z: theta @ np.array(z))
 
 

@@ -36,9 +36,9 @@ from maxmargin.structures import (
     Restricted,
     Tree,
 )
-from maxmargin.structures.network.layout import NetworkShape
-from maxmargin.structures.restricted import RestrictedShape
-from maxmargin.structures.tree.layout import TreeShape
+from maxmargin.structures.network.layout import NetworkLayout
+from maxmargin.structures.restricted import RestrictedLayout
+from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.tasks import (
     AlignmentFeatures,
     ImageGraphs,
@@ -156,9 +156,9 @@ def _parts(x: np.ndarray, count: int) -> np.ndarray:
 
 def _shaped(kind: str) -> Case:
     if kind == "tree":
-        return _structured(Tree(), *_rows(21, [0, 1, 2, 0], TreeShape(_net(PATH), 3)))
+        return _structured(Tree(), *_rows(21, [0, 1, 2, 0], TreeLayout(_net(PATH), 3)))
     if kind == "network":
-        shape = NetworkShape(_net(RING), 2, [[True, True]] * 3 + [[True, False]])
+        shape = NetworkLayout(_net(RING), 2, [[True, True]] * 3 + [[True, False]])
         return _structured(MarkovNetwork(), *_rows(12, [0, 1, 1, 0], shape))
     if kind == "cut":
         rows, y = _rows(8, [0, 1, 1, 0], _net(RING))
@@ -168,7 +168,7 @@ def _shaped(kind: str) -> Case:
     if kind == "matching":
         return _structured(Matching(), *_rows(6, [(0, 0), (1, 1)], (2, 3)))
     if kind == "restricted":
-        shape = RestrictedShape((3,), off=[1], matrix=[[1.0, 0.0, 1.0]], upper=1.0)
+        shape = RestrictedLayout((3,), off=[1], matrix=[[1.0, 0.0, 1.0]], upper=1.0)
         return _structured(Restricted(Multiclass()), *_rows(3, 0, shape))
     program = Program(np.ones((1, 3)), 2.0, part_upper=1.0)
     if kind == "program":

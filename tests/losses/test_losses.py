@@ -47,7 +47,7 @@ def test_bind_without_names_changes_nothing():
     for loss in (
         Hamming(),
         Hamming(class_weight=np.ones(3)),
-        PartCosts(lambda truth, shape: truth),
+        PartCosts(lambda truth, layout: truth),
     ):
         assert loss.bind(np.array(["a", "b"])) is loss
 
@@ -84,9 +84,9 @@ def test_node_weights_of_the_wrong_length_are_refused(wrong):
 
 def test_part_costs_must_fit():
     with pytest.raises(ValueError, match=r"part costs have shape \(2,\), expected \(3,\)"):
-        PartCosts(lambda truth, shape: np.ones(2)).costs(np.eye(3)[0], (3,), Finite())
+        PartCosts(lambda truth, layout: np.ones(2)).costs(np.eye(3)[0], (3,), Finite())
     with pytest.raises(ValueError, match="part costs must be finite"):
-        PartCosts(lambda truth, shape: np.full(3, np.nan)).costs(np.eye(3)[0], (3,), Finite())
+        PartCosts(lambda truth, layout: np.full(3, np.nan)).costs(np.eye(3)[0], (3,), Finite())
 
 
 def test_truth_is_not_changed_and_losses_clone():

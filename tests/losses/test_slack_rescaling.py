@@ -148,7 +148,7 @@ def test_what_cannot_be_rescaled_is_said():
     with pytest.raises(MissingAbilityError, match=r"AtMostTwo of shape .* cannot list them"):
         problems.items(objective="slack")
     with pytest.raises(ValueError, match="sample 0: its loss is negative"):
-        problems.multiclass(cost=lambda rng, truth, shape: truth - 1.0, objective="slack")
+        problems.multiclass(cost=lambda rng, truth, layout: truth - 1.0, objective="slack")
 
 
 def test_lists_that_would_not_fit_are_refused_with_the_cure(monkeypatch):

@@ -220,13 +220,13 @@ def test_a_solver_of_yours(data):
 
 
 def test_bounds_too_wide_to_say_where_the_path_begins_are_told():
-    def loose(theta, shape):
+    def loose(theta, layout):
         return np.eye(len(theta))[theta.argmax()], theta.max() + 1.0
 
     rng = np.random.default_rng(0)
     samples = [rng.normal(size=(4, 3)) for _ in range(5)]
     truth = [np.eye(4)[0]] * 5
-    oracle = Structure.from_oracle(loose, n_parts=lambda shape: shape[0], exact="bounded")
+    oracle = Structure.from_oracle(loose, n_parts=lambda layout: layout[0], exact="bounded")
     model = StructuredSVM(structure=oracle)
     with pytest.raises(ValueError, match=r"bounds of this oracle at w = 0.*Give alpha_max"):
         eps_path(model, samples, truth, eps=0.1)

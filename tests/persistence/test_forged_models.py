@@ -97,7 +97,8 @@ def test_networks_of_other_labels_than_weights(forger):
 
 # -- b: attributes that hide those of the class ----------------------------------------------------
 @pytest.mark.parametrize(
-    "name", ["compiled", "code", "is_exact", "predict", "validate", "tied", "__class__", "x", "_x"]
+    "name",
+    ["compiled", "as_ints", "is_exact", "predict", "validate", "tied", "__class__", "x", "_x"],
 )
 def test_attributes_that_no_class_declares(forger, name):
     forged = forger("chain")
@@ -110,10 +111,10 @@ def test_attributes_that_no_class_declares(forger, name):
 
 def test_what_can_be_found_again_is_not_loaded(forger):
     forged = forger("tree warm")
-    for own in forged.all("TreeShape"):
+    for own in forged.all("TreeLayout"):
         own["facts"]["order"] = forged.array(np.full((4, 4), 10**6))
-    shapes = forged.load()._last_shapes
-    assert shapes[0].order.max() < 4
+    layouts = forged.load()._last_layouts
+    assert layouts[0].order.max() < 4
 
 
 def test_what_is_not_declared_is_not_saved(tmp_path):

@@ -5,9 +5,9 @@ from itertools import pairwise, product
 import numpy as np
 
 
-def vertex(labels, shape, tied):
+def vertex(labels, layout, tied):
     """Node parts, then one table of pair counts (tied) or a table for each place."""
-    length, n_labels = shape
+    length, n_labels = layout
     nodes = np.zeros((length, n_labels))
     pairs = np.zeros((1 if tied else length - 1, n_labels, n_labels))
     for t, k in enumerate(labels):
@@ -17,9 +17,9 @@ def vertex(labels, shape, tied):
     return np.concatenate([nodes.ravel(), pairs.ravel()])
 
 
-def sequences(shape, transitions=None, first=None, last=None):
+def sequences(layout, transitions=None, first=None, last=None):
     """All label sequences but those that the masks forbid."""
-    for labels in product(range(shape[1]), repeat=shape[0]):
+    for labels in product(range(layout[1]), repeat=layout[0]):
         if transitions is not None and any(transitions[j][k] for j, k in pairwise(labels)):
             continue
         if (first is not None and first[labels[0]]) or (last is not None and last[labels[-1]]):
@@ -27,9 +27,9 @@ def sequences(shape, transitions=None, first=None, last=None):
         yield labels
 
 
-def viterbi(theta, shape, tied):
+def viterbi(theta, layout, tied):
     """(best score, its labels), the first in order among equals; (-inf, None) if there is none."""
-    length, n_labels = shape
+    length, n_labels = layout
     node = [[theta[t * n_labels + k] for k in range(n_labels)] for t in range(length)]
 
     def pair(t, j, k):
@@ -56,15 +56,15 @@ def _log_sum(x, axis):
         return np.log(np.exp(x - high).sum(axis=axis)) + np.squeeze(high, axis=axis)
 
 
-def marginals(theta, shape, tied):
+def marginals(theta, layout, tied):
     """(log Z, expectations) by forward-backward in the log domain; (-inf, None) if there is none.
 
     Messages are relative to their maximum, as sums of 10,000 scores would lose digits.
     """
-    length, n_labels = shape
+    length, n_labels = layout
     node = theta[: length * n_labels].reshape(length, n_labels)
     tables = theta[length * n_labels :].reshape(-1, n_labels, n_labels)
-    ahead, behind = np.empty(shape), np.zeros(shape)
+    ahead, behind = np.empty(layout), np.zeros(layout)
     total = 0.0
     for t in range(length):
         ahead[t] = node[t]

@@ -5,8 +5,8 @@ from itertools import combinations, product
 import numpy as np
 
 
-def pairs(shape):
-    return list(product(range(shape[0]), range(shape[1])))
+def pairs(layout):
+    return list(product(range(layout[0]), range(layout[1])))
 
 
 def vertices(edges, row_caps, column_caps):

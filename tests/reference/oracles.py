@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 
-def best_two(theta, shape):
+def best_two(theta, layout):
     """At most two of n items."""
     return {int(p) for p in np.argsort(-theta, kind="stable")[:2] if theta[p] > 0}
 
@@ -16,42 +16,42 @@ def marked(theta):
     return abs(theta[0]) > 50
 
 
-def hangs(theta, shape):
+def hangs(theta, layout):
     """It never comes back for marked samples."""
     if marked(theta):
         time.sleep(3600)
-    return best_two(theta, shape)
+    return best_two(theta, layout)
 
 
-def raises(theta, shape):
+def raises(theta, layout):
     if marked(theta):
         raise ZeroDivisionError("no such plan")
-    return best_two(theta, shape)
+    return best_two(theta, layout)
 
 
-def dies(theta, shape):
+def dies(theta, layout):
     if marked(theta):
         os._exit(3)
-    return best_two(theta, shape)
+    return best_two(theta, layout)
 
 
-def chatty(theta, shape):
+def chatty(theta, layout):
     """What it prints must not get among the answers."""
     print("thinking " * 3)
-    return best_two(theta, shape)
+    return best_two(theta, layout)
 
 
-def tells_process(theta, shape):
+def tells_process(theta, layout):
     """The number of the process, in an answer."""
     return np.array([float(os.getpid())] + [0.0] * (len(theta) - 1))
 
 
-def optimist(theta, shape):
+def optimist(theta, layout):
     """Every item that is worth something, and too low a bound."""
     return theta > 0, -1.0
 
 
-def greedy(theta, shape):
+def greedy(theta, layout):
     """One item at most, and a bound: twice its score."""
     best = int(np.argmax(theta))
     z = np.zeros(len(theta))

@@ -79,14 +79,14 @@ def test_nothing_falls_back_in_silence(capfd, caplog):
     """There: a base method printed FALLBACK and trained on the wrong objective."""
 
     class Mute(Structure):
-        def n_parts(self, shape):
-            return shape[0]
+        def n_parts(self, layout):
+            return layout[0]
 
-        def shape_of(self, n_parts):
+        def layout_of(self, n_parts):
             return (n_parts,)
 
-        def encode(self, y, shape):
-            return np.eye(shape[0])[y]
+        def encode(self, y, layout):
+            return np.eye(layout[0])[y]
 
     with caplog.at_level(logging.DEBUG), pytest.raises(MissingAbilityError, match="Define Mute"):
         StructuredSVM(Mute(), alpha=1.0).fit([np.eye(3)] * 2, [0, 1])
@@ -191,9 +191,9 @@ def test_weights_are_real_numbers_not_probabilities():
 def test_truths_that_are_no_outputs_are_refused():
     """There: "true" labels that were not matchings."""
     problem = case("chain-forbidden").problem
-    for i, shape in enumerate(problem.shapes):
+    for i, layout in enumerate(problem.layouts):
         z = problem.truth[problem.parts(i)]
-        assert any(np.array_equal(z, v) for v in problem.structure.vertices(shape))
+        assert any(np.array_equal(z, v) for v in problem.structure.vertices(layout))
     with pytest.raises(InfeasibleError, match="sample 0"):
         ChainSVM(forbidden_transitions=[("a", "b")]).fit([np.ones((2, 1))], [["a", "b"]])
     with pytest.raises(ValueError, match="sample 0: y does not fit"):

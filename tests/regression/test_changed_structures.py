@@ -16,20 +16,20 @@ class Subset(Structure):
     def __init__(self, k):
         self.k = k
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (n_parts,)
 
-    def encode(self, y, shape):
-        return np.isin(np.arange(shape[0]), y).astype(float)
+    def encode(self, y, layout):
+        return np.isin(np.arange(layout[0]), y).astype(float)
 
-    def decode(self, z, shape):
+    def decode(self, z, layout):
         return np.flatnonzero(z)
 
-    def maximize(self, theta, shape):
-        return self.encode(np.argsort(theta)[-self.k :], shape)
+    def maximize(self, theta, layout):
+        return self.encode(np.argsort(theta)[-self.k :], layout)
 
 
 @pytest.fixture(scope="module")

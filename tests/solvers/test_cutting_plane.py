@@ -291,12 +291,12 @@ class Roughly(Finite):
 
     is_exact, is_bounded, binary = False, True, True
 
-    def maximize(self, theta, shape):
+    def maximize(self, theta, layout):
         best = np.flatnonzero(theta >= theta.max() - 1e-3)[0]
-        return np.eye(shape[0])[best]
+        return np.eye(layout[0])[best]
 
-    def maximize_within(self, theta, shape):
-        return self.maximize(theta, shape), float(theta.max())
+    def maximize_within(self, theta, layout):
+        return self.maximize(theta, layout), float(theta.max())
 
 
 @all_variants

@@ -119,18 +119,18 @@ def test_little_memory_keeps_nothing_of_the_samples(past):
 class PlainMarginals(problems.PlainChain):
     """A chain whose marginals are computed in Python, over all its outputs."""
 
-    def _logs(self, theta, shape):
-        theta = np.where(np.isin(np.arange(len(theta)), self.forbidden(shape)), -np.inf, theta)
-        every = np.array(list(self.vertices(shape)))
+    def _logs(self, theta, layout):
+        theta = np.where(np.isin(np.arange(len(theta)), self.forbidden(layout)), -np.inf, theta)
+        every = np.array(list(self.vertices(layout)))
         return every, np.array([theta[s > 0] @ s[s > 0] for s in every])
 
-    def marginals(self, theta, shape):
-        every, logs = self._logs(theta, shape)
+    def marginals(self, theta, layout):
+        every, logs = self._logs(theta, layout)
         p = np.exp(logs - logs.max())
         return p @ every / p.sum()
 
-    def log_partition(self, theta, shape):
-        return float(np.logaddexp.reduce(self._logs(theta, shape)[1]))
+    def log_partition(self, theta, layout):
+        return float(np.logaddexp.reduce(self._logs(theta, layout)[1]))
 
 
 @pytest.mark.parametrize("banned", [None, problems.BANNED], ids=["free", "forbidden"])
@@ -288,9 +288,9 @@ def test_no_scale_of_the_features_leads_outside(name, options, scale):
     assert result.dual <= result.primal + 1e-12
     if len(result.state.z):
         assert (result.state.z >= 0).all()
-        for i, shape in enumerate(made.problem.shapes):
+        for i, layout in enumerate(made.problem.layouts):
             point = result.state.z[made.problem.parts(i)]
-            assert violation(made.problem.structure.constraints(shape), point) < 1e-9
+            assert violation(made.problem.structure.constraints(layout), point) < 1e-9
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
@@ -418,8 +418,8 @@ def test_structures_that_cannot_marginals_are_named(name):
 
 def test_marginals_without_a_log_partition_are_not_enough():
     class Half(problems.PlainChain):
-        def marginals(self, theta, shape):
-            return problems.Chain().marginals(theta, shape)
+        def marginals(self, theta, layout):
+            return problems.Chain().marginals(theta, layout)
 
     made = build("chain")
     made.problem.structure = Half()

@@ -43,7 +43,7 @@ def with_objective(problem, objective, **changes):
         "n_jobs": None,
     } | changes
     return Problem(
-        shapes=problem.shapes,
+        shapes=problem.layouts,
         features=features,
         sample_weight=packed.weight,
         truth=problem.truth,
@@ -56,14 +56,14 @@ def untied(n=6, labels=3, n_features=4, seed=0, **options):
     """Chains whose places have pair tables of their own, with features of every part."""
     rng = np.random.default_rng(seed)
     structure = Chain(tied=False)
-    shapes = [(int(length), labels) for length in rng.integers(1, 5, size=n)]
-    X = [rng.normal(size=(structure.n_parts(s), n_features)) for s in shapes]
-    truths = [structure.encode(rng.integers(labels, size=s[0]), s) for s in shapes]
+    layouts = [(int(length), labels) for length in rng.integers(1, 5, size=n)]
+    X = [rng.normal(size=(structure.n_parts(s), n_features)) for s in layouts]
+    truths = [structure.encode(rng.integers(labels, size=s[0]), s) for s in layouts]
     costs = [np.append(1.0 - t[: s[0] * labels], np.zeros(len(t) - s[0] * labels)) / s[0]
-             for t, s in zip(truths, shapes, strict=True)]  # fmt: skip
+             for t, s in zip(truths, layouts, strict=True)]  # fmt: skip
     sizes = np.array([len(t) for t in truths])
     return Problem(
-        structure, shapes, PartFeatures().pack(check_rows(X), 0, sizes),
+        structure, layouts, PartFeatures().pack(check_rows(X), 0, sizes),
         costs=np.concatenate(costs), truth=np.concatenate(truths),
         **({"alpha": 0.1} | options),
     )  # fmt: skip
@@ -212,7 +212,7 @@ def test_a_step_is_the_published_one(objective):
     rates = (new - old) / ahead
     assert rates[0] > 0
     np.testing.assert_allclose(rates, rates[0], rtol=1e-9)
-    np.testing.assert_allclose(state.z[here], problem.structure.marginals(new, problem.shapes[3]))
+    np.testing.assert_allclose(state.z[here], problem.structure.marginals(new, problem.layouts[3]))
     rest = np.ones(len(before), dtype=bool)
     rest[here] = False
     np.testing.assert_array_equal(state.extra["potentials"][rest], before[rest])
@@ -306,11 +306,11 @@ def test_samples_without_weight_leave_the_estimate_of_the_gap_a_number():
 class PlainMarginals(Chain):
     """The chain whose expectations are asked of Python."""
 
-    def marginals(self, theta, shape):
-        return Chain().marginals(self._allowed(theta, shape), shape)
+    def marginals(self, theta, layout):
+        return Chain().marginals(self._allowed(theta, layout), layout)
 
-    def log_partition(self, theta, shape):
-        return Chain().log_partition(self._allowed(theta, shape), shape)
+    def log_partition(self, theta, layout):
+        return Chain().log_partition(self._allowed(theta, layout), layout)
 
 
 @both_objectives
@@ -334,11 +334,11 @@ class Interrupted(PlainMarginals):
 
     calls_left = 40
 
-    def marginals(self, theta, shape):
+    def marginals(self, theta, layout):
         self.calls_left -= 1
         if self.calls_left == 0:
             raise KeyboardInterrupt
-        return super().marginals(theta, shape)
+        return super().marginals(theta, layout)
 
 
 @both_modes
@@ -395,8 +395,8 @@ def test_states_of_other_solvers_are_taken_up_in_the_interior(other, mode):
     assert first.history[0].epoch in (0, state.epoch)
     np.testing.assert_allclose(first.state.w, made.training.weights(first.state.z), atol=1e-11)
     assert made.training.distance(first.state.z) < 1e-12
-    for point, shape in zip(made.training.split(first.state.z), made.problem.shapes, strict=True):
-        assert (point[: None if shape[0] > 1 else shape[1]] > 0).all()  # one node has no pairs
+    for point, layout in zip(made.training.split(first.state.z), made.problem.layouts, strict=True):
+        assert (point[: None if layout[0] > 1 else layout[1]] > 0).all()  # one node has no pairs
     result = run(made.problem, state=first.state, mode=mode, max_epochs=60)
     best, bound, _ = optimum(made.training, 1e-6)
     assert result.dual <= best + 1e-12

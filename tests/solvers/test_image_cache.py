@@ -132,10 +132,10 @@ def test_rebuilt_points_are_feasible(name):
     *_, state = states(bcfw("images", size=2), problem, 8)
     vertex_cache = state.extra["vertex_cache"]
     assert (vertex_cache.mass.reshape(problem.n, -1)[:, 0] > 0).any()  # something was folded
-    for i, shape in enumerate(problem.shapes):
+    for i, layout in enumerate(problem.layouts):
         point = state.z[problem.parts(i)]
         assert point.min() >= 0
-        assert violation(problem.structure.constraints(shape), point) < 1e-12
+        assert violation(problem.structure.constraints(layout), point) < 1e-12
 
 
 def test_images_and_costs_are_those_of_the_vertices():
@@ -221,11 +221,11 @@ def test_another_loss_starts_from_z_alone():
 class Interrupted(problems.AtMostTwo):
     """An oracle in Python, interrupted at one of its calls."""
 
-    def maximize(self, theta, shape):
+    def maximize(self, theta, layout):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
-        return super().maximize(theta, shape)
+        return super().maximize(theta, layout)
 
 
 def test_an_interrupted_epoch_leaves_z_and_masses_together():
@@ -263,8 +263,8 @@ def test_memory_is_a_bit_a_part():
 class Halves(GraphCut):
     """An oracle that breaks its promise of zeros and ones."""
 
-    def maximize(self, theta, shape):
-        return 0.5 * super().maximize(theta, shape)
+    def maximize(self, theta, layout):
+        return 0.5 * super().maximize(theta, layout)
 
     def kernel(self, ability):
         return None

@@ -165,26 +165,26 @@ def test_the_step_beats_a_grid_of_steps(name):
 class PlainSums(Chain):
     """The chain with expectations in plain Python, by trying every sequence."""
 
-    def _shares(self, theta, shape):
-        theta = self._allowed(theta, shape)
-        sequences = list(product(range(shape[1]), repeat=shape[0]))
-        scores = np.array([problems.chain_score(theta, y, shape) for y in sequences])
+    def _shares(self, theta, layout):
+        theta = self._allowed(theta, layout)
+        sequences = list(product(range(layout[1]), repeat=layout[0]))
+        scores = np.array([problems.chain_score(theta, y, layout) for y in sequences])
         return sequences, scores
 
-    def marginals(self, theta, shape):
-        sequences, scores = self._shares(theta, shape)
+    def marginals(self, theta, layout):
+        sequences, scores = self._shares(theta, layout)
         shares = np.exp(scores - logsumexp(scores))
-        vertices = [problems.chain_vertex(y, shape) for y in sequences]
+        vertices = [problems.chain_vertex(y, layout) for y in sequences]
         return shares @ np.array(vertices)
 
-    def log_partition(self, theta, shape):
-        return float(logsumexp(self._shares(theta, shape)[1]))
+    def log_partition(self, theta, layout):
+        return float(logsumexp(self._shares(theta, layout)[1]))
 
 
 class Uncounted(PlainSums):
     """Expectations, but no log-partition."""
 
-    def log_partition(self, theta, shape):
+    def log_partition(self, theta, layout):
         raise self._missing("log_partition")
 
 

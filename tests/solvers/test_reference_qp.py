@@ -43,8 +43,8 @@ PLACES = {
 def violation(problem, z):
     """By how much z violates a row of its sample's constraints at most."""
     worst = -z.min()
-    for i, shape in enumerate(problem.shapes):
-        rows = problem.structure.constraints(shape)
+    for i, layout in enumerate(problem.layouts):
+        rows = problem.structure.constraints(layout)
         values = rows.matrix @ z[problem.parts(i)]
         worst = max(worst, (rows.lower - values).max(), (values - rows.upper).max())
     return worst
@@ -199,8 +199,8 @@ def test_many_outputs_give_the_optimum_of_the_relaxation_and_say_so(monkeypatch)
 
 # -- what is refused -------------------------------------------------------------------------------
 class Listed(problems.AtMostTwo):
-    def vertices(self, shape):
-        for bits in np.ndindex(*[2] * shape[0]):
+    def vertices(self, layout):
+        for bits in np.ndindex(*[2] * layout[0]):
             if sum(bits) <= 2:
                 yield np.array(bits, dtype=float)
 
@@ -279,11 +279,11 @@ def test_bad_options_and_problems_are_refused_with_the_cure(monkeypatch):
 class TwoSided(Structure):
     """One or two of n items, by rows that are bounded on both sides."""
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def constraints(self, shape):
-        n = shape[0]
+    def constraints(self, layout):
+        n = layout[0]
         matrix = sparse.csr_array(np.vstack([np.ones((1, n)), np.eye(n)]))
         upper = np.append(2.0, np.ones(n))
         return problems.Constraints(matrix, np.append(1.0, np.full(n, -np.inf)), upper)

@@ -394,7 +394,7 @@ def repeated(made, times):
     blocks = [made.training.blocks[i] for i in order]
     return Problem(
         made.problem.structure,
-        [made.problem.shapes[i] for i in order],
+        [made.problem.layouts[i] for i in order],
         PartFeatures().pack(
             check_rows([b.matrix.T for b in blocks]), 0, np.array([len(b.truth) for b in blocks])
         ),

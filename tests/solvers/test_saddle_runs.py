@@ -202,11 +202,11 @@ class Interrupted(problems.AtMostTwo):
 
     calls_left = 0
 
-    def project(self, point, shape):
+    def project(self, point, layout):
         self.calls_left -= 1
         if self.calls_left == 0:
             raise KeyboardInterrupt
-        return super().project(point, shape)
+        return super().project(point, layout)
 
 
 @pytest.mark.parametrize("kind", ["dual", "dual-past"])
@@ -255,9 +255,9 @@ class Counted(problems.AtMostTwo):
 
     calls = 0
 
-    def project(self, point, shape):
+    def project(self, point, layout):
         self.calls += 1
-        return super().project(point, shape)
+        return super().project(point, layout)
 
 
 @pytest.mark.parametrize("kind", PER_EPOCH)

@@ -80,7 +80,7 @@ def chain_likelihood():
 
 
 def test_where_there_is_nothing_to_lose_smoothing_still_has_a_scale():
-    made = problems.multiclass(cost=lambda rng, truth, shape: np.zeros_like(truth))
+    made = problems.multiclass(cost=lambda rng, truth, layout: np.zeros_like(truth))
     result = solve(made.problem, max_epochs=5)
     assert np.isfinite(result.w).all()
     assert result.dual == 0.0 <= result.primal

@@ -10,42 +10,42 @@ from maxmargin.structures import Structure
 class OneOf(Structure):
     """One of n, by a method that a test replaces."""
 
-    def n_parts(self, shape):
-        return shape[0]
+    def n_parts(self, layout):
+        return layout[0]
 
-    def shape_of(self, n_parts):
+    def layout_of(self, n_parts):
         return (n_parts,)
 
-    def encode(self, y, shape):
-        return np.eye(shape[0])[y]
+    def encode(self, y, layout):
+        return np.eye(layout[0])[y]
 
-    def decode(self, z, shape):
+    def decode(self, z, layout):
         return int(z.argmax())
 
 
 class Minimises(OneOf):
-    def maximize(self, theta, shape):
-        return np.eye(shape[0])[theta.argmin()]
+    def maximize(self, theta, layout):
+        return np.eye(layout[0])[theta.argmin()]
 
 
 class Negative(OneOf):
-    def maximize(self, theta, shape):
-        return -np.eye(shape[0])[theta.argmax()]
+    def maximize(self, theta, layout):
+        return -np.eye(layout[0])[theta.argmax()]
 
 
 class Constant(OneOf):
-    def maximize(self, theta, shape):
-        return np.eye(shape[0])[0]
+    def maximize(self, theta, layout):
+        return np.eye(layout[0])[0]
 
 
 class Crowded(OneOf):
     is_exact = False
 
-    def vertex_size(self, shape):
+    def vertex_size(self, layout):
         return 1
 
-    def maximize(self, theta, shape):
-        return np.ones(shape[0])
+    def maximize(self, theta, layout):
+        return np.ones(layout[0])
 
 
 def samples():

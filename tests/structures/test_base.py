@@ -22,8 +22,8 @@ class Bare(Structure):
 class Slow(Finite):
     """A compiled ability replaced by one in plain Python."""
 
-    def maximize(self, theta, shape):
-        return np.eye(shape[0])[int(np.argmin(theta))]
+    def maximize(self, theta, layout):
+        return np.eye(layout[0])[int(np.argmin(theta))]
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_an_ability_replaced_in_python_is_not_taken_from_the_kernels():
 
 def test_a_marginals_in_python_does_not_give_the_log_partition_of_the_kernel():
     class Other(Finite):
-        def marginals(self, theta, shape):
-            return np.full(shape[0], 1 / shape[0])
+        def marginals(self, theta, layout):
+            return np.full(layout[0], 1 / layout[0])
 
     with pytest.raises(MissingAbilityError, match="log_partition"):
         Other().log_partition(np.zeros(3), (3,))
@@ -181,6 +181,6 @@ def test_no_more_vertices_are_remembered_than_there_are():
 
     made = problems.multiclass()
     state = BCFW().init(made.problem)
-    classes = made.problem.shapes[0][0]
+    classes = made.problem.layouts[0][0]
     assert len(state.extra["vertex_cache"].count) == made.problem.n
     assert len(state.extra["vertex_cache"].score) == min(30, classes) + 2

@@ -10,97 +10,97 @@ from reference import chains
 from reference.enumeration import score
 from reference.user_structures import PlainChain
 
-shapes = st.tuples(st.integers(1, 9), st.integers(1, 10))
+layouts = st.tuples(st.integers(1, 9), st.integers(1, 10))
 seeds = st.integers(0, 2**32 - 1)
 
 
-def draw_scores(shape, tied, seed, whole=False, banned=0.0):
+def draw_scores(layout, tied, seed, whole=False, banned=0.0):
     rng = np.random.default_rng(seed)
-    theta = rng.standard_normal(Chain(tied=tied).n_parts(shape))
+    theta = rng.standard_normal(Chain(tied=tied).n_parts(layout))
     if whole:
         theta = np.round(2 * theta)
     theta[rng.random(len(theta)) < banned] = -np.inf
     return theta
 
 
-@given(shapes, st.booleans(), seeds, st.booleans(), st.sampled_from([0.0, 0.1, 0.4]))
-def test_maximize_equals_viterbi_in_plain_python(shape, tied, seed, whole, banned):
-    theta = draw_scores(shape, tied, seed, whole, banned)
-    value, labels = chains.viterbi(theta, shape, tied)
+@given(layouts, st.booleans(), seeds, st.booleans(), st.sampled_from([0.0, 0.1, 0.4]))
+def test_maximize_equals_viterbi_in_plain_python(layout, tied, seed, whole, banned):
+    theta = draw_scores(layout, tied, seed, whole, banned)
+    value, labels = chains.viterbi(theta, layout, tied)
     if labels is None:
         with pytest.raises(InfeasibleError):
-            Chain(tied=tied).maximize(theta, shape)
+            Chain(tied=tied).maximize(theta, layout)
         return
-    z = Chain(tied=tied).maximize(theta, shape)
-    found = Chain().decode(z, shape)
-    assert np.array_equal(z, chains.vertex(found, shape, tied))
+    z = Chain(tied=tied).maximize(theta, layout)
+    found = Chain().decode(z, layout)
+    assert np.array_equal(z, chains.vertex(found, layout, tied))
     assert score(theta, z) == pytest.approx(value, rel=1e-13, abs=1e-13)
     if not whole:  # no ties
         assert tuple(found) == labels
 
 
-@given(shapes, seeds)
-def test_plain_python_structure_agrees(shape, seed):
-    theta = draw_scores(shape, True, seed)
-    assert np.array_equal(Chain().maximize(theta, shape), PlainChain().maximize(theta, shape))
+@given(layouts, seeds)
+def test_plain_python_structure_agrees(layout, seed):
+    theta = draw_scores(layout, True, seed)
+    assert np.array_equal(Chain().maximize(theta, layout), PlainChain().maximize(theta, layout))
 
 
-@given(shapes, seeds)
-def test_untied_tables_that_are_equal_act_like_one(shape, seed):
-    length, labels = shape
+@given(layouts, seeds)
+def test_untied_tables_that_are_equal_act_like_one(layout, seed):
+    length, labels = layout
     nodes = length * labels
-    theta = draw_scores(shape, True, seed)
+    theta = draw_scores(layout, True, seed)
     spread = np.concatenate([theta[:nodes], np.tile(theta[nodes:], length - 1)])
     tied, untied = Chain(), Chain(tied=False)
 
     def fold(z):
         return np.concatenate([z[:nodes], z[nodes:].reshape(length - 1, labels**2).sum(axis=0)])
 
-    assert np.array_equal(fold(untied.maximize(spread, shape)), tied.maximize(theta, shape))
-    apart = fold(untied.marginals(spread, shape)) - tied.marginals(theta, shape)
+    assert np.array_equal(fold(untied.maximize(spread, layout)), tied.maximize(theta, layout))
+    apart = fold(untied.marginals(spread, layout)) - tied.marginals(theta, layout)
     assert np.abs(apart).max() <= 1e-12
-    assert untied.log_partition(spread, shape) == pytest.approx(
-        tied.log_partition(theta, shape), rel=1e-13, abs=1e-13
+    assert untied.log_partition(spread, layout) == pytest.approx(
+        tied.log_partition(theta, layout), rel=1e-13, abs=1e-13
     )
 
 
-@given(shapes, seeds)
-def test_masks_equal_scores_of_minus_infinity(shape, seed):
-    length, labels = shape
+@given(layouts, seeds)
+def test_masks_equal_scores_of_minus_infinity(layout, seed):
+    length, labels = layout
     rng = np.random.default_rng(seed)
     pairs = rng.random((labels, labels)) < 0.3
     first, last = rng.random(labels) < 0.3, rng.random(labels) < 0.3
-    theta = draw_scores(shape, True, seed)
+    theta = draw_scores(layout, True, seed)
     banned = theta.reshape(-1).copy()
     banned[:labels][first] = -np.inf
     banned[(length - 1) * labels : length * labels][last] = -np.inf
     banned[length * labels :][pairs.ravel()] = -np.inf
     masked = Chain(forbidden_transitions=pairs, forbidden_first=first, forbidden_last=last)
-    if chains.viterbi(banned, shape, True)[1] is None:
+    if chains.viterbi(banned, layout, True)[1] is None:
         for ability in ("maximize", "marginals", "max_marginals", "project"):
             with pytest.raises(InfeasibleError):
-                getattr(masked, ability)(theta, shape)
+                getattr(masked, ability)(theta, layout)
         return
     for ability in ("maximize", "marginals", "max_marginals"):
-        found = getattr(masked, ability)(theta, shape)
-        assert np.array_equal(found, getattr(Chain(), ability)(banned, shape))
+        found = getattr(masked, ability)(theta, layout)
+        assert np.array_equal(found, getattr(Chain(), ability)(banned, layout))
 
 
 def test_pair_marginals_agree_with_node_marginals():
-    shape = (6, 4)
-    z = Chain(tied=False).marginals(draw_scores(shape, False, 0), shape)
+    layout = (6, 4)
+    z = Chain(tied=False).marginals(draw_scores(layout, False, 0), layout)
     nodes, pairs = z[:24].reshape(6, 4), z[24:].reshape(5, 4, 4)
     assert np.abs(pairs.sum(axis=2) - nodes[:-1]).max() <= 1e-14
     assert np.abs(pairs.sum(axis=1) - nodes[1:]).max() <= 1e-14
 
 
 def test_best_of_max_marginals_is_the_maximum():
-    shape = (7, 5)
-    theta = draw_scores(shape, True, 1)
-    table = Chain().max_marginals(theta, shape)[:35].reshape(7, 5)
-    z = Chain().maximize(theta, shape)
+    layout = (7, 5)
+    theta = draw_scores(layout, True, 1)
+    table = Chain().max_marginals(theta, layout)[:35].reshape(7, 5)
+    z = Chain().maximize(theta, layout)
     assert np.abs(table.max(axis=1) - theta @ z).max() <= 1e-13
-    assert np.array_equal(table.argmax(axis=1), Chain().decode(z, shape))
+    assert np.array_equal(table.argmax(axis=1), Chain().decode(z, layout))
 
 
 @pytest.mark.parametrize(

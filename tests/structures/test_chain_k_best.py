@@ -11,13 +11,13 @@ from maxmargin.structures import Chain, Finite, Structure
 from reference import chains, enumeration
 from reference.user_structures import AtMostTwo
 
-shapes = st.sampled_from([(1, 1), (1, 5), (2, 4), (3, 3), (4, 3), (5, 2), (7, 1)])
+layouts = st.sampled_from([(1, 1), (1, 5), (2, 4), (3, 3), (4, 3), (5, 2), (7, 1)])
 seeds = st.integers(0, 2**32 - 1)
 
 
-def draw(shape, tied, seed, whole, banned):
+def draw(layout, tied, seed, whole, banned):
     rng = np.random.default_rng(seed)
-    theta = rng.standard_normal(Chain(tied=tied).n_parts(shape))
+    theta = rng.standard_normal(Chain(tied=tied).n_parts(layout))
     if whole:
         theta = np.round(theta)
     theta[rng.random(len(theta)) < banned] = -np.inf
@@ -25,50 +25,50 @@ def draw(shape, tied, seed, whole, banned):
 
 
 @given(
-    shapes,
+    layouts,
     st.booleans(),
     seeds,
     st.booleans(),
     st.sampled_from([0, 0.15, 0.5]),
     st.integers(1, 300),
 )
-def test_k_best_equal_sorted_enumeration(shape, tied, seed, whole, banned, k):
-    theta, structure = draw(shape, tied, seed, whole, banned), Chain(tied=tied)
-    values = enumeration.scores(theta, list(structure.vertices(shape)))
+def test_k_best_equal_sorted_enumeration(layout, tied, seed, whole, banned, k):
+    theta, structure = draw(layout, tied, seed, whole, banned), Chain(tied=tied)
+    values = enumeration.scores(theta, list(structure.vertices(layout)))
     expected = np.sort(values[np.isfinite(values)])[::-1][:k]
     if not len(expected):
         with pytest.raises(InfeasibleError, match="every output is forbidden"):
-            structure.k_best(theta, shape, k)
+            structure.k_best(theta, layout, k)
         return
-    found = structure.k_best(theta, shape, k)
+    found = structure.k_best(theta, layout, k)
     scores = [score for _, score in found]
     assert len(found) == len(expected)
     assert np.abs(np.array(scores) - expected).max() <= 1e-13
     assert scores == sorted(scores, reverse=True)
-    sequences = [tuple(structure.decode(z, shape)) for z, _ in found]
+    sequences = [tuple(structure.decode(z, layout)) for z, _ in found]
     assert len(set(sequences)) == len(found)
     for (z, score), labels in zip(found, sequences, strict=True):
-        assert np.array_equal(z, chains.vertex(labels, shape, tied))
+        assert np.array_equal(z, chains.vertex(labels, layout, tied))
         assert enumeration.score(theta, z) == pytest.approx(score, rel=1e-13, abs=1e-13)
-    assert np.array_equal(found[0][0], structure.maximize(theta, shape))
+    assert np.array_equal(found[0][0], structure.maximize(theta, layout))
 
 
 @given(st.integers(1, 60), st.integers(1, 12), st.integers(1, 9), seeds)
 def test_more_outputs_begin_with_fewer(length, labels, k, seed):
-    shape = (length, labels)
-    theta = draw(shape, True, seed, False, 0.0)
-    many, few = (Chain().k_best(theta, shape, n) for n in (2 * k, k))
-    assert np.array_equal(few[0][0], Chain().maximize(theta, shape))
+    layout = (length, labels)
+    theta = draw(layout, True, seed, False, 0.0)
+    many, few = (Chain().k_best(theta, layout, n) for n in (2 * k, k))
+    assert np.array_equal(few[0][0], Chain().maximize(theta, layout))
     for (a, x), (b, y) in zip(few, many, strict=False):
         assert x == y
         assert np.array_equal(a, b)
 
 
 def test_second_best_of_max_marginals_is_the_second_best_output():
-    shape = (9, 6)
-    theta = draw(shape, True, 5, False, 0.0)
-    (_, best), (_, second) = Chain().k_best(theta, shape, 2)
-    table = np.sort(Chain().max_marginals(theta, shape)[:54].reshape(9, 6), axis=1)
+    layout = (9, 6)
+    theta = draw(layout, True, 5, False, 0.0)
+    (_, best), (_, second) = Chain().k_best(theta, layout, 2)
+    table = np.sort(Chain().max_marginals(theta, layout)[:54].reshape(9, 6), axis=1)
     assert table[:, -1] == pytest.approx(best, rel=1e-14)
     assert table[:, -2].max() == pytest.approx(second, rel=1e-14)
 
@@ -98,12 +98,12 @@ def test_too_many_outputs_are_not_listed(monkeypatch):
     monkeypatch.setattr("maxmargin.structures.base.MOST_LISTED", 100)
 
     class Corners(Structure):
-        def n_parts(self, shape):
-            return shape[0]
+        def n_parts(self, layout):
+            return layout[0]
 
-        def vertices(self, shape):
+        def vertices(self, layout):
             return (
-                np.array(list(np.binary_repr(i, shape[0])), float) for i in range(2 ** shape[0])
+                np.array(list(np.binary_repr(i, layout[0])), float) for i in range(2 ** layout[0])
             )
 
     assert Corners().k_best(np.array([1.0, -2.0]), (2,), 1)[0][1] == 1.0
@@ -113,9 +113,9 @@ def test_too_many_outputs_are_not_listed(monkeypatch):
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "2", None, True])
 def test_numbers_that_are_none_are_refused(k):
-    for structure, theta, shape in ((Chain(), np.zeros(8), (2, 2)), (Finite(), np.zeros(2), (2,))):
+    for structure, theta, layout in ((Chain(), np.zeros(8), (2, 2)), (Finite(), np.zeros(2), (2,))):
         with pytest.raises(ValueError, match="must be a whole number, 1 or more"):
-            structure.k_best(theta, shape, k)
+            structure.k_best(theta, layout, k)
 
 
 # -- estimators ------------------------------------------------------------------------------------

@@ -11,48 +11,48 @@ from maxmargin.structures import Chain
 from reference import chains, enumeration
 
 SCALES = [1e-9, 1e-3, 1.0, 10.0, 50.0, 300.0, 1e4, 1e9]
-shapes = st.tuples(st.integers(1, 12), st.integers(1, 19))
+layouts = st.tuples(st.integers(1, 12), st.integers(1, 19))
 small = st.sampled_from([(1, 1), (1, 4), (2, 3), (3, 4), (4, 3), (5, 2), (6, 1)])
 seeds = st.integers(0, 2**32 - 1)
 bans = st.sampled_from([0.0, 0.1, 0.4])
 ways = pytest.mark.parametrize("kernel", [chain_sums.marginals, marginals_by_logs])
 
 
-def draw(shape, tied, seed, scale=1.0, banned=0.0):
+def draw(layout, tied, seed, scale=1.0, banned=0.0):
     rng = np.random.default_rng(seed)
-    theta = scale * rng.standard_normal(Chain(tied=tied).n_parts(shape))
+    theta = scale * rng.standard_normal(Chain(tied=tied).n_parts(layout))
     theta[rng.random(len(theta)) < banned] = -np.inf
     return theta
 
 
-def run(kernel, theta, shape, tied):
+def run(kernel, theta, layout, tied):
     """log Z and marginals by a kernel, whose scratch is full of NaN before."""
     structure = Chain(tied=tied)
-    floats, ints = structure.scratch(shape)
+    floats, ints = structure.scratch(layout)
     out, work = np.full(len(theta), np.nan), np.full(floats, np.nan)
-    code = np.array(structure.code(shape), dtype=np.int64)
+    layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
     before = theta.copy()
-    value = kernel(theta, code, out, work, np.empty(ints, dtype=np.int64))
+    value = kernel(theta, layout_ints, out, work, np.empty(ints, dtype=np.int64))
     assert np.array_equal(theta, before)
     return value, out
 
 
-def split(z, shape, tied):
-    length, labels = shape
+def split(z, layout, tied):
+    length, labels = layout
     nodes = z[: length * labels].reshape(length, labels)
     return nodes, z[length * labels :].reshape(1 if tied else length - 1, labels, labels)
 
 
-def check_consistent(z, shape, tied, tolerance=1e-11):
+def check_consistent(z, layout, tied, tolerance=1e-11):
     """Probabilities: no NaN, none negative, sums of one, pairs that agree with nodes."""
-    nodes, pairs = split(z, shape, tied)
+    nodes, pairs = split(z, layout, tied)
     assert np.isfinite(z).all()
     assert (z >= 0).all()
     assert np.abs(nodes.sum(axis=1) - 1).max() <= 1e-12
     left, right = nodes[:-1], nodes[1:]
     if tied:
         left, right = left.sum(axis=0, keepdims=True), right.sum(axis=0, keepdims=True)
-    size = max(1, shape[0] if tied else 1)
+    size = max(1, layout[0] if tied else 1)
     assert np.abs(pairs.sum(axis=2) - left).max(initial=0) <= tolerance * size
     assert np.abs(pairs.sum(axis=1) - right).max(initial=0) <= tolerance * size
 
@@ -62,10 +62,10 @@ def check_consistent(z, shape, tied, tolerance=1e-11):
 
 @ways
 @given(small, st.booleans(), seeds, st.sampled_from([1e-9, 1.0, 50.0, 1e9]), bans)
-def test_sums_equal_those_over_all_sequences(kernel, shape, tied, seed, scale, banned):
-    theta = draw(shape, tied, seed, scale, banned)
-    vertices = list(Chain(tied=tied).vertices(shape))
-    value, z = run(kernel, theta, shape, tied)
+def test_sums_equal_those_over_all_sequences(kernel, layout, tied, seed, scale, banned):
+    theta = draw(layout, tied, seed, scale, banned)
+    vertices = list(Chain(tied=tied).vertices(layout))
+    value, z = run(kernel, theta, layout, tied)
     if enumeration.best(theta, vertices) == -np.inf:
         assert value == -np.inf
         assert not z.any()
@@ -78,8 +78,8 @@ def test_sums_equal_those_over_all_sequences(kernel, shape, tied, seed, scale, b
 
 
 @given(small, st.booleans(), seeds)
-def test_masks_of_the_structure_count(shape, tied, seed):
-    length, labels = shape
+def test_masks_of_the_structure_count(layout, tied, seed):
+    length, labels = layout
     rng = np.random.default_rng(seed)
     structure = Chain(
         tied=tied,
@@ -87,18 +87,18 @@ def test_masks_of_the_structure_count(shape, tied, seed):
         forbidden_first=rng.random(labels) < 0.3,
         forbidden_last=rng.random(labels) < 0.3,
     )
-    theta = draw(shape, tied, seed)
-    vertices = list(structure.vertices(shape))
+    theta = draw(layout, tied, seed)
+    vertices = list(structure.vertices(layout))
     if not vertices:
         for ask in (structure.marginals, structure.log_partition, structure.max_marginals):
             with pytest.raises(InfeasibleError, match="every output is forbidden"):
-                ask(theta, shape)
+                ask(theta, layout)
         return
     expected = enumeration.expectation(theta, vertices)
-    assert np.abs(structure.marginals(theta, shape) - expected).max() <= 1e-13
+    assert np.abs(structure.marginals(theta, layout) - expected).max() <= 1e-13
     nodes = length * labels
     best = enumeration.max_marginals(theta, vertices, nodes)
-    found = structure.max_marginals(theta, shape)[:nodes]
+    found = structure.max_marginals(theta, layout)[:nodes]
     assert np.array_equal(np.isneginf(found), np.isneginf(best))
     there = np.isfinite(best)
     assert np.abs(found[there] - best[there]).max() <= 1e-13
@@ -106,50 +106,50 @@ def test_masks_of_the_structure_count(shape, tied, seed):
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_marginals_are_the_gradient_of_the_log_partition(tied):
-    shape, step = (7, 4), 1e-5
+    layout, step = (7, 4), 1e-5
     structure, theta = Chain(tied=tied), draw((7, 4), tied, 3)
     theta[[2, 31]] = -np.inf
-    z = structure.marginals(theta, shape)
+    z = structure.marginals(theta, layout)
     for p in np.flatnonzero(np.isfinite(theta)):
         up, down = theta.copy(), theta.copy()
         up[p] += step
         down[p] -= step
-        rise = structure.log_partition(up, shape) - structure.log_partition(down, shape)
+        rise = structure.log_partition(up, layout) - structure.log_partition(down, layout)
         assert rise / (2 * step) == pytest.approx(z[p], abs=1e-9)
 
 
 # -- both ways, all sizes --------------------------------------------------------------------------
 
 
-@given(shapes, st.booleans(), seeds, st.sampled_from(SCALES), bans)
+@given(layouts, st.booleans(), seeds, st.sampled_from(SCALES), bans)
 @settings(max_examples=100)
-def test_both_ways_equal_the_reference(shape, tied, seed, scale, banned):
-    theta = draw(shape, tied, seed, scale, banned)
-    expected, marginals = chains.marginals(theta, shape, tied)
+def test_both_ways_equal_the_reference(layout, tied, seed, scale, banned):
+    theta = draw(layout, tied, seed, scale, banned)
+    expected, marginals = chains.marginals(theta, layout, tied)
     for kernel in (chain_sums.marginals, marginals_by_logs):
-        value, z = run(kernel, theta, shape, tied)
+        value, z = run(kernel, theta, layout, tied)
         if marginals is None:
             assert value == -np.inf
             continue
         assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
-        assert np.abs(z - marginals).max() <= 1e-13 * max(1.0, scale) * shape[0]
-        check_consistent(z, shape, tied, 1e-13 * max(1.0, scale))
+        assert np.abs(z - marginals).max() <= 1e-13 * max(1.0, scale) * layout[0]
+        check_consistent(z, layout, tied, 1e-13 * max(1.0, scale))
 
 
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("length", [1, 100, 10_000])
 def test_long_chains_at_all_scales(tied, scale, length):
-    shape = (length, 5)
-    theta = draw(shape, tied, length, scale)
+    layout = (length, 5)
+    theta = draw(layout, tied, length, scale)
     found = [
-        run(kernel, theta, shape, tied) for kernel in (chain_sums.marginals, marginals_by_logs)
+        run(kernel, theta, layout, tied) for kernel in (chain_sums.marginals, marginals_by_logs)
     ]
     for _, z in found:
-        check_consistent(z, shape, tied, max(1e-12, 1e-15 * scale))
+        check_consistent(z, layout, tied, max(1e-12, 1e-15 * scale))
     if length == 10_000 and (not tied or scale not in (1.0, 300.0)):
         return  # the reference takes a second
-    expected, marginals = chains.marginals(theta, shape, tied)
+    expected, marginals = chains.marginals(theta, layout, tied)
     for value, z in found:
         assert value == pytest.approx(expected, rel=1e-12)
         assert np.abs(z - marginals).max() <= 1e-13 * max(1.0, scale) * length
@@ -159,27 +159,27 @@ def test_long_chains_at_all_scales(tied, scale, length):
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_a_score_that_is_no_number_is_a_failure(kernel, tied, number):
-    shape = (4, 3)
-    for place in range(Chain(tied=tied).n_parts(shape)):
-        theta = draw(shape, tied, 0)
+    layout = (4, 3)
+    for place in range(Chain(tied=tied).n_parts(layout)):
+        theta = draw(layout, tied, 0)
         theta[place] = number
-        out, work = np.zeros(len(theta)), np.zeros(Chain(tied=tied).scratch(shape)[0])
-        code = np.array(Chain(tied=tied).code(shape), dtype=np.int64)
-        assert np.isnan(kernel(theta, code, out, work, np.zeros(1, dtype=np.int64)))
+        out, work = np.zeros(len(theta)), np.zeros(Chain(tied=tied).scratch(layout)[0])
+        layout_ints = np.array(Chain(tied=tied).layout_as_ints(layout), dtype=np.int64)
+        assert np.isnan(kernel(theta, layout_ints, out, work, np.zeros(1, dtype=np.int64)))
 
 
 @given(st.integers(1, 60), st.integers(2, 9), seeds)
 def test_label_that_fades_too_far_is_not_lost(length, labels, seed):
     """The only label allowed at the end is 40 nats worse at each step before."""
     rng = np.random.default_rng(seed)
-    shape, nodes = (length, labels), length * labels
-    theta = np.full(Chain().n_parts(shape), -np.inf)
+    layout, nodes = (length, labels), length * labels
+    theta = np.full(Chain().n_parts(layout), -np.inf)
     theta[:nodes] = rng.standard_normal(nodes)
     theta[:nodes:labels] -= 40.0
     theta[nodes:].reshape(labels, labels)[np.diag_indices(labels)] = 0.0
     theta[nodes - labels + 1 : nodes] = -np.inf
     for kernel in (chain_sums.marginals, marginals_by_logs):
-        value, z = run(kernel, theta, shape, True)
+        value, z = run(kernel, theta, layout, True)
         assert value == pytest.approx(theta[:nodes:labels].sum(), rel=1e-13)
         assert np.abs(z[:nodes:labels] - 1).max() <= 1e-13
 
@@ -201,9 +201,9 @@ def test_many_equal_sequences_weigh_against_one_better(kernel):
 @ways
 def test_equal_scores_of_any_size_are_counted(kernel):
     for size in (0.0, 1e-9, 19.0, 21.0, 1e9, -1e9):
-        shape = (30, 7)
-        theta = np.full(Chain().n_parts(shape), size)
-        value, z = run(kernel, theta, shape, True)
+        layout = (30, 7)
+        theta = np.full(Chain().n_parts(layout), size)
+        value, z = run(kernel, theta, layout, True)
         assert value == pytest.approx(30 * np.log(7) + 59 * size, rel=1e-14)
         assert np.abs(z[:210] - 1 / 7).max() <= 1e-15
         assert np.abs(z[210:] - 29 / 49).max() <= 1e-14
@@ -211,26 +211,26 @@ def test_equal_scores_of_any_size_are_counted(kernel):
 
 @ways
 def test_dead_ends_deep_in_the_chain_are_infeasible(kernel):
-    shape = (400, 4)
-    theta = draw(shape, False, 0)
+    layout = (400, 4)
+    theta = draw(layout, False, 0)
     theta[1600 + 399 * 16 - 16 :] = -np.inf
-    value, z = run(kernel, theta, shape, False)
+    value, z = run(kernel, theta, layout, False)
     assert value == -np.inf
     assert not z.any()
     with pytest.raises(InfeasibleError, match="every output is forbidden"):
-        Chain(tied=False).marginals(theta, shape)
+        Chain(tied=False).marginals(theta, layout)
 
 
 @ways
 def test_label_that_nothing_leads_to_may_lead_to_the_best(kernel):
     """Such a label's message back grows far beyond all others, and is not to spoil them."""
-    shape = (300, 3)
-    theta = np.zeros(Chain(tied=False).n_parts(shape))
+    layout = (300, 3)
+    theta = np.zeros(Chain(tied=False).n_parts(layout))
     theta[:900].reshape(300, 3)[:, 2] = 19.0
     tables = theta[900:].reshape(299, 3, 3)
     tables[:, :2, 2] = -np.inf
     theta[2] = -np.inf
-    value, z = run(kernel, theta, shape, False)
+    value, z = run(kernel, theta, layout, False)
     assert value == pytest.approx(300 * np.log(2), rel=1e-14)
     assert np.abs(z[:900].reshape(300, 3) - [0.5, 0.5, 0.0]).max() <= 1e-15
 

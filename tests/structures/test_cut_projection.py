@@ -17,8 +17,8 @@ def run(network, point, warm=None):
     work, out = np.zeros(floats), np.full(CUT.n_parts(network), np.nan)
     size = CUT.warm_size(network)
     work[:size] = 0.0 if warm is None else warm
-    code = network.code.copy()
-    bound = CUT.kernel("project")(point, code, out, work, np.empty(ints, dtype=np.int64))
+    layout_ints = network.as_ints.copy()
+    bound = CUT.kernel("project")(point, layout_ints, out, work, np.empty(ints, dtype=np.int64))
     return out, bound * max(1.0, np.abs(point[np.isfinite(point)]).max()), work[:size].copy()
 
 

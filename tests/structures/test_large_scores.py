@@ -11,7 +11,7 @@ from maxmargin.structures import (
     LinearProgram,
     Program,
     Restricted,
-    RestrictedShape,
+    RestrictedLayout,
     Structure,
 )
 from maxmargin.structures.base import score
@@ -30,7 +30,7 @@ def counted_chain():
     """Chains of 3 labels whose label 1 occurs once or twice."""
     rule = np.zeros((1, 18))
     rule[0, [1, 4, 7]] = 1.0
-    return Restricted(Chain()), RestrictedShape((3, 3), matrix=rule, lower=1, upper=2)
+    return Restricted(Chain()), RestrictedLayout((3, 3), matrix=rule, lower=1, upper=2)
 
 
 def draw(rng, parts, largest):
@@ -41,8 +41,8 @@ def draw(rng, parts, largest):
     return theta * 10.0 ** rng.integers(-6, 7)
 
 
-def check(structure, shape, outputs, theta, exact=True):
-    z, bound = structure.maximize_within(theta, shape)
+def check(structure, layout, outputs, theta, exact=True):
+    z, bound = structure.maximize_within(theta, layout)
     best = float((outputs @ theta).max())
     # sums of the outputs, and the smallest differences that they can show
     slack = 1e-14 * float((outputs @ np.abs(theta)).max()) + 1e-9 * float(np.median(np.abs(theta)))
@@ -62,9 +62,9 @@ def test_whole_numbers(seed):
 @pytest.mark.parametrize("seed", range(15))
 def test_rules_and_counts(seed):
     rng = np.random.default_rng(seed)
-    structure, shape = counted_chain()
-    outputs = np.array(list(structure.vertices(shape)))
-    check(structure, shape, outputs, draw(rng, 18, 1e8))
+    structure, layout = counted_chain()
+    outputs = np.array(list(structure.vertices(layout)))
+    check(structure, layout, outputs, draw(rng, 18, 1e8))
 
 
 @pytest.mark.parametrize("largest", [1e8, 1e14, 1e16])
@@ -72,10 +72,10 @@ def test_pairs_that_must_be_on_beside_vetoes(largest):
     """They are drawn in by a score above all others, which costs as many digits."""
     rng, structure = np.random.default_rng(0), Restricted(Chain(tied=False))
     for _ in range(100):
-        shape, theta = RestrictedShape((4, 3), on=[rng.integers(12, 39)]), rng.normal(size=39)
+        layout, theta = RestrictedLayout((4, 3), on=[rng.integers(12, 39)]), rng.normal(size=39)
         theta[rng.integers(39)] = -largest
-        z, bound = structure.maximize_within(theta, shape)
-        best = max(score(theta, output) for output in structure.vertices(shape))
+        z, bound = structure.maximize_within(theta, layout)
+        best = max(score(theta, output) for output in structure.vertices(layout))
         assert bound >= best
         assert largest > 1e8 or score(theta, z) == pytest.approx(best, rel=1e-12)
 
@@ -104,26 +104,26 @@ def test_scores_up_to_1e13_are_bounded(seed):
     program, outputs = knapsack(rng)
     theta = draw(rng, program.n_parts, 1e13)
     check(LinearProgram(integral=True), program, outputs, theta, exact=False)
-    structure, shape = counted_chain()
-    outputs = np.array(list(structure.vertices(shape)))
-    check(structure, shape, outputs, draw(rng, 18, 1e13), exact=False)
+    structure, layout = counted_chain()
+    outputs = np.array(list(structure.vertices(layout)))
+    check(structure, layout, outputs, draw(rng, 18, 1e13), exact=False)
 
 
 def test_an_integrality_gap_of_the_largest_score_is_bounded():
-    structure, shape = counted_chain()
+    structure, layout = counted_chain()
     theta = np.array([2.5, -0.9, 0.2, 1.1, 1.8, 0.1, 0.5, 0.3, 1, 8.75e12, -1, -1.1, 1.6, -1.5])
     theta = np.concatenate([theta, [-1.1, 1.2, -2.3, -1.65e9]]) * 1e-2
-    check(structure, shape, np.array(list(structure.vertices(shape))), theta, exact=False)
+    check(structure, layout, np.array(list(structure.vertices(layout))), theta, exact=False)
 
 
 class ByRows(Structure):
     """Outputs by rows alone: `maximize` is a linear program over them."""
 
-    def n_parts(self, shape):
-        return shape.n_parts
+    def n_parts(self, layout):
+        return layout.n_parts
 
-    def constraints(self, shape):
-        return shape.constraints
+    def constraints(self, layout):
+        return layout.constraints
 
 
 def test_structures_by_rows_alone_have_bounds():

@@ -80,8 +80,8 @@ def test_parts_without_a_bound_are_named():
     with pytest.raises(InfeasibleError, match="part 2 may grow for ever"):
         LinearProgram().maximize(np.array([0.0, 0.0, 1.0]), program)
     with pytest.raises(InfeasibleError, match=r"part [02] may grow for ever.*part_upper"):
-        LinearProgram().check_shape(program)
-    LinearProgram().check_shape(TRIANGLE)
+        LinearProgram().check_layout(program)
+    LinearProgram().check_layout(TRIANGLE)
     assert LinearProgram().maximize(-np.ones(3), program).tolist() == [0, 0, 0]
 
 
@@ -116,13 +116,13 @@ def test_both_ways_to_project_agree(seed, monkeypatch):
     matrix = (rng.random((4, 6)) < 0.5).astype(float)
     program = Program(matrix, rng.integers(1, 3, 4), part_upper=1)
     equal = Program(np.vstack([matrix, np.ones(6)]), [*program.upper, 1], equal=[4], part_upper=1)
-    for shape, scale in product((program, equal), (0.3, 3.0)):
+    for layout, scale in product((program, equal), (0.3, 3.0)):
         point = scale * rng.normal(size=6)
-        z = LinearProgram().project(point, shape)
+        z = LinearProgram().project(point, layout)
         with monkeypatch.context() as without:
             without.setattr(quadratic, "has_clarabel", lambda: False)
-            assert np.abs(LinearProgram().project(point, shape) - z).max() < 1e-9
-        assert shape.why_infeasible(z) == ""
+            assert np.abs(LinearProgram().project(point, layout) - z).max() < 1e-9
+        assert layout.why_infeasible(z) == ""
 
 
 def test_sizes_bound_the_polytope():

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from contract import problems
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.solvers import BCFW
-from maxmargin.structures import Chain, MarkovNetwork, Network, NetworkShape, Tree, TreeShape
+from maxmargin.structures import Chain, MarkovNetwork, Network, NetworkLayout, Tree, TreeLayout
 from maxmargin.structures.network.junction_tree import buckets_of
 from reference import cuts, enumeration, linear, trees
 
@@ -18,19 +18,19 @@ ABILITIES = ("maximize", "marginals", "log_partition", "max_marginals")
 
 
 def grid(rows, columns, labels):
-    return NetworkShape(Network(rows * columns, cuts.grid_edges(rows, columns)), labels)
+    return NetworkLayout(Network(rows * columns, cuts.grid_edges(rows, columns)), labels)
 
 
 def ring(n, labels):
-    return NetworkShape(Network(n, [(v, (v + 1) % n) for v in range(n)]), labels)
+    return NetworkLayout(Network(n, [(v, (v + 1) % n) for v in range(n)]), labels)
 
 
 def complete(n, labels):
-    return NetworkShape(Network(n, list(combinations(range(n), 2))), labels)
+    return NetworkLayout(Network(n, list(combinations(range(n), 2))), labels)
 
 
 @st.composite
-def shapes(draw):
+def layouts(draw):
     """Anything from no edges to all of them, in any direction and order."""
     n, labels = draw(st.sampled_from([(1, 3), (2, 3), (3, 3), (4, 2), (5, 2), (6, 2), (4, 3)]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -41,19 +41,19 @@ def shapes(draw):
     if draw(st.booleans()):
         allowed = rng.random((n, labels)) < 0.7
         allowed[np.arange(n), rng.integers(labels, size=n)] = True
-    return NetworkShape(Network(n, rng.permutation(pairs)), labels, allowed)
+    return NetworkLayout(Network(n, rng.permutation(pairs)), labels, allowed)
 
 
-def listed(shape, tied, pairs=None):
-    edges, labels = shape.network.edges.tolist(), shape.n_labels
-    found = trees.labelings(shape.n_nodes, edges, labels, shape.allowed, pairs)
+def listed(layout, tied, pairs=None):
+    edges, labels = layout.network.edges.tolist(), layout.n_labels
+    found = trees.labelings(layout.n_nodes, edges, labels, layout.allowed, pairs)
     return np.array([trees.vertex(y, edges, labels, tied) for y in found])
 
 
-def scores(structure, shape, seed, scale=1.0):
+def scores(structure, layout, seed, scale=1.0):
     rng = np.random.default_rng(seed)
-    theta = scale * rng.standard_normal(structure.n_parts(shape))
-    theta[structure.forbidden(shape)] = -np.inf
+    theta = scale * rng.standard_normal(structure.n_parts(layout))
+    theta[structure.forbidden(layout)] = -np.inf
     return theta
 
 
@@ -62,54 +62,54 @@ def banned_pairs(seed, labels, wanted):
 
 
 # -- exact, against brute force --------------------------------------------------------------------
-@given(shape=shapes(), tied=st.booleans(), seed=st.integers(0, 1000), some=st.booleans())
+@given(layout=layouts(), tied=st.booleans(), seed=st.integers(0, 1000), some=st.booleans())
 @settings(max_examples=40)
-def test_everything_equals_enumeration(shape, tied, seed, some):
-    pairs = banned_pairs(seed, shape.n_labels, some)
+def test_everything_equals_enumeration(layout, tied, seed, some):
+    pairs = banned_pairs(seed, layout.n_labels, some)
     structure = MarkovNetwork(tied, pairs, method="exact")
-    vertices, theta = listed(shape, tied, pairs), scores(structure, shape, seed)
+    vertices, theta = listed(layout, tied, pairs), scores(structure, layout, seed)
     if len(vertices) == 0:
         for ability in ABILITIES:
             with pytest.raises(InfeasibleError):
-                getattr(structure, ability)(theta, shape)
+                getattr(structure, ability)(theta, layout)
         return
     best = enumeration.best(theta, vertices)
-    z, value = structure.maximize_within(theta, shape)
+    z, value = structure.maximize_within(theta, layout)
     assert enumeration.score(theta, z) == pytest.approx(best, abs=1e-12)
     assert value == pytest.approx(best, abs=1e-12)
-    found = structure.marginals(theta, shape)
+    found = structure.marginals(theta, layout)
     assert np.abs(found - enumeration.expectation(theta, vertices)).max() <= 1e-12
-    value = structure.log_partition(theta, shape)
+    value = structure.log_partition(theta, layout)
     assert value == pytest.approx(enumeration.log_partition(theta, vertices), abs=1e-12)
-    n = shape.n_nodes * shape.n_labels
+    n = layout.n_nodes * layout.n_labels
     wanted = enumeration.max_marginals(theta, vertices, n)
-    np.testing.assert_allclose(structure.max_marginals(theta, shape)[:n], wanted, atol=1e-12)
+    np.testing.assert_allclose(structure.max_marginals(theta, layout)[:n], wanted, atol=1e-12)
 
 
-@given(shape=shapes(), tied=st.booleans(), seed=st.integers(0, 1000))
+@given(layout=layouts(), tied=st.booleans(), seed=st.integers(0, 1000))
 @settings(max_examples=15)
-def test_projections_and_constraints_are_those_of_the_hull(shape, tied, seed):
+def test_projections_and_constraints_are_those_of_the_hull(layout, tied, seed):
     structure = MarkovNetwork(tied, method="exact")
-    vertices = listed(shape, tied)
-    point = scores(structure, shape, seed)
+    vertices = listed(layout, tied)
+    point = scores(structure, layout, seed)
     nearest = enumeration.nearest_in_hull(point, vertices)
-    assert np.abs(structure.project(point, shape) - nearest).max() <= 1e-8
-    stated = structure.constraints(shape)
+    assert np.abs(structure.project(point, layout) - nearest).max() <= 1e-8
+    stated = structure.constraints(layout)
     assert linear.best_value(stated, point) == pytest.approx(enumeration.best(point, vertices))
     assert linear.violation(stated, vertices[0]) <= 1e-9
 
 
 def test_expectations_are_the_gradient_of_the_log_partition():
-    structure, shape = MarkovNetwork(tied=True, method="exact"), grid(2, 4, 3)
-    theta, step = scores(structure, shape, 0), 1e-5
+    structure, layout = MarkovNetwork(tied=True, method="exact"), grid(2, 4, 3)
+    theta, step = scores(structure, layout, 0), 1e-5
     slopes = np.empty(len(theta))
     for p in range(len(theta)):
         ahead, behind = theta.copy(), theta.copy()
         ahead[p] += step
         behind[p] -= step
-        rise = structure.log_partition(ahead, shape) - structure.log_partition(behind, shape)
+        rise = structure.log_partition(ahead, layout) - structure.log_partition(behind, layout)
         slopes[p] = rise / (2 * step)
-    assert np.abs(structure.marginals(theta, shape) - slopes).max() <= 1e-8
+    assert np.abs(structure.marginals(theta, layout) - slopes).max() <= 1e-8
 
 
 # -- exact, against other structures ---------------------------------------------------------------
@@ -117,26 +117,28 @@ def test_expectations_are_the_gradient_of_the_log_partition():
 @pytest.mark.parametrize("joined", [1.0, 0.6])
 def test_trees_are_the_same_as_tree(tied, joined):
     network = Network(12, trees.random_edges(12, np.random.default_rng(3), joined))
-    shape = TreeShape(network, 4)
+    layout = TreeLayout(network, 4)
     tree, structure = Tree(tied), MarkovNetwork(tied, method="exact")
-    theta = scores(tree, shape, 5)
-    assert np.array_equal(structure.maximize(theta, shape), tree.maximize(theta, shape))
-    assert np.abs(structure.marginals(theta, shape) - tree.marginals(theta, shape)).max() <= 1e-13
-    assert structure.log_partition(theta, shape) == pytest.approx(tree.log_partition(theta, shape))
-    found = structure.max_marginals(theta, shape) - tree.max_marginals(theta, shape)
+    theta = scores(tree, layout, 5)
+    assert np.array_equal(structure.maximize(theta, layout), tree.maximize(theta, layout))
+    assert np.abs(structure.marginals(theta, layout) - tree.marginals(theta, layout)).max() <= 1e-13
+    assert structure.log_partition(theta, layout) == pytest.approx(
+        tree.log_partition(theta, layout)
+    )
+    found = structure.max_marginals(theta, layout) - tree.max_marginals(theta, layout)
     assert np.abs(found).max() <= 1e-12
-    assert np.abs(structure.project(theta, shape) - tree.project(theta, shape)).max() <= 1e-9
+    assert np.abs(structure.project(theta, layout) - tree.project(theta, layout)).max() <= 1e-9
 
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_chains_are_the_same_as_chain(tied):
-    shape = NetworkShape(Network(9, [(t, t + 1) for t in range(8)]), 5)
+    layout = NetworkLayout(Network(9, [(t, t + 1) for t in range(8)]), 5)
     chain = Chain(tied=tied)
     theta = np.random.default_rng(1).standard_normal(chain.n_parts((9, 5)))
     for method in ("exact", "bounded", "auto"):
-        z = MarkovNetwork(tied, method=method).maximize(theta, shape)
+        z = MarkovNetwork(tied, method=method).maximize(theta, layout)
         assert np.array_equal(z, chain.maximize(theta, (9, 5)))
-    found = MarkovNetwork(tied, method="exact").marginals(theta, shape)
+    found = MarkovNetwork(tied, method="exact").marginals(theta, layout)
     assert np.abs(found - chain.marginals(theta, (9, 5))).max() <= 1e-13
 
 
@@ -167,16 +169,16 @@ def by_columns(theta, rows, columns, labels):
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_grids_equal_transfer_matrices(scale):
-    shape, structure = grid(3, 10, 4), MarkovNetwork(tied=False, method="exact")
-    theta = scores(structure, shape, 2, scale)
+    layout, structure = grid(3, 10, 4), MarkovNetwork(tied=False, method="exact")
+    theta = scores(structure, layout, 2, scale)
     best, total = by_columns(theta, 3, 10, 4)
-    z, value = structure.maximize_within(theta, shape)
+    z, value = structure.maximize_within(theta, layout)
     assert theta @ z == pytest.approx(best, rel=1e-12)
     assert value == pytest.approx(best, rel=1e-12)
-    assert structure.log_partition(theta, shape) == pytest.approx(total, rel=1e-12)
-    found = structure.max_marginals(theta, shape)[: 30 * 4].reshape(30, 4)
+    assert structure.log_partition(theta, layout) == pytest.approx(total, rel=1e-12)
+    found = structure.max_marginals(theta, layout)[: 30 * 4].reshape(30, 4)
     assert found.max(axis=1) == pytest.approx(np.full(30, best), rel=1e-12)
-    shares = structure.marginals(theta, shape)
+    shares = structure.marginals(theta, layout)
     assert shares[: 30 * 4].reshape(30, 4).sum(axis=1) == pytest.approx(np.ones(30), abs=1e-12)
     if scale == 1e9:
         assert np.abs(shares - z).max() <= 1e-12
@@ -184,11 +186,11 @@ def test_grids_equal_transfer_matrices(scale):
 
 # -- junction trees --------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    "shape, width",
+    "layout, width",
     [
-        (NetworkShape(Network(1, []), 2), 0),
-        (NetworkShape(Network(4, []), 2), 0),
-        (NetworkShape(Network(400, [(v, v + 1) for v in range(399)]), 2), 1),
+        (NetworkLayout(Network(1, []), 2), 0),
+        (NetworkLayout(Network(4, []), 2), 0),
+        (NetworkLayout(Network(400, [(v, v + 1) for v in range(399)]), 2), 1),
         (ring(9, 2), 2),
         (ring(500, 2), 2),
         (grid(3, 8, 2), 3),
@@ -198,28 +200,28 @@ def test_grids_equal_transfer_matrices(scale):
         (complete(6, 2), 5),
     ],
 )
-def test_the_order_finds_the_treewidth(shape, width):
-    found = buckets_of(shape.network, 9, 99)
+def test_the_order_finds_the_treewidth(layout, width):
+    found = buckets_of(layout.network, 9, 99)
     assert found.complete
     assert found.width == width
-    assert sorted(found.order) == list(range(shape.n_nodes))
+    assert sorted(found.order) == list(range(layout.n_nodes))
     place = np.argsort(found.order)
     for v, scope in zip(found.order, found.scopes, strict=True):
         assert all(place[u] > place[v] for u in scope)
-    for a, b in shape.network.edges:
+    for a, b in layout.network.edges:
         v, u = (a, b) if place[a] < place[b] else (b, a)
         assert u in found.scopes[place[v]]
 
 
 def test_tables_that_are_too_large_are_refused():
-    shape = grid(10, 12, 11)
+    layout = grid(10, 12, 11)
     structure = MarkovNetwork(method="exact")
-    theta = np.zeros(structure.n_parts(shape))
+    theta = np.zeros(structure.n_parts(layout))
     with pytest.raises(ValueError, match=r"treewidth of at least \d+ with 11 labels needs .*"
                        r"max_table=4,194,304; use method='bounded'"):  # fmt: skip
-        structure.maximize(theta, shape)
+        structure.maximize(theta, layout)
     with pytest.raises(ValueError, match=r"treewidth of 3 with 4 labels needs 3,\d+ entries"):
-        MarkovNetwork(method="exact", max_table=1000).code(grid(3, 6, 4))
+        MarkovNetwork(method="exact", max_table=1000).layout_as_ints(grid(3, 6, 4))
 
 
 def test_auto_goes_by_the_shape():
@@ -235,11 +237,11 @@ def test_auto_goes_by_the_shape():
     assert auto.memory_size(large) > 0
     exact = MarkovNetwork(tied=False, method="exact")
     assert exact.resolve([small]) is exact
-    for shape, method in ((small, "exact"), (large, "bounded")):
-        theta = scores(auto, shape, 0)
-        z, value = auto.maximize_within(theta, shape)
-        expected = auto.resolve([shape]).maximize_within(theta, shape)
-        assert auto.resolve([shape]).method == method
+    for layout, method in ((small, "exact"), (large, "bounded")):
+        theta = scores(auto, layout, 0)
+        z, value = auto.maximize_within(theta, layout)
+        expected = auto.resolve([layout]).maximize_within(theta, layout)
+        assert auto.resolve([layout]).method == method
         assert np.array_equal(z, expected[0])
         assert value == expected[1]
 
@@ -247,32 +249,32 @@ def test_auto_goes_by_the_shape():
 @pytest.mark.parametrize("method", ["auto", "bounded"])
 @pytest.mark.parametrize("ability", ["project", "marginals", "max_marginals", "log_partition"])
 def test_what_needs_exact_maxima_is_refused_else(method, ability):
-    structure, shape = MarkovNetwork(method=method), ring(3, 2)
+    structure, layout = MarkovNetwork(method=method), ring(3, 2)
     assert not structure.has(ability)
     with pytest.raises(MissingAbilityError, match=f"{ability}.* Use method='exact'"):
-        getattr(structure, ability)(np.zeros(structure.n_parts(shape)), shape)
+        getattr(structure, ability)(np.zeros(structure.n_parts(layout)), layout)
 
 
 # -- bounded ---------------------------------------------------------------------------------------
 @given(
-    shape=shapes(),
+    layout=layouts(),
     tied=st.booleans(),
     seed=st.integers(0, 1000),
     some=st.booleans(),
     scale=st.sampled_from([1e-9, 1.0, 1e9]),
 )
 @settings(max_examples=60)
-def test_the_optimum_is_between_value_and_bound(shape, tied, seed, some, scale):
-    pairs = banned_pairs(seed, shape.n_labels, some)
+def test_the_optimum_is_between_value_and_bound(layout, tied, seed, some, scale):
+    pairs = banned_pairs(seed, layout.n_labels, some)
     structure = MarkovNetwork(tied, pairs, method="bounded")
-    vertices, theta = listed(shape, tied, pairs), scores(structure, shape, seed, scale)
+    vertices, theta = listed(layout, tied, pairs), scores(structure, layout, seed, scale)
     if len(vertices) == 0:
         with pytest.raises(InfeasibleError):
-            structure.maximize(theta, shape)
+            structure.maximize(theta, layout)
         return
     best, failure = enumeration.best(theta, vertices), ""
     try:
-        z, bound = structure.maximize_within(theta, shape)
+        z, bound = structure.maximize_within(theta, layout)
     except InfeasibleError as error:
         failure = str(error)
     if failure:  # a heuristic: where pairs are forbidden it may find nothing, and says so
@@ -284,26 +286,30 @@ def test_the_optimum_is_between_value_and_bound(shape, tied, seed, some, scale):
     assert best <= bound + 1e-12 * scale
 
 
-def called(structure, theta, shape, memory):
+def called(structure, theta, layout, memory):
     """The kernel as passes call it: what it writes, its value and its memory."""
-    floats, ints = structure.scratch(shape)
-    code = np.asarray(structure.code(shape), dtype=np.int64)
+    floats, ints = structure.scratch(layout)
+    layout_ints = np.asarray(structure.layout_as_ints(layout), dtype=np.int64)
     out, work = np.zeros(len(theta)), np.full(floats, np.nan)
     work[: len(memory)] = memory
-    value = structure.kernel("maximize")(theta, code, out, work, np.zeros(ints, dtype=np.int64))
+    value = structure.kernel("maximize")(
+        theta, layout_ints, out, work, np.zeros(ints, dtype=np.int64)
+    )
     return out, value, work[: len(memory)].copy()
 
 
 def test_bounds_meet_the_relaxation_and_values_the_optimum_on_grids():
     """Loose by 2 % of what labels can differ at most; most grids are solved."""
-    shape, tied = grid(4, 5, 3), False
+    layout, tied = grid(4, 5, 3), False
     exact, bounded = (MarkovNetwork(tied, method=m) for m in ("exact", "bounded"))
     solved = 0
     for seed in range(10):
-        theta = scores(exact, shape, seed)
-        _, best = exact.maximize_within(theta, shape)
-        z, bound = bounded.maximize_within(theta, shape)
-        relaxed = linear.best_value(MarkovNetwork(tied, method="relaxed").constraints(shape), theta)
+        theta = scores(exact, layout, seed)
+        _, best = exact.maximize_within(theta, layout)
+        z, bound = bounded.maximize_within(theta, layout)
+        relaxed = linear.best_value(
+            MarkovNetwork(tied, method="relaxed").constraints(layout), theta
+        )
         assert theta @ z <= best + 1e-10 <= relaxed + 1e-6
         assert bound >= relaxed - 1e-6
         solved += bound - theta @ z <= 1e-6
@@ -311,41 +317,41 @@ def test_bounds_meet_the_relaxation_and_values_the_optimum_on_grids():
 
 
 def test_memory_makes_no_difference_but_to_the_speed():
-    shape, structure = grid(5, 6, 4), MarkovNetwork(tied=False, method="bounded")
-    theta = scores(structure, shape, 4)
-    size = structure.memory_size(shape)
+    layout, structure = grid(5, 6, 4), MarkovNetwork(tied=False, method="bounded")
+    theta = scores(structure, layout, 4)
+    size = structure.memory_size(layout)
     exact = MarkovNetwork(tied=False, method="exact")
-    _, best = exact.maximize_within(theta, shape)
+    _, best = exact.maximize_within(theta, layout)
     rng = np.random.default_rng(0)
     memories = [np.zeros(size), rng.standard_normal(size), 1e6 * rng.standard_normal(size)]
     memories += [np.full(size, bad) for bad in (np.nan, np.inf, -np.inf, 1e300)]
     for memory in memories:
-        z, bound, kept = called(structure, theta, shape, memory)
+        z, bound, kept = called(structure, theta, layout, memory)
         assert theta @ z <= best + 1e-10
         assert best <= bound + 1e-8
-        again, after, _ = called(structure, theta, shape, kept)
+        again, after, _ = called(structure, theta, layout, kept)
         assert after <= bound + 1e-8
         assert theta @ again <= best + 1e-10
 
 
 def test_the_same_call_gives_the_same_bits():
-    shape, structure = grid(6, 6, 5), MarkovNetwork(method="bounded")
-    theta = scores(structure, shape, 1)
-    z, bound = structure.maximize_within(theta, shape)
+    layout, structure = grid(6, 6, 5), MarkovNetwork(method="bounded")
+    theta = scores(structure, layout, 1)
+    z, bound = structure.maximize_within(theta, layout)
     copy = pickle.loads(pickle.dumps(structure))
-    again, after = copy.maximize_within(theta, pickle.loads(pickle.dumps(shape)))
+    again, after = copy.maximize_within(theta, pickle.loads(pickle.dumps(layout)))
     assert np.array_equal(z, again)
     assert bound == after
 
 
 def test_what_cannot_be_allowed_is_told():
     """An odd ring whose neighbours must differ, with two labels: only enumeration can know."""
-    shape, mask = ring(5, 2), np.eye(2, dtype=bool)
-    theta = np.zeros(MarkovNetwork().n_parts(shape))
+    layout, mask = ring(5, 2), np.eye(2, dtype=bool)
+    theta = np.zeros(MarkovNetwork().n_parts(layout))
     with pytest.raises(InfeasibleError, match="no labels that are allowed, and no proof"):
-        MarkovNetwork(forbidden_pairs=mask, method="bounded").maximize(theta, shape)
+        MarkovNetwork(forbidden_pairs=mask, method="bounded").maximize(theta, layout)
     with pytest.raises(InfeasibleError, match="every output is forbidden"):
-        MarkovNetwork(forbidden_pairs=mask, method="exact").maximize(theta, shape)
+        MarkovNetwork(forbidden_pairs=mask, method="exact").maximize(theta, layout)
 
 
 def test_training_with_bounds_is_certified():
@@ -360,34 +366,34 @@ def test_training_with_bounds_is_certified():
 # -- relaxed ---------------------------------------------------------------------------------------
 def test_the_relaxation_may_give_half_labels():
     """Neighbours on a triangle want to differ; there are two labels, so one pair cannot."""
-    shape, structure = complete(3, 2), MarkovNetwork(method="relaxed")
+    layout, structure = complete(3, 2), MarkovNetwork(method="relaxed")
     assert structure.is_exact
     assert not structure.is_bounded
     assert not structure.has("vertices")
     theta = np.append(np.zeros(6), [0.0, 1.0, 1.0, 0.0])
-    z = structure.maximize(theta, shape)
+    z = structure.maximize(theta, layout)
     assert theta @ z == pytest.approx(3.0)
     assert z[:6] == pytest.approx(np.full(6, 0.5))
-    assert structure.integrality(z, shape) == 0.0
-    whole = MarkovNetwork(method="exact").maximize(theta, shape)
+    assert structure.integrality(z, layout) == 0.0
+    whole = MarkovNetwork(method="exact").maximize(theta, layout)
     assert theta @ whole == 2.0
-    assert structure.integrality(whole, shape) == 1.0
-    assert structure.decode(z, shape).shape == (3,)
-    assert np.count_nonzero(z) <= structure.vertex_size(shape)
+    assert structure.integrality(whole, layout) == 1.0
+    assert structure.decode(z, layout).shape == (3,)
+    assert np.count_nonzero(z) <= structure.vertex_size(layout)
 
 
 def test_the_relaxation_of_a_tree_is_exact():
-    shape = TreeShape(Network(6, trees.random_edges(6, np.random.default_rng(0))), 3)
-    theta = scores(Tree(), shape, 0)
-    z = MarkovNetwork(method="relaxed").maximize(theta, shape)
-    assert np.abs(z - Tree().maximize(theta, shape)).max() <= 1e-9
+    layout = TreeLayout(Network(6, trees.random_edges(6, np.random.default_rng(0))), 3)
+    theta = scores(Tree(), layout, 0)
+    z = MarkovNetwork(method="relaxed").maximize(theta, layout)
+    assert np.abs(z - Tree().maximize(theta, layout)).max() <= 1e-9
 
 
 def test_projections_on_the_relaxation_are_nearest():
-    shape, structure = complete(3, 2), MarkovNetwork(tied=False, method="relaxed")
-    point = scores(structure, shape, 0)
-    z = structure.project(point, shape)
-    stated = structure.constraints(shape)
+    layout, structure = complete(3, 2), MarkovNetwork(tied=False, method="relaxed")
+    point = scores(structure, layout, 0)
+    z = structure.project(point, layout)
+    stated = structure.constraints(layout)
     assert linear.violation(stated, z) <= 1e-8
     residual = point - z
     assert linear.best_value(stated, residual) <= residual @ z + 1e-8
@@ -408,11 +414,11 @@ def test_projections_on_the_relaxation_are_nearest():
     ],
 )
 def test_options_are_checked(options, message):
-    structure, shape = MarkovNetwork(**options), ring(3, 2)
+    structure, layout = MarkovNetwork(**options), ring(3, 2)
     with pytest.raises(ValueError, match=message):
-        structure.maximize(np.zeros(10), shape)
+        structure.maximize(np.zeros(10), layout)
 
 
 def test_wrong_shapes_are_named():
-    with pytest.raises(TypeError, match=r"must be a NetworkShape\(network, number of labels\)"):
+    with pytest.raises(TypeError, match=r"must be a NetworkLayout\(network, number of labels\)"):
         MarkovNetwork().n_parts((3, 2))

@@ -15,32 +15,32 @@ from reference.interior_point import nearest
 EDGES = [(2, 1), (0, 0), (2, 0), (0, 1)]
 
 
-def sides(shape):
-    return shape.shape if isinstance(shape, Candidates) else shape
+def sides(layout):
+    return layout.shape if isinstance(layout, Candidates) else layout
 
 
-def edges_of(shape):
-    every = isinstance(shape, tuple) or shape.edges is None
-    return np.array(matchings.pairs(sides(shape)) if every else shape.edges).reshape(-1, 2)
+def edges_of(layout):
+    every = isinstance(layout, tuple) or layout.edges is None
+    return np.array(matchings.pairs(sides(layout)) if every else layout.edges).reshape(-1, 2)
 
 
-def caps_of(structure, shape):
-    rows, columns = sides(shape)
-    own = getattr(shape, "row_caps", None), getattr(shape, "column_caps", None)
+def caps_of(structure, layout):
+    rows, columns = sides(layout)
+    own = getattr(layout, "row_caps", None), getattr(layout, "column_caps", None)
     return (
         np.full(rows, structure.row_cap) if own[0] is None else own[0],
         np.full(columns, structure.column_cap) if own[1] is None else own[1],
     )
 
 
-def run(structure, ability, theta, shape, warm=None):
+def run(structure, ability, theta, layout, warm=None):
     """(what the kernel writes, what it returns, the prices that it leaves)."""
-    floats, ints = structure.scratch(shape)
-    work, out = np.zeros(floats), np.full(structure.n_parts(shape), np.nan)
-    size = structure.warm_size(shape)
+    floats, ints = structure.scratch(layout)
+    work, out = np.zeros(floats), np.full(structure.n_parts(layout), np.nan)
+    size = structure.warm_size(layout)
     work[:size] = 0.0 if warm is None else warm
-    code = np.array(structure.code(shape), dtype=np.int64)
-    value = structure.kernel(ability)(theta, code, out, work, np.empty(ints, dtype=np.int64))
+    layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
+    value = structure.kernel(ability)(theta, layout_ints, out, work, np.empty(ints, dtype=np.int64))
     return out, value, work[:size].copy()
 
 
@@ -50,18 +50,18 @@ def drawn(seed, largest=60, ties=False):
     rows, columns = (int(v) for v in rng.integers(1, largest + 1, 2))
     if seed % 3 == 0:
         columns = rows
-    shape, structure = (rows, columns), Matching()
-    edges = np.argwhere(rng.random(shape) < rng.uniform(0.05, 1.0))
+    layout, structure = (rows, columns), Matching()
+    edges = np.argwhere(rng.random(layout) < rng.uniform(0.05, 1.0))
     edges = edges[rng.permutation(len(edges))]
     if seed % 4 == 1:
-        shape = Candidates(shape, edges)
+        layout = Candidates(layout, edges)
     elif seed % 8 == 2:
-        shape = Candidates(shape, edges, rng.integers(0, 4, rows), rng.integers(0, 4, columns))
+        layout = Candidates(layout, edges, rng.integers(0, 4, rows), rng.integers(0, 4, columns))
     elif seed % 8 == 6:
         structure = Matching(*(int(v) for v in rng.integers(1, 4, 2)))
-    point = rng.standard_normal(structure.n_parts(shape))
+    point = rng.standard_normal(structure.n_parts(layout))
     if seed % 5 == 1:
-        point = 0.5 * point + structure.maximize(rng.standard_normal(len(point)), shape)
+        point = 0.5 * point + structure.maximize(rng.standard_normal(len(point)), layout)
     if seed % 5 == 2:
         point = np.abs(point)
     if ties:
@@ -69,17 +69,17 @@ def drawn(seed, largest=60, ties=False):
     point *= 10.0 ** rng.integers(-6, 7)
     if seed % 7 == 0:
         point[rng.random(len(point)) < 0.2] = -np.inf
-    point[structure.forbidden(shape)] = -np.inf
-    return structure, shape, point
+    point[structure.forbidden(layout)] = -np.inf
+    return structure, layout, point
 
 
 # -- project ---------------------------------------------------------------------------------------
 
 
-def check_conditions(structure, shape, point, z, value, prices):
+def check_conditions(structure, layout, point, z, value, prices):
     """The conditions of the nearest point: sums to 1e-12 whatever the scale."""
     scale = max(1.0, np.abs(point[np.isfinite(point)]).max(initial=0.0))
-    found = matchings.violations(point, z, prices, edges_of(shape), *caps_of(structure, shape))
+    found = matchings.violations(point, z, prices, edges_of(layout), *caps_of(structure, layout))
     assert found["negative"] == 0.0
     assert found["above"] <= 1e-12
     assert found["slack"] <= 1e-12 * scale
@@ -91,10 +91,10 @@ def check_conditions(structure, shape, point, z, value, prices):
 
 def check_beside_interior_point(seed, ties=False, tol=1e-8):
     pytest.importorskip("piqp", reason="the reference needs piqp: pip install piqp")
-    structure, shape, point = drawn(seed, ties=ties)
-    z, value, prices = run(structure, "project", point, shape)
-    check_conditions(structure, shape, point, z, value, prices)
-    assert np.abs(z - nearest(structure.constraints(shape), point)).max(initial=0.0) <= tol
+    structure, layout, point = drawn(seed, ties=ties)
+    z, value, prices = run(structure, "project", point, layout)
+    check_conditions(structure, layout, point, z, value, prices)
+    assert np.abs(z - nearest(structure.constraints(layout), point)).max(initial=0.0) <= tol
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -119,8 +119,8 @@ def test_projections_of_points_with_ties_agree_as_far_as_that_solver_goes(part):
 @pytest.mark.parametrize("part", range(4))
 def test_projections_of_points_with_ties_satisfy_the_conditions(part):
     for seed in range(40):
-        structure, shape, point = drawn(4 * seed + part, ties=True)
-        check_conditions(structure, shape, point, *run(structure, "project", point, shape))
+        structure, layout, point = drawn(4 * seed + part, ties=True)
+        check_conditions(structure, layout, point, *run(structure, "project", point, layout))
 
 
 @pytest.mark.soak
@@ -128,32 +128,32 @@ def test_projections_of_points_with_ties_satisfy_the_conditions(part):
 def test_thousands_of_projections_satisfy_the_conditions(part):
     for seed in range(300):
         for ties in (False, True):
-            structure, shape, point = drawn(1000 + 300 * part + seed, ties=ties)
-            check_conditions(structure, shape, point, *run(structure, "project", point, shape))
+            structure, layout, point = drawn(1000 + 300 * part + seed, ties=ties)
+            check_conditions(structure, layout, point, *run(structure, "project", point, layout))
 
 
 @pytest.mark.parametrize("change", [0.0, 0.01, 1.0, 1e3, 1e-6])
 def test_warm_projections_equal_cold_ones(change):
     for seed in range(30):
-        structure, shape, point = drawn(seed, largest=25)
+        structure, layout, point = drawn(seed, largest=25)
         rng = np.random.default_rng(seed)
         other = point * (1.0 + change * rng.standard_normal(len(point)))
         other[np.isneginf(point)] = -np.inf
-        _, _, prices = run(structure, "project", point, shape)
-        cold, _, _ = run(structure, "project", other, shape)
-        warm, value, after = run(structure, "project", other, shape, warm=prices)
+        _, _, prices = run(structure, "project", point, layout)
+        cold, _, _ = run(structure, "project", other, layout)
+        warm, value, after = run(structure, "project", other, layout, warm=prices)
         assert np.abs(warm - cold).max(initial=0.0) <= 1e-10
-        check_conditions(structure, shape, other, warm, value, after)
+        check_conditions(structure, layout, other, warm, value, after)
 
 
 @pytest.mark.parametrize("rubbish", [np.nan, np.inf, -1.0, 1e300])
 def test_warm_starts_that_are_no_prices_do_no_harm(rubbish):
     for seed in range(8):
-        structure, shape, point = drawn(seed, largest=12)
-        warm = np.full(structure.warm_size(shape), rubbish)
-        z, value, prices = run(structure, "project", point, shape, warm=warm)
-        check_conditions(structure, shape, point, z, value, prices)
-        assert np.abs(z - run(structure, "project", point, shape)[0]).max(initial=0.0) <= 1e-10
+        structure, layout, point = drawn(seed, largest=12)
+        warm = np.full(structure.warm_size(layout), rubbish)
+        z, value, prices = run(structure, "project", point, layout, warm=warm)
+        check_conditions(structure, layout, point, z, value, prices)
+        assert np.abs(z - run(structure, "project", point, layout)[0]).max(initial=0.0) <= 1e-10
 
 
 def test_a_point_inside_is_kept_bit_for_bit():
@@ -167,20 +167,20 @@ def test_a_point_inside_is_kept_bit_for_bit():
 # -- maximize --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(60, 60), (120, 40), (40, 120), (150, 149)])
+@pytest.mark.parametrize("layout", [(60, 60), (120, 40), (40, 120), (150, 149)])
 @pytest.mark.parametrize("shift", [-1.0, 0.0, 2.0])
-def test_maximize_equals_the_assignment_of_scipy(shape, shift):
+def test_maximize_equals_the_assignment_of_scipy(layout, shift):
     for seed in range(4):
-        theta = shift + np.random.default_rng(seed).standard_normal(shape)
+        theta = shift + np.random.default_rng(seed).standard_normal(layout)
         if seed == 3:
             theta = np.rint(2 * theta)
         gain = np.maximum(theta, 0.0)
         best = gain[linear_sum_assignment(-gain)].sum()
-        z, value, _ = run(Matching(), "maximize", theta.ravel(), shape)
+        z, value, _ = run(Matching(), "maximize", theta.ravel(), layout)
         assert value == pytest.approx(best, rel=1e-13)
         assert theta.ravel() @ z == pytest.approx(best, rel=1e-13)
-        assert (z.reshape(shape).sum(axis=0) <= 1).all()
-        assert (z.reshape(shape).sum(axis=1) <= 1).all()
+        assert (z.reshape(layout).sum(axis=0) <= 1).all()
+        assert (z.reshape(layout).sum(axis=1) <= 1).all()
 
 
 @pytest.mark.parametrize("ability", ["maximize", "project", "marginals"])
@@ -249,12 +249,12 @@ def test_marginals_of_equal_scores_is_even_however_sharp():
 
 
 def test_marginals_says_that_it_needs_caps_of_one():
-    shape = Candidates((2, 2), None, [2, 1])
+    layout = Candidates((2, 2), None, [2, 1])
     for ability in ("marginals", "log_partition"):
         with pytest.raises(
             MissingAbilityError, match="cannot compute `marginals` with caps above 1"
         ):
-            getattr(Matching(), ability)(np.zeros(4), shape)
+            getattr(Matching(), ability)(np.zeros(4), layout)
     assert not Matching(2, 1).has("marginals")
     assert Matching().has("marginals")
 
@@ -271,7 +271,7 @@ def test_there_are_no_exact_marginals():
 
 
 @pytest.mark.parametrize(
-    "structure, shape, y, message",
+    "structure, layout, y, message",
     [
         (Matching(), (2, 3), [(0, 3)], r"links: \(0, 3\) at place 0 is outside 2 rows and 3 col"),
         (Matching(), (2, 3), [(0, 0), (-1, 1)], r"links: \(-1, 1\) at place 1 is outside"),
@@ -289,9 +289,9 @@ def test_there_are_no_exact_marginals():
         (Matching(column_cap=1.5), (2, 3), [], "column_cap=1.5 must be an integer"),
     ],
 )
-def test_outputs_that_do_not_fit_are_refused(structure, shape, y, message):
+def test_outputs_that_do_not_fit_are_refused(structure, layout, y, message):
     with pytest.raises(ValueError, match=message):
-        structure.encode(y, shape)
+        structure.encode(y, layout)
 
 
 @pytest.mark.parametrize(
@@ -321,38 +321,38 @@ def test_no_links_are_an_output(y):
 
 
 def test_decoded_links_are_sorted_whole_numbers():
-    shape = Candidates((3, 2), EDGES)
-    y = Matching().decode(Matching().encode([(2, 1), (0, 0)], shape), shape)
+    layout = Candidates((3, 2), EDGES)
+    y = Matching().decode(Matching().encode([(2, 1), (0, 0)], layout), layout)
     assert y.tolist() == [[0, 0], [2, 1]]
     assert y.dtype == np.int64
 
 
 @pytest.mark.parametrize(
-    "shape", [(0, 3), (3, 0), (0, 0), Candidates((0, 2)), Candidates((2, 3), []),
+    "layout", [(0, 3), (3, 0), (0, 0), Candidates((0, 2)), Candidates((2, 3), []),
               Candidates((2, 3), np.empty((0, 2)), [1, 2], None)],
 )  # fmt: skip
-def test_shapes_without_edges_work(shape):
+def test_shapes_without_edges_work(layout):
     structure = Matching()
-    assert structure.n_parts(shape) == structure.vertex_size(shape) == 0
-    assert structure.radius(shape) == 0.0
-    assert structure.decode(structure.encode([], shape), shape).shape == (0, 2)
-    assert structure.constraints(shape).matrix.shape[1] == 0
-    assert [len(v) for v in structure.vertices(shape)] == [0]
-    for ability in ("maximize", "project") if structure._top(shape) > 1 else (
+    assert structure.n_parts(layout) == structure.vertex_size(layout) == 0
+    assert structure.radius(layout) == 0.0
+    assert structure.decode(structure.encode([], layout), layout).shape == (0, 2)
+    assert structure.constraints(layout).matrix.shape[1] == 0
+    assert [len(v) for v in structure.vertices(layout)] == [0]
+    for ability in ("maximize", "project") if structure._top(layout) > 1 else (
         "maximize", "project", "marginals",
     ):  # fmt: skip
-        assert getattr(structure, ability)(np.empty(0), shape).shape == (0,)
+        assert getattr(structure, ability)(np.empty(0), layout).shape == (0,)
 
 
 @pytest.mark.parametrize(
-    "structure, shape",
+    "structure, layout",
     [(Matching(), (2, 3)), (Matching(), (3, 3)), (Matching(2, 1), (2, 3)), (Matching(2, 2), (3, 3)),
      (Matching(), (1, 4)), (Matching(), Candidates((3, 2), EDGES))],
 )  # fmt: skip
-def test_the_radius_is_reached(structure, shape):
-    vertices = np.array(list(structure.vertices(shape)))
+def test_the_radius_is_reached(structure, layout):
+    vertices = np.array(list(structure.vertices(layout)))
     apart = np.linalg.norm(vertices[:, None] - vertices, axis=2).max()
-    assert structure.radius(shape) == pytest.approx(apart, rel=1e-14)
+    assert structure.radius(layout) == pytest.approx(apart, rel=1e-14)
 
 
 def test_candidates_are_equal_by_content():
@@ -376,13 +376,13 @@ def test_candidates_are_equal_by_content():
 
 def test_candidates_cannot_be_changed():
     given = np.array(EDGES)
-    shape = Candidates((3, 2), given)
+    layout = Candidates((3, 2), given)
     given[0] = 0
-    assert shape.edges.tolist() == [list(e) for e in EDGES]
+    assert layout.edges.tolist() == [list(e) for e in EDGES]
     with pytest.raises(ValueError, match="read-only"):
-        shape.edges[0] = 0
+        layout.edges[0] = 0
     with pytest.raises(AttributeError, match="frozen"):
-        shape.shape = (2, 2)
+        layout.shape = (2, 2)
 
 
 def test_candidates_without_edges_are_all_pairs():

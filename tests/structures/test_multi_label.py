@@ -152,10 +152,10 @@ def test_too_many_labels_are_refused_with_the_cure():
         EXACT.constraints((11,))
 
 
-@pytest.mark.parametrize("shape", [(0,), (2, 3), (True,), (2.0,)])
-def test_shapes_that_are_none(shape):
+@pytest.mark.parametrize("layout", [(0,), (2, 3), (True,), (2.0,)])
+def test_shapes_that_are_none(layout):
     with pytest.raises(ValueError, match=r"integers from 1 .*\(number of labels,\) or a Network"):
-        EXACT.n_parts(shape)
+        EXACT.n_parts(layout)
 
 
 def test_other_refusals():
@@ -165,6 +165,6 @@ def test_other_refusals():
         EXACT.encode([0, 1, 1], (2,))
     with pytest.raises(ValueError, match="labels must be 0 or 1, found"):
         EXACT.encode([0, 2], (2,))
-    assert EXACT.shape_of(6) == (3,)
-    with pytest.raises(ValueError, match="cannot tell its shape from 5 parts"):
-        EXACT.shape_of(5)
+    assert EXACT.layout_of(6) == (3,)
+    with pytest.raises(ValueError, match="cannot tell its layout from 5 parts"):
+        EXACT.layout_of(5)

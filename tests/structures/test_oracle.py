@@ -48,11 +48,11 @@ def fit(structure, X=None, y=None, **options):
         best_two,
         lambda theta: best_two(theta, None),
         lambda theta, n=2: best_two(theta, None),
-        lambda theta, shape=None: best_two(theta, shape),
-        lambda theta, shape: sorted(best_two(theta, shape)),
-        lambda theta, shape: np.isin(np.arange(len(theta)), list(best_two(theta, shape))),
-        lambda theta, shape: np.isin(np.arange(len(theta)), list(best_two(theta, shape))) + 0.0,
-        lambda theta, shape: [1 if p in best_two(theta, shape) else 0 for p in range(len(theta))],
+        lambda theta, layout=None: best_two(theta, layout),
+        lambda theta, layout: sorted(best_two(theta, layout)),
+        lambda theta, layout: np.isin(np.arange(len(theta)), list(best_two(theta, layout))),
+        lambda theta, layout: np.isin(np.arange(len(theta)), list(best_two(theta, layout))) + 0.0,
+        lambda theta, layout: [1 if p in best_two(theta, layout) else 0 for p in range(len(theta))],
     ],
 )
 def test_all_ways_to_name_an_output_are_one(oracle):
@@ -86,20 +86,20 @@ def test_outputs_are_given_back_as_asked():
     assert Structure.from_oracle(best_two, encode="vector").encode([0, 1], (2,)).tolist() == [0, 1]
     named = Structure.from_oracle(
         best_two,
-        n_parts=lambda shape: len(shape),
-        encode=lambda y, shape: np.array([name in y for name in shape]),
-        decode=lambda z, shape: {name for name, on in zip(shape, z, strict=True) if on},
+        n_parts=lambda layout: len(layout),
+        encode=lambda y, layout: np.array([name in y for name in layout]),
+        decode=lambda z, layout: {name for name, on in zip(layout, z, strict=True) if on},
     )
-    shape = ("bread", "milk", "tea")
-    assert named.n_parts(shape) == 3
-    assert named.decode(named.encode({"tea"}, shape), shape) == {"tea"}
+    layout = ("bread", "milk", "tea")
+    assert named.n_parts(layout) == 3
+    assert named.decode(named.encode({"tea"}, layout), layout) == {"tea"}
 
 
 def test_sizes_come_from_the_shape():
     assert Structure.from_oracle(best_two).n_parts(ROW) == 5
-    assert Structure.from_oracle(best_two, n_parts=7).shape_of(7) == (7,)
+    assert Structure.from_oracle(best_two, n_parts=7).layout_of(7) == (7,)
     with pytest.raises(ValueError, match="x has 5 rows, but there are 7"):
-        Structure.from_oracle(best_two, n_parts=7).shape_of(5)
+        Structure.from_oracle(best_two, n_parts=7).layout_of(5)
     with pytest.raises(ValueError, match="Say so by n_parts"):
         Structure.from_oracle(best_two).n_parts(("a", "b"))
 
@@ -137,7 +137,7 @@ def test_bounds_make_gaps_into_proofs():
 
 
 def test_rows_make_projections_and_reference_solvers_possible():
-    structure = Structure.from_oracle(best_two, constraints=lambda shape: ROW)
+    structure = Structure.from_oracle(best_two, constraints=lambda layout: ROW)
     assert structure.has("constraints")
     assert isinstance(structure.constraints((5,)), Constraints)
     assert not Structure.from_oracle(best_two).has("constraints")

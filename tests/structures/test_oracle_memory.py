@@ -106,9 +106,9 @@ def test_a_checkpoint_with_a_memory_of_another_size_is_refused(tmp_path):
 class Glue(Hamming):
     """Ends that are alike must not be parted."""
 
-    def costs(self, truth, shape, structure, node_weight=None):
-        found = super().costs(truth, shape, structure, node_weight)
-        edges = np.arange(len(truth)) >= shape.n_nodes
+    def costs(self, truth, layout, structure, node_weight=None):
+        found = super().costs(truth, layout, structure, node_weight)
+        edges = np.arange(len(truth)) >= layout.n_nodes
         found[edges & (truth == 0.0)] = -np.inf
         return found
 

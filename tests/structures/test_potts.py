@@ -20,13 +20,13 @@ def drawn(seed, n_nodes, n_labels, share=0.7, strength=1.0):
     return (network, n_labels), theta
 
 
-def vertices(shape):
-    return cuts.class_vertices(shape[0].n_nodes, shape[1], shape[0].edges.tolist())
+def vertices(layout):
+    return cuts.class_vertices(layout[0].n_nodes, layout[1], layout[0].edges.tolist())
 
 
-def climbed(theta, shape):
+def climbed(theta, layout):
     """The score after changing one node at a time, from the best label of each, while it helps."""
-    network, K = shape
+    network, K = layout
     n = network.n_nodes
     labels = theta[: n * K].reshape(n, K).argmax(axis=1)
 
@@ -50,17 +50,17 @@ def climbed(theta, shape):
 def test_labels_are_good_ones(n_labels, strength):
     hits = 0
     for seed in range(25):
-        shape, theta = drawn(seed, 1 + seed % 6 if n_labels == 3 else 1 + seed % 5, n_labels,
+        layout, theta = drawn(seed, 1 + seed % 6 if n_labels == 3 else 1 + seed % 5, n_labels,
                              strength=strength)  # fmt: skip
-        z = POTTS.maximize(theta, shape)
-        labels = POTTS.decode(z, shape)
-        assert np.array_equal(z, cuts.class_vertex(labels, n_labels, shape[0].edges.tolist()))
+        z = POTTS.maximize(theta, layout)
+        labels = POTTS.decode(z, layout)
+        assert np.array_equal(z, cuts.class_vertex(labels, n_labels, layout[0].edges.tolist()))
         value = enumeration.score(theta, z)
-        best = enumeration.best(theta, vertices(shape))
-        n = shape[0].n_nodes
+        best = enumeration.best(theta, vertices(layout))
+        n = layout[0].n_nodes
         free = theta[: n * n_labels].reshape(n, n_labels).max(axis=1).sum()
         assert free - value <= 2 * (free - best) + 1e-12
-        assert value >= climbed(theta, shape) - 1e-12
+        assert value >= climbed(theta, layout) - 1e-12
         hits += value >= best - 1e-12
     assert hits >= 24
 
@@ -68,109 +68,109 @@ def test_labels_are_good_ones(n_labels, strength):
 @pytest.mark.parametrize("seed", range(6))
 def test_no_expansion_helps(seed):
     """All of them tried, on a graph with too many labelings for that."""
-    shape, theta = drawn(seed, 9, 4, 0.5)
-    K = shape[1]
-    labels = POTTS.decode(POTTS.maximize(theta, shape), shape)
-    value = enumeration.score(theta, POTTS.encode(labels, shape))
+    layout, theta = drawn(seed, 9, 4, 0.5)
+    K = layout[1]
+    labels = POTTS.decode(POTTS.maximize(theta, layout), layout)
+    value = enumeration.score(theta, POTTS.encode(labels, layout))
     for label in range(K):
         for taken in cuts.binary_vertices(9, []):
             other = np.where(taken == 1, label, labels)
-            assert enumeration.score(theta, POTTS.encode(other, shape)) <= value + 1e-12
+            assert enumeration.score(theta, POTTS.encode(other, layout)) <= value + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_two_labels_are_a_minimum_cut(seed):
-    shape, theta = drawn(seed, 12, 2, 0.3)
+    layout, theta = drawn(seed, 12, 2, 0.3)
     if seed % 3 == 0:
         theta[[0, 7]] = -np.inf  # node 0 must not be 0, node 3 must not be 1
-    labels = POTTS.decode(POTTS.maximize(theta, shape), shape)
+    labels = POTTS.decode(POTTS.maximize(theta, layout), layout)
     first, second = theta[:24].reshape(12, 2).T
     must = np.where(np.isneginf(first), 1e6, second - np.where(np.isneginf(first), 0.0, first))
-    cut = GraphCut().maximize(np.concatenate([must, theta[24:]]), shape[0])
+    cut = GraphCut().maximize(np.concatenate([must, theta[24:]]), layout[0])
     assert np.array_equal(labels, cut[:12])
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_relaxation_bounds_the_score(seed):
-    shape, theta = drawn(seed, 5, 3)
-    value = enumeration.score(theta, POTTS.maximize(theta, shape))
-    bound = linear.best_value(POTTS.constraints(shape), theta)
+    layout, theta = drawn(seed, 5, 3)
+    value = enumeration.score(theta, POTTS.maximize(theta, layout))
+    bound = linear.best_value(POTTS.constraints(layout), theta)
     assert value <= bound + 1e-9
-    assert enumeration.best(theta, vertices(shape)) <= bound + 1e-9
+    assert enumeration.best(theta, vertices(layout)) <= bound + 1e-9
 
 
-@pytest.mark.parametrize("shape", [(Network(3, [(0, 1), (2, 1)]), 3), (Network(2, []), 2)])
-def test_vertices_and_constraints(shape):
-    listed = vertices(shape)
-    assert sorted(map(tuple, POTTS.vertices(shape))) == sorted(map(tuple, listed))
+@pytest.mark.parametrize("layout", [(Network(3, [(0, 1), (2, 1)]), 3), (Network(2, []), 2)])
+def test_vertices_and_constraints(layout):
+    listed = vertices(layout)
+    assert sorted(map(tuple, POTTS.vertices(layout))) == sorted(map(tuple, listed))
     for vertex in listed:
-        assert linear.violation(POTTS.constraints(shape), vertex) <= 1e-9
-        assert np.array_equal(POTTS.encode(POTTS.decode(vertex, shape), shape), vertex)
-        assert np.count_nonzero(vertex) <= POTTS.vertex_size(shape)
+        assert linear.violation(POTTS.constraints(layout), vertex) <= 1e-9
+        assert np.array_equal(POTTS.encode(POTTS.decode(vertex, layout), layout), vertex)
+        assert np.count_nonzero(vertex) <= POTTS.vertex_size(layout)
     edge = 3 * 3
-    if shape[0].n_edges:
-        below = POTTS.encode([0, 1, 1], shape)
+    if layout[0].n_edges:
+        below = POTTS.encode([0, 1, 1], layout)
         below[edge] = 0.9
-        assert linear.violation(POTTS.constraints(shape), below) > 0.01
+        assert linear.violation(POTTS.constraints(layout), below) > 0.01
 
 
 def test_order_of_edges_does_not_matter():
-    shape, theta = drawn(0, 9, 4, 0.5)
-    network, K = shape
+    layout, theta = drawn(0, 9, 4, 0.5)
+    network, K = layout
     order = np.random.default_rng(1).permutation(network.n_edges)
     turned = Network(9, network.edges[order][:, ::-1])
-    z = POTTS.maximize(theta, shape)
+    z = POTTS.maximize(theta, layout)
     again = POTTS.maximize(np.append(theta[: 9 * K], theta[9 * K :][order]), (turned, K))
     assert np.array_equal(again[: 9 * K], z[: 9 * K])
 
 
 def test_forbidden_labels():
-    shape, theta = drawn(2, 4, 3)
+    layout, theta = drawn(2, 4, 3)
     theta[0:2] = -np.inf
-    z = POTTS.maximize(theta, shape)
+    z = POTTS.maximize(theta, layout)
     assert z[2] == 1
     theta[2] = -np.inf
     with pytest.raises(InfeasibleError):
-        POTTS.maximize(theta, shape)
+        POTTS.maximize(theta, layout)
 
 
 def test_what_it_cannot_do():
     assert not POTTS.is_exact
     assert not POTTS.has("project")
     assert POTTS.has("maximize")
-    shape, theta = drawn(0, 3, 3, 1.0)
+    layout, theta = drawn(0, 3, 3, 1.0)
     with pytest.raises(MissingAbilityError, match="cannot `project`"):
-        POTTS.project(theta, shape)
+        POTTS.project(theta, layout)
     theta[-1] = 0.5
     with pytest.raises(ValueError, match="edge 2, .* must be 0 or less"):
-        POTTS.maximize(theta, shape)
+        POTTS.maximize(theta, layout)
     theta[-1] = -np.inf
     with pytest.raises(ValueError, match="edge 2, .* scores -inf"):
-        POTTS.maximize(theta, shape)
+        POTTS.maximize(theta, layout)
 
 
 @pytest.mark.parametrize(
-    ("shape", "words"),
+    ("layout", "words"),
     [
         (Network(2, []), "pair"),
         ((Network(2, []), 0), "labels=0 must be an integer at least 1"),
         ((2, 3), "Network"),
     ],
 )
-def test_shapes_that_are_none(shape, words):
+def test_shapes_that_are_none(layout, words):
     with pytest.raises((TypeError, ValueError), match=words):
-        POTTS.maximize(np.zeros(4), shape)
+        POTTS.maximize(np.zeros(4), layout)
 
 
 def test_labels_that_are_none():
-    shape = (Network(2, []), 3)
+    layout = (Network(2, []), 3)
     with pytest.raises(ValueError, match="0 to 2, found .*3"):
-        POTTS.encode([0, 3], shape)
+        POTTS.encode([0, 3], layout)
     with pytest.raises(ValueError, match=r"expected \(2,\)"):
-        POTTS.encode([0], shape)
+        POTTS.encode([0], layout)
 
 
 def test_pickled():
-    shape, theta = drawn(0, 6, 3)
+    layout, theta = drawn(0, 6, 3)
     again = pickle.loads(pickle.dumps(POTTS))
-    assert np.array_equal(again.maximize(theta, shape), POTTS.maximize(theta, shape))
+    assert np.array_equal(again.maximize(theta, layout), POTTS.maximize(theta, layout))

@@ -14,15 +14,15 @@ from maxmargin.structures import (
     MarkovNetwork,
     Matching,
     Network,
-    NetworkShape,
+    NetworkLayout,
     Restricted,
-    RestrictedShape,
+    RestrictedLayout,
     Tree,
-    TreeShape,
+    TreeLayout,
 )
 
 RING = Network(4, [(0, 1), (1, 2), (2, 3), (3, 0)])
-STAR = TreeShape(Network(4, [(0, 1), (0, 2), (3, 0)]), 3)
+STAR = TreeLayout(Network(4, [(0, 1), (0, 2), (3, 0)]), 3)
 CASES = {
     "chain": (Chain(), (4, 3)),
     "untied": (Chain(tied=False), (3, 3)),
@@ -32,17 +32,18 @@ CASES = {
 }
 
 
-def best(structure, shape, theta):
+def best(structure, layout, theta):
     """By definition: over all vertices inside that keep what is asked."""
     kept = [
         z
-        for z in structure.structure.vertices(shape.shape)
-        if (z[shape.on] > 0).all()
-        and not z[shape.off].any()
+        for z in structure.structure.vertices(layout.shape)
+        if (z[layout.on] > 0).all()
+        and not z[layout.off].any()
         and (
-            shape.matrix is None
+            layout.matrix is None
             or (
-                (shape.matrix @ z <= shape.upper + 1e-9) & (shape.matrix @ z >= shape.lower - 1e-9)
+                (layout.matrix @ z <= layout.upper + 1e-9)
+                & (layout.matrix @ z >= layout.lower - 1e-9)
             ).all()
         )
     ]
@@ -51,17 +52,17 @@ def best(structure, shape, theta):
 
 def draws(name, seed):
     """Shapes with parts of some output on, other parts off, and a rule that this output keeps."""
-    structure, shape = CASES[name]
+    structure, layout = CASES[name]
     rng = np.random.default_rng(seed)
-    vertices = list(structure.vertices(shape))
+    vertices = list(structure.vertices(layout))
     kept = vertices[rng.integers(len(vertices))]
-    count, labels = structure.variables(shape)
+    count, labels = structure.variables(layout)
     parts = np.arange(count * labels)
     on = rng.permutation(np.flatnonzero(kept[parts]))[:1]
     off = rng.permutation(np.flatnonzero(kept[parts] == 0))[:2]
     rule = rng.integers(-1, 2, size=(2, len(kept)))
     value = rule @ kept
-    return Restricted(structure), shape, on, off, rule, value, rng.normal(size=len(kept))
+    return Restricted(structure), layout, on, off, rule, value, rng.normal(size=len(kept))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -76,11 +77,11 @@ def test_the_best_output_that_is_left_is_found(name, seed):
         {"matrix": rule, "upper": value},
         {"on": on, "off": off, "matrix": rule, "lower": value - 1, "upper": value},
     ):
-        shape = RestrictedShape(inner, **options)
-        z, bound = structure.maximize_within(theta, shape)
-        assert theta @ z == pytest.approx(best(structure, shape, theta), abs=1e-9)
+        layout = RestrictedLayout(inner, **options)
+        z, bound = structure.maximize_within(theta, layout)
+        assert theta @ z == pytest.approx(best(structure, layout, theta), abs=1e-9)
         assert bound == pytest.approx(theta @ z, abs=1e-9)
-        assert any(np.array_equal(z, own) for own in structure.vertices(shape))
+        assert any(np.array_equal(z, own) for own in structure.vertices(layout))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -94,17 +95,17 @@ def test_cuts_keep_known_labels_and_counts(seed):
         {"on": [0], "off": [2]},
         {"matrix": total, "lower": 2, "upper": 2},
     ):
-        shape = RestrictedShape(RING, **options)
-        z = structure.maximize(theta, shape)
-        assert theta @ z == pytest.approx(best(structure, shape, theta), abs=1e-9)
+        layout = RestrictedLayout(RING, **options)
+        z = structure.maximize(theta, layout)
+        assert theta @ z == pytest.approx(best(structure, layout, theta), abs=1e-9)
 
 
 def test_constraints_describe_what_is_left():
     structure, inner, on, off, rule, value, _ = draws("chain", 1)
-    shape = RestrictedShape(inner, on, off, rule, value, value)
-    found = structure.constraints(shape)
+    layout = RestrictedLayout(inner, on, off, rule, value, value)
+    found = structure.constraints(layout)
     for z in structure.structure.vertices(inner):
-        left = any(np.array_equal(z, own) for own in structure.vertices(shape))
+        left = any(np.array_equal(z, own) for own in structure.vertices(layout))
         sums = found.matrix[:, : len(z)] @ z  # rows of auxiliary columns are left out below
         own = np.flatnonzero(np.diff(found.matrix[:, len(z) :].indptr) == 0)
         inside = (sums >= found.lower - 1e-9) & (sums <= found.upper + 1e-9)
@@ -112,16 +113,16 @@ def test_constraints_describe_what_is_left():
 
 
 def test_expectations_are_over_what_is_left():
-    structure, shape = Restricted(Chain()), RestrictedShape((3, 2), on=[1], off=[4])
+    structure, layout = Restricted(Chain()), RestrictedLayout((3, 2), on=[1], off=[4])
     theta = np.random.default_rng(0).normal(size=10)
-    kept = np.array(list(structure.vertices(shape)))
+    kept = np.array(list(structure.vertices(layout)))
     p = np.exp(kept @ theta)
-    np.testing.assert_allclose(structure.marginals(theta, shape), p @ kept / p.sum(), atol=1e-12)
-    assert structure.log_partition(theta, shape) == pytest.approx(np.log(p.sum()))
-    listed = structure.k_best(theta, shape, 100)
+    np.testing.assert_allclose(structure.marginals(theta, layout), p @ kept / p.sum(), atol=1e-12)
+    assert structure.log_partition(theta, layout) == pytest.approx(np.log(p.sum()))
+    listed = structure.k_best(theta, layout, 100)
     assert len(listed) == len(kept)
     np.testing.assert_allclose([s for _, s in listed], np.sort(kept @ theta)[::-1])
-    projected = structure.project(theta, shape)
+    projected = structure.project(theta, layout)
     assert projected[1] == 1
     assert projected[4] == 0
 
@@ -130,63 +131,63 @@ def test_links_that_do_not_go_together_are_refused():
     structure = Restricted(Matching())
     for a, b in combinations(range(4), 2):
         with pytest.raises(InfeasibleError, match="no output has all parts"):
-            structure.maximize(np.zeros(8), RestrictedShape((2, 4), on=[a, b]))
-    assert structure.maximize(np.full(8, -5.0), RestrictedShape((2, 4), on=[1, 6]))[[1, 6]].all()
+            structure.maximize(np.zeros(8), RestrictedLayout((2, 4), on=[a, b]))
+    assert structure.maximize(np.full(8, -5.0), RestrictedLayout((2, 4), on=[1, 6]))[[1, 6]].all()
 
 
 def test_contradictions_and_odd_shapes_are_named():
     chain = Restricted(Chain())
     theta = np.zeros(10)
     with pytest.raises(InfeasibleError, match="part 1 must be on, and is forbidden"):
-        chain.maximize(theta, RestrictedShape((3, 2), on=[1], off=[1]))
+        chain.maximize(theta, RestrictedLayout((3, 2), on=[1], off=[1]))
     with pytest.raises(InfeasibleError, match="keeps all rules"):
-        chain.maximize(theta, RestrictedShape((3, 2), matrix=np.ones(10), upper=1))
+        chain.maximize(theta, RestrictedLayout((3, 2), matrix=np.ones(10), upper=1))
     with pytest.raises(ValueError, match="9 columns, but there are 10 parts"):
-        chain.maximize(theta, RestrictedShape((3, 2), matrix=np.ones(9), upper=1))
+        chain.maximize(theta, RestrictedLayout((3, 2), matrix=np.ones(9), upper=1))
     with pytest.raises(ValueError, match="there is no part 10"):
-        chain.maximize(theta, RestrictedShape((3, 2), off=[10]))
-    with pytest.raises(TypeError, match="must be a RestrictedShape"):
+        chain.maximize(theta, RestrictedLayout((3, 2), off=[10]))
+    with pytest.raises(TypeError, match="must be a RestrictedLayout"):
         chain.maximize(theta, (3, 2))
     with pytest.raises(ValueError, match="numbers of parts"):
-        RestrictedShape((3, 2), on=[-1])
+        RestrictedLayout((3, 2), on=[-1])
     with pytest.raises(ValueError, match="expected one number for 1 rows"):
-        RestrictedShape((3, 2), matrix=np.ones(10), upper=[1, 2])
+        RestrictedLayout((3, 2), matrix=np.ones(10), upper=[1, 2])
     with pytest.raises(ValueError, match="not finite"):
-        RestrictedShape((3, 2), matrix=np.full(10, np.nan))
+        RestrictedLayout((3, 2), matrix=np.full(10, np.nan))
     with pytest.raises(MissingAbilityError, match="cannot compute `marginals` with rules"):
-        chain.marginals(theta, RestrictedShape((3, 2), matrix=np.ones(10), upper=9))
+        chain.marginals(theta, RestrictedLayout((3, 2), matrix=np.ones(10), upper=9))
     with pytest.raises(ValueError, match="part 0 must be off"):
-        chain.encode([0, 0, 0], RestrictedShape((3, 2), off=[0]))
+        chain.encode([0, 0, 0], RestrictedLayout((3, 2), off=[0]))
     with pytest.raises(ValueError, match="rule 0 asks for 0 to 4, and finds 5"):
-        chain.encode([0, 0, 0], RestrictedShape((3, 2), matrix=np.ones(10), lower=0, upper=4))
+        chain.encode([0, 0, 0], RestrictedLayout((3, 2), matrix=np.ones(10), lower=0, upper=4))
     with pytest.raises(ValueError, match="time_limit=0"):
         Restricted(Chain(), time_limit=0).maximize(
-            theta, RestrictedShape((3, 2), matrix=np.ones(10))
+            theta, RestrictedLayout((3, 2), matrix=np.ones(10))
         )
 
 
 def test_shapes_are_frozen_and_equal_if_all_is():
-    shape = RestrictedShape((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
-    assert shape == RestrictedShape((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
-    assert len({shape, RestrictedShape((3, 2), [1], [4], np.ones((1, 10)), 0, 5)}) == 2
+    layout = RestrictedLayout((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
+    assert layout == RestrictedLayout((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
+    assert len({layout, RestrictedLayout((3, 2), [1], [4], np.ones((1, 10)), 0, 5)}) == 2
     with pytest.raises(AttributeError, match="frozen"):
-        shape.on = [2]
+        layout.on = [2]
     assert clone(Restricted(Chain(), 2.0)).get_params()["time_limit"] == 2.0
-    assert "1 rules" in repr(shape)
+    assert "1 rules" in repr(layout)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["chain", "untied", "tree", "bounded"])
 def test_pairs_that_must_be_on_may_be_there_more_than_once(name, seed):
-    bounded = (MarkovNetwork(method="bounded"), NetworkShape(RING, 2))
-    inner, shape = bounded if name == "bounded" else CASES[name]
+    bounded = (MarkovNetwork(method="bounded"), NetworkLayout(RING, 2))
+    inner, layout = bounded if name == "bounded" else CASES[name]
     rng = np.random.default_rng(seed)
-    vertices = list(inner.vertices(shape))
+    vertices = list(inner.vertices(layout))
     kept = vertices[rng.integers(len(vertices))]
-    count, labels = inner.variables(shape)
+    count, labels = inner.variables(layout)
     pairs = np.flatnonzero(kept[count * labels :]) + count * labels
     theta = rng.normal(size=len(kept))
-    structure, own = Restricted(inner), RestrictedShape(shape, on=rng.permutation(pairs)[:2])
+    structure, own = Restricted(inner), RestrictedLayout(layout, on=rng.permutation(pairs)[:2])
     z, bound = structure.maximize_within(theta, own)
     assert (z[own.on] > 0).all()
     assert theta @ z <= best(structure, own, theta) + 1e-9 <= bound + 2e-9
@@ -195,7 +196,7 @@ def test_pairs_that_must_be_on_may_be_there_more_than_once(name, seed):
 
 
 def test_rules_that_a_cut_cannot_keep_are_refused():
-    differ = RestrictedShape(RING, matrix=np.r_[np.zeros(4), np.ones(4)], lower=2)
+    differ = RestrictedLayout(RING, matrix=np.r_[np.zeros(4), np.ones(4)], lower=2)
     with pytest.raises(MissingAbilityError, match="GraphCut cannot keep this: rule 0"):
         Restricted(GraphCut()).maximize(np.r_[np.ones(4), -np.ones(4)], differ)
 
@@ -206,10 +207,10 @@ def test_a_pair_that_must_be_on_is_found_where_another_counts_for_more():
     banned = np.ones((labels, labels), dtype=bool)
     banned[0, 0] = False
     banned[np.arange(5), np.arange(1, 6)] = False
-    chain, shape = Chain(forbidden_transitions=banned), (length, labels)
-    theta = np.zeros(chain.n_parts(shape))
+    chain, layout = Chain(forbidden_transitions=banned), (length, labels)
+    theta = np.zeros(chain.n_parts(layout))
     theta[length * labels] = 10.0
     last = length * labels + 4 * labels + 5
-    z, bound = Restricted(chain).maximize_within(theta, RestrictedShape(shape, on=[last]))
-    assert chain.decode(z, shape).tolist() == [0] * 7 + [1, 2, 3, 4, 5]
+    z, bound = Restricted(chain).maximize_within(theta, RestrictedLayout(layout, on=[last]))
+    assert chain.decode(z, layout).tolist() == [0] * 7 + [1, 2, 3, 4, 5]
     assert bound == pytest.approx(60.0)

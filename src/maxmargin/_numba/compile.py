@@ -19,7 +19,7 @@ INTS = types.Array(types.int64, 1, "C")
 SHORTS = types.Array(types.int32, 1, "C")
 
 # Every ability of a structure has this one signature:
-#   value = ability(theta, shape, out, work, iwork)
+#   value = ability(theta, layout, out, work, iwork)
 # theta (n_parts,) in; out (n_parts,) written; work and iwork are scratch of the sizes that the
 # structure names. A projection finds what it left in work[:warm_size] at its last call for this
 # sample, or zeros, and leaves it there anew; so does `maximize` with work[:memory_size]. `value`

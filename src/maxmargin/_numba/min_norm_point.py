@@ -330,7 +330,7 @@ def widen(hull, count, labels, vertex, size, stride):
 
 
 @inlined
-def nearest(maximize, shape, hull, warm, out, labels, size, stride, work, iwork):
+def nearest(maximize, layout, hull, warm, out, labels, size, stride, work, iwork):
     """Out = the nearest point; warm: what the last call left, replaced by what this one leaves.
 
     labels: scratch for those of a vertex. size: K. work, iwork: scratch of maximize. Returns, all
@@ -343,7 +343,7 @@ def nearest(maximize, shape, hull, warm, out, labels, size, stride, work, iwork)
     hull.rest[:] = hull.point
     count = recall(hull, warm, out, nodes, size, stride)
     if count == 0:
-        value = maximize(hull.point, shape, out, work, iwork)
+        value = maximize(hull.point, layout, out, work, iwork)
         if not value > -np.inf:
             return value
         read_labels(out, hull.labels[:nodes], size)
@@ -355,7 +355,7 @@ def nearest(maximize, shape, hull, warm, out, labels, size, stride, work, iwork)
     count = descend(hull, count, labels, size, stride)
     ahead, total, moved = np.inf, 1.0, 1
     for _ in range(PATIENCE * len(hull.share)):
-        maximize(hull.rest, shape, out, work, iwork)
+        maximize(hull.rest, layout, out, work, iwork)
         read_labels(out, labels, size)
         mean = slopes(hull, count, nodes, size, stride)
         ahead = max(at_vertex(hull.rest, labels, hull.ends, size, stride) - mean, 0.0)
@@ -372,7 +372,7 @@ def nearest(maximize, shape, hull, warm, out, labels, size, stride, work, iwork)
 
 
 @inlined
-def project_labels(maximize, theta, shape, ends, nodes, size, stride, out, work, iwork):
+def project_labels(maximize, theta, layout, ends, nodes, size, stride, out, work, iwork):
     """`nearest`, with theta as the point and its scratch in work and iwork.
 
     Of work, `min_norm_sizes.float_size`; of iwork, `min_norm_sizes.int_size`; the rest of both is
@@ -401,4 +401,4 @@ def project_labels(maximize, theta, shape, ends, nodes, size, stride, out, work,
         work[b + 4 * m : c],
     )
     labels, rest = iwork[m * nodes : (m + 1) * nodes], iwork[(m + 1) * nodes :]
-    return nearest(maximize, shape, hull, work[:a], out, labels, size, stride, work[c:], rest)
+    return nearest(maximize, layout, hull, work[:a], out, labels, size, stride, work[c:], rest)

@@ -24,8 +24,8 @@ from maxmargin._numba.compile import FLOATS, INTS, POINTER, SHORTS, kernel, piec
 class PackedSamples(NamedTuple):
     """n samples; `*_ptr` arrays have n + 1 entries, except indptr, with one entry a row + 1."""
 
-    shape_ptr: np.ndarray
-    shapes: np.ndarray
+    layout_ptr: np.ndarray
+    layouts: np.ndarray
     part_ptr: np.ndarray
     row_ptr: np.ndarray
     width: np.ndarray
@@ -199,8 +199,8 @@ def ask_into(packed, i, workspace, ability, out):
     known = len(workspace.memory) > 0
     for k in range(last - first):
         workspace.work[k] = workspace.memory[first + k] if known else 0.0
-    shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
-    value = ability(workspace.theta[: len(out)], shape, out, workspace.work, workspace.iwork)
+    layout = packed.layouts[packed.layout_ptr[i] : packed.layout_ptr[i + 1]]
+    value = ability(workspace.theta[: len(out)], layout, out, workspace.work, workspace.iwork)
     if known:
         for k in range(last - first):
             workspace.memory[first + k] = workspace.work[k]

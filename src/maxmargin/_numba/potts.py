@@ -1,6 +1,6 @@
 """Networks of K labels whose neighbours should agree, by expanding one label after the other.
 
-shape = (K, then the shape of the network as in `_numba.graph_cut.maximize`). Parts: node j has
+layout = (K, then the layout of the network as in `_numba.graph_cut.maximize`). Parts: node j has
 label k at j K + k, then the ends of edge e differ at V K + e, with scores that are not positive.
 
 Boykov, Veksler, Zabih, Fast approximate energy minimization via graph cuts, PAMI 2001.
@@ -78,14 +78,14 @@ def pose(theta, ends, labels, K, label, binary):
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """Labels that no expansion improves. work: 3 V + 5 E, iwork: 8 V + 4.
 
     Labels are expanded in turn, from the first one on, until none of K in a row gains anything.
     Returns the score; NaN if an edge rewards a cut or forbids it, -inf if a node has no label.
     """
-    K, n, m = shape[0], shape[1], shape[2]
-    network = shape[1:]
+    K, n, m = layout[0], layout[1], layout[2]
+    network = layout[1:]
     ends = network[3 + n + 6 * m : 3 + n + 8 * m]
     labels, tried, rest = iwork[:n], iwork[n : 2 * n], iwork[2 * n :]
     binary, taken, room = work[: n + m], work[n + m : 2 * (n + m)], work[2 * (n + m) :]

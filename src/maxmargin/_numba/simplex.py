@@ -1,4 +1,4 @@
-"""The simplex: one output out of K. shape = (K,)."""
+"""The simplex: one output out of K. layout = (K,)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from maxmargin._numba.compile import ability
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """The best single output; returns its score."""
     best = 0
-    for k in range(1, shape[0]):
+    for k in range(1, layout[0]):
         if theta[k] > theta[best]:
             best = k
     out[:] = 0.0
@@ -20,34 +20,34 @@ def maximize(theta, shape, out, work, iwork):
 
 
 @ability
-def max_marginals(theta, shape, out, work, iwork):
+def max_marginals(theta, layout, out, work, iwork):
     """The scores themselves."""
     out[:] = theta
     return np.max(theta)
 
 
 @ability
-def marginals(theta, shape, out, work, iwork):
+def marginals(theta, layout, out, work, iwork):
     """Softmax; returns log sum exp."""
     high = np.max(theta)
     if high == -np.inf:
         return high
     total = 0.0
-    for k in range(shape[0]):
+    for k in range(layout[0]):
         out[k] = np.exp(theta[k] - high)
         total += out[k]
-    for k in range(shape[0]):
+    for k in range(layout[0]):
         out[k] /= total
     return high + np.log(total)
 
 
 @ability
-def project(theta, shape, out, work, iwork):
+def project(theta, layout, out, work, iwork):
     """Euclidean projection on the simplex by sorting. work: K.
 
     Returns |sum - 1|, or -inf if everything is forbidden.
     """
-    n = shape[0]
+    n = layout[0]
     ordered = work[:n]
     high = np.max(theta)
     if high == -np.inf:

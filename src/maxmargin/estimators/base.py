@@ -17,7 +17,7 @@ from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, Ti
 from maxmargin.domains import Domain
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
-from maxmargin.estimators.restrictions import Restriction, part_shape
+from maxmargin.estimators.restrictions import Restriction, restrict_parts
 from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
@@ -26,7 +26,7 @@ from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Restricted, Structure
-from maxmargin.structures.base import Shape, check_k
+from maxmargin.structures.base import Layout, check_k
 from maxmargin.structures.min_norm_point import in_hull
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
@@ -43,8 +43,8 @@ from maxmargin.validation.options import (
 from maxmargin.validation.samples import as_dense, check_sample_weight, check_targets
 
 
-def _as_shape(shape: Any) -> Shape:
-    return tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else shape
+def _as_layout(layout: Any) -> Layout:
+    return tuple(layout) if isinstance(layout, list | tuple | np.ndarray) else layout
 
 
 BOUNDED = (
@@ -57,7 +57,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
 
     A sample x is a matrix with one feature row per part of its structure, or a pair
-    (matrix, shape) where the structure cannot tell the shape from the number of parts. A target y
+    (matrix, layout) where the structure cannot tell the layout from the number of parts. A target y
     is whatever `structure.encode` takes.
 
     Parameters
@@ -100,7 +100,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     structure_: Structure
     feature_map_: FeatureMap
     temperature_: Positive
-    _last_shapes: list[Shape] | None
+    _last_layouts: list[Layout] | None
     #: estimators whose structure has no expectations have no such option
     objective: str = "margin"
 
@@ -146,19 +146,19 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _make_features(self) -> FeatureMap:
         return PartFeatures() if self.features is None else clone(self.features)
 
-    def _check_X(self, X: Any) -> tuple[Any, list[Shape] | None]:
-        """Checked features, and the shapes that the user gave, if any."""
+    def _check_X(self, X: Any) -> tuple[Any, list[Layout] | None]:
+        """Checked features, and the layouts that the user gave, if any."""
         if len(X) and isinstance(X[0], tuple):
-            return self.feature_map_.check([x for x, _ in X]), [_as_shape(s) for _, s in X]
+            return self.feature_map_.check([x for x, _ in X]), [_as_layout(s) for _, s in X]
         return self.feature_map_.check(X), None
 
-    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
+    def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         if given is not None:
             return given
         found = []
         for i, count in enumerate(rows.lengths):
             try:
-                found.append(self.structure_.shape_of(int(count)))
+                found.append(self.structure_.layout_of(int(count)))
             except ValueError as error:
                 raise ValueError(f"sample {i}: {error}") from error
         return found
@@ -174,9 +174,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         """Where the weights live."""
         return self.domain
 
-    def _scales(self, shapes: list[Shape]) -> np.ndarray:
+    def _scales(self, layouts: list[Layout]) -> np.ndarray:
         """What each sample's loss and scores are multiplied by."""
-        return np.ones(len(shapes))
+        return np.ones(len(layouts))
 
     def _resolved_loss(self) -> Loss:
         return resolve_loss(self.loss)
@@ -194,10 +194,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 f" {self.n_features_in_} features as input: those it was fitted on."
             )
 
-    def _learn_shapes(self, shapes: list[Shape]) -> None:
+    def _learn_layouts(self, layouts: list[Layout]) -> None:
         """Choose how to find the best outputs of these, where there is a choice."""
 
-    def _structure_for(self, shapes: list[Shape]) -> Structure:
+    def _structure_for(self, layouts: list[Layout]) -> Structure:
         """The structure to predict such samples with; parts are laid out as in structure_."""
         return self.structure_
 
@@ -206,12 +206,12 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         check_targets(y, len(rows.lengths))
         return y
 
-    def _where_forbidden(self, y: Any, shape: Shape) -> str:
+    def _where_forbidden(self, y: Any, layout: Layout) -> str:
         """What of a target is forbidden, if that is known: ", such as ..."."""
         return ""
 
-    def _output(self, z: np.ndarray, shape: Shape) -> Any:
-        return self.structure_.decode(z, shape)
+    def _output(self, z: np.ndarray, layout: Layout) -> Any:
+        return self.structure_.decode(z, layout)
 
     # -- fitting -----------------------------------------------------------------------------------
     def fit(
@@ -235,7 +235,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         state = self._last_state(problem) if self.warm_start else None
         self.result_ = solver.run(problem, state, self._callbacks())
         self.coef_, self.temperature_ = self.result_.w, 1.0
-        self._last_shapes = problem.shapes
+        self._last_layouts = problem.layouts
         self._learn_support(problem)
         self._warn(solver.limits()[1])
         return self
@@ -245,20 +245,20 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self.feature_map_ = self._make_features()
         rows, given = self._check_X(X)
         targets = self._learn_labels(y, rows)
-        shapes = self._shapes(rows, given)
-        self._learn_shapes(shapes)
+        layouts = self._layouts(rows, given)
+        self._learn_layouts(layouts)
         self._learn_width(rows)
-        omega = check_sample_weight(sample_weight, len(shapes)) * self._scales(shapes)
-        packed = self._pack(self._training_rows(rows), shapes)
-        truth = self._truth(targets, shapes)
+        omega = check_sample_weight(sample_weight, len(layouts)) * self._scales(layouts)
+        packed = self._pack(self._training_rows(rows), layouts)
+        truth = self._truth(targets, layouts)
         costs = None
         if self.objective != "likelihood":
-            costs = self._costs(truth, shapes, packed.part_ptr, node_weight)
+            costs = self._costs(truth, layouts, packed.part_ptr, node_weight)
         elif node_weight is not None:
             raise ValueError('node_weight prices errors, which objective="likelihood" has not.')
         return Problem(
             self.structure_,
-            shapes,
+            layouts,
             packed,
             costs=costs,
             sample_weight=omega,
@@ -269,46 +269,46 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             objective=self.objective,
         )
 
-    def _pack(self, rows: Any, shapes: list[Shape]) -> Any:
-        counts: dict[Shape, int] = {}
-        for i, shape in enumerate(shapes):
-            if shape not in counts:
+    def _pack(self, rows: Any, layouts: list[Layout]) -> Any:
+        counts: dict[Layout, int] = {}
+        for i, layout in enumerate(layouts):
+            if layout not in counts:
                 try:
-                    counts[shape] = self.structure_.n_parts(shape)
+                    counts[layout] = self.structure_.n_parts(layout)
                 except ValueError as error:
                     raise ValueError(f"sample {i}: {error}") from error
-        n_parts = np.array([counts[shape] for shape in shapes], dtype=np.int64)
+        n_parts = np.array([counts[layout] for layout in layouts], dtype=np.int64)
         return self.feature_map_.pack(rows, self._n_labels(), n_parts)
 
-    def _truth(self, targets: Any, shapes: list[Shape]) -> np.ndarray:
+    def _truth(self, targets: Any, layouts: list[Layout]) -> np.ndarray:
         vertices = []
-        for i, (y, shape) in enumerate(zip(targets, shapes, strict=True)):
+        for i, (y, layout) in enumerate(zip(targets, layouts, strict=True)):
             try:
-                z = self.structure_.encode(y, shape)
+                z = self.structure_.encode(y, layout)
             except (ValueError, IndexError, TypeError) as error:
                 why = str(error).rstrip(".")
                 raise ValueError(f"sample {i}: y does not fit its structure ({why}).") from error
-            if z[self.structure_.forbidden(shape)].any():
+            if z[self.structure_.forbidden(layout)].any():
                 raise InfeasibleError(
                     f"sample {i}: its true output is forbidden by the structure"
-                    f"{self._where_forbidden(y, shape)}."
+                    f"{self._where_forbidden(y, layout)}."
                     " Correct the labels, or allow what they contain."
                 )
             vertices.append(z)
         return np.concatenate(vertices)
 
     def _costs(
-        self, truth: np.ndarray, shapes: list[Shape], ptr: np.ndarray, node_weight: Any
+        self, truth: np.ndarray, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
     ) -> np.ndarray:
         loss = self._resolved_loss().bind(getattr(self, "classes_", np.empty(0)))
-        if node_weight is not None and len(node_weight) != len(shapes):
-            raise ValueError(f"X has {len(shapes)} samples, node_weight has {len(node_weight)}.")
+        if node_weight is not None and len(node_weight) != len(layouts):
+            raise ValueError(f"X has {len(layouts)} samples, node_weight has {len(node_weight)}.")
         costs = np.empty_like(truth)
-        for i, shape in enumerate(shapes):
+        for i, layout in enumerate(layouts):
             weight = None if node_weight is None else node_weight[i]
             part = slice(ptr[i], ptr[i + 1])
             try:
-                costs[part] = loss.costs(truth[part], shape, self.structure_, weight)
+                costs[part] = loss.costs(truth[part], layout, self.structure_, weight)
             except ValueError as error:
                 raise ValueError(f"sample {i}: {error}") from error
         return costs
@@ -319,7 +319,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             return None
         old = result.state
         same = (
-            getattr(self, "_last_shapes", None) == problem.shapes
+            getattr(self, "_last_shapes", None) == problem.layouts
             and result.w.shape[-1] == problem.dim
         )
         same = same and old.outputs in (0, problem.outputs_key)
@@ -329,12 +329,12 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         same = same and old.z.shape == problem.truth.shape
         if same and old.outputs == 0:  # from a file
             same = all(
-                in_hull(self.structure_, old.z[own], problem.truth[own], problem.shapes[i])
+                in_hull(self.structure_, old.z[own], problem.truth[own], problem.layouts[i])
                 for i, own in enumerate(map(problem.parts, range(problem.n)))
             )
         if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
-                "warm_start: the samples' shapes, the structure or what it forbids changed, or the"
+                "warm_start: the samples' layouts, the structure or what it forbids changed, or the"
                 " last dual point is none of theirs; starting afresh.",
                 UserWarning,
                 stacklevel=3,
@@ -377,8 +377,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             outputs = [y for samples in held_out for y in self._outputs(samples, w)]
             if stopping.metric is not None:
                 return float(stopping.metric(stopping.y, outputs))
-            shapes = [shape for samples in held_out for shape in samples.shapes]
-            return self._agreement(stopping.y, outputs, shapes)
+            layouts = [layout for samples in held_out for layout in samples.layouts]
+            return self._agreement(stopping.y, outputs, layouts)
 
         return score
 
@@ -455,26 +455,26 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             if len(part) < samples.n:
                 continue
             structure = Restricted(samples.structure, time_limit)
-            limited = samples.restricted(structure, self._restricted_shapes(samples, part))
+            limited = samples.restricted(structure, self._restricted_layouts(samples, part))
             z = np.empty(int(samples.part_ptr[-1]))
             limited.apply("maximize", self._weights(), out=z)
-            found += [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
+            found += [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.layouts)]
         if count != len(restrictions):
             raise ValueError(f"{len(restrictions)} restrictions, but X has {count} samples.")
         return found
 
-    def _restricted_shapes(self, samples: Samples, restrictions: list[Any]) -> list[Shape]:
-        shapes = []
-        for i, (own, shape) in enumerate(zip(restrictions, samples.shapes, strict=True)):
+    def _restricted_layouts(self, samples: Samples, restrictions: list[Any]) -> list[Layout]:
+        layouts = []
+        for i, (own, layout) in enumerate(zip(restrictions, samples.layouts, strict=True)):
             try:
-                shapes.append(self._restrict(Restriction() if own is None else own, shape))
+                layouts.append(self._restrict(Restriction() if own is None else own, layout))
             except (ValueError, TypeError) as error:
                 raise ValueError(f"sample {samples.first + i}: {error}") from error
-        return shapes
+        return layouts
 
-    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
-        """The shape of a sample of which something is known."""
-        return part_shape(restriction, shape)
+    def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
+        """The layout of a sample of which something is known."""
+        return restrict_parts(restriction, layout)
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         """The k best outputs of each sample with their scores, best first; all if there are fewer.
@@ -486,12 +486,12 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         check_k(k)
         found = []
         for samples in self._in_chunks(X):
-            for i, shape in enumerate(samples.shapes):
+            for i, layout in enumerate(samples.layouts):
                 try:
-                    best = samples.structure.k_best(samples.scores(self._weights(), i), shape, k)
+                    best = samples.structure.k_best(samples.scores(self._weights(), i), layout, k)
                 except InfeasibleError as error:
                     raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
-                found.append([(self._output(z, shape), score) for z, score in best])
+                found.append([(self._output(z, layout), score) for z, score in best])
         return found
 
     def decision_function(self, X: Any) -> Any:
@@ -514,33 +514,33 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of variables that are right."""
         check_is_fitted(self, "coef_")
-        outputs, shapes = [], []
+        outputs, layouts = [], []
         for samples in self._in_chunks(X):
             outputs += self._outputs(samples, self._weights())
-            shapes += samples.shapes
-        return self._agreement(y, outputs, shapes, sample_weight)
+            layouts += samples.layouts
+        return self._agreement(y, outputs, layouts, sample_weight)
 
     def _agreement(
-        self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
+        self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None
     ) -> float:
         check_targets(y, len(outputs))
         if not outputs:
             return 0.0
         weight = check_sample_weight(sample_weight, len(outputs))
         right, total = 0.0, 0.0
-        for i, (truth, output, shape) in enumerate(zip(y, outputs, shapes, strict=True)):
+        for i, (truth, output, layout) in enumerate(zip(y, outputs, layouts, strict=True)):
             try:
-                same = self._right(truth, output, shape)
+                same = self._right(truth, output, layout)
             except (ValueError, IndexError, TypeError) as error:
                 raise ValueError(f"sample {i}: {error}") from error
             right += weight[i] * float(same.sum())
             total += weight[i] * len(same)
         return right / total
 
-    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
+    def _right(self, truth: Any, output: Any, layout: Layout) -> np.ndarray:
         """Which variables of a sample agree."""
-        count, labels = self.structure_.variables(shape)
-        a, b = (self.structure_.encode(y, shape)[: count * labels] for y in (truth, output))
+        count, labels = self.structure_.variables(layout)
+        a, b = (self.structure_.encode(y, layout)[: count * labels] for y in (truth, output))
         return (a == b).reshape(count, labels).all(axis=1)
 
     def _per_variable(self, ability: str, X: Any) -> Iterator[np.ndarray]:
@@ -553,26 +553,26 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         for samples in self._in_chunks(X):
             out = np.empty(int(samples.part_ptr[-1]))
             samples.apply(ability, self._weights(), out=out)
-            for i, shape in enumerate(samples.shapes):
-                count, labels = self.structure_.variables(shape)
+            for i, layout in enumerate(samples.layouts):
+                count, labels = self.structure_.variables(layout)
                 yield out[samples.parts(i)][: count * labels].reshape(count, labels)
 
     def _outputs(self, samples: Samples, w: np.ndarray) -> list[Any]:
         z = np.empty(int(samples.part_ptr[-1]))
         samples.apply("maximize", w, out=z)
-        return [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.shapes)]
+        return [self._output(z[samples.parts(i)], s) for i, s in enumerate(samples.layouts)]
 
     def _in_chunks(self, X: Any) -> Iterator[Samples]:
         if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else 1) == 0:
             return
         rows, given = self._check_X(X)
         self._check_width(rows)
-        shapes = self._shapes(rows, given)
-        for a in range(0, len(shapes), CHUNK):
-            b = min(a + CHUNK, len(shapes))
-            packed = self._pack(self._seen_rows(rows.part(a, b)), shapes[a:b])
-            structure = self._structure_for(shapes[a:b])
-            samples = Samples(structure, shapes[a:b], packed, n_jobs=self.n_jobs)
+        layouts = self._layouts(rows, given)
+        for a in range(0, len(layouts), CHUNK):
+            b = min(a + CHUNK, len(layouts))
+            packed = self._pack(self._seen_rows(rows.part(a, b)), layouts[a:b])
+            structure = self._structure_for(layouts[a:b])
+            samples = Samples(structure, layouts[a:b], packed, n_jobs=self.n_jobs)
             samples.first = a
             yield samples
 

@@ -16,7 +16,7 @@ from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Chain, Structure
-from maxmargin.structures.base import Shape
+from maxmargin.structures.base import Layout
 from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
@@ -127,7 +127,7 @@ class ChainSVM(NodeLabels):
     def _check_X(self, X: Any) -> tuple[Any, None]:
         return check_rows(X), None
 
-    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
+    def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         return [(int(length), len(self.classes_)) for length in rows.lengths]
 
     def _learn_labels(self, y: Any, rows: Any) -> list[np.ndarray]:
@@ -150,7 +150,7 @@ class ChainSVM(NodeLabels):
             forbidden_last=ends[1] if ends[1].any() else None,
         )
 
-    def _where_forbidden(self, y: Any, shape: Shape) -> str:
+    def _where_forbidden(self, y: Any, layout: Layout) -> str:
         own = self.structure_
         for t, mask, verb in (
             (0, own.forbidden_first, "begin"),

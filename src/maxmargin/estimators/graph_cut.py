@@ -15,7 +15,7 @@ from maxmargin.domains.base import check_domain
 from maxmargin.domains.combine import within
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
-from maxmargin.estimators.restrictions import Restriction, label_shape
+from maxmargin.estimators.restrictions import Restriction, restrict_labels
 from maxmargin.features import FeatureMap, GraphFeatures
 from maxmargin.features.graph import TABLES, GraphRows
 from maxmargin.features.potts import PottsFeatures
@@ -159,10 +159,10 @@ class GraphCutSVM(StructuredSVM):
         own = SubmodularCone(edges) if self.tables else NonNegative(edges)
         return within(check_domain(self.domain, dim), own, dim)
 
-    def _scales(self, shapes: list[Any]) -> np.ndarray:
+    def _scales(self, layouts: list[Any]) -> np.ndarray:
         share = getattr(resolve_loss(self.loss), "normalize", False)
-        counts = [self.structure_.variables(shape)[0] for shape in shapes]
-        return 1.0 / np.array(counts) if share else np.ones(len(shapes))
+        counts = [self.structure_.variables(layout)[0] for layout in layouts]
+        return 1.0 / np.array(counts) if share else np.ones(len(layouts))
 
     def _resolved_loss(self) -> Loss:
         loss = resolve_loss(self.loss)
@@ -173,7 +173,7 @@ class GraphCutSVM(StructuredSVM):
     def _check_X(self, X: Any) -> tuple[GraphRows, None]:
         return self.feature_map_.check(X), None
 
-    def _shapes(self, rows: GraphRows, given: Any) -> list[Any]:
+    def _layouts(self, rows: GraphRows, given: Any) -> list[Any]:
         if self.multiclass:
             return [(network, len(self.classes_)) for network in rows.networks]
         return rows.networks
@@ -196,8 +196,8 @@ class GraphCutSVM(StructuredSVM):
                     " was fitted on."
                 )
 
-    def _pack(self, rows: GraphRows, shapes: list[Any]) -> Any:
-        return super()._pack(rows.with_edge_features(self.n_edge_features_in_), shapes)
+    def _pack(self, rows: GraphRows, layouts: list[Any]) -> Any:
+        return super()._pack(rows.with_edge_features(self.n_edge_features_in_), layouts)
 
     def decision_function(self, X: Any) -> Any:
         """The score w . F z of each sample's best output. Scores are not probabilities.
@@ -229,10 +229,10 @@ class GraphCutSVM(StructuredSVM):
     def _known_targets(self, y: Any, rows: GraphRows) -> list[np.ndarray]:
         return label_numbers(y, rows.lengths, self.classes_)
 
-    def _restrict(self, restriction: Restriction, shape: Any) -> Any:
-        return label_shape(restriction, self.structure_, shape, self.classes_)
+    def _restrict(self, restriction: Restriction, layout: Any) -> Any:
+        return restrict_labels(restriction, self.structure_, layout, self.classes_)
 
-    def _as_marginals(self, p: np.ndarray, shape: Any) -> np.ndarray:
+    def _as_marginals(self, p: np.ndarray, layout: Any) -> np.ndarray:
         return p if self.multiclass else np.hstack([1.0 - p, p])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -295,10 +295,10 @@ class GraphCutSVM(StructuredSVM):
         theta = self._sums_of(nodes, edges, x.network)
         return theta if np.isfinite(theta).all() else None
 
-    def _output(self, z: np.ndarray, shape: Any) -> Any:
-        return self.classes_[self.structure_.decode(z, shape)]
+    def _output(self, z: np.ndarray, layout: Any) -> Any:
+        return self.classes_[self.structure_.decode(z, layout)]
 
-    def _right(self, truth: Any, output: Any, shape: Any) -> np.ndarray:
+    def _right(self, truth: Any, output: Any, layout: Any) -> np.ndarray:
         labels = np.asarray(truth)
         if labels.shape != output.shape:
             raise ValueError(f"y has {labels.size} labels but x has {len(output)} rows.")

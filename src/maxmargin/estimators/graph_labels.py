@@ -20,7 +20,7 @@ from maxmargin.features.tree import has_constant_edges
 from maxmargin.inputs import Graph
 from maxmargin.problem import Samples
 from maxmargin.structures import Network
-from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.validation.options import CountOrZero
 from maxmargin.validation.samples import (
     as_dense,
@@ -78,19 +78,21 @@ class GraphLabels(NodeLabels):
         if hasattr(self, "coef_") and self.feature_map_.n_edge_features != self.n_edge_features_in_:
             raise ValueError("feature_map_ is of another number of edge features")
 
-    def _shapes(self, rows: GraphRows, given: Any) -> list[NetworkShape]:
+    def _layouts(self, rows: GraphRows, given: Any) -> list[NetworkLayout]:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
-        known: dict[tuple[Network, Any], NetworkShape] = {}
-        shapes = []
+        known: dict[tuple[Network, Any], NetworkLayout] = {}
+        layouts = []
         for i, key in enumerate(zip(rows.networks, rows.labels, strict=True)):
             if key not in known:
                 try:
                     allowed = None if key[1] is None else self._mask(key[1], number)
-                    known[key] = self.structure_.shapes(self._network(key[0]), len(number), allowed)
+                    known[key] = self.structure_.layouts(
+                        self._network(key[0]), len(number), allowed
+                    )
                 except ValueError as error:
                     raise ValueError(f"sample {i}: {error}") from error
-            shapes.append(known[key])
-        return shapes
+            layouts.append(known[key])
+        return layouts
 
     def _mask(self, labels: tuple[Any, ...], number: dict[Any, int]) -> np.ndarray:
         """(V, K), which labels each node may have."""
@@ -113,13 +115,13 @@ class GraphLabels(NodeLabels):
                     )
         return np.array([rows[own] for own in labels])
 
-    def _pack(self, rows: GraphRows, shapes: list[Any]) -> Any:
+    def _pack(self, rows: GraphRows, layouts: list[Any]) -> Any:
         """Without transitions, features of edges do not count, however many there are."""
         q = self.n_edge_features_in_
         if not self.transitions:
             nothing = sparse.csr_array((rows.edges.matrix.shape[0], q))
             rows = rows._replace(edges=rows.edges._replace(matrix=nothing))
-        return super()._pack(rows.with_edge_features(q), shapes)
+        return super()._pack(rows.with_edge_features(q), layouts)
 
     def _in_chunks(self, X: Any) -> Iterator[Samples]:
         """With tables of their own for edges that have features, even if none had in training."""
@@ -143,8 +145,8 @@ class GraphLabels(NodeLabels):
         self.structure_.set_params(tied=tied, forbidden_pairs=pairs)
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
-    def _where_forbidden(self, y: Any, shape: NetworkShape) -> str:
-        return self._forbidden_pair(y, shape.network.edges, self.structure_.forbidden_pairs)
+    def _where_forbidden(self, y: Any, layout: NetworkLayout) -> str:
+        return self._forbidden_pair(y, layout.network.edges, self.structure_.forbidden_pairs)
 
     # -- weights -----------------------------------------------------------------------------------
     @property

@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
-from maxmargin.estimators.restrictions import Restriction, link_shape
+from maxmargin.estimators.restrictions import Restriction, restrict_links
 from maxmargin.features import FeatureMap, KernelMap, PartFeatures
 from maxmargin.inputs import Bipartite
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Matching, Structure
-from maxmargin.structures.base import Shape
+from maxmargin.structures.base import Layout
 from maxmargin.structures.matching.candidates import Candidates, check_pairs
 from maxmargin.structures.matching.matching import Cap, sides_of
 from maxmargin.validation.options import (
@@ -124,28 +124,28 @@ class MatchingSVM(StructuredSVM):
     def _make_features(self) -> FeatureMap:
         return PartFeatures(self.bias)
 
-    def _check_X(self, X: Any) -> tuple[Rows, list[Shape]]:
+    def _check_X(self, X: Any) -> tuple[Rows, list[Layout]]:
         if not is_list(X):
             raise TypeError(
                 f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
             )
         samples = [_edges(i, x) for i, x in enumerate(X)]
-        shapes = [shape for _, shape in samples]
+        layouts = [layout for _, layout in samples]
 
         def name(i: int, edge: int, column: int) -> str:
-            return _entry_name(shapes[i], edge, column)
+            return _entry_name(layouts[i], edge, column)
 
-        return check_rows([features for features, _ in samples], name), shapes
+        return check_rows([features for features, _ in samples], name), layouts
 
     def _costs(
-        self, truth: np.ndarray, shapes: list[Shape], ptr: np.ndarray, node_weight: Any
+        self, truth: np.ndarray, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
     ) -> np.ndarray:
-        if node_weight is not None and len(node_weight) == len(shapes):
+        if node_weight is not None and len(node_weight) == len(layouts):
             node_weight = [  # (J, K), as x has it, or one for each edge
-                np.ravel(w) if np.shape(w) == shape else w
-                for w, shape in zip(node_weight, shapes, strict=True)
+                np.ravel(w) if np.shape(w) == layout else w
+                for w, layout in zip(node_weight, layouts, strict=True)
             ]
-        return super()._costs(truth, shapes, ptr, node_weight)
+        return super()._costs(truth, layouts, ptr, node_weight)
 
     def edge_scores(self, X: Any) -> list[np.ndarray]:
         """What each link would score: (J, K), or (E,) for a Bipartite; costs have the other sign.
@@ -155,31 +155,31 @@ class MatchingSVM(StructuredSVM):
         check_is_fitted(self, "coef_")
         scores = []
         for samples in self._in_chunks(X):
-            for i, shape in enumerate(samples.shapes):
+            for i, layout in enumerate(samples.layouts):
                 own = samples.scores(self._weights(), i)
-                scores.append(own.reshape(shape) if isinstance(shape, tuple) else own)
+                scores.append(own.reshape(layout) if isinstance(layout, tuple) else own)
         return scores
 
-    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
-        return link_shape(restriction, self.structure_, shape)
+    def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
+        return restrict_links(restriction, self.structure_, layout)
 
-    def _as_marginals(self, p: np.ndarray, shape: Shape) -> np.ndarray:
+    def _as_marginals(self, p: np.ndarray, layout: Layout) -> np.ndarray:
         """P(link): (J, K), or (E,) for a Bipartite."""
-        return p.reshape(shape) if isinstance(shape, tuple) else p[:, 0]
+        return p.reshape(layout) if isinstance(layout, tuple) else p[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """F1 of the links: twice those predicted rightly, by those predicted and those true."""
         return super().score(X, y, sample_weight)
 
     def _agreement(
-        self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
+        self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None
     ) -> float:
         check_targets(y, len(outputs))
         weight = check_sample_weight(sample_weight, len(outputs)) if outputs else np.empty(0)
         both, all_links = 0.0, 0.0
-        for i, (truth, output, shape) in enumerate(zip(y, outputs, shapes, strict=True)):
+        for i, (truth, output, layout) in enumerate(zip(y, outputs, layouts, strict=True)):
             found = {tuple(pair) for pair in np.asarray(output).tolist()}
-            pairs = check_pairs(f"sample {i}: y", truth, sides_of(shape))
+            pairs = check_pairs(f"sample {i}: y", truth, sides_of(layout))
             true = {tuple(pair) for pair in pairs.tolist()}
             both += weight[i] * len(found & true)
             all_links += weight[i] * (len(found) + len(true))
@@ -187,7 +187,7 @@ class MatchingSVM(StructuredSVM):
 
 
 def _edges(i: int, x: Any) -> tuple[Any, Any]:
-    """A feature row for each edge, and the shape."""
+    """A feature row for each edge, and the layout."""
     if isinstance(x, Bipartite):
         if len(x.edges) == 0:
             raise ValueError(f"sample {i}: x has no edges: nothing to link. Leave it out.")
@@ -209,7 +209,7 @@ def _edges(i: int, x: Any) -> tuple[Any, Any]:
     return array.reshape(rows * columns, n_features), (rows, columns)
 
 
-def _entry_name(shape: Any, edge: int, column: int) -> str:
-    if not isinstance(shape, Candidates):
-        return f"x[{edge // shape[1]}, {edge % shape[1]}, {column}]"
-    return f"features[{edge}, {column}], of edge {tuple(shape.links[edge].tolist())},"
+def _entry_name(layout: Any, edge: int, column: int) -> str:
+    if not isinstance(layout, Candidates):
+        return f"x[{edge // layout[1]}, {edge % layout[1]}, {column}]"
+    return f"features[{edge}, {column}], of edge {tuple(layout.links[edge].tolist())},"

@@ -16,13 +16,13 @@ from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.label_pairs import pairs_of
 from maxmargin.estimators.label_rows import TextRows, read_label_rows, to_sets
 from maxmargin.estimators.probabilities import Method
-from maxmargin.estimators.restrictions import Restriction, label_shape
+from maxmargin.estimators.restrictions import Restriction, restrict_labels
 from maxmargin.features import FeatureMap, MultiLabelFeatures
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.problem import Problem, Samples
 from maxmargin.solvers import Solver
 from maxmargin.structures import MultiLabel, Network, Structure
-from maxmargin.structures.base import Shape
+from maxmargin.structures.base import Layout
 from maxmargin.structures.multi_label.multi_label import FEW, forest_of
 from maxmargin.validation.options import (
     CountOrZero,
@@ -148,7 +148,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         if found != (len(self.classes_), self.feature_map_.n_pairs):
             raise ValueError("network_ is not of as many labels and pairs as there are weights")
 
-    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
+    def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         return [self.network_] * len(rows.lengths)
 
     # -- labels ------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         return found
 
     def _agreement(
-        self, y: Any, outputs: list[Any], shapes: list[Shape], sample_weight: Any = None
+        self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None
     ) -> float:
         truth = read_label_rows(y, self.classes_).matrix
         if len(truth) != len(outputs):
@@ -212,7 +212,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         rows = np.concatenate([nothing, *(row[None] for row in found)])
         return to_sets(rows, self.classes_) if self.sets_ else rows
 
-    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+    def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
 
         def place(label: Any) -> int:
@@ -231,7 +231,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
             known={place(label): value for label, value in known.items()},
             forbidden={place(label): [1] for label in off},
         )
-        return label_shape(numbered, self.structure_, shape, np.array([0, 1]))
+        return restrict_labels(numbered, self.structure_, layout, np.array([0, 1]))
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         """As `StructuredSVM` says; outputs are rows of zeros and ones, or sets."""

@@ -15,12 +15,12 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import Method, label_numbers
-from maxmargin.estimators.restrictions import Restriction, label_shape
+from maxmargin.estimators.restrictions import Restriction, restrict_labels
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import Multiclass, Structure
-from maxmargin.structures.base import Shape
+from maxmargin.structures.base import Layout
 from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
@@ -108,7 +108,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     def _n_labels(self) -> int:
         return len(self.classes_)
 
-    def _shapes(self, rows: Any, given: list[Shape] | None) -> list[Shape]:
+    def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         return [(len(self.classes_),)] * len(rows.lengths)
 
     def _learn_labels(self, y: Any, rows: Any) -> np.ndarray:
@@ -122,14 +122,14 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         self.classes_, numbers = learn_classes(y)
         return numbers
 
-    def _output(self, z: np.ndarray, shape: Shape) -> Any:
-        return self.classes_[self.structure_.decode(z, shape)]
+    def _output(self, z: np.ndarray, layout: Layout) -> Any:
+        return self.classes_[self.structure_.decode(z, layout)]
 
-    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
+    def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
         """A sample is the only node, number 0."""
-        return label_shape(restriction, self.structure_, shape, self.classes_)
+        return restrict_labels(restriction, self.structure_, layout, self.classes_)
 
-    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
+    def _right(self, truth: Any, output: Any, layout: Layout) -> np.ndarray:
         return np.atleast_1d(truth == output)
 
     def predict(self, X: Any) -> np.ndarray:

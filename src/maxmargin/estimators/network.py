@@ -16,7 +16,7 @@ from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import MarkovNetwork, Network, Structure
-from maxmargin.structures.base import Shape, score
+from maxmargin.structures.base import Layout, score
 from maxmargin.validation.options import (
     CountOrZero,
     Jobs,
@@ -142,13 +142,13 @@ class NetworkSVM(GraphLabels):
             return network
         return Network(network.n_nodes, [])
 
-    def _learn_shapes(self, shapes: list[Shape]) -> None:
-        self.structure_ = self.structure_.resolve(shapes)
+    def _learn_layouts(self, layouts: list[Layout]) -> None:
+        self.structure_ = self.structure_.resolve(layouts)
 
-    def _structure_for(self, shapes: list[Shape]) -> Structure:
+    def _structure_for(self, layouts: list[Layout]) -> Structure:
         """With "auto", exact where all can be, else each as it can be: new graphs may be wider."""
         own = clone(self.structure_).set_params(method=self.method)
-        resolved = own.resolve(shapes)
+        resolved = own.resolve(layouts)
         return resolved if resolved.is_exact else own
 
     # -- predicting --------------------------------------------------------------------------------
@@ -164,10 +164,10 @@ class NetworkSVM(GraphLabels):
         for samples in self._in_chunks(X):
             z = np.empty(int(samples.part_ptr[-1]))
             bounds = samples.apply("maximize", self._weights(), out=z)
-            for i, shape in enumerate(samples.shapes):
+            for i, layout in enumerate(samples.layouts):
                 structure = samples.structure
-                labels = structure.decode(z[samples.parts(i)], shape)
-                own = score(samples.scores(self._weights(), i), structure.encode(labels, shape))
+                labels = structure.decode(z[samples.parts(i)], layout)
+                own = score(samples.scores(self._weights(), i), structure.encode(labels, layout))
                 found.append(Labelling(self.classes_[labels], own, max(own, float(bounds[i]))))
         return found
 

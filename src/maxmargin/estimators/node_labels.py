@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
-from maxmargin.estimators.restrictions import Restriction, label_shape
-from maxmargin.structures.base import Shape
+from maxmargin.estimators.restrictions import Restriction, restrict_labels
+from maxmargin.structures.base import Layout
 from maxmargin.validation.samples import as_dense, is_list
 
 
@@ -53,13 +53,13 @@ class NodeLabels(StructuredSVM):
         (u, v), (a, b) = edges[wrong[0]].tolist(), self.classes_[ends[wrong[0]]].tolist()
         return f": y[{u}] and y[{v}] are {a!r} and {b!r}, a pair that is forbidden"
 
-    def _restrict(self, restriction: Restriction, shape: Shape) -> Shape:
-        return label_shape(restriction, self.structure_, shape, self.classes_)
+    def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
+        return restrict_labels(restriction, self.structure_, layout, self.classes_)
 
-    def _output(self, z: np.ndarray, shape: Shape) -> np.ndarray:
-        return self.classes_[self.structure_.decode(z, shape)]
+    def _output(self, z: np.ndarray, layout: Layout) -> np.ndarray:
+        return self.classes_[self.structure_.decode(z, layout)]
 
-    def _right(self, truth: Any, output: Any, shape: Shape) -> np.ndarray:
+    def _right(self, truth: Any, output: Any, layout: Layout) -> np.ndarray:
         truth = np.asarray(truth)
         if truth.shape != output.shape:
             raise ValueError(f"y has {truth.size} labels but x has {len(output)} {self._noun}.")

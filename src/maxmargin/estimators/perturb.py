@@ -17,7 +17,7 @@ class Variables:
     """
 
     def __init__(self, samples: Samples):
-        ends = [samples.structure.variables(shape) for shape in samples.shapes]
+        ends = [samples.structure.variables(layout) for layout in samples.layouts]
         self.counts = [count for count, _ in ends]
         choices, switches = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for start, (count, labels) in zip(samples.part_ptr.tolist(), ends, strict=False):

@@ -15,7 +15,7 @@ from maxmargin.estimators.temperature import find_temperature
 from maxmargin.exceptions import MissingAbilityError, UncalibratedWarning
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
-from maxmargin.structures.base import Shape
+from maxmargin.structures.base import Layout
 from maxmargin.validation.samples import as_dense, check_lengths, is_list, is_number
 
 Method = Literal["auto", "exact", "perturb"]
@@ -29,7 +29,7 @@ class Probabilities:
     temperature_: float
     _check_X: Callable[[Any], tuple[Any, Any]]
     _in_chunks: Callable[[Any], Iterator[Samples]]
-    _truth: Callable[[Any, list[Shape]], np.ndarray]
+    _truth: Callable[[Any, list[Layout]], np.ndarray]
 
     def predict_marginals(
         self,
@@ -66,10 +66,10 @@ class Probabilities:
         found = []
         for samples in self._in_chunks(X):
             p = _expectations(samples, w) if exact else frequencies(samples, w, n_draws, rng)
-            for i, shape in enumerate(samples.shapes):
-                count, labels = self.structure_.variables(shape)
+            for i, layout in enumerate(samples.layouts):
+                count, labels = self.structure_.variables(layout)
                 own = p[samples.parts(i)][: count * labels].reshape(count, labels)
-                found.append(self._as_marginals(own, shape))
+                found.append(self._as_marginals(own, layout))
         return found
 
     def calibrate(
@@ -121,7 +121,7 @@ class Probabilities:
     def _temperature(self) -> float:
         return getattr(self, "temperature_", 1.0)  # models saved by older versions have none
 
-    def _as_marginals(self, p: np.ndarray, shape: Shape) -> np.ndarray:
+    def _as_marginals(self, p: np.ndarray, layout: Layout) -> np.ndarray:
         """What a sample's user is given, from (variables, labels)."""
         return p
 
@@ -150,7 +150,7 @@ class Probabilities:
         chunks = list(self._in_chunks(X))
         owner = copy(self)
         owner.structure_ = chunks[0].structure  # may be wider than the one of training
-        z = owner._truth(targets, [shape for samples in chunks for shape in samples.shapes])
+        z = owner._truth(targets, [layout for samples in chunks for layout in samples.layouts])
         found, start = [], 0
         for samples in chunks:
             truth, z = np.split(z, [int(samples.part_ptr[-1])])

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.structures import Structure
-from maxmargin.structures.base import Shape
-from maxmargin.structures.restricted import RestrictedShape
+from maxmargin.structures.base import Layout
+from maxmargin.structures.restricted import RestrictedLayout
 from maxmargin.validation.samples import as_csr, is_number
 
 
@@ -37,8 +37,10 @@ class Restriction:
     off: Iterable[int] = ()
     rules: tuple[Any, Any, Any] | None = None
 
-    def shape(self, shape: Shape, on: Any = (), off: Any = (), rows: Any = ()) -> RestrictedShape:
-        """The sample's shape, with more parts on and off, and rows (vector, least, most)."""
+    def layout(
+        self, layout: Layout, on: Any = (), off: Any = (), rows: Any = ()
+    ) -> RestrictedLayout:
+        """The sample's layout, with more parts on and off, and rows (vector, least, most)."""
         matrix: list[Any] = []
         lower: list[Any] = []
         upper: list[Any] = []
@@ -52,16 +54,18 @@ class Restriction:
             upper.append(np.array([most]))
         on, off = [*self.on, *on], [*self.off, *off]
         if not matrix:
-            return RestrictedShape(shape, on, off)
+            return RestrictedLayout(layout, on, off)
         rules = sparse.vstack(matrix, format="csr")
-        return RestrictedShape(shape, on, off, rules, np.concatenate(lower), np.concatenate(upper))
+        return RestrictedLayout(
+            layout, on, off, rules, np.concatenate(lower), np.concatenate(upper)
+        )
 
 
-def label_shape(
-    own: Restriction, structure: Structure, shape: Shape, classes: np.ndarray
-) -> RestrictedShape:
+def restrict_labels(
+    own: Restriction, structure: Structure, layout: Layout, classes: np.ndarray
+) -> RestrictedLayout:
     """Labels of nodes as parts: one for each label, or one for the second of two."""
-    count, labels = structure.variables(shape)
+    count, labels = structure.variables(layout)
     number = {label: k for k, label in enumerate(classes.tolist())}
     on: list[int] = []
     off: list[int] = []
@@ -86,7 +90,7 @@ def label_shape(
     for label, wanted in _items("counts", own.counts):
         if label not in number:
             raise ValueError(f"label {label!r} was not learned; known are {some_labels(classes)}.")
-        row = np.zeros(structure.n_parts(shape))
+        row = np.zeros(structure.n_parts(layout))
         least, most = _range(label, wanted)
         if labels > 1:
             row[number[label] : count * labels : labels] = 1.0
@@ -96,28 +100,28 @@ def label_shape(
             row[:count] = 1.0
             least, most = count - most, count - least
         rows.append((row, least, most))
-    return own.shape(shape, on, off, rows)
+    return own.layout(layout, on, off, rows)
 
 
-def link_shape(own: Restriction, structure: Structure, shape: Shape) -> RestrictedShape:
+def restrict_links(own: Restriction, structure: Structure, layout: Layout) -> RestrictedLayout:
     """Pairs as parts."""
     if own.counts is not None:
         raise ValueError("counts are of labels, which links have not; use rules.")
     found: list[list[int]] = [[], []]
     for parts, pairs in zip(found, (own.known, own.forbidden), strict=True):
         for pair in () if pairs is None else pairs:
-            parts += np.flatnonzero(structure.encode([tuple(pair)], shape)).tolist()
-    return own.shape(shape, *found)
+            parts += np.flatnonzero(structure.encode([tuple(pair)], layout)).tolist()
+    return own.layout(layout, *found)
 
 
-def part_shape(own: Restriction, shape: Shape) -> RestrictedShape:
+def restrict_parts(own: Restriction, layout: Layout) -> RestrictedLayout:
     """For structures of which only the parts are known."""
     if own.known is not None or own.forbidden is not None or own.counts is not None:
         raise ValueError(
             "known, forbidden and counts are for estimators of labels and links; use the numbers of"
             " parts, on and off, or rules."
         )
-    return own.shape(shape)
+    return own.layout(layout)
 
 
 def _items(name: str, found: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.structures.base import Shape, Structure
+from maxmargin.structures.base import Layout, Structure
 from maxmargin.validation.learned import Checked
 
 
@@ -18,7 +18,7 @@ class Loss(Checked, BaseEstimator):
 
     @abstractmethod
     def costs(
-        self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None
+        self, truth: np.ndarray, layout: Layout, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
         """The costs c of a sample whose truth is the vertex `truth`."""
 
@@ -28,19 +28,19 @@ class Loss(Checked, BaseEstimator):
 
 
 class PartCosts(Loss):
-    """Costs of the user's own: `function(truth, shape)` returns c, one number a part.
+    """Costs of the user's own: `function(truth, layout)` returns c, one number a part.
 
     truth is the vertex of the true output. loss(z) = c . z - c . truth must not be negative for
     any output, or training would ask for margins that the truth itself violates.
     """
 
-    def __init__(self, function: Callable[[np.ndarray, Shape], np.ndarray]):
+    def __init__(self, function: Callable[[np.ndarray, Layout], np.ndarray]):
         self.function = function
 
     def costs(
-        self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None
+        self, truth: np.ndarray, layout: Layout, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
-        costs = np.asarray(self.function(truth, shape), dtype=np.float64)
+        costs = np.asarray(self.function(truth, layout), dtype=np.float64)
         if costs.shape != truth.shape:
             raise ValueError(f"part costs have shape {costs.shape}, expected {truth.shape}.")
         if not np.isfinite(costs).all():

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from maxmargin.losses.base import Loss
-from maxmargin.structures.base import Shape, Structure
+from maxmargin.structures.base import Layout, Structure
 from maxmargin.validation.options import NonNegative, check_options
 
 ClassWeight = Annotated[
@@ -65,9 +65,9 @@ class Hamming(Loss):
             )
 
     def costs(
-        self, truth: np.ndarray, shape: Shape, structure: Structure, node_weight: Any = None
+        self, truth: np.ndarray, layout: Layout, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
-        count, labels = structure.variables(shape)
+        count, labels = structure.variables(layout)
         weight = np.ones(count)
         if node_weight is not None:
             weight = _weights("node_weight", node_weight, count)

@@ -17,7 +17,7 @@ from scipy import sparse
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.features.base import Group, PackedFeatures, pack, part_features
 from maxmargin.memory import refuse
-from maxmargin.structures.base import Shape, Structure
+from maxmargin.structures.base import Layout, Structure
 
 #: outputs of a sample at most
 MOST = 4096
@@ -27,23 +27,23 @@ ENTRY_BYTES = 48
 
 def rescaled(
     structure: Structure,
-    shapes: list[Shape],
+    layouts: list[Layout],
     features: PackedFeatures,
     costs: np.ndarray | None,
     truth: np.ndarray,
-) -> tuple[list[Shape], PackedFeatures, np.ndarray, np.ndarray]:
+) -> tuple[list[Layout], PackedFeatures, np.ndarray, np.ndarray]:
     """Shapes, features, costs and truth of the problem over listed outputs, for `Finite`."""
     if costs is None:
         raise ValueError('objective="slack" multiplies by the loss; give costs.')
     if features.part_ptr[-1] != len(costs) or len(costs) != len(truth):
         raise ValueError(f"costs of {len(costs)} parts, truth of {len(truth)}, expected the same.")
-    lists = {shape: _outputs(structure, shape) for shape in set(shapes)}
+    lists = {layout: _outputs(structure, layout) for layout in set(layouts)}
     parts = part_features(features, features.dim)
-    _refuse_size(parts, [lists[shape] for shape in shapes], features.part_ptr)
+    _refuse_size(parts, [lists[layout] for layout in layouts], features.part_ptr)
     moves, losses, one_hot, counts = [], [], [], []
-    for i, shape in enumerate(shapes):
+    for i, layout in enumerate(layouts):
         part = slice(int(features.part_ptr[i]), int(features.part_ptr[i + 1]))
-        move = lists[shape] - truth[part]
+        move = lists[layout] - truth[part]
         at = np.flatnonzero(~move.any(axis=1))
         if len(at) != 1:
             raise ValueError(f"sample {i}: its true output is {len(at)} of the listed ones, not 1.")
@@ -63,19 +63,19 @@ def rescaled(
     return [(m,) for m in counts], packed, np.concatenate(losses), np.concatenate(one_hot)
 
 
-def _outputs(structure: Structure, shape: Shape) -> np.ndarray:
+def _outputs(structure: Structure, layout: Layout) -> np.ndarray:
     """All outputs that are allowed, one a row."""
     name, found = type(structure).__name__, []
-    count = structure.n_vertices(shape)
+    count = structure.n_vertices(layout)
     if structure.has("vertices") and (count is None or count <= MOST):
-        found = list(islice(structure.vertices(shape), MOST + 1))
+        found = list(islice(structure.vertices(layout), MOST + 1))
     if not 1 <= len(found) <= MOST:
         raise MissingAbilityError(
-            f'objective="slack" lists all outputs of a sample, {MOST} at most, and {name} of shape'
-            f' {shape} has more, or cannot list them. Use objective="margin".'
+            f'objective="slack" lists all outputs of a sample, {MOST} at most, and {name} of layout'
+            f' {layout} has more, or cannot list them. Use objective="margin".'
         )
     listed = np.array(found, dtype=float)
-    return listed[~listed[:, structure.forbidden(shape)].any(axis=1)]
+    return listed[~listed[:, structure.forbidden(layout)].any(axis=1)]
 
 
 def _refuse_size(parts: sparse.csr_array, lists: list[np.ndarray], part_ptr: np.ndarray) -> None:

@@ -240,11 +240,11 @@ class Solver(Checked, BaseEstimator):
 
 def check_counts(problem: Problem, who: str, hint: str = "") -> None:
     """Fail unless the structure has a log-partition beside `marginals`: P needs both."""
-    structure, shape = problem.structure, problem.shapes[0]
+    structure, layout = problem.structure, problem.layouts[0]
     if structure.kernel("marginals") is not None:
         return
     try:
-        structure.log_partition(np.zeros(structure.n_parts(shape)), shape)
+        structure.log_partition(np.zeros(structure.n_parts(layout)), layout)
     except MissingAbilityError as error:
         raise MissingAbilityError(
             f"{who} needs `log_partition` beside `marginals`: {error}{hint}"

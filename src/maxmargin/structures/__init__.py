@@ -9,13 +9,13 @@ from maxmargin.structures.linear_program.program import Program
 from maxmargin.structures.matching.candidates import Candidates
 from maxmargin.structures.matching.matching import Matching
 from maxmargin.structures.multi_label.multi_label import MultiLabel
-from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.markov_network import MarkovNetwork
 from maxmargin.structures.network.network import Network
 from maxmargin.structures.potts import Potts
-from maxmargin.structures.restricted import Restricted, RestrictedShape
+from maxmargin.structures.restricted import Restricted, RestrictedLayout
 from maxmargin.structures.simplex import Finite, Multiclass
-from maxmargin.structures.tree.layout import TreeShape
+from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree
 
 __all__ = [
@@ -30,13 +30,13 @@ __all__ = [
     "MultiLabel",
     "Multiclass",
     "Network",
-    "NetworkShape",
+    "NetworkLayout",
     "OracleStructure",
     "Potts",
     "Restricted",
-    "RestrictedShape",
+    "RestrictedLayout",
     "Program",
     "Structure",
     "Tree",
-    "TreeShape",
+    "TreeLayout",
 ]

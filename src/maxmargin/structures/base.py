@@ -20,7 +20,7 @@ from maxmargin.validation.options import Jobs, Positive, check_options
 
 #: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
 #: `Candidates` or a `Network`
-Shape = Any
+Layout = Any
 
 
 #: products of two sides fit in 64 bits
@@ -36,18 +36,18 @@ def check_k(k: Any) -> int:
     return int(k)
 
 
-def check_sides(shape: Any, *names: str, least: int = 1, other: str = "") -> tuple[int, ...]:
-    """The integers that a shape consists of; a ValueError if it is anything else.
+def check_sides(layout: Any, *names: str, least: int = 1, other: str = "") -> tuple[int, ...]:
+    """The integers that a layout consists of; a ValueError if it is anything else.
 
     other : what may be given instead, for the error.
     """
-    good = isinstance(shape, tuple | list) and len(shape) == len(names)
-    if not good or not all(_is_side(side, least) for side in shape):
+    good = isinstance(layout, tuple | list) and len(layout) == len(names)
+    if not good or not all(_is_side(side, least) for side in layout):
         raise ValueError(
-            f"shape={shape!r} must be a tuple of integers from {least} to {LONGEST}:"
+            f"layout={layout!r} must be a tuple of integers from {least} to {LONGEST}:"
             f" ({', '.join(names)}{',' * (len(names) == 1)}){other}."
         )
-    return tuple(map(int, shape))
+    return tuple(map(int, layout))
 
 
 def _is_side(side: Any, least: int) -> bool:
@@ -75,7 +75,7 @@ class Constraints(NamedTuple):
 
 
 class Structure(Checked, BaseEstimator):
-    """A family of polytopes Z(shape), the outputs of samples being their vertices.
+    """A family of polytopes Z(layout), the outputs of samples being their vertices.
 
     A structure has any subset of these abilities; a solver names those that it needs.
 
@@ -86,7 +86,7 @@ class Structure(Checked, BaseEstimator):
     ``max_marginals``    score of the best vertex with each part switched on
     ``k_best``           the k vertices of highest theta . z; else by `vertices`, if they are few
     ``constraints``      linear inequalities that describe Z; gives `maximize` by linear programming
-    ``vertices``         all of them, for tiny shapes
+    ``vertices``         all of them, for tiny layouts
     ===================  ======================================================================
 
     To add a structure, define `n_parts`, `encode`, `decode` and one of `maximize` and
@@ -146,7 +146,8 @@ class Structure(Checked, BaseEstimator):
     ) -> Structure:
         """A structure from one Python function, such as a call of a solver package.
 
-        maximize : theta -> z or (theta, shape) -> z, the best output for these scores of the parts,
+        maximize : theta -> z or (theta, layout) -> z, the best output for these scores of the
+        parts,
             as a vector or as the numbers of the parts that are 1; with exact="bounded", a pair of
             it and an upper bound on the best score.
 
@@ -169,33 +170,34 @@ class Structure(Checked, BaseEstimator):
         )
 
     # -- what a structure must say ---------------------------------------------------------------
-    def n_parts(self, shape: Shape) -> int:
+    def n_parts(self, layout: Layout) -> int:
         """The length of z."""
         raise self._missing("n_parts")
 
-    def encode(self, y: Any, shape: Shape) -> np.ndarray:
+    def encode(self, y: Any, layout: Layout) -> np.ndarray:
         """The vertex of an output."""
         raise self._missing("encode")
 
-    def decode(self, z: np.ndarray, shape: Shape) -> Any:
+    def decode(self, z: np.ndarray, layout: Layout) -> Any:
         """The output of a vertex."""
         raise self._missing("decode")
 
-    def shape_of(self, n_parts: int) -> Shape:
-        """The shape with so many parts, where that is enough to know."""
+    def layout_of(self, n_parts: int) -> Layout:
+        """The layout with so many parts, where that is enough to know."""
         raise ValueError(
-            f"{type(self).__name__} cannot tell its shape from {n_parts} parts; give each sample as"
-            " a pair (features, shape), or define shape_of."
+            f"{type(self).__name__} cannot tell its layout from {n_parts} parts; give each sample"
+            " as"
+            " a pair (features, layout), or define layout_of."
         )
 
-    def variables(self, shape: Shape) -> tuple[int, int]:
+    def variables(self, layout: Layout) -> tuple[int, int]:
         """(count, labels): the first count * labels parts say which label each variable has.
 
         labels = 1 means that each part is a 0/1 variable of its own.
         """
-        return self.n_parts(shape), 1
+        return self.n_parts(layout), 1
 
-    def why_infeasible(self, z: np.ndarray, shape: Shape) -> str:
+    def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
         """Why z is no output, in a few words; empty if it is one or if that is not known."""
         return ""
 
@@ -203,22 +205,22 @@ class Structure(Checked, BaseEstimator):
         """Whether a vertex is no output but between some, as relaxed polytopes have."""
         return False
 
-    def check_shape(self, shape: Shape) -> None:
-        """An error if the structure has no outputs of that shape, or no best one for some scores.
+    def check_layout(self, layout: Layout) -> None:
+        """An error if the structure has no outputs of that layout, or no best one for some scores.
 
-        Called once before training for each shape.
+        Called once before training for each layout.
         """
 
     # -- what kernels need -----------------------------------------------------------------------
-    def code(self, shape: Shape) -> Sequence[int]:
-        """The shape as the integers that the kernels read."""
-        return shape
+    def layout_as_ints(self, layout: Layout) -> Sequence[int]:
+        """The layout as the integers that the kernels read."""
+        return layout
 
-    def scratch(self, shape: Shape) -> tuple[int, int]:
+    def scratch(self, layout: Layout) -> tuple[int, int]:
         """How many floats and integers of work space the kernels need."""
-        return self.n_parts(shape), self.n_parts(shape)
+        return self.n_parts(layout), self.n_parts(layout)
 
-    def warm_size(self, shape: Shape) -> int:
+    def warm_size(self, layout: Layout) -> int:
         """How many numbers `project` leaves behind for its next call on a point nearby.
 
         They are the first of its work space: zeros or what the last call left there on entry, e.g.
@@ -226,7 +228,7 @@ class Structure(Checked, BaseEstimator):
         """
         return 0
 
-    def memory_size(self, shape: Shape) -> int:
+    def memory_size(self, layout: Layout) -> int:
         """How many numbers a compiled `maximize` leaves behind for its next call on the sample.
 
         They are the first of its work space: zeros, or what the last call left there, on entry. The
@@ -234,15 +236,15 @@ class Structure(Checked, BaseEstimator):
         """
         return 0
 
-    def vertex_size(self, shape: Shape) -> int:
+    def vertex_size(self, layout: Layout) -> int:
         """A bound on the number of non-zeros of a vertex."""
-        return self.n_parts(shape)
+        return self.n_parts(layout)
 
-    def n_vertices(self, shape: Shape) -> int | None:
+    def n_vertices(self, layout: Layout) -> int | None:
         """The number of outputs, where it is small enough to matter; None where it is not."""
         return None
 
-    def forbidden(self, shape: Shape) -> np.ndarray:
+    def forbidden(self, layout: Layout) -> np.ndarray:
         """Numbers of the parts that no output may have."""
         return np.empty(0, dtype=np.int64)
 
@@ -270,42 +272,42 @@ class Structure(Checked, BaseEstimator):
             return self._overridden("vertices")
         return ability == "project" and self.has("maximize")
 
-    def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
-        """A vertex z of Z(shape) that maximises theta . z."""
+    def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
+        """A vertex z of Z(layout) that maximises theta . z."""
         if "maximize" in self.compiled:
-            return self._run("maximize", theta, shape)[0]
-        return self._by_constraints(theta, shape)[0]
+            return self._run("maximize", theta, layout)[0]
+        return self._by_constraints(theta, layout)[0]
 
-    def _by_constraints(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+    def _by_constraints(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         """`maximize_within` by linear programming."""
         if not self._overridden("constraints"):
             raise self._missing("maximize")
         from maxmargin.structures.linear_program.maximize import maximize_linear
 
-        return maximize_linear(self.constraints(shape), self._allowed(theta, shape))
+        return maximize_linear(self.constraints(layout), self._allowed(theta, layout))
 
-    def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
+    def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         """A vertex and an upper bound on the maximum of theta . z, its own score if it is exact."""
         if not self._overridden("maximize"):
             if "maximize" in self.compiled:
-                return self._run("maximize", theta, shape)
-            return self._by_constraints(theta, shape)
-        z = np.asarray(self.maximize(theta, shape), dtype=float)
+                return self._run("maximize", theta, layout)
+            return self._by_constraints(theta, layout)
+        z = np.asarray(self.maximize(theta, layout), dtype=float)
         return z, score(np.asarray(theta, dtype=float), z)
 
     def maximize_many(
-        self, thetas: Sequence[np.ndarray], shapes: Sequence[Shape]
+        self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]
     ) -> Iterator[tuple[np.ndarray | None, float]]:
         """`maximize` for many samples, in order, each with its bound: see `maximize_within`.
 
         An iterator, so that whoever asks knows which sample an error is of. The bound is NaN where
         none is promised (not `is_bounded`), the answer None if it was given up (`may_time_out`).
         """
-        for theta, shape in zip(thetas, shapes, strict=True):
+        for theta, layout in zip(thetas, layouts, strict=True):
             if self.is_bounded:
-                yield self.maximize_within(theta, shape)
+                yield self.maximize_within(theta, layout)
             else:
-                yield self.maximize(theta, shape), np.nan
+                yield self.maximize(theta, layout), np.nan
 
     @property
     def jobs(self) -> int:
@@ -315,44 +317,45 @@ class Structure(Checked, BaseEstimator):
     def release(self) -> None:
         """Let go of processes, if any; the next call starts them again."""
 
-    def project(self, point: np.ndarray, shape: Shape) -> np.ndarray:
-        """The z of Z(shape) with the least |z - point|."""
+    def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
+        """The z of Z(layout) with the least |z - point|."""
         if "project" in self.compiled:
-            return self._run("project", point, shape)[0]
+            return self._run("project", point, layout)[0]
         if not self.has("maximize"):
             raise self._missing("project")
         from maxmargin.structures.min_norm_point import project_by_vertices
 
-        allowed = self._allowed(point, shape)
-        return project_by_vertices(lambda theta: self.maximize(theta, shape), allowed)
+        allowed = self._allowed(point, layout)
+        return project_by_vertices(lambda theta: self.maximize(theta, layout), allowed)
 
-    def marginals(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+    def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """The expectation of z when p(z) is proportional to exp(theta . z) on the vertices."""
         if "marginals" not in self.compiled:
             raise self._missing("marginals")
-        return self._run("marginals", theta, shape)[0]
+        return self._run("marginals", theta, layout)[0]
 
-    def log_partition(self, theta: np.ndarray, shape: Shape) -> float:
+    def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
         """The log of the sum of exp(theta . z) over all vertices; `marginals` is its gradient."""
         if "marginals" not in self.compiled or self._overridden("marginals"):
             raise self._missing("log_partition")
-        return self._run("marginals", theta, shape)[1]
+        return self._run("marginals", theta, layout)[1]
 
-    def max_marginals(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+    def max_marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """For each part of the variables, the score of the best output that has it; else 0."""
         if "max_marginals" not in self.compiled:
             raise self._missing("max_marginals")
-        return self._run("max_marginals", theta, shape)[0]
+        return self._run("max_marginals", theta, layout)[0]
 
-    def k_best(self, theta: np.ndarray, shape: Shape, k: int) -> list[tuple[np.ndarray, float]]:
+    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         """The k vertices of the highest theta . z and these scores, best first; all if fewer."""
         if not self.has("k_best"):
             raise self._missing("k_best")
-        k, theta = check_k(k), self._allowed(theta, shape)
-        listed = list(islice(self.vertices(shape), MOST_LISTED + 1))
+        k, theta = check_k(k), self._allowed(theta, layout)
+        listed = list(islice(self.vertices(layout), MOST_LISTED + 1))
         if len(listed) > MOST_LISTED:
             raise MissingAbilityError(
-                f"{type(self).__name__} finds the k best by listing all outputs, and shape {shape}"
+                f"{type(self).__name__} finds the k best by listing all outputs, and layout"
+                f" {layout}"
                 f" has more than {MOST_LISTED}. Define {type(self).__name__}.k_best."
             )
         scored = [(z, float(theta[z != 0] @ z[z != 0])) for z in listed]
@@ -361,17 +364,17 @@ class Structure(Checked, BaseEstimator):
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return best[:k]
 
-    def constraints(self, shape: Shape) -> Constraints:
-        """Linear inequalities whose solutions are Z(shape)."""
+    def constraints(self, layout: Layout) -> Constraints:
+        """Linear inequalities whose solutions are Z(layout)."""
         raise self._missing("constraints")
 
-    def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
-        """All vertices, one by one; for tiny shapes."""
+    def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
+        """All vertices, one by one; for tiny layouts."""
         raise self._missing("vertices")
 
-    def radius(self, shape: Shape) -> float:
-        """A bound on |z - z'| over Z(shape), for vertices of zeros and ones."""
-        return float(np.sqrt(2 * self.vertex_size(shape)))
+    def radius(self, layout: Layout) -> float:
+        """A bound on |z - z'| over Z(layout), for vertices of zeros and ones."""
+        return float(np.sqrt(2 * self.vertex_size(layout)))
 
     # -- inside ----------------------------------------------------------------------------------
     def _overridden(self, ability: str) -> bool:
@@ -390,26 +393,28 @@ class Structure(Checked, BaseEstimator):
         """What a user can do where an ability is missing."""
         return f"Define {type(self).__name__}.{ability}"
 
-    def _allowed(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
+    def _allowed(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """Scores as one checked vector, -inf on the parts that are forbidden."""
         check_options(self)
         # kernels are compiled for arrays that can be written to
         theta = np.require(theta, np.float64, ["C", "W"]).ravel()
-        expected = self.n_parts(shape)
+        expected = self.n_parts(layout)
         if len(theta) != expected:
-            raise ValueError(f"{len(theta)} scores given, but shape {shape} has {expected} parts.")
+            raise ValueError(
+                f"{len(theta)} scores given, but layout {layout} has {expected} parts."
+            )
         if np.isnan(theta).any() or (theta == np.inf).any():
             raise ValueError("scores must be finite or -inf (forbidden).")
-        forbidden = self.forbidden(shape)
+        forbidden = self.forbidden(layout)
         if len(forbidden):
             theta = theta.copy()
             theta[forbidden] = -np.inf
         return theta
 
-    def _run(self, ability: str, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
-        theta, kernel = self._allowed(theta, shape), self._compiled(ability)
-        code = np.require(self.code(shape), np.int64, ["C", "W"])
-        out, value = self._call(ability, kernel, theta, code, shape)
+    def _run(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
+        theta, kernel = self._allowed(theta, layout), self._compiled(ability)
+        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
+        out, value = self._call(ability, kernel, theta, layout_ints, layout)
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         if np.isnan(value):
@@ -417,10 +422,10 @@ class Structure(Checked, BaseEstimator):
         return out, value
 
     def _call(
-        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
+        self, ability: str, kernel: Any, theta: np.ndarray, layout_ints: np.ndarray, layout: Layout
     ) -> tuple[np.ndarray, float]:
         """What a kernel writes and returns, with scratch of its own."""
-        floats, ints = self.scratch(shape)
-        out = np.zeros(self.n_parts(shape))
-        value = kernel(theta, code, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
+        floats, ints = self.scratch(layout)
+        out = np.zeros(self.n_parts(layout))
+        value = kernel(theta, layout_ints, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
         return out, value

@@ -11,12 +11,12 @@ from scipy import sparse
 
 from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints, Shape, check_k, check_sides
+from maxmargin.structures.base import Constraints, Layout, check_k, check_sides
 from maxmargin.structures.min_norm_point import LabelHull
 
 
 class Chain(LabelHull):
-    """A label at each of T positions, with scores for neighbouring pairs. shape = (T, K).
+    """A label at each of T positions, with scores for neighbouring pairs. layout = (T, K).
 
     Parts: T * K node-label parts, then pair parts in tables (K, K), row = left label. If `tied`,
     there is one table, whose parts count how often each pair occurs: all that a model with the
@@ -48,38 +48,38 @@ class Chain(LabelHull):
         self.forbidden_first = forbidden_first
         self.forbidden_last = forbidden_last
 
-    def _n_tables(self, shape: Shape) -> int:
-        return 1 if self.tied else _sides(shape)[0] - 1
+    def _n_tables(self, layout: Layout) -> int:
+        return 1 if self.tied else _sides(layout)[0] - 1
 
-    def n_parts(self, shape: Shape) -> int:
-        length, labels = _sides(shape)
-        return length * labels + self._n_tables(shape) * labels * labels
+    def n_parts(self, layout: Layout) -> int:
+        length, labels = _sides(layout)
+        return length * labels + self._n_tables(layout) * labels * labels
 
-    def variables(self, shape: Shape) -> tuple[int, int]:
-        length, labels = _sides(shape)
+    def variables(self, layout: Layout) -> tuple[int, int]:
+        length, labels = _sides(layout)
         return length, labels
 
-    def code(self, shape: Shape) -> tuple[int, ...]:
-        length, labels = _sides(shape)
+    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
+        length, labels = _sides(layout)
         return length, labels, 0 if self.tied else labels * labels
 
-    def scratch(self, shape: Shape) -> tuple[int, int]:
-        length, labels = _sides(shape)
-        parts = self.n_parts(shape)
+    def scratch(self, layout: Layout) -> tuple[int, int]:
+        length, labels = _sides(layout)
+        parts = self.n_parts(layout)
         own = 3 * length * labels + labels * labels + 5 * labels + length
         floats = min_norm_sizes.float_size(parts, length) + own
         return floats, min_norm_sizes.int_size(parts, length) + 2 * length
 
-    def vertex_size(self, shape: Shape) -> int:
-        return 2 * _sides(shape)[0] - 1
+    def vertex_size(self, layout: Layout) -> int:
+        return 2 * _sides(layout)[0] - 1
 
-    def radius(self, shape: Shape) -> float:
+    def radius(self, layout: Layout) -> float:
         """|z - z'| is largest where all labels differ and, if tied, each has one pair all along."""
-        pairs = _sides(shape)[0] - 1
+        pairs = _sides(layout)[0] - 1
         return float(np.sqrt(2 * (pairs + 1) + 2 * (pairs**2 if self.tied else pairs)))
 
-    def forbidden(self, shape: Shape) -> np.ndarray:
-        length, labels = _sides(shape)
+    def forbidden(self, layout: Layout) -> np.ndarray:
+        length, labels = _sides(layout)
         found = []
         if self.forbidden_first is not None:
             found.append(self._mask("forbidden_first", (labels,)))
@@ -88,89 +88,89 @@ class Chain(LabelHull):
             found.append(last + (length - 1) * labels)
         if self.forbidden_transitions is not None:
             pairs = self._mask("forbidden_transitions", (labels, labels))
-            starts = length * labels + np.arange(self._n_tables(shape)) * labels * labels
+            starts = length * labels + np.arange(self._n_tables(layout)) * labels * labels
             found.append(np.add.outer(starts, pairs).ravel())
-        return np.unique(np.concatenate(found)) if found else super().forbidden(shape)
+        return np.unique(np.concatenate(found)) if found else super().forbidden(layout)
 
-    def _mask(self, name: str, expected: Shape) -> np.ndarray:
+    def _mask(self, name: str, expected: Layout) -> np.ndarray:
         mask = np.asarray(getattr(self, name), dtype=bool)
         if mask.shape != expected:
             raise ValueError(f"{name} has shape {mask.shape}, expected {expected}.")
         return np.flatnonzero(mask)
 
-    def encode(self, y: Any, shape: Shape) -> np.ndarray:
-        length, labels = _sides(shape)
+    def encode(self, y: Any, layout: Layout) -> np.ndarray:
+        length, labels = _sides(layout)
         y = _whole(np.asarray(y))
         if y.shape != (length,):
             raise ValueError(f"y has shape {y.shape}, expected ({length},).")
         if y.min() < 0 or y.max() >= labels:
             raise ValueError(f"y has labels outside 0 to {labels - 1}.")
-        z = np.zeros(self.n_parts(shape))
+        z = np.zeros(self.n_parts(layout))
         z[np.arange(length) * labels + y] = 1.0
         stride = 0 if self.tied else labels * labels
         pairs = length * labels + np.arange(length - 1) * stride + y[:-1] * labels + y[1:]
         np.add.at(z, pairs, 1.0)
         return z
 
-    def decode(self, z: np.ndarray, shape: Shape) -> np.ndarray:
-        length, labels = _sides(shape)
+    def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
+        length, labels = _sides(layout)
         return z[: length * labels].reshape(length, labels).argmax(axis=1)
 
-    def k_best(self, theta: np.ndarray, shape: Shape, k: int) -> list[tuple[np.ndarray, float]]:
+    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         """Viterbi with k beginnings for each label, O(T K (K + k log K))."""
         from maxmargin._numba.compile import loading
 
         with loading():
             from maxmargin._numba.chain.k_best import k_best
-        length, labels = _sides(shape)
-        theta = self._allowed(theta, shape)
+        length, labels = _sides(layout)
+        theta = self._allowed(theta, layout)
         k = min(check_k(k), labels**length)
-        code = np.require(self.code(shape), np.int64, ["C", "W"])
+        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
         scores = np.empty(k)
         sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
         work, iwork = np.empty(2 * labels * k + 2 * labels), np.empty(4 * labels, np.int64)
-        found = k_best(theta, code, k, scores, sequences.ravel(), origin, work, iwork)
+        found = k_best(theta, layout_ints, k, scores, sequences.ravel(), origin, work, iwork)
         if found == 0:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return [
-            (self.encode(y, shape), float(v))
+            (self.encode(y, layout), float(v))
             for y, v in zip(sequences[:found], scores, strict=False)
         ]
 
-    def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
-        banned = self.forbidden(shape)
-        for y in product(range(shape[1]), repeat=shape[0]):
-            z = self.encode(y, shape)
+    def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
+        banned = self.forbidden(layout)
+        for y in product(range(layout[1]), repeat=layout[0]):
+            z = self.encode(y, layout)
             if not z[banned].any():
                 yield z
 
-    def constraints(self, shape: Shape) -> Constraints:
+    def constraints(self, layout: Layout) -> Constraints:
         """Each node has one label; each pair table has its nodes' labels as row and column sums."""
-        length, labels = _sides(shape)
+        length, labels = _sides(layout)
         nodes, places = length * labels, sparse.eye_array(length - 1)
         line, same = np.ones((1, labels)), sparse.eye_array(labels)
         every = sparse.eye_array(nodes, format="csr")
         matrix = sparse.vstack(
             [
-                _beside(sparse.kron(sparse.eye_array(length), line), None, shape),
+                _beside(sparse.kron(sparse.eye_array(length), line), None, layout),
                 _beside(
-                    -every[: nodes - labels], sparse.kron(places, sparse.kron(same, line)), shape
+                    -every[: nodes - labels], sparse.kron(places, sparse.kron(same, line)), layout
                 ),
-                _beside(-every[labels:], sparse.kron(places, sparse.kron(line, same)), shape),
+                _beside(-every[labels:], sparse.kron(places, sparse.kron(line, same)), layout),
             ],
             format="csr",
         )
         equal = np.concatenate([np.ones(length), np.zeros(matrix.shape[0] - length)])
         if self.tied:
-            matrix, equal = _tie(matrix, equal, shape)
-        banned = self.forbidden(shape)
+            matrix, equal = _tie(matrix, equal, layout)
+        banned = self.forbidden(layout)
         none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
         equal = np.concatenate([equal, np.zeros(len(banned))])
         return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
 
 
-def _sides(shape: Shape) -> tuple[int, ...]:
-    return check_sides(shape, "length", "number of labels")
+def _sides(layout: Layout) -> tuple[int, ...]:
+    return check_sides(layout, "length", "number of labels")
 
 
 def _whole(labels: np.ndarray) -> np.ndarray:
@@ -182,17 +182,17 @@ def _whole(labels: np.ndarray) -> np.ndarray:
     return labels.astype(np.int64)
 
 
-def _beside(nodes: Any, pairs: Any, shape: Shape) -> Any:
+def _beside(nodes: Any, pairs: Any, layout: Layout) -> Any:
     """A block row: columns of the nodes, then columns of all places' pair tables."""
-    length, labels = _sides(shape)
+    length, labels = _sides(layout)
     if pairs is None:
         pairs = sparse.csr_array((nodes.shape[0], (length - 1) * labels * labels))
     return sparse.hstack([nodes, pairs], format="csr")
 
 
-def _tie(matrix: Any, equal: np.ndarray, shape: Shape) -> tuple[Any, np.ndarray]:
+def _tie(matrix: Any, equal: np.ndarray, layout: Layout) -> tuple[Any, np.ndarray]:
     """Tables of all places become auxiliary variables, their sum the tied table."""
-    length, labels = _sides(shape)
+    length, labels = _sides(layout)
     nodes, square = length * labels, labels * labels
     table = sparse.csr_array((matrix.shape[0], square))
     matrix = sparse.hstack([matrix[:, :nodes], table, matrix[:, nodes:]])

@@ -1,4 +1,4 @@
-"""Shapes that cannot change: compiled code trusts what their constructors checked."""
+"""Layouts that cannot change: compiled code trusts what their constructors checked."""
 
 from __future__ import annotations
 

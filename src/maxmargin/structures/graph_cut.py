@@ -17,7 +17,7 @@ _ROUNDING = 1e-9
 
 
 class GraphCut(Structure):
-    """Two labels for the nodes of a network, neighbours alike if possible. shape = Network.
+    """Two labels for the nodes of a network, neighbours alike if possible. layout = Network.
 
     Parts: V nodes, "node j has label 1", then E edges, "the ends of edge e differ". Scores of edges
     must not be positive: differing ends cost something or nothing. An output y is V zeros and ones.
@@ -32,42 +32,42 @@ class GraphCut(Structure):
     }
     binary = True
 
-    def n_parts(self, shape: Any) -> int:
-        network = network_of(shape)
+    def n_parts(self, layout: Any) -> int:
+        network = network_of(layout)
         return network.n_nodes + network.n_edges
 
-    def variables(self, shape: Any) -> tuple[int, int]:
-        return network_of(shape).n_nodes, 1
+    def variables(self, layout: Any) -> tuple[int, int]:
+        return network_of(layout).n_nodes, 1
 
-    def code(self, shape: Any) -> Any:
-        return network_of(shape).code
+    def layout_as_ints(self, layout: Any) -> Any:
+        return network_of(layout).as_ints
 
-    def scratch(self, shape: Any) -> tuple[int, int]:
-        n, m = network_of(shape).n_nodes, network_of(shape).n_edges
+    def scratch(self, layout: Any) -> tuple[int, int]:
+        n, m = network_of(layout).n_nodes, network_of(layout).n_edges
         return 12 * n + 4 * m, 9 * n + 5 * m + 4
 
-    def memory_size(self, shape: Any) -> int:
+    def memory_size(self, layout: Any) -> int:
         """The flow over each edge, from which the next cut starts."""
-        return network_of(shape).n_edges
+        return network_of(layout).n_edges
 
-    def warm_size(self, shape: Any) -> int:
+    def warm_size(self, layout: Any) -> int:
         """The flows over the edges."""
-        return network_of(shape).n_edges
+        return network_of(layout).n_edges
 
-    def radius(self, shape: Any) -> float:
-        return float(np.sqrt(self.n_parts(shape)))
+    def radius(self, layout: Any) -> float:
+        return float(np.sqrt(self.n_parts(layout)))
 
-    def _allowed(self, theta: np.ndarray, shape: Any) -> np.ndarray:
-        return super()._allowed(theta, network_of(shape))
+    def _allowed(self, theta: np.ndarray, layout: Any) -> np.ndarray:
+        return super()._allowed(theta, network_of(layout))
 
-    def _run(self, ability: str, theta: np.ndarray, shape: Any) -> tuple[np.ndarray, float]:
+    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
         if ability == "maximize":
-            refuse_rewards(self._allowed(theta, shape), network_of(shape))
-        return super()._run(ability, theta, shape)
+            refuse_rewards(self._allowed(theta, layout), network_of(layout))
+        return super()._run(ability, theta, layout)
 
     # -- outputs -----------------------------------------------------------------------------------
-    def encode(self, y: Any, shape: Any) -> np.ndarray:
-        network = network_of(shape)
+    def encode(self, y: Any, layout: Any) -> np.ndarray:
+        network = network_of(layout)
         labels = np.asarray(y)
         if labels.shape != (network.n_nodes,):
             raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
@@ -76,13 +76,13 @@ class GraphCut(Structure):
             raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
         return _vertex(labels.astype(np.float64), network)
 
-    def decode(self, z: np.ndarray, shape: Any) -> np.ndarray:
-        return (np.asarray(z)[: network_of(shape).n_nodes] > 0.5).astype(np.int64)
+    def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
+        return (np.asarray(z)[: network_of(layout).n_nodes] > 0.5).astype(np.int64)
 
     # -- descriptions ------------------------------------------------------------------------------
-    def constraints(self, shape: Any) -> Constraints:
+    def constraints(self, layout: Any) -> Constraints:
         """z_j <= 1, and neighbours differ by the z of their edge at most."""
-        network = network_of(shape)
+        network = network_of(layout)
         n, m = network.n_nodes, network.n_edges
         rows, ones = np.arange(m), np.ones(m)
         ends = sparse.csr_array((ones, (rows, network.edges[:, 0])), shape=(m, n))
@@ -93,9 +93,9 @@ class GraphCut(Structure):
         upper = np.concatenate([np.ones(n), np.zeros(2 * m)])
         return Constraints(matrix, np.full(len(upper), -np.inf), upper)
 
-    def vertices(self, shape: Any) -> Iterator[np.ndarray]:
+    def vertices(self, layout: Any) -> Iterator[np.ndarray]:
         """All labelings; Z is their convex hull and all that has more of the edges."""
-        network = network_of(shape)
+        network = network_of(layout)
         for labels in product([0.0, 1.0], repeat=network.n_nodes):
             yield _vertex(np.array(labels), network)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._numba import min_norm_sizes
-from maxmargin.structures.base import Shape, Structure
+from maxmargin.structures.base import Layout, Structure
 
 _NOTHING = 1e-14  # a vertex with this share or less is dropped
 _ROUNDING = 1e-6
@@ -26,23 +26,23 @@ class LabelHull(Structure):
             return None
         return super().kernel(ability)
 
-    def warm_size(self, shape: Shape) -> int:
+    def warm_size(self, layout: Layout) -> int:
         """The labels and shares of the vertices that the last projection is a mixture of."""
-        return min_norm_sizes.warm_size(self.n_parts(shape), self.variables(shape)[0])
+        return min_norm_sizes.warm_size(self.n_parts(layout), self.variables(layout)[0])
 
     def _call(
-        self, ability: str, kernel: Any, theta: np.ndarray, code: np.ndarray, shape: Shape
+        self, ability: str, kernel: Any, theta: np.ndarray, layout_ints: np.ndarray, layout: Layout
     ) -> tuple[np.ndarray, float]:
         if ability != "project":
-            return super()._call(ability, kernel, theta, code, shape)
+            return super()._call(ability, kernel, theta, layout_ints, layout)
         if self._overridden("maximize"):
-            return project_by_vertices(lambda scores: self.maximize(scores, shape), theta), 0.0
-        nodes = self.variables(shape)[0]
-        return project_compiled(kernel, theta, code, nodes, self.scratch(shape))
+            return project_by_vertices(lambda scores: self.maximize(scores, layout), theta), 0.0
+        nodes = self.variables(layout)[0]
+        return project_compiled(kernel, theta, layout_ints, nodes, self.scratch(layout))
 
 
 def project_compiled(
-    kernel: Any, point: np.ndarray, code: np.ndarray, nodes: int, scratch: tuple[int, int]
+    kernel: Any, point: np.ndarray, layout_ints: np.ndarray, nodes: int, scratch: tuple[int, int]
 ) -> tuple[np.ndarray, float]:
     """`_numba.min_norm_point` with as many active vertices as it takes; its answer and value.
 
@@ -54,7 +54,7 @@ def project_compiled(
         ints = np.empty(scratch[1] + min_norm_sizes.int_size(parts, nodes, most), dtype=np.int64)
         work[0] = -most
         out = np.zeros(parts)
-        value = kernel(point, code, out, work, ints)
+        value = kernel(point, layout_ints, out, work, ints)
         if not -np.inf < value < 0.0:
             return out, value
         if most == min(parts, _MANY):
@@ -64,18 +64,18 @@ def project_compiled(
         most = min(4 * most, parts, _MANY)
 
 
-def in_hull(structure: Structure, z: np.ndarray, output: np.ndarray, shape: Shape) -> bool:
+def in_hull(structure: Structure, z: np.ndarray, output: np.ndarray, layout: Layout) -> bool:
     """Whether z is a mixture of outputs, but for rounding; False also if nothing can tell.
 
     output : any of them; what is too far from it is no mixture, and need not be projected.
     """
-    if np.linalg.norm(z - output) > structure.radius(shape) * (1.0 + _ROUNDING):
+    if np.linalg.norm(z - output) > structure.radius(layout) * (1.0 + _ROUNDING):
         return False
     try:
         if structure.has("project"):
-            nearest = structure.project(z, shape)
+            nearest = structure.project(z, layout)
         elif structure.is_exact:
-            nearest = project_by_vertices(lambda scores: structure.maximize(scores, shape), z)
+            nearest = project_by_vertices(lambda scores: structure.maximize(scores, layout), z)
         else:
             return False
     except RuntimeError:  # it did not converge, as it does for points inside

@@ -17,7 +17,7 @@ from maxmargin.validation.options import Size, check_option
 
 
 class Potts(Structure):
-    """One of K labels for each node of a network. shape = (Network, K).
+    """One of K labels for each node of a network. layout = (Network, K).
 
     Parts: V K of "node j has label k", node by node, then E of "the ends of edge e differ", whose
     scores must not be positive. An output y is V whole numbers from 0 to K - 1.
@@ -37,7 +37,7 @@ class Potts(Structure):
         """No projection: points between labels are not what expansions can tell apart."""
         return ability != "project" and super().has(ability)
 
-    def project(self, point: np.ndarray, shape: Any) -> np.ndarray:
+    def project(self, point: np.ndarray, layout: Any) -> np.ndarray:
         raise self._missing("project")
 
     def _missing(self, ability: str) -> MissingAbilityError:
@@ -48,33 +48,33 @@ class Potts(Structure):
             ' only, such as "bcfw", or GraphCut for two labels.'
         )
 
-    def n_parts(self, shape: Any) -> int:
-        network, labels = _split(shape)
+    def n_parts(self, layout: Any) -> int:
+        network, labels = _split(layout)
         return network.n_nodes * labels + network.n_edges
 
-    def variables(self, shape: Any) -> tuple[int, int]:
-        network, labels = _split(shape)
+    def variables(self, layout: Any) -> tuple[int, int]:
+        network, labels = _split(layout)
         return network.n_nodes, labels
 
-    def vertex_size(self, shape: Any) -> int:
-        network, _ = _split(shape)
+    def vertex_size(self, layout: Any) -> int:
+        network, _ = _split(layout)
         return network.n_nodes + network.n_edges
 
-    def radius(self, shape: Any) -> float:
-        network, _ = _split(shape)
+    def radius(self, layout: Any) -> float:
+        network, _ = _split(layout)
         return float(np.sqrt(2 * network.n_nodes + network.n_edges))
 
-    def code(self, shape: Any) -> Any:
-        network, labels = _split(shape)
-        return np.concatenate([[labels], network.code])
+    def layout_as_ints(self, layout: Any) -> Any:
+        network, labels = _split(layout)
+        return np.concatenate([[labels], network.as_ints])
 
-    def scratch(self, shape: Any) -> tuple[int, int]:
-        network, _ = _split(shape)
+    def scratch(self, layout: Any) -> tuple[int, int]:
+        network, _ = _split(layout)
         n, m = network.n_nodes, network.n_edges
         return 3 * n + 5 * m, 8 * n + 4
 
-    def _run(self, ability: str, theta: np.ndarray, shape: Any) -> tuple[np.ndarray, float]:
-        scores, (network, _) = self._allowed(theta, shape), _split(shape)
+    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
+        scores, (network, _) = self._allowed(theta, layout), _split(layout)
         refuse_rewards(scores, network)
         own = scores[len(scores) - network.n_edges :]
         if np.isneginf(own).any():
@@ -83,11 +83,11 @@ class Potts(Structure):
                 f"edge {e}, {tuple(network.edges[e].tolist())}, scores -inf; ends that must be"
                 " alike are one node, or give a large finite score."
             )
-        return super()._run(ability, theta, shape)
+        return super()._run(ability, theta, layout)
 
     # -- outputs -----------------------------------------------------------------------------------
-    def encode(self, y: Any, shape: Any) -> np.ndarray:
-        network, labels = _split(shape)
+    def encode(self, y: Any, layout: Any) -> np.ndarray:
+        network, labels = _split(layout)
         found = np.asarray(y)
         if found.shape != (network.n_nodes,):
             raise ValueError(f"labels have shape {found.shape}, expected ({network.n_nodes},).")
@@ -96,14 +96,14 @@ class Potts(Structure):
             raise ValueError(f"labels must be 0 to {labels - 1}, found {found[wrong][0]!r}.")
         return _vertex(found.astype(np.int64), network, labels)
 
-    def decode(self, z: np.ndarray, shape: Any) -> np.ndarray:
-        count, labels = self.variables(shape)
+    def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
+        count, labels = self.variables(layout)
         return np.asarray(z)[: count * labels].reshape(count, labels).argmax(axis=1)
 
     # -- descriptions ------------------------------------------------------------------------------
-    def constraints(self, shape: Any) -> Constraints:
+    def constraints(self, layout: Any) -> Constraints:
         """One label a node; z_e >= sum_k s_ek, s_ek >= z_jk - z_lk with auxiliary s >= 0."""
-        network, labels = _split(shape)
+        network, labels = _split(layout)
         n, m = network.n_nodes, network.n_edges
         each = sparse.kron(sparse.eye_array(n), np.ones((1, labels)))
         rows, ones = np.arange(m), np.ones(m)
@@ -119,18 +119,18 @@ class Potts(Structure):
         lower = np.concatenate([np.ones(n), np.full(m * labels + m, -np.inf)])
         return Constraints(matrix, lower, upper)
 
-    def vertices(self, shape: Any) -> Iterator[np.ndarray]:
+    def vertices(self, layout: Any) -> Iterator[np.ndarray]:
         """All labelings."""
-        network, labels = _split(shape)
+        network, labels = _split(layout)
         for own in product(range(labels), repeat=network.n_nodes):
             yield _vertex(np.array(own), network, labels)
 
 
-def _split(shape: Any) -> tuple[Network, int]:
-    if not (isinstance(shape, tuple) and len(shape) == 2):
-        raise TypeError(f"shape={shape!r} must be a pair (Network, number of labels).")
-    check_option("number of labels", shape[1], Size)
-    return network_of(shape[0]), int(shape[1])
+def _split(layout: Any) -> tuple[Network, int]:
+    if not (isinstance(layout, tuple) and len(layout) == 2):
+        raise TypeError(f"layout={layout!r} must be a pair (Network, number of labels).")
+    check_option("number of labels", layout[1], Size)
+    return network_of(layout[0]), int(layout[1])
 
 
 def _vertex(labels: np.ndarray, network: Network, count: int) -> np.ndarray:

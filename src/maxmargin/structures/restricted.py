@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures.base import Constraints, Shape, Structure, score
+from maxmargin.structures.base import Constraints, Layout, Structure, score
 from maxmargin.structures.frozen import Frozen, read_only
 from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.matching.candidates import whole
@@ -20,19 +20,19 @@ from maxmargin.validation.samples import as_csr
 _ROUNDING = 2.0**-50
 
 
-class RestrictedShape(Frozen):
-    """The shape of a sample with some of its outputs only. Frozen; equal if all is equal.
+class RestrictedLayout(Frozen):
+    """The layout of a sample with some of its outputs only. Frozen; equal if all is equal.
 
     Parameters
     ----------
-    shape : that of the structure inside.
+    layout : that of the structure inside.
     on, off : numbers of parts that each output must have, and that none may have.
     matrix, lower, upper : rules lower <= matrix @ z <= upper, a row each; the bounds may be
         infinite, and one number stands for all rows.
     """
 
-    fields = ("shape", "on", "off", "matrix", "lower", "upper")
-    shape: Shape
+    fields = ("layout", "on", "off", "matrix", "lower", "upper")
+    layout: Layout
     on: np.ndarray
     off: np.ndarray
     matrix: sparse.csr_array | None
@@ -41,7 +41,7 @@ class RestrictedShape(Frozen):
 
     def __init__(
         self,
-        shape: Shape,
+        layout: Layout,
         on: Any = (),
         off: Any = (),
         matrix: Any = None,
@@ -50,7 +50,7 @@ class RestrictedShape(Frozen):
     ):
         rows = None if matrix is None else _rows(matrix)
         count = 0 if rows is None else rows.shape[0]
-        self.shape = shape
+        self.layout = layout
         self.on, self.off = _numbers("on", on), _numbers("off", off)
         self.matrix = rows
         self.lower, self.upper = _bounds("lower", lower, count), _bounds("upper", upper, count)
@@ -58,7 +58,7 @@ class RestrictedShape(Frozen):
     def __repr__(self) -> str:
         rules = 0 if self.matrix is None else self.matrix.shape[0]
         return (
-            f"RestrictedShape({self.shape!r}, {len(self.on)} parts on, {len(self.off)} off,"
+            f"RestrictedLayout({self.layout!r}, {len(self.on)} parts on, {len(self.off)} off,"
             f" {rules} rules)"
         )
 
@@ -66,12 +66,12 @@ class RestrictedShape(Frozen):
 class Restricted(Structure):
     """The outputs of another structure that have, or have not, given parts, and keep given rules.
 
-    shape = RestrictedShape(shape, on, off, matrix, lower, upper). Parts are those of the structure
-    inside. Parts that are on or off cost nothing: the structure's own oracle finds the best output,
-    labels that are known being the only ones allowed, and other parts drawing so high a score that
-    no output without them is better. Rules go to the mixed-integer solver HiGHS, over the
-    structure's `constraints`; that finds the best output, too, but it may take long. So do parts of
-    tied tables, which are counts, where one that must be on could be there more than once.
+    layout = RestrictedLayout(layout, on, off, matrix, lower, upper). Parts are those of the
+    structure inside. Parts that are on or off cost nothing: the structure's own oracle finds the
+    best output, labels that are known being the only ones allowed, and other parts drawing so high
+    a score that no output without them is better. Rules go to the mixed-integer solver HiGHS, over
+    the structure's `constraints`; that finds the best output, too, but it may take long. So do
+    parts of tied tables, which are counts, where one that must be on could be there more than once.
 
     Parameters
     ----------
@@ -105,28 +105,28 @@ class Restricted(Structure):
         return self.structure.binary
 
     # -- what the structure inside says --------------------------------------------------------
-    def n_parts(self, shape: RestrictedShape) -> int:
-        return self.structure.n_parts(_inside(shape))
+    def n_parts(self, layout: RestrictedLayout) -> int:
+        return self.structure.n_parts(_inside(layout))
 
-    def encode(self, y: Any, shape: RestrictedShape) -> np.ndarray:
-        z = self.structure.encode(y, _inside(shape))
-        self._check(z, shape)
+    def encode(self, y: Any, layout: RestrictedLayout) -> np.ndarray:
+        z = self.structure.encode(y, _inside(layout))
+        self._check(z, layout)
         return z
 
-    def decode(self, z: np.ndarray, shape: RestrictedShape) -> Any:
-        return self.structure.decode(z, _inside(shape))
+    def decode(self, z: np.ndarray, layout: RestrictedLayout) -> Any:
+        return self.structure.decode(z, _inside(layout))
 
-    def variables(self, shape: RestrictedShape) -> tuple[int, int]:
-        return self.structure.variables(_inside(shape))
+    def variables(self, layout: RestrictedLayout) -> tuple[int, int]:
+        return self.structure.variables(_inside(layout))
 
-    def code(self, shape: RestrictedShape) -> Any:
-        return self.structure.code(_inside(shape))
+    def layout_as_ints(self, layout: RestrictedLayout) -> Any:
+        return self.structure.layout_as_ints(_inside(layout))
 
-    def vertex_size(self, shape: RestrictedShape) -> int:
-        return self.structure.vertex_size(_inside(shape))
+    def vertex_size(self, layout: RestrictedLayout) -> int:
+        return self.structure.vertex_size(_inside(layout))
 
-    def radius(self, shape: RestrictedShape) -> float:
-        return self.structure.radius(_inside(shape))
+    def radius(self, layout: RestrictedLayout) -> float:
+        return self.structure.radius(_inside(layout))
 
     def has(self, ability: str) -> bool:
         if ability in (
@@ -141,48 +141,48 @@ class Restricted(Structure):
         return super().has(ability)
 
     # -- what is forbidden, and what is sure ---------------------------------------------------
-    def forbidden(self, shape: RestrictedShape) -> np.ndarray:
+    def forbidden(self, layout: RestrictedLayout) -> np.ndarray:
         """What the structure forbids, what is off, and other labels where one is known."""
-        inner = _inside(shape)
-        parts = self.n_parts(shape)
+        inner = _inside(layout)
+        parts = self.n_parts(layout)
         for name in ("on", "off"):
-            own = getattr(shape, name)
+            own = getattr(layout, name)
             if len(own) and own.max() >= parts:
                 raise ValueError(f"{name}: there is no part {own.max()}, only 0 to {parts - 1}.")
         count, labels = self.structure.variables(inner)
-        known = shape.on[shape.on < count * labels] if labels > 1 else shape.on[:0]
+        known = layout.on[layout.on < count * labels] if labels > 1 else layout.on[:0]
         others = (known // labels)[:, None] * labels + np.arange(labels) if len(known) else None
-        found = [self.structure.forbidden(inner), shape.off]
+        found = [self.structure.forbidden(inner), layout.off]
         if others is not None:
             found.append(np.setdiff1d(others, known))
         banned = np.unique(np.concatenate(found)).astype(np.int64)
-        twice = np.intersect1d(known if labels > 1 else shape.on, banned)
+        twice = np.intersect1d(known if labels > 1 else layout.on, banned)
         if len(twice):
             raise InfeasibleError(f"part {twice[0]} must be on, and is forbidden.")
         return banned
 
-    def _drawn(self, shape: RestrictedShape) -> np.ndarray:
+    def _drawn(self, layout: RestrictedLayout) -> np.ndarray:
         """Parts that must be on, and are no labels of variables."""
-        count, labels = self.structure.variables(_inside(shape))
-        return shape.on[shape.on >= count * labels] if labels > 1 else shape.on
+        count, labels = self.structure.variables(_inside(layout))
+        return layout.on[layout.on >= count * labels] if labels > 1 else layout.on
 
     # -- abilities -----------------------------------------------------------------------------
-    def maximize(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
-        return self.maximize_within(theta, shape)[0]
+    def maximize(self, theta: np.ndarray, layout: RestrictedLayout) -> np.ndarray:
+        return self.maximize_within(theta, layout)[0]
 
     def maximize_within(
-        self, theta: np.ndarray, shape: RestrictedShape
+        self, theta: np.ndarray, layout: RestrictedLayout
     ) -> tuple[np.ndarray, float]:
-        theta = self._allowed(theta, shape)
-        if shape.matrix is not None:
-            return self._by_program(theta, shape)
-        drawn = self._drawn(shape)
+        theta = self._allowed(theta, layout)
+        if layout.matrix is not None:
+            return self._by_program(theta, layout)
+        drawn = self._drawn(layout)
         scores = theta
         if len(drawn):
             draw = 1.0 + 2.0 * float(np.abs(theta[np.isfinite(theta)]).sum())
             scores = theta.copy()
             scores[drawn] += draw
-        z, bound = self.structure.maximize_within(scores, shape.shape)
+        z, bound = self.structure.maximize_within(scores, layout.layout)
         counted = bool((z[drawn] > 1.5).any())  # parts that occur twice are drawn twice as much
         missing = drawn[z[drawn] <= 0.5]
         # what other parts count may be worth more than the draw, unless they are there once at most
@@ -190,7 +190,7 @@ class Restricted(Structure):
             self.structure.binary or not self.structure.has("constraints")
         )
         if counted or (len(missing) and not sure):
-            return self._by_program(theta, shape)
+            return self._by_program(theta, layout)
         if len(missing):
             raise InfeasibleError(f"no output has all parts that must be on (part {missing[0]}).")
         excess = bound - score(scores, z) if not self.structure.is_exact else 0.0
@@ -198,10 +198,10 @@ class Restricted(Structure):
             excess = max(excess, _ROUNDING * score(np.abs(scores), z))
         return z, score(theta, z) + max(excess, 0.0)
 
-    def _by_program(self, theta: np.ndarray, shape: RestrictedShape) -> tuple[np.ndarray, float]:
+    def _by_program(self, theta: np.ndarray, layout: RestrictedLayout) -> tuple[np.ndarray, float]:
         """By a mixed-integer program over the structure's constraints and the rules."""
-        found = self.constraints(shape)
-        count, labels = self.structure.variables(shape.shape)
+        found = self.constraints(layout)
+        count, labels = self.structure.variables(layout.layout)
         ceiling = np.full(found.matrix.shape[1], np.inf)
         if labels > 1:
             ceiling[: count * labels] = 1.0
@@ -215,8 +215,8 @@ class Restricted(Structure):
             ) from None
         except InfeasibleError:
             raise InfeasibleError("no output keeps all rules; give fewer, or wider ones.") from None
-        z = self.structure.encode(self.structure.decode(z, shape.shape), shape.shape)
-        why = self._broken(z, shape, 1e-6)
+        z = self.structure.encode(self.structure.decode(z, layout.layout), layout.layout)
+        why = self._broken(z, layout, 1e-6)
         if why:
             raise MissingAbilityError(
                 f"{type(self.structure).__name__} cannot keep this: {why}. Its `constraints` do not"
@@ -224,84 +224,87 @@ class Restricted(Structure):
             )
         return z, max(score(theta, z), bound)
 
-    def marginals(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
-        return self.structure.marginals(self._sure("marginals", theta, shape), shape.shape)
+    def marginals(self, theta: np.ndarray, layout: RestrictedLayout) -> np.ndarray:
+        return self.structure.marginals(self._sure("marginals", theta, layout), layout.layout)
 
-    def log_partition(self, theta: np.ndarray, shape: RestrictedShape) -> float:
-        return self.structure.log_partition(self._sure("marginals", theta, shape), shape.shape)
+    def log_partition(self, theta: np.ndarray, layout: RestrictedLayout) -> float:
+        return self.structure.log_partition(self._sure("marginals", theta, layout), layout.layout)
 
-    def max_marginals(self, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
-        return self.structure.max_marginals(self._sure("max_marginals", theta, shape), shape.shape)
+    def max_marginals(self, theta: np.ndarray, layout: RestrictedLayout) -> np.ndarray:
+        return self.structure.max_marginals(
+            self._sure("max_marginals", theta, layout), layout.layout
+        )
 
     def k_best(
-        self, theta: np.ndarray, shape: RestrictedShape, k: int
+        self, theta: np.ndarray, layout: RestrictedLayout, k: int
     ) -> list[tuple[np.ndarray, float]]:
-        return self.structure.k_best(self._sure("k_best", theta, shape), shape.shape, k)
+        return self.structure.k_best(self._sure("k_best", theta, layout), layout.layout, k)
 
-    def _sure(self, ability: str, theta: np.ndarray, shape: RestrictedShape) -> np.ndarray:
+    def _sure(self, ability: str, theta: np.ndarray, layout: RestrictedLayout) -> np.ndarray:
         """Scores in which all that is known is forbidden parts."""
-        if shape.matrix is not None or len(self._drawn(shape)):
+        if layout.matrix is not None or len(self._drawn(layout)):
             raise MissingAbilityError(
                 f"Restricted cannot `{ability}` with rules, or with parts that must be on and are"
                 " no labels of variables; it can `maximize`."
             )
-        return self._allowed(theta, shape)
+        return self._allowed(theta, layout)
 
     # -- descriptions ----------------------------------------------------------------------------
-    def constraints(self, shape: RestrictedShape) -> Constraints:
-        inner = self.structure.constraints(_inside(shape))
-        parts, columns = self.n_parts(shape), inner.matrix.shape[1]
-        sure = np.concatenate([shape.on, self.forbidden(shape)])
+    def constraints(self, layout: RestrictedLayout) -> Constraints:
+        inner = self.structure.constraints(_inside(layout))
+        parts, columns = self.n_parts(layout), inner.matrix.shape[1]
+        sure = np.concatenate([layout.on, self.forbidden(layout)])
         rows = [inner.matrix, sparse.eye_array(columns, format="csr")[sure]]
-        value = np.concatenate([np.ones(len(shape.on)), np.zeros(len(sure) - len(shape.on))])
+        value = np.concatenate([np.ones(len(layout.on)), np.zeros(len(sure) - len(layout.on))])
         # parts of tied tables are counts, and on if they are 1 or more
         lower, upper = [inner.lower, value], [inner.upper, np.where(value > 0.0, np.inf, 0.0)]
-        if shape.matrix is not None:
-            if shape.matrix.shape[1] != parts:
+        if layout.matrix is not None:
+            if layout.matrix.shape[1] != parts:
                 raise ValueError(
-                    f"the rules have {shape.matrix.shape[1]} columns, but there are {parts} parts."
+                    f"the rules have {layout.matrix.layout[1]} columns, but there are {parts}"
+                    " parts."
                 )
-            rest = sparse.csr_array((shape.matrix.shape[0], columns - parts))
-            rows.append(sparse.hstack([shape.matrix, rest], format="csr"))
-            lower.append(shape.lower)
-            upper.append(shape.upper)
+            rest = sparse.csr_array((layout.matrix.shape[0], columns - parts))
+            rows.append(sparse.hstack([layout.matrix, rest], format="csr"))
+            lower.append(layout.lower)
+            upper.append(layout.upper)
         matrix = sparse.csr_array(sparse.vstack(rows))
         return Constraints(matrix, np.concatenate(lower), np.concatenate(upper))
 
-    def vertices(self, shape: RestrictedShape) -> Iterator[np.ndarray]:
-        self.forbidden(shape)
-        for z in self.structure.vertices(_inside(shape)):
-            if not self._broken(z, shape):
+    def vertices(self, layout: RestrictedLayout) -> Iterator[np.ndarray]:
+        self.forbidden(layout)
+        for z in self.structure.vertices(_inside(layout)):
+            if not self._broken(z, layout):
                 yield z
 
-    def _broken(self, z: np.ndarray, shape: RestrictedShape, tol: float = 1e-9) -> str:
+    def _broken(self, z: np.ndarray, layout: RestrictedLayout, tol: float = 1e-9) -> str:
         """What an output does not keep, in words; nothing if it keeps all."""
-        for own, wanted in ((shape.on, "must be on"), (shape.off, "must be off")):
+        for own, wanted in ((layout.on, "must be on"), (layout.off, "must be off")):
             wrong = own[(z[own] > 0.5) != (wanted == "must be on")]
             if len(wrong):
                 return f"part {wrong[0]} {wanted}"
-        if shape.matrix is not None:
-            sums = shape.matrix @ z
-            low, high = shape.lower - tol, shape.upper + tol
+        if layout.matrix is not None:
+            sums = layout.matrix @ z
+            low, high = layout.lower - tol, layout.upper + tol
             wrong = np.flatnonzero((sums < low) | (sums > high))
             if len(wrong):
                 row = int(wrong[0])
                 return (
-                    f"rule {row} asks for {shape.lower[row]:g} to {shape.upper[row]:g}, and finds"
+                    f"rule {row} asks for {layout.lower[row]:g} to {layout.upper[row]:g}, and finds"
                     f" {sums[row]:g}"
                 )
         return ""
 
-    def _check(self, z: np.ndarray, shape: RestrictedShape) -> None:
-        why = self._broken(z, shape)
+    def _check(self, z: np.ndarray, layout: RestrictedLayout) -> None:
+        why = self._broken(z, layout)
         if why:
             raise ValueError(f"y is none of the outputs left: {why}")
 
 
-def _inside(shape: Any) -> Shape:
-    if not isinstance(shape, RestrictedShape):
-        raise TypeError(f"shape={shape!r} must be a RestrictedShape(shape, on, off, ...).")
-    return shape.shape
+def _inside(layout: Any) -> Layout:
+    if not isinstance(layout, RestrictedLayout):
+        raise TypeError(f"layout={layout!r} must be a RestrictedLayout(layout, on, off, ...).")
+    return layout.layout
 
 
 def _rows(matrix: Any) -> sparse.csr_array:

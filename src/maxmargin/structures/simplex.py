@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.base import Constraints, Shape, Structure, check_sides
+from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
 
 
 class Finite(Structure):
-    """One of M outputs that are listed, each with parts of its own. shape = (M,).
+    """One of M outputs that are listed, each with parts of its own. layout = (M,).
 
     Parts: one per output. M may differ from sample to sample; y is the number of the output.
     """
@@ -22,42 +22,42 @@ class Finite(Structure):
     )
     binary = True
 
-    def n_parts(self, shape: Shape) -> int:
-        return _count(shape)
+    def n_parts(self, layout: Layout) -> int:
+        return _count(layout)
 
-    def shape_of(self, n_parts: int) -> Shape:
+    def layout_of(self, n_parts: int) -> Layout:
         return (n_parts,)
 
-    def variables(self, shape: Shape) -> tuple[int, int]:
-        return 1, _count(shape)
+    def variables(self, layout: Layout) -> tuple[int, int]:
+        return 1, _count(layout)
 
-    def n_vertices(self, shape: Shape) -> int:
-        return _count(shape)
+    def n_vertices(self, layout: Layout) -> int:
+        return _count(layout)
 
-    def vertex_size(self, shape: Shape) -> int:
+    def vertex_size(self, layout: Layout) -> int:
         return 1
 
-    def encode(self, y: Any, shape: Shape) -> np.ndarray:
-        count = _count(shape)
+    def encode(self, y: Any, layout: Layout) -> np.ndarray:
+        count = _count(layout)
         if not 0 <= y < count or y != int(y):
             raise ValueError(f"y is {y}, expected an output number from 0 to {count - 1}.")
         z = np.zeros(count)
         z[int(y)] = 1.0
         return z
 
-    def decode(self, z: np.ndarray, shape: Shape) -> int:
+    def decode(self, z: np.ndarray, layout: Layout) -> int:
         return int(np.argmax(z))
 
-    def constraints(self, shape: Shape) -> Constraints:
-        return Constraints(sparse.csr_array(np.ones((1, _count(shape)))), np.ones(1), np.ones(1))
+    def constraints(self, layout: Layout) -> Constraints:
+        return Constraints(sparse.csr_array(np.ones((1, _count(layout)))), np.ones(1), np.ones(1))
 
-    def vertices(self, shape: Shape) -> Iterator[np.ndarray]:
-        yield from np.eye(_count(shape))
+    def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
+        yield from np.eye(_count(layout))
 
 
-def _count(shape: Shape) -> int:
-    return check_sides(shape, "number of outputs")[0]
+def _count(layout: Layout) -> int:
+    return check_sides(layout, "number of outputs")[0]
 
 
 class Multiclass(Finite):
-    """One of K classes, the same for all samples. shape = (K,)."""
+    """One of K classes, the same for all samples. layout = (K,)."""

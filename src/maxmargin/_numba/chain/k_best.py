@@ -1,4 +1,4 @@
-"""Chains: the k best sequences. Shapes and parts as in `_numba.chain.maximize`."""
+"""Chains: the k best sequences. Layouts and parts as in `_numba.chain.maximize`."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def merge(lists, sizes, extra, k, out, origin, value, heap):
 
 
 @kernel(types.int64(FLOATS, INTS, types.int64, FLOATS, INTS, INTS, FLOATS, INTS))
-def k_best(theta, shape, k, scores, labels_out, origin, work, iwork):
+def k_best(theta, layout, k, scores, labels_out, origin, work, iwork):
     """Viterbi with the k best beginnings of each label; O(T K (K + k log K)).
 
     scores (k,) and labels_out (k, T) are written, best first, among equals the one that `maximize`
     would take first; returns how many there are. origin: T K k; work: 2 K k + 2 K; iwork: 4 K.
     """
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     old, new = work[: labels * k], work[labels * k : 2 * labels * k]
     extra = work[2 * labels * k : 2 * labels * k + labels]
     value = work[2 * labels * k + labels : 2 * labels * k + 2 * labels]

@@ -1,4 +1,4 @@
-"""Chains: sum-product for scores of any size. Shapes and parts as in `_numba.chain.maximize`.
+"""Chains: sum-product for scores of any size. Layouts and parts as in `_numba.chain.maximize`.
 
 A message is kept as high[k] + log(mass[k]): the score of the best sequence, and the sum over all
 sequences relative to that one. So no logarithms are needed on the way, exponents are never above 0,
@@ -104,12 +104,12 @@ def fold(high, mass):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
-def logs_ahead(theta, shape, high, mass, shift, sums, square):
+def logs_ahead(theta, layout, high, mass, shift, sums, square):
     """Messages of all beginnings: high and mass with, shift and sums without the label's own score.
 
     Returns the sum of what was subtracted from high, -inf if there is no sequence.
     """
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     high[:labels] = theta[:labels]
     mass[:labels] = 1.0
     total = lower(high[:labels])
@@ -175,16 +175,16 @@ def share_back(table, high, mass, shift, times, pairs, node, square):
 
 
 @ability
-def marginals_by_logs(theta, shape, out, work, iwork):
+def marginals_by_logs(theta, layout, out, work, iwork):
     """Sum-product for any scores, as `marginals` of `chain.marginals`. work: 3 T K + K K + 2 K."""
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     nodes, size = length * labels, labels * labels
     high, mass = work[:nodes], work[nodes : 2 * nodes]
     shift, sums = work[2 * nodes : 3 * nodes], out[:nodes]
     node = work[3 * nodes : 3 * nodes + labels]
     times = work[3 * nodes + labels : 3 * nodes + 2 * labels]
     square = work[3 * nodes + 2 * labels : 3 * nodes + 2 * labels + size]
-    value = logs_ahead(theta, shape, high, mass, shift, sums, square)
+    value = logs_ahead(theta, layout, high, mass, shift, sums, square)
     if value == -np.inf:
         out[:] = 0.0
         return value

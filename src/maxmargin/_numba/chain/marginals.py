@@ -1,4 +1,4 @@
-"""Chains: sum-product. Shapes and parts as in `_numba.chain.maximize`; compiled on demand.
+"""Chains: sum-product. Layouts and parts as in `_numba.chain.maximize`; compiled on demand.
 
 Exponentials are taken once of each score, and messages are then products of matrices and vectors.
 That is exact as long as nothing comes near the smallest float, which is watched; a chain where
@@ -109,9 +109,9 @@ def exponentials(x, out):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS))
-def node_exponentials(theta, shape, nodes):
+def node_exponentials(theta, layout, nodes):
     """The same for node scores, with a shift for each position if need be; returns their sum."""
-    length, labels = shape[0], shape[1]
+    length, labels = layout[0], layout[1]
     if exp_within(theta, 0.0, LEAST, MOST, nodes):
         return 0.0
     total = 0.0
@@ -124,15 +124,15 @@ def node_exponentials(theta, shape, nodes):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def sums_ahead(theta, shape, nodes, tables, ahead, scale):
+def sums_ahead(theta, layout, nodes, tables, ahead, scale):
     """ahead[t] = shares of the labels at t, given all before; scale[t] what made them sum to 1.
 
     Writes the exponentials of scores to nodes and tables. Returns log Z, -inf if a sum is 0 (by
     bans or by underflow), NaN if a range is too wide.
     """
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     count, square = length * labels, labels * labels
-    total, product = node_exponentials(theta, shape, nodes), 1.0
+    total, product = node_exponentials(theta, layout, nodes), 1.0
     if np.isnan(total):
         return total
     for t in range(length):
@@ -163,14 +163,14 @@ def sums_ahead(theta, shape, nodes, tables, ahead, scale):
 
 
 @piece(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
-def sums_behind(shape, nodes, tables, ahead, behind, scale):
+def sums_behind(layout, nodes, tables, ahead, behind, scale):
     """Node marginals replace `nodes`. behind[t] = what the labels from t on give, node t's too.
 
     ahead[t] . (what comes after t) is 1 but for rounding, which a correction to first order takes
     out of the marginals and of ahead[t], so that ahead[t] table behind[t + 1] are the pair
     marginals: tables that are not tied are replaced by these.
     """
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     for t in range(length - 1, -1, -1):
         here = ahead[t * labels : (t + 1) * labels]
         new = behind[t * labels : (t + 1) * labels]
@@ -198,9 +198,9 @@ def sums_behind(shape, nodes, tables, ahead, behind, scale):
 
 
 @piece(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def tied_pairs(shape, table, ahead, behind, out):
+def tied_pairs(layout, table, ahead, behind, out):
     """Out = the sum of the pair marginals of all places."""
-    places, labels = shape[0] - 1, shape[1]
+    places, labels = layout[0] - 1, layout[1]
     out[:] = 0.0
     if places > 0:
         left, right = ahead[: places * labels], behind[labels : (places + 1) * labels]
@@ -210,20 +210,20 @@ def tied_pairs(shape, table, ahead, behind, out):
 
 
 @ability
-def marginals(theta, shape, out, work, iwork):
+def marginals(theta, layout, out, work, iwork):
     """Sum-product. work: 3 T K + K K + 2 K + T. Writes expectations, returns log Z."""
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     count, square = length * labels, labels * labels
     ahead, behind = work[:count], work[count : 2 * count]
     scale = work[2 * count : 2 * count + length]
     nodes, pairs = out[:count], out[count:]
     tables = work[2 * count + length : 2 * count + length + square] if stride == 0 else pairs
-    value = sums_ahead(theta, shape, nodes, tables, ahead, scale)
+    value = sums_ahead(theta, layout, nodes, tables, ahead, scale)
     if not np.isfinite(value) or count_between(ahead, LEAST_MESSAGE) > 0:
-        return marginals_by_logs(theta, shape, out, work, iwork)
-    sums_behind(shape, nodes, tables, ahead, behind, scale)
+        return marginals_by_logs(theta, layout, out, work, iwork)
+    sums_behind(layout, nodes, tables, ahead, behind, scale)
     if count_between(behind, LEAST_MESSAGE) > 0:
-        return marginals_by_logs(theta, shape, out, work, iwork)
+        return marginals_by_logs(theta, layout, out, work, iwork)
     if stride == 0:
-        tied_pairs(shape, tables, ahead, behind, pairs)
+        tied_pairs(layout, tables, ahead, behind, pairs)
     return value

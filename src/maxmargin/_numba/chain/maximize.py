@@ -1,4 +1,4 @@
-"""Chains: max-product. shape = (T, K, stride), stride 0 if the pair table is tied.
+"""Chains: max-product. layout = (T, K, stride), stride 0 if the pair table is tied.
 
 Parts: T * K node scores, then pair tables (K, K), row = left label: one if tied (its parts are the
 counts of each transition), else T - 1 of them. -inf marks what is forbidden.
@@ -76,9 +76,9 @@ def max_behind(table, old, new):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS))
-def forward_max(theta, shape, best):
+def forward_max(theta, layout, best):
     """best[t, k] = score of the best beginning that ends in label k at t. best: T K."""
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     for k in range(labels):
         best[k] = theta[k]
     for t in range(1, length):
@@ -91,12 +91,12 @@ def forward_max(theta, shape, best):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS))
-def backward_max(theta, shape, best, line):
+def backward_max(theta, layout, best, line):
     """best[t, k] = score of the best ending that follows label k at t (its own not counted).
 
     line: K of scratch.
     """
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     best[(length - 1) * labels : length * labels] = 0.0
     for t in range(length - 2, -1, -1):
         start = length * labels + t * stride
@@ -107,16 +107,16 @@ def backward_max(theta, shape, best, line):
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """Viterbi. work: T K. Returns the best score, -inf if everything is forbidden.
 
     Only the best scores are kept on the way forward; the way back looks for the predecessor of
     one label a step, which is cheaper than keeping K predecessors a step.
     """
-    length, labels, stride = shape[0], shape[1], shape[2]
+    length, labels, stride = layout[0], layout[1], layout[2]
     nodes = length * labels
     best = work[:nodes]
-    forward_max(theta, shape, best)
+    forward_max(theta, layout, best)
     label = 0
     last = best[nodes - labels :]
     for k in range(1, labels):
@@ -139,12 +139,12 @@ def maximize(theta, shape, out, work, iwork):
 
 
 @ability
-def max_marginals(theta, shape, out, work, iwork):
+def max_marginals(theta, layout, out, work, iwork):
     """out[t, k] = score of the best sequence with label k at t; pair parts are left at zero."""
-    nodes = shape[0] * shape[1]
-    forward_max(theta, shape, work[:nodes])
-    line = work[2 * nodes : 2 * nodes + shape[1]]
-    backward_max(theta, shape, work[nodes : 2 * nodes], line)
+    nodes = layout[0] * layout[1]
+    forward_max(theta, layout, work[:nodes])
+    line = work[2 * nodes : 2 * nodes + layout[1]]
+    backward_max(theta, layout, work[nodes : 2 * nodes], line)
     out[:] = 0.0
     value = -np.inf
     for p in range(nodes):

@@ -1,6 +1,6 @@
 """Minimum cuts of graphs with real capacities, by two search trees that are kept between paths.
 
-shape = (V, E, then V + 1 starts, 2 E heads, 2 E sisters, 2 E edges, 2 E ends, 2 E arcs). The arcs
+layout = (V, E, then V + 1 starts, 2 E heads, 2 E sisters, 2 E edges, 2 E ends, 2 E arcs). The arcs
 that leave node j are starts[j] <= a < starts[j + 1]; heads[a] is where an arc goes, sisters[a] the
 arc back, edges[a] the edge of both; ends[2 e] and ends[2 e + 1] are what edge e joins, arcs[2 e]
 and arcs[2 e + 1] its arcs there and back. Parts are the V nodes, then the E edges: part j is "node
@@ -335,18 +335,18 @@ def read_off(theta, n, m, ends, arcs, residual, nodes, flow, out):
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """The labels of the minimum cut: source side 1. work: V + 3 E, iwork: 6 V + 4.
 
     work[:E] remembers the flow over each edge. Returns the score; NaN if an edge rewards labels
     that differ, which no cut can find, or if scores add up to more than a number can hold.
     """
-    n, m = shape[0], shape[1]
-    starts = shape[2 : 3 + n]
-    heads = shape[3 + n : 3 + n + 2 * m]
-    sisters = shape[3 + n + 2 * m : 3 + n + 4 * m]
-    ends = shape[3 + n + 6 * m : 3 + n + 8 * m]
-    arcs = shape[3 + n + 8 * m : 3 + n + 10 * m]
+    n, m = layout[0], layout[1]
+    starts = layout[2 : 3 + n]
+    heads = layout[3 + n : 3 + n + 2 * m]
+    sisters = layout[3 + n + 2 * m : 3 + n + 4 * m]
+    ends = layout[3 + n + 6 * m : 3 + n + 8 * m]
+    arcs = layout[3 + n + 8 * m : 3 + n + 10 * m]
     flow, excess, residual = work[:m], work[m : m + n], work[m + n : n + 3 * m]
     limit = largest_flow(theta, n)
     if np.isnan(limit) or rewarded(theta, n, m):

@@ -1,6 +1,6 @@
 """Binary Markov networks: the nearest point of the min-cut polytope.
 
-Shapes as in `_numba.graph_cut.maximize`.
+Layouts as in `_numba.graph_cut.maximize`.
 
 Minimise 1/2 sum_j (x_j - a_j)^2 + 1/2 sum_e max(0, |x_i - x_k| - b_e)^2 over x in [0, 1]; then
 z_e = max(b_e, |x_i - x_k|). An edge with b < 0 has a kink where its ends are equal: x is constant
@@ -189,15 +189,15 @@ def drop(excess, least):
 
 
 @piece(types.float64(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, types.float64))
-def solve(shape, arcs, a, b, y, x, work, ints, tol):
+def solve(layout, arcs, a, b, y, x, work, ints, tol):
     """Find x from the flows y, which are bettered; returns a bound on the error of x.
 
     work: 10 V + 2 E. ints: 9 V + 4 E + 4. tol: what may be left at a node.
     """
     n, m = len(a), len(b)
-    starts, heads = shape[2 : 3 + n], shape[3 + n : 3 + n + 2 * m]
-    sisters = shape[3 + n + 2 * m : 3 + n + 4 * m]
-    edges, ends = shape[3 + n + 4 * m : 3 + n + 6 * m], shape[3 + n + 6 * m : 3 + n + 8 * m]
+    starts, heads = layout[2 : 3 + n], layout[3 + n : 3 + n + 2 * m]
+    sisters = layout[3 + n + 2 * m : 3 + n + 4 * m]
+    edges, ends = layout[3 + n + 4 * m : 3 + n + 6 * m], layout[3 + n + 6 * m : 3 + n + 8 * m]
     component, free, up = ints[:n], ints[n : 2 * n], ints[2 * n : 3 * n]
     trees = ints[3 * n : 9 * n + 4]
     order, via = trees[4 * n : 5 * n], trees[5 * n : 6 * n]
@@ -259,25 +259,25 @@ def solve(shape, arcs, a, b, y, x, work, ints, tol):
 
 
 @ability
-def project(theta, shape, out, work, iwork):
+def project(theta, layout, out, work, iwork):
     """The nearest point. work[: E]: the flows of the last call, or zeros.
 
     work: 12 V + 4 E. iwork: 9 V + 5 E + 4. Returns a bound on |out - z| over the nodes, relative to
     the largest number or 1; NaN on failure.
     """
-    n, m = shape[0], shape[1]
-    edges, ends = shape[3 + n + 4 * m : 3 + n + 6 * m], shape[3 + n + 6 * m : 3 + n + 8 * m]
+    n, m = layout[0], layout[1]
+    edges, ends = layout[3 + n + 4 * m : 3 + n + 6 * m], layout[3 + n + 6 * m : 3 + n + 8 * m]
     y, b, a, x = work[:m], work[m : 2 * m], work[2 * m : 2 * m + n], work[2 * m + n : 2 * (m + n)]
     arcs = iwork[:m]
     for j in range(n):
-        for arc in range(shape[2 + j], shape[3 + j]):
+        for arc in range(layout[2 + j], layout[3 + j]):
             if ends[2 * edges[arc]] == j:
                 arcs[edges[arc]] = arc
     size = load(theta, ends, a, b, x)
     if np.isnan(size):
         return np.nan
     tol = 1e-12 * min(size, 1.0) + 1e-14 * size
-    error = solve(shape, arcs, a, b, y, x, work[2 * (m + n) :], iwork[m:], tol)
+    error = solve(layout, arcs, a, b, y, x, work[2 * (m + n) :], iwork[m:], tol)
     out[:n] = x
     for e in range(m):
         out[n + e] = max(theta[n + e], abs(x[ends[2 * e]] - x[ends[2 * e + 1]]))

@@ -1,4 +1,4 @@
-"""Networks with cycles: by the junction tree or by message passing, whichever the shape says."""
+"""Networks with cycles: by the junction tree or by message passing, whichever the layout says."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ exact, bounded = network.maximize, network_bounded.maximize
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """The best labels if way is 0; else good ones. Returns a bound, the score itself if exact."""
-    if shape[4] == 0:
-        return exact(theta, shape, out, work, iwork)
-    return bounded(theta, shape, out, work, iwork)
+    if layout[4] == 0:
+        return exact(theta, layout, out, work, iwork)
+    return bounded(theta, layout, out, work, iwork)

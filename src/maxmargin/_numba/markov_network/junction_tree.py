@@ -1,7 +1,8 @@
 """Networks with cycles: max-product on a junction tree, see `structures.network.junction_tree`.
 
-shape = (V, K, stride, E, way, rounds, tol), the 2 E ends of the edges, and then, if way is 0: T, M,
-V starts, and at those starts, counted from T, a record of each bucket, in the order of elimination.
+layout = (V, K, stride, E, way, rounds, tol), the 2 E ends of the edges, and then, if way is 0: T,
+M, V starts, and at those starts, counted from T, a record of each bucket, in the order of
+elimination.
 
 A bucket is a node v and the scope of its message, m nodes that are eliminated later. Its table has
 the labels of v outermost and those of the last of the scope innermost; its message has those of the
@@ -79,18 +80,18 @@ def max_term(table, target, loops, digits):
 
 
 @inlined
-def bucket(shape, i):
+def bucket(layout, i):
     """The record of the i-th bucket, and where its terms start in it."""
-    tail = shape[7 + 2 * shape[3] :]
+    tail = layout[7 + 2 * layout[3] :]
     record = tail[tail[2 + i] :]
     return record, 6 + record[1]
 
 
 @piece(types.void(FLOATS, INTS, types.int64, FLOATS, FLOATS, INTS))
-def fill(theta, shape, i, tables, messages, digits):
+def fill(theta, layout, i, tables, messages, digits):
     """The table of the i-th bucket: the sum of its terms."""
-    record, p = bucket(shape, i)
-    table = tables[record[2] : record[2] + record[4] * shape[1]]
+    record, p = bucket(layout, i)
+    table = tables[record[2] : record[2] + record[4] * layout[1]]
     table[:] = 0.0
     for _ in range(record[5]):
         start, g = record[p + 1], record[p + 2]
@@ -113,13 +114,13 @@ def max_outer(table, out):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def collect(theta, shape, tables, messages, digits):
+def collect(theta, layout, tables, messages, digits):
     """All tables and messages, maxima over what is eliminated; returns the largest score."""
     value = 0.0
-    for i in range(shape[0]):
-        fill(theta, shape, i, tables, messages, digits)
-        record, _ = bucket(shape, i)
-        table, size = tables[record[2] : record[2] + record[4] * shape[1]], record[4]
+    for i in range(layout[0]):
+        fill(theta, layout, i, tables, messages, digits)
+        record, _ = bucket(layout, i)
+        table, size = tables[record[2] : record[2] + record[4] * layout[1]], record[4]
         max_outer(table, messages[record[3] : record[3] + size])
         if record[1] == 0:
             value += messages[record[3]]
@@ -127,27 +128,27 @@ def collect(theta, shape, tables, messages, digits):
 
 
 @piece(types.void(INTS, INTS, FLOATS))
-def write_labels(shape, labels, out):
+def write_labels(layout, labels, out):
     """The parts of labels."""
-    n, K, stride, edges = shape[0], shape[1], shape[2], shape[3]
+    n, K, stride, edges = layout[0], layout[1], layout[2], layout[3]
     out[:] = 0.0
     for v in range(n):
         out[v * K + labels[v]] = 1.0
     for e in range(edges):
-        a, b = labels[shape[7 + 2 * e]], labels[shape[7 + 2 * e + 1]]
+        a, b = labels[layout[7 + 2 * e]], labels[layout[7 + 2 * e + 1]]
         out[n * K + e * stride + a * K + b] += 1.0
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """The best labels. work: T + M, iwork: 2 V + 1. Returns their score, -inf if there are none."""
-    n, K = shape[0], shape[1]
-    tail = shape[7 + 2 * shape[3] :]
+    n, K = layout[0], layout[1]
+    tail = layout[7 + 2 * layout[3] :]
     tables, messages = work[: tail[0]], work[tail[0] : tail[0] + tail[1]]
     labels, digits = iwork[:n], iwork[n:]
-    value = collect(theta, shape, tables, messages, digits)
+    value = collect(theta, layout, tables, messages, digits)
     for i in range(n - 1, -1, -1):
-        record, _ = bucket(shape, i)
+        record, _ = bucket(layout, i)
         at, size = 0, record[4]
         for p in range(record[1]):
             at = at * K + labels[record[6 + p]]
@@ -157,31 +158,31 @@ def maximize(theta, shape, out, work, iwork):
             if score > high:
                 best, high = k, score
         labels[record[0]] = best
-    write_labels(shape, labels, out)
+    write_labels(layout, labels, out)
     return value
 
 
 @ability
-def max_marginals(theta, shape, out, work, iwork):
+def max_marginals(theta, layout, out, work, iwork):
     """out[v, k] = score of the best labels with label k at v; pair parts are left at zero.
 
     From the last bucket to the first, tables become what labels lose against the best ones: what
     the node itself loses, given the scope, and what the scope loses. work: T + M, iwork: V + 1.
     """
-    n, K = shape[0], shape[1]
-    tail = shape[7 + 2 * shape[3] :]
+    n, K = layout[0], layout[1]
+    tail = layout[7 + 2 * layout[3] :]
     tables, messages = work[: tail[0]], work[tail[0] : tail[0] + tail[1]]
-    value = collect(theta, shape, tables, messages, iwork)
+    value = collect(theta, layout, tables, messages, iwork)
     out[:] = 0.0
     for i in range(n):
-        record, _ = bucket(shape, i)
+        record, _ = bucket(layout, i)
         for k in range(K):
             row = tables[record[2] + k * record[4] : record[2] + (k + 1) * record[4]]
             for s in range(record[4]):
                 row[s] = row[s] - messages[record[3] + s] if row[s] > -np.inf else -np.inf
     messages[:] = -np.inf
     for i in range(n - 1, -1, -1):
-        record, p = bucket(shape, i)
+        record, p = bucket(layout, i)
         table = tables[record[2] : record[2] + record[4] * K]
         if record[1] > 0:
             own = messages[record[3] : record[3] + record[4]]

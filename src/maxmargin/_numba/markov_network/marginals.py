@@ -1,6 +1,6 @@
 """Networks with cycles: sum-product on a junction tree.
 
-Shapes as in `_numba.markov_network.junction_tree`.
+Layouts as in `_numba.markov_network.junction_tree`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def condition(table, message, total):
 
 
 @ability
-def marginals(theta, shape, out, work, iwork):
+def marginals(theta, layout, out, work, iwork):
     """Expectations. work: T + 2 M, iwork: V + 1. Returns log Z, -inf if all is forbidden.
 
     Nodes are summed over one by one, which leaves what each is likely to be, given those that are
@@ -68,8 +68,8 @@ def marginals(theta, shape, out, work, iwork):
     Messages are kept relative to their maximum, so that scores of 1e9 lose no more digits than
     scores of 1.
     """
-    n, K = shape[0], shape[1]
-    tail = shape[7 + 2 * shape[3] :]
+    n, K = layout[0], layout[1]
+    tail = layout[7 + 2 * layout[3] :]
     tables, messages = work[: tail[0]], work[tail[0] : tail[0] + tail[1]]
     room = work[tail[0] + tail[1] : tail[0] + 2 * tail[1]]
     for p in range(len(theta)):
@@ -77,8 +77,8 @@ def marginals(theta, shape, out, work, iwork):
             return np.nan
     value = 0.0
     for i in range(n):
-        fill(theta, shape, i, tables, messages, iwork)
-        record, _ = bucket(shape, i)
+        fill(theta, layout, i, tables, messages, iwork)
+        record, _ = bucket(layout, i)
         table, size = tables[record[2] : record[2] + record[4] * K], record[4]
         message = messages[record[3] : record[3] + size]
         condition(table, message, room[:size])
@@ -88,7 +88,7 @@ def marginals(theta, shape, out, work, iwork):
         return value
     messages[:] = 0.0
     for i in range(n - 1, -1, -1):
-        record, p = bucket(shape, i)
+        record, p = bucket(layout, i)
         table, size = tables[record[2] : record[2] + record[4] * K], record[4]
         if record[1] > 0:
             own = messages[record[3] : record[3] + size]

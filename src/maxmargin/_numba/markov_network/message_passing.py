@@ -1,6 +1,6 @@
 """Networks with cycles: good labels and a bound, by sequential reweighted message passing.
 
-shape as in `_numba.markov_network.junction_tree` with way = 1, and after the ends of the edges:
+layout as in `_numba.markov_network.junction_tree` with way = 1, and after the ends of the edges:
 V + 1 starts; V counts
 of the neighbours before each node; and, of 2 E arcs in the order of the nodes that they enter,
 where they come from, whether the node is their edge's first end, their edge, and the arc back. The
@@ -32,42 +32,42 @@ WORTH = 0.02  # of the gap, what such rounds must close
 
 
 @inlined
-def arcs_of(shape):
+def arcs_of(layout):
     """starts, other, first, edge: which arcs enter the nodes, and along which edges they come."""
-    n, m = shape[0], shape[3]
-    tail = shape[7 + 2 * m :]
+    n, m = layout[0], layout[3]
+    tail = layout[7 + 2 * m :]
     lists = tail[2 * n + 1 :]
     return tail[: n + 1], lists[: 2 * m], lists[2 * m : 4 * m], lists[4 * m : 6 * m]
 
 
 @inlined
-def order_of(shape):
+def order_of(layout):
     """before, back: how many neighbours come earlier than each node, and the arcs back."""
-    n, m = shape[0], shape[3]
-    tail = shape[7 + 2 * m :]
+    n, m = layout[0], layout[3]
+    tail = layout[7 + 2 * m :]
     return tail[n + 1 : 2 * n + 1], tail[2 * n + 1 + 6 * m : 2 * n + 1 + 8 * m]
 
 
 @inlined
-def table_of(theta, turned, shape, edge, upright):
+def table_of(theta, turned, layout, edge, upright):
     """The scores of an edge, rows by its first end if upright, else by its second."""
-    K = shape[1]
-    start = edge * shape[2]
+    K = layout[1]
+    start = edge * layout[2]
     if upright:
-        start += shape[0] * K
+        start += layout[0] * K
         return theta[start : start + K * K]
     return turned[start : start + K * K]
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, types.boolean, FLOATS))
-def sweep(theta, shape, turned, messages, down, room):
+def sweep(theta, layout, turned, messages, down, room):
     """New messages along all edges, up or down; returns the bound. room: 2 K.
 
     What a node adds up to is shared among the chains through it, and goes on with each.
     """
-    n, K = shape[0], shape[1]
-    starts, _, first, edge = arcs_of(shape)
-    before, back = order_of(shape)
+    n, K = layout[0], layout[1]
+    starts, _, first, edge = arcs_of(layout)
+    before, back = order_of(layout)
     total, own = room[:K], room[K : 2 * K]
     bound = 0.0
     for i in range(n):
@@ -89,7 +89,7 @@ def sweep(theta, shape, turned, messages, down, room):
             for j in range(K):
                 own[j] = share * (total[j] - high) - old[j] if total[j] > -np.inf else -np.inf
             new = messages[back[arc] * K : (back[arc] + 1) * K]
-            max_ahead(table_of(theta, turned, shape, edge[arc], first[arc]), own, new)
+            max_ahead(table_of(theta, turned, layout, edge[arc], first[arc]), own, new)
             high_new = highest(new)
             bound += high_new
             if high_new == -np.inf:
@@ -100,13 +100,13 @@ def sweep(theta, shape, turned, messages, down, room):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, types.boolean, types.float64, INTS, FLOATS))
-def pick(theta, shape, turned, messages, down, big, labels, room):
+def pick(theta, layout, turned, messages, down, big, labels, room):
     """A label for each node in turn, the best by those picked and by messages of the others.
 
     What is forbidden costs `big`. room: K.
     """
-    n, K = shape[0], shape[1]
-    starts, other, first, edge = arcs_of(shape)
+    n, K = layout[0], layout[1]
+    starts, other, first, edge = arcs_of(layout)
     total = room[:K]
     for i in range(n):
         v = n - 1 - i if down else i
@@ -115,7 +115,7 @@ def pick(theta, shape, turned, messages, down, big, labels, room):
         for arc in range(starts[v], starts[v + 1]):
             u = other[arc]
             if (u > v) == down:
-                table = table_of(theta, turned, shape, edge[arc], not first[arc])
+                table = table_of(theta, turned, layout, edge[arc], not first[arc])
                 row = table[labels[u] * K : (labels[u] + 1) * K]
             else:
                 row = messages[arc * K : (arc + 1) * K]
@@ -129,10 +129,10 @@ def pick(theta, shape, turned, messages, down, big, labels, room):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, types.float64, INTS, FLOATS))
-def polish(theta, shape, turned, big, labels, room):
+def polish(theta, layout, turned, big, labels, room):
     """Change single labels as long as that gains something. room: K."""
-    n, K = shape[0], shape[1]
-    starts, other, first, edge = arcs_of(shape)
+    n, K = layout[0], layout[1]
+    starts, other, first, edge = arcs_of(layout)
     total = room[:K]
     for _ in range(SWEEPS):
         changed = False
@@ -140,7 +140,7 @@ def polish(theta, shape, turned, big, labels, room):
             for j in range(K):
                 total[j] = max(theta[v * K + j], -big)
             for arc in range(starts[v], starts[v + 1]):
-                table = table_of(theta, turned, shape, edge[arc], not first[arc])
+                table = table_of(theta, turned, layout, edge[arc], not first[arc])
                 row = table[labels[other[arc]] * K : (labels[other[arc]] + 1) * K]
                 for j in range(K):
                     total[j] += max(row[j], -big)
@@ -155,22 +155,22 @@ def polish(theta, shape, turned, big, labels, room):
 
 
 @piece(types.float64(FLOATS, INTS, INTS))
-def score_of(theta, shape, labels):
+def score_of(theta, layout, labels):
     """The score of labels, -inf if they are forbidden."""
-    n, K = shape[0], shape[1]
+    n, K = layout[0], layout[1]
     value = 0.0
     for v in range(n):
         value += theta[v * K + labels[v]]
-    for e in range(shape[3]):
-        a, b = labels[shape[7 + 2 * e]], labels[shape[7 + 2 * e + 1]]
-        value += theta[n * K + e * shape[2] + a * K + b]
+    for e in range(layout[3]):
+        a, b = labels[layout[7 + 2 * e]], labels[layout[7 + 2 * e + 1]]
+        value += theta[n * K + e * layout[2] + a * K + b]
     return value
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def prepare(theta, shape, turned, messages):
+def prepare(theta, layout, turned, messages):
     """Tables turned, messages made numbers; returns the largest finite score, NaN if one is NaN."""
-    n, K = shape[0], shape[1]
+    n, K = layout[0], layout[1]
     largest = 0.0
     for p in range(len(theta)):
         if theta[p] > -np.inf:
@@ -181,7 +181,7 @@ def prepare(theta, shape, turned, messages):
         table = theta[n * K + start : n * K + start + K * K]
         transpose(table, K, turned[start : start + K * K])
     # larger ones are of no use, and their rounding would spoil the bound
-    most = min(16.0 * largest * (n + shape[3]), LARGEST)
+    most = min(16.0 * largest * (n + layout[3]), LARGEST)
     for p in range(len(messages)):
         if not abs(messages[p]) <= most:
             messages[p] = 0.0
@@ -189,33 +189,33 @@ def prepare(theta, shape, turned, messages):
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """Good labels; returns an upper bound on all scores, NaN if no allowed labels are found.
 
     work: 2 E K messages, which are kept; the pair tables; 2 K. iwork: 2 V. Stops when bound and
     score are within tol of the largest numbers, or when rounds no longer help.
     """
-    n, K, m = shape[0], shape[1], shape[3]
+    n, K, m = layout[0], layout[1], layout[3]
     messages, rest = work[: 2 * m * K], work[2 * m * K :]
     turned, room = rest[: len(theta) - n * K], rest[len(theta) - n * K :]
     labels, tried = iwork[:n], iwork[n : 2 * n]
     out[:] = 0.0
-    largest = prepare(theta, shape, turned, messages)
+    largest = prepare(theta, layout, turned, messages)
     if np.isnan(largest):
         return np.nan
     big = 4.0 * largest * (n + m) + 1.0
-    tol = shape[6] * 1e-18
+    tol = layout[6] * 1e-18
     bound, value, seen = np.inf, -np.inf, np.inf
     labels[:] = 0
-    for r in range(shape[5]):
+    for r in range(layout[5]):
         for down in (False, True):
-            pick(theta, shape, turned, messages, down, big, tried, room)
-            polish(theta, shape, turned, big, tried, room)
-            found = score_of(theta, shape, tried)
+            pick(theta, layout, turned, messages, down, big, tried, room)
+            polish(theta, layout, turned, big, tried, room)
+            found = score_of(theta, layout, tried)
             if found > value:
                 value = found
                 labels[:] = tried
-            high = sweep(theta, shape, turned, messages, down, room)
+            high = sweep(theta, layout, turned, messages, down, room)
             if high == -np.inf:
                 return high
             bound = min(bound, high)
@@ -227,5 +227,5 @@ def maximize(theta, shape, out, work, iwork):
             seen = bound
     if value == -np.inf:
         return np.nan
-    write_labels(shape, labels, out)
+    write_labels(layout, labels, out)
     return max(bound, value)

@@ -8,11 +8,11 @@ from maxmargin._numba.min_norm_point import project_labels
 
 
 @ability
-def project(theta, shape, out, work, iwork):
+def project(theta, layout, out, work, iwork):
     """The nearest point, see `_numba.min_norm_point`, with the vertices of the last call in work.
 
     work: `active_sizes.float_size` and that of maximize; iwork: likewise.
     """
-    nodes, labels, stride, edges = shape[0], shape[1], shape[2], shape[3]
-    ends = shape[7 : 7 + 2 * edges]
-    return project_labels(maximize, theta, shape, ends, nodes, labels, stride, out, work, iwork)
+    nodes, labels, stride, edges = layout[0], layout[1], layout[2], layout[3]
+    ends = layout[7 : 7 + 2 * edges]
+    return project_labels(maximize, theta, layout, ends, nodes, labels, stride, out, work, iwork)

@@ -1,4 +1,4 @@
-"""Bipartite matching: the edges of a shape, row by row. Shapes as in `_numba.matching.maximize`."""
+"""Bipartite matching: edges of a layout, row by row. Layouts as in `matching.maximize`."""
 
 from __future__ import annotations
 
@@ -8,56 +8,56 @@ from maxmargin._numba.compile import FLOATS, INTS, piece
 
 
 @piece(types.int64(INTS, types.int64))
-def cap_of_row(shape, j):
-    return shape[3] if shape[3] >= 0 else shape[shape[5] + j]
+def cap_of_row(layout, j):
+    return layout[3] if layout[3] >= 0 else layout[layout[5] + j]
 
 
 @piece(types.int64(INTS, types.int64))
-def cap_of_column(shape, k):
-    return shape[4] if shape[4] >= 0 else shape[shape[5] + shape[0] + k]
+def cap_of_column(layout, k):
+    return layout[4] if layout[4] >= 0 else layout[layout[5] + layout[0] + k]
 
 
 @piece(types.boolean(INTS))
-def is_simple(shape):
+def is_simple(layout):
     """Whether no node may be in more than one link."""
-    if shape[3] >= 0 and shape[4] >= 0:
-        return shape[3] <= 1 and shape[4] <= 1
-    for j in range(shape[0]):
-        if cap_of_row(shape, j) > 1:
+    if layout[3] >= 0 and layout[4] >= 0:
+        return layout[3] <= 1 and layout[4] <= 1
+    for j in range(layout[0]):
+        if cap_of_row(layout, j) > 1:
             return False
-    for k in range(shape[1]):
-        if cap_of_column(shape, k) > 1:
+    for k in range(layout[1]):
+        if cap_of_column(layout, k) > 1:
             return False
     return True
 
 
 @piece(types.UniTuple(types.int64, 2)(INTS, types.int64))
-def edges_of_row(shape, j):
+def edges_of_row(layout, j):
     """Where the edges of a row begin and end in the order of rows."""
-    if shape[6] == 0:
-        return j * shape[1], (j + 1) * shape[1]
-    return shape[shape[6] + j], shape[shape[6] + j + 1]
+    if layout[6] == 0:
+        return j * layout[1], (j + 1) * layout[1]
+    return layout[layout[6] + j], layout[layout[6] + j + 1]
 
 
 @piece(types.UniTuple(types.int64, 2)(INTS, types.int64))
-def edge(shape, e):
+def edge(layout, e):
     """Column and part of the e-th edge in the order of rows."""
-    if shape[6] == 0:
-        return e % shape[1], e
-    at = shape[6] + shape[0] + 1 + e
-    return shape[at], shape[at + shape[2]]
+    if layout[6] == 0:
+        return e % layout[1], e
+    at = layout[6] + layout[0] + 1 + e
+    return layout[at], layout[at + layout[2]]
 
 
 @piece(types.void(FLOATS, INTS, types.boolean, FLOATS, INTS))
-def by_rows(theta, shape, swap, value, starts):
+def by_rows(theta, layout, swap, value, starts):
     """Write the scores row by row, and where rows begin; with `swap`, columns count as rows."""
-    rows, columns, edges = shape[0], shape[1], shape[2]
+    rows, columns, edges = layout[0], layout[1], layout[2]
     if swap:
         rows, columns = columns, rows
-    if shape[6] > 0:
-        at = shape[6] + columns + 1 + 2 * edges if swap else shape[6]
-        starts[:] = shape[at : at + rows + 1]
-        parts = shape[at + rows + 1 + edges : at + rows + 1 + 2 * edges]
+    if layout[6] > 0:
+        at = layout[6] + columns + 1 + 2 * edges if swap else layout[6]
+        starts[:] = layout[at : at + rows + 1]
+        parts = layout[at + rows + 1 + edges : at + rows + 1 + 2 * edges]
         for e in range(edges):
             value[e] = theta[parts[e]]
         return
@@ -72,26 +72,26 @@ def by_rows(theta, shape, swap, value, starts):
 
 
 @piece(types.UniTuple(INTS, 2)(INTS, types.boolean))
-def index_by_rows(shape, swap):
+def index_by_rows(layout, swap):
     """The edges' columns and parts in the order of `by_rows`; empty if all pairs are edges."""
-    rows, columns, edges = shape[0], shape[1], shape[2]
-    if shape[6] == 0:
-        return shape[:0], shape[:0]
-    at = shape[6] + rows + 1
+    rows, columns, edges = layout[0], layout[1], layout[2]
+    if layout[6] == 0:
+        return layout[:0], layout[:0]
+    at = layout[6] + rows + 1
     if swap:
         at += 2 * edges + columns + 1
-    return shape[at : at + edges], shape[at + edges : at + 2 * edges]
+    return layout[at : at + edges], layout[at + edges : at + 2 * edges]
 
 
 @piece(types.void(FLOATS, INTS, types.boolean, FLOATS))
-def by_parts(z, shape, swap, out):
+def by_parts(z, layout, swap, out):
     """Write to `out`, in the order of the parts, what is in the order of `by_rows`."""
-    if shape[6] > 0:
-        _, parts = index_by_rows(shape, swap)
-        for e in range(shape[2]):
+    if layout[6] > 0:
+        _, parts = index_by_rows(layout, swap)
+        for e in range(layout[2]):
             out[parts[e]] = z[e]
     elif swap:
-        rows, columns = shape[1], shape[0]
+        rows, columns = layout[1], layout[0]
         for j in range(rows):
             for k in range(columns):
                 out[k * rows + j] = z[j * columns + k]

@@ -1,4 +1,4 @@
-"""Bipartite matching with caps above one: flows. Shapes as in `_numba.matching.maximize`."""
+"""Bipartite matching with caps above one: flows. Layouts as in `_numba.matching.maximize`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from maxmargin._numba.matching.edge_rows import cap_of_column, cap_of_row, edge
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, INTS, types.int64))
-def relax(theta, shape, flow, price, distance, before, part_before, done, node):
+def relax(theta, layout, flow, price, distance, before, part_before, done, node):
     """Follow the edges that are left of a node: unused ones of a row, used ones of a column."""
-    rows, columns, edges, index_at = shape[0], shape[1], shape[2], shape[6]
+    rows, columns, edges, index_at = layout[0], layout[1], layout[2], layout[6]
     is_row = node < rows
     number = node if is_row else node - rows
     if index_at == 0:
         first, last = 0, columns if is_row else rows
     else:
         at = index_at if is_row else index_at + rows + 1 + 2 * edges
-        first, last = shape[at + number], shape[at + number + 1]
+        first, last = layout[at + number], layout[at + number + 1]
         others = at + (rows if is_row else columns) + 1
     for e in range(first, last):
         if index_at == 0:
             other = e
             part = number * columns + e if is_row else e * columns + number
         else:
-            other, part = shape[others + e], shape[others + edges + e]
+            other, part = layout[others + e], layout[others + edges + e]
         if is_row:
             other += rows
         if theta[part] <= 0.0 or done[other] == 1 or (flow[part] > 0.0) == is_row:
@@ -38,15 +38,15 @@ def relax(theta, shape, flow, price, distance, before, part_before, done, node):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS))
-def first_prices(theta, shape, price):
+def first_prices(theta, layout, price):
     """price[J + k] = the least cost, -theta, of the edges of column k; 0 if none gains anything."""
-    for e in range(shape[2]):
-        k, part = edge(shape, e)
-        price[shape[0] + k] = min(price[shape[0] + k], -max(theta[part], 0.0))
+    for e in range(layout[2]):
+        k, part = edge(layout, e)
+        price[layout[0] + k] = min(price[layout[0] + k], -max(theta[part], 0.0))
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def best_flow(theta, shape, out, work, iwork):
+def best_flow(theta, layout, out, work, iwork):
     """The best links where nodes may have several: successive shortest paths (Dijkstra).
 
     Each path adds one link; the next is never worth more than the last, so all ends at the first
@@ -54,19 +54,19 @@ def best_flow(theta, shape, out, work, iwork):
     prices that prove it best: theta <= u_j + v_k but on links, theta >= u_j + v_k on links, and
     prices above 0 only where a node is in as many links as it may be.
     """
-    rows, columns = shape[0], shape[1]
+    rows, columns = layout[0], layout[1]
     nodes = rows + columns
     price, distance = work[:nodes], work[nodes : 2 * nodes]
     before, part_before = iwork[:nodes], iwork[nodes : 2 * nodes]
     done, room = iwork[2 * nodes : 3 * nodes], iwork[3 * nodes : 4 * nodes]
     out[:] = 0.0
     for j in range(rows):
-        room[j] = cap_of_row(shape, j)
+        room[j] = cap_of_row(layout, j)
     for k in range(columns):
-        room[rows + k] = cap_of_column(shape, k)
+        room[rows + k] = cap_of_column(layout, k)
     # prices are distances from a source before the rows; at first each column's best edge
     price[:] = 0.0
-    first_prices(theta, shape, price)
+    first_prices(theta, layout, price)
     end = np.inf
     for k in range(columns):
         if room[rows + k] > 0 and price[rows + k] < end:
@@ -85,7 +85,7 @@ def best_flow(theta, shape, out, work, iwork):
             if node < 0:
                 break
             done[node] = 1
-            relax(theta, shape, out, price, distance, before, part_before, done, node)
+            relax(theta, layout, out, price, distance, before, part_before, done, node)
         cost, target = np.inf, -1
         for v in range(rows, nodes):
             if room[v] > 0 and distance[v] + price[v] < cost:
@@ -107,7 +107,7 @@ def best_flow(theta, shape, out, work, iwork):
     for k in range(columns):
         price[rows + k] = max(0.0, -price[rows + k])
     value = 0.0
-    for p in range(shape[2]):
+    for p in range(layout[2]):
         if out[p] > 0.0:
             value += theta[p]
     return value

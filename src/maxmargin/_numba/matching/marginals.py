@@ -1,6 +1,6 @@
 """Bipartite matching: the entropic projection, for caps 0 and 1 only.
 
-Shapes as in `_numba.matching.maximize`.
+Layouts as in `_numba.matching.maximize`.
 
 This is the point z of the matching polytope that maximises theta . z + entropy, the entropy being
 -sum x log x over the edges' z and over the slacks of rows and columns, s = 1 - (sum of the node).
@@ -154,10 +154,10 @@ def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol)
 
 
 @ability
-def marginals(theta, shape, out, work, iwork):
+def marginals(theta, layout, out, work, iwork):
     """The z that maximises theta . z + entropy; returns that maximum, NaN for caps above 1."""
-    J, K, edges = shape[0], shape[1], shape[2]
-    if not is_simple(shape):
+    J, K, edges = layout[0], layout[1], layout[2]
+    if not is_simple(layout):
         return np.nan
     if edges == 0:
         return 0.0
@@ -172,8 +172,8 @@ def marginals(theta, shape, out, work, iwork):
     value, z = work[at : at + edges], work[at + edges : at + 2 * edges]
     square = work[at + 2 * edges : at + 2 * edges + columns * columns]
     starts = iwork[: rows + 1]
-    by_rows(theta, shape, swap, value, starts)
-    ends, _ = index_by_rows(shape, swap)
+    by_rows(theta, layout, swap, value, starts)
+    ends, _ = index_by_rows(layout, swap)
     size = 0.0
     for e in range(edges):
         size = max(size, value[e])
@@ -199,9 +199,9 @@ def marginals(theta, shape, out, work, iwork):
             b[k] = max(b[k] + low_b[k], low_b[k])
         for j in range(rows):
             for e in range(starts[j], starts[j + 1]):
-                value[e] += low_a[j] + low_b[e - starts[j] if shape[6] == 0 else ends[e]]
+                value[e] += low_a[j] + low_b[e - starts[j] if layout[6] == 0 else ends[e]]
         worst = solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, 1.0, tol)
-    by_parts(z, shape, swap, out)
+    by_parts(z, layout, swap, out)
     total = 0.0
     for e in range(edges):
         total -= z[e]

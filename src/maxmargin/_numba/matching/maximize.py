@@ -1,10 +1,10 @@
 """Bipartite matching: the best one, by shortest augmenting paths.
 
-shape = (J, K, E, row_cap, column_cap, caps_at, index_at, ...). A cap of -1 means that each node has
-its own: the rows' caps stand at shape[caps_at:], then the columns'. index_at = 0 means that every
-pair is an edge, edge (j, k) being part j K + k. Else shape[index_at:] has J + 1 row starts, E
-columns and E parts in the order of rows, then K + 1 column starts, E rows and E parts in the order
-of columns. Edges at -inf are forbidden, as all edges of nodes with cap 0 must be.
+layout = (J, K, E, row_cap, column_cap, caps_at, index_at, ...). A cap of -1 means that each node
+has its own: the rows' caps stand at layout[caps_at:], then the columns'. index_at = 0 means that
+every pair is an edge, edge (j, k) being part j K + k. Else layout[index_at:] has J + 1 row starts,
+E columns and E parts in the order of rows, then K + 1 column starts, E rows and E parts in the
+order of columns. Edges at -inf are forbidden, as all edges of nodes with cap 0 must be.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from maxmargin._numba.matching.flow import best_flow
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
-def best_matching(theta, shape, row_price, column_price, distance, ints):
+def best_matching(theta, layout, row_price, column_price, distance, ints):
     """Matching of the rows, and prices that prove it best; at most one link a node.
 
     Prices u, v >= 0 with theta_jk <= u_j + v_k everywhere, with equality on links, u = 0 for rows
@@ -27,15 +27,15 @@ def best_matching(theta, shape, row_price, column_price, distance, ints):
     better be left unmatched. distance: K. ints: 2 J + 4 K; on return ints[:J] is each row's
     column or -1, ints[J : 2 J] the number of that link among the row's edges.
     """
-    rows, columns, index_at = shape[0], shape[1], shape[6]
+    rows, columns, index_at = layout[0], layout[1], layout[6]
     partner, link = ints[:rows], ints[rows : 2 * rows]
     row_of = ints[2 * rows : 2 * rows + columns]
     before = ints[2 * rows + columns : 2 * rows + 2 * columns]  # the row from which it is reached
     before_link = ints[2 * rows + 2 * columns : 2 * rows + 3 * columns]
     done = ints[2 * rows + 3 * columns : 2 * rows + 4 * columns]
-    starts = shape[index_at : index_at + rows + 1]
-    ends = shape[index_at + rows + 1 : index_at + rows + 1 + shape[2]]
-    parts = shape[index_at + rows + 1 + shape[2] : index_at + rows + 1 + 2 * shape[2]]
+    starts = layout[index_at : index_at + rows + 1]
+    ends = layout[index_at + rows + 1 : index_at + rows + 1 + layout[2]]
+    parts = layout[index_at + rows + 1 + layout[2] : index_at + rows + 1 + 2 * layout[2]]
     dense = index_at == 0
     for k in range(columns):
         row_of[k] = -1
@@ -122,20 +122,20 @@ def best_matching(theta, shape, row_price, column_price, distance, ints):
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """The matching with the greatest sum of scores, in which no node has to be matched.
 
     work: J + 2 K, iwork: 2 J + 4 K where each cap is 1; more for `best_flow`. Returns the score.
     """
-    rows, columns, edges, index_at = shape[0], shape[1], shape[2], shape[6]
+    rows, columns, edges, index_at = layout[0], layout[1], layout[2], layout[6]
     out[:] = 0.0
     if edges == 0:
         return 0.0
-    if not is_simple(shape):
-        return best_flow(theta, shape, out, work, iwork)
+    if not is_simple(layout):
+        return best_flow(theta, layout, out, work, iwork)
     best_matching(
         theta,
-        shape,
+        layout,
         work[:rows],
         work[rows : rows + columns],
         work[rows + columns : rows + 2 * columns],
@@ -145,7 +145,7 @@ def maximize(theta, shape, out, work, iwork):
     for j in range(rows):
         if iwork[j] >= 0:
             link = iwork[rows + j]
-            part = link if index_at == 0 else shape[index_at + rows + 1 + edges + link]
+            part = link if index_at == 0 else layout[index_at + rows + 1 + edges + link]
             out[part] = 1.0
             value += theta[part]
     return value

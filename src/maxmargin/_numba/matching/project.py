@@ -1,4 +1,4 @@
-"""Bipartite matching: the nearest point of the polytope. Shapes as in `_numba.matching.maximize`.
+"""Bipartite matching: the nearest point of the polytope. Layouts as in `_numba.matching.maximize`.
 
 z = clip(z' - a_j - b_k, 0, 1) with prices a, b >= 0 of the rows and columns; a price is zero where
 the node's sum is below its cap. The upper clip counts only on edges both of whose ends may have
@@ -140,28 +140,28 @@ def solve(
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def linear_prices(theta, shape, out, work, iwork):
+def linear_prices(theta, layout, out, work, iwork):
     """work[: J + K] = prices by which the best matching is best: near those of far points."""
-    rows, columns = shape[0], shape[1]
-    if is_simple(shape):
+    rows, columns = layout[0], layout[1]
+    if is_simple(layout):
         best_matching(
-            theta, shape, work[:rows], work[rows : rows + columns],
+            theta, layout, work[:rows], work[rows : rows + columns],
             work[len(work) - columns :], iwork,
         )  # fmt: skip
     else:
         room = work[len(work) - 2 * (rows + columns) :]
-        best_flow(theta, shape, out, room, iwork)
+        best_flow(theta, layout, out, room, iwork)
         work[: rows + columns] = room[: rows + columns]
         # a node with one link pays for what the link is worth beyond the prices
         for j in range(rows):
-            first, last = edges_of_row(shape, j)
+            first, last = edges_of_row(layout, j)
             for e in range(first, last):
-                k, part = edge(shape, e)
+                k, part = edge(layout, e)
                 if out[part] > 0.0:
                     more = max(0.0, theta[part] - work[j] - work[rows + k])
-                    if cap_of_column(shape, k) == 1:
+                    if cap_of_column(layout, k) == 1:
                         work[rows + k] += more
-                    elif cap_of_row(shape, j) == 1:
+                    elif cap_of_row(layout, j) == 1:
                         work[j] += more
 
 
@@ -196,13 +196,13 @@ def clip(value, starts, ends, row_cap, top, a, b):
 
 
 @ability
-def project(theta, shape, out, work, iwork):
+def project(theta, layout, out, work, iwork):
     """The nearest point. work[: J + K]: prices of rows and columns of the last call, or zeros.
 
     work: (J + K) 5 + 8 min(J, K) + 2 max(J, K) + E + min(J, K)^2. iwork: 2 (J + K) + E + 1, at
     least 4 (J + K). Returns the residual relative to the largest value or 1; NaN on failure.
     """
-    J, K, edges = shape[0], shape[1], shape[2]
+    J, K, edges = layout[0], layout[1], layout[2]
     if edges == 0:
         work[: J + K] = 0.0
         return 0.0
@@ -217,17 +217,17 @@ def project(theta, shape, out, work, iwork):
     at += 8 * columns + 2 * rows
     value, square = work[at : at + edges], work[at + edges : at + edges + columns * columns]
     starts, ints = iwork[: rows + 1], iwork[rows + 1 : 2 * (rows + columns) + edges + 1]
-    by_rows(theta, shape, swap, value, starts)
-    ends, _ = index_by_rows(shape, swap)
+    by_rows(theta, layout, swap, value, starts)
+    ends, _ = index_by_rows(layout, swap)
     size, warm = 0.0, 0.0
     for e in range(edges):
         size = max(size, value[e])
     for j in range(rows):
-        row_cap[j] = cap_of_column(shape, j) if swap else cap_of_row(shape, j)
+        row_cap[j] = cap_of_column(layout, j) if swap else cap_of_row(layout, j)
         low_a[j] = 0.0
         a[j] = a[j] if a[j] >= 0.0 and a[j] <= size else 0.0
     for k in range(columns):
-        cap[k] = cap_of_row(shape, k) if swap else cap_of_column(shape, k)
+        cap[k] = cap_of_row(layout, k) if swap else cap_of_column(layout, k)
         top[k] = 1.0 if cap[k] > 1.0 else np.inf
         low_b[k] = 0.0
         b[k] = b[k] if b[k] >= 0.0 and b[k] <= size else 0.0
@@ -239,8 +239,8 @@ def project(theta, shape, out, work, iwork):
             50, warm == 0.0,
         )  # fmt: skip
     if worst > 1e-12 * max(1.0, size):
-        linear_prices(theta, shape, out, work, iwork)
-        by_rows(theta, shape, swap, value, starts)
+        linear_prices(theta, layout, out, work, iwork)
+        by_rows(theta, layout, swap, value, starts)
         worst = solve(
             value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size,
             1000, False,
@@ -252,7 +252,7 @@ def project(theta, shape, out, work, iwork):
             1000, False,
         )  # fmt: skip
     clip(value, starts, ends, row_cap, top, a, b)
-    by_parts(value, shape, swap, out)
+    by_parts(value, layout, swap, out)
     for j in range(rows):
         a[j] -= low_a[j]
     for k in range(columns):

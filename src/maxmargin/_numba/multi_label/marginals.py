@@ -1,4 +1,4 @@
-"""Expectations over all subsets of labels. Shapes and parts as in `_numba.multi_label.maximize`."""
+"""Expectations over all subsets of labels. Layouts as in `_numba.multi_label.maximize`."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ def add_high(high, few, labels, place, single, total, out):
 
 
 @piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def marginals_of_sets(theta, shape, out, work, iwork):
+def marginals_of_sets(theta, layout, out, work, iwork):
     """By trying all subsets. work: that of `label_sets`, 2 ** LOW and 2 L more; iwork: L L."""
-    labels, pairs = shape[1], shape[2]
+    labels, pairs = layout[1], layout[2]
     sets = make_sets(labels, work)
     few, size = min(labels, LOW), len(sets.low)
     rest = work[float_size_of(labels) :]
@@ -104,10 +104,10 @@ def marginals_of_sets(theta, shape, out, work, iwork):
     place = iwork[: labels * labels]
     place[:] = -1
     for e in range(pairs):
-        k, m = shape[3 + 2 * e], shape[4 + 2 * e]
+        k, m = layout[3 + 2 * e], layout[4 + 2 * e]
         place[k * labels + m] = place[m * labels + k] = labels + e
     sets.own[:] = theta[:labels]
-    dense_pairs(theta, shape, sets.pair)
+    dense_pairs(theta, layout, sets.pair)
     fill_low(sets)
     best = best_set(sets, found[:labels])
     out[:] = 0.0
@@ -133,18 +133,18 @@ def marginals_of_sets(theta, shape, out, work, iwork):
 
 
 @ability
-def marginals(theta, shape, out, work, iwork):
+def marginals(theta, layout, out, work, iwork):
     """Writes expectations, returns the log of the sum of all subsets' exponentials."""
-    labels, pairs = shape[1], shape[2]
-    if broken(theta) or shape[0] == 2:
+    labels, pairs = layout[1], layout[2]
+    if broken(theta) or layout[0] == 2:
         out[:] = 0.0
         return np.nan
-    if shape[0] != TREE_KIND:
-        return marginals_of_sets(theta, shape, out, work, iwork)
+    if layout[0] != TREE_KIND:
+        return marginals_of_sets(theta, layout, out, work, iwork)
     size = 2 * labels + 4 * pairs
     scores, found = work[:size], work[size : 2 * size]
-    as_tree(theta, shape, scores)
-    value = tree_marginals(scores, shape[3 + 2 * pairs :], found, work[2 * size :], iwork)
+    as_tree(theta, layout, scores)
+    value = tree_marginals(scores, layout[3 + 2 * pairs :], found, work[2 * size :], iwork)
     for k in range(labels):
         out[k] = found[2 * k + 1]
     for e in range(pairs):

@@ -1,6 +1,6 @@
 """Subsets of L labels, scored by labels and pairs of labels.
 
-shape = (kind, L, E, 2 E ends of pairs, ...). Parts: L labels, then E pairs, on if both labels are.
+layout = (kind, L, E, 2 E ends of pairs, ...). Parts: L labels, then E pairs, on if both labels are.
 The kinds: 0, all subsets are tried (`_numba.multi_label.subsets`); 1, the pairs have no cycle, and
 the rest of the shape is that of a tree with two labels a node, off and on, and tables that are not
 tied (`_numba.tree.maximize`); 2, a bound (`_numba.multi_label.qpbo`), which only `maximize` knows.
@@ -30,9 +30,9 @@ def broken(theta):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS))
-def as_tree(theta, shape, scores):
+def as_tree(theta, layout, scores):
     """The scores of a tree with labels off and on at each node, of which off scores nothing."""
-    labels, pairs = shape[1], shape[2]
+    labels, pairs = layout[1], layout[2]
     scores[: 2 * labels + 4 * pairs] = 0.0
     for k in range(labels):
         scores[2 * k + 1] = theta[k]
@@ -41,67 +41,67 @@ def as_tree(theta, shape, scores):
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """The best subset; returns its score, or a bound on that for kind 2."""
-    labels, pairs = shape[1], shape[2]
+    labels, pairs = layout[1], layout[2]
     if broken(theta):
         out[:] = 0.0
         return np.nan
-    if shape[0] == 2:
-        return roof(theta, shape, out, work, iwork)
-    if shape[0] == TREE_KIND:
+    if layout[0] == 2:
+        return roof(theta, layout, out, work, iwork)
+    if layout[0] == TREE_KIND:
         size = 2 * labels + 4 * pairs
         scores, found = work[:size], work[size : 2 * size]
-        as_tree(theta, shape, scores)
-        tree_best(scores, shape[3 + 2 * pairs :], found, work[2 * size :], iwork)
+        as_tree(theta, layout, scores)
+        tree_best(scores, layout[3 + 2 * pairs :], found, work[2 * size :], iwork)
         for k in range(labels):
             out[k] = found[2 * k + 1]
-        return finish(theta, shape, out)
+        return finish(theta, layout, out)
     sets = make_sets(labels, work)
     sets.own[:] = theta[:labels]
-    dense_pairs(theta, shape, sets.pair)
+    dense_pairs(theta, layout, sets.pair)
     fill_low(sets)
     best_set(sets, out[:labels])
-    return finish(theta, shape, out)
+    return finish(theta, layout, out)
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
-def on_and_off(theta, shape, on, off, work, iwork):
+def on_and_off(theta, layout, on, off, work, iwork):
     """The scores of the best subsets with and without each label; returns that of the best."""
-    labels, pairs = shape[1], shape[2]
-    if broken(theta) or shape[0] == 2:
+    labels, pairs = layout[1], layout[2]
+    if broken(theta) or layout[0] == 2:
         return np.nan
-    if shape[0] == TREE_KIND:
+    if layout[0] == TREE_KIND:
         size = 2 * labels + 4 * pairs
         scores, found = work[:size], work[size : 2 * size]
-        as_tree(theta, shape, scores)
-        tree_extremes(scores, shape[3 + 2 * pairs :], found, work[2 * size :], iwork)
+        as_tree(theta, layout, scores)
+        tree_extremes(scores, layout[3 + 2 * pairs :], found, work[2 * size :], iwork)
         for k in range(labels):
             off[k], on[k] = found[2 * k], found[2 * k + 1]
     else:
         sets = make_sets(labels, work)
         sets.own[:] = theta[:labels]
-        dense_pairs(theta, shape, sets.pair)
+        dense_pairs(theta, layout, sets.pair)
         fill_low(sets)
         extremes(sets, on, off)
     return max(on[0], off[0])
 
 
 @ability
-def max_marginals(theta, shape, out, work, iwork):
+def max_marginals(theta, layout, out, work, iwork):
     """The score of the best subset with each label. work: L more than `maximize` needs."""
-    labels = shape[1]
+    labels = layout[1]
     out[:] = 0.0
-    return on_and_off(theta, shape, out[:labels], work[:labels], work[labels:], iwork)
+    return on_and_off(theta, layout, out[:labels], work[:labels], work[labels:], iwork)
 
 
 @ability
-def leads(theta, shape, out, work, iwork):
+def leads(theta, layout, out, work, iwork):
     """By how much the best subset with a label leads the best without. work: as above."""
-    labels = shape[1]
+    labels = layout[1]
     out[:] = 0.0
     off = work[:labels]
-    value = on_and_off(theta, shape, out[:labels], off, work[labels:], iwork)
+    value = on_and_off(theta, layout, out[:labels], off, work[labels:], iwork)
     for k in range(labels):
         out[k] -= off[k]
     return value

@@ -8,8 +8,8 @@ program with z_km <= z_k, z_km <= z_m and z_km >= z_k + z_m - 1. Labels whose co
 some best subset (Hammer, Hansen and Simeone 1984). If few are left, all their subsets are tried,
 and the answer is exact; else they are improved in blocks, all subsets of a block at a time.
 
-shape = (2, L, E, 2 E ends of pairs). The cut has as nodes L copies x, then L copies y, and as edges
-of pair (k, m) those of (x_k, x_m), (y_k, y_m), (x_k, y_m) and (x_m, y_k). Its own shape (see
+layout = (2, L, E, 2 E ends of pairs). The cut has as nodes L copies x, then L copies y, and as
+edges of pair (k, m) those of (x_k, x_m), (y_k, y_m), (x_k, y_m) and (x_m, y_k). Its own layout (see
 `_numba.graph_cut.maximize`) is twenty times as long, and made anew at each call: samples need not
 keep it.
 """
@@ -37,9 +37,9 @@ def work_size(labels: int, pairs: int) -> tuple[int, int]:
 
 
 @piece(types.void(INTS, INTS, INTS))
-def cut_shape(shape, found, free):
-    """Write the shape of the cut. free: 2 L, scratch."""
-    labels, pairs = shape[1], shape[2]
+def cut_layout(layout, found, free):
+    """Write the layout of the cut. free: 2 L, scratch."""
+    labels, pairs = layout[1], layout[2]
     n, m = 2 * labels, 4 * pairs
     found[0], found[1] = n, m
     starts = found[2 : 3 + n]
@@ -47,7 +47,7 @@ def cut_shape(shape, found, free):
     heads, sisters, edges = lists[: 2 * m], lists[2 * m : 4 * m], lists[4 * m : 6 * m]
     ends, arcs = lists[6 * m : 8 * m], lists[8 * m :]
     for e in range(pairs):
-        k, j = shape[3 + 2 * e], shape[4 + 2 * e]
+        k, j = layout[3 + 2 * e], layout[4 + 2 * e]
         own = ends[8 * e : 8 * e + 8]
         own[0], own[1], own[2], own[3] = k, j, labels + k, labels + j
         own[4], own[5], own[6], own[7] = k, labels + j, j, labels + k
@@ -66,16 +66,16 @@ def cut_shape(shape, found, free):
 
 
 @piece(FLOAT(FLOATS, INTS, FLOATS, FLOAT))
-def double_scores(theta, shape, copies, large):
+def double_scores(theta, layout, copies, large):
     """Twice the scores of copies and of their pairs; returns twice what they all have in common."""
-    labels, pairs = shape[1], shape[2]
+    labels, pairs = layout[1], layout[2]
     total = 0.0
     for k in range(labels):
         own = max(theta[k], -large)
         copies[k], copies[labels + k] = own, -own
         total += own
     for e in range(pairs):
-        k, m = shape[3 + 2 * e], shape[4 + 2 * e]
+        k, m = layout[3 + 2 * e], layout[4 + 2 * e]
         own = max(theta[labels + e], -large)
         start = 2 * labels + 4 * e
         copies[k] += own / 2
@@ -90,12 +90,12 @@ def double_scores(theta, shape, copies, large):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS))
-def dense_pairs(theta, shape, pair):
+def dense_pairs(theta, layout, pair):
     """pair[k * L + m] = the score of labels k and m together, 0 if they are no pair."""
-    labels = shape[1]
+    labels = layout[1]
     pair[: labels * labels] = 0.0
-    for e in range(shape[2]):
-        k, m = shape[3 + 2 * e], shape[4 + 2 * e]
+    for e in range(layout[2]):
+        k, m = layout[3 + 2 * e], layout[4 + 2 * e]
         pair[k * labels + m] = pair[m * labels + k] = theta[labels + e]
 
 
@@ -121,14 +121,14 @@ def improve(theta, pair, labels, chosen, count, out, found, work):
 
 
 @piece(FLOAT(FLOATS, INTS, FLOATS))
-def finish(theta, shape, out):
+def finish(theta, layout, out):
     """Switch the pairs on whose labels are; returns the score."""
-    labels, value = shape[1], 0.0
+    labels, value = layout[1], 0.0
     for k in range(labels):
         if out[k] == 1.0:
             value += theta[k]
-    for e in range(shape[2]):
-        out[labels + e] = out[shape[3 + 2 * e]] * out[shape[4 + 2 * e]]
+    for e in range(layout[2]):
+        out[labels + e] = out[layout[3 + 2 * e]] * out[layout[4 + 2 * e]]
         if out[labels + e] == 1.0:
             value += theta[labels + e]
     return value
@@ -145,9 +145,9 @@ def shuffle(numbers, count, seed):
 
 
 @piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def roof(theta, shape, out, work, iwork):
+def roof(theta, layout, out, work, iwork):
     """Writes a subset, returns its score if it is the best, else a bound on that."""
-    labels, pairs = shape[1], shape[2]
+    labels, pairs = layout[1], layout[2]
     size = 2 * labels + 4 * pairs
     copies, side = work[:size], work[size : 2 * size]
     end = 2 * size + 2 * labels + 12 * pairs
@@ -157,15 +157,15 @@ def roof(theta, shape, out, work, iwork):
     rest = work[end + labels * labels + MOST :]
     left, free, nodes = iwork[:labels], iwork[labels : 3 * labels], iwork[3 * labels :]
     inner = nodes[12 * labels + 4 :]
-    cut_shape(shape, inner, free)
+    cut_layout(layout, inner, free)
     large = 1.0
     for p in range(labels + pairs):
         if theta[p] > -np.inf:
             large += 2.0 * abs(theta[p])
-    common = double_scores(theta, shape, copies, large)
+    common = double_scores(theta, layout, copies, large)
     flow[: 4 * pairs] = 0.0
     bound = (cut(copies, inner, side, flow, nodes) + common) / 2
-    dense_pairs(theta, shape, pair)
+    dense_pairs(theta, layout, pair)
     count = 0
     for k in range(labels):
         out[k] = side[k] if side[k] != side[labels + k] else 0.0
@@ -175,13 +175,13 @@ def roof(theta, shape, out, work, iwork):
     if count <= MOST:
         if count > 0:
             improve(theta, pair, labels, left, count, out, found, rest)
-        return finish(theta, shape, out)
-    value, idle = finish(theta, shape, out), 0
+        return finish(theta, layout, out)
+    value, idle = finish(theta, layout, out), 0
     for sweep in range(SWEEPS):
         for first in range(0, count, BLOCK // 2):
             last = min(first + BLOCK, count)
             improve(theta, pair, labels, left[first:last], last - first, out, found, rest)
-        again = finish(theta, shape, out)
+        again = finish(theta, layout, out)
         idle = 0 if again > value else idle + 1
         value = max(value, again)
         if idle == IDLE:

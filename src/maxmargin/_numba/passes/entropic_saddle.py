@@ -50,7 +50,7 @@ def marginals_range(
     for i in range(first, last):
         start = packed.part_ptr[i]
         n = packed.part_ptr[i + 1] - start
-        shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
+        layout = packed.layouts[packed.layout_ptr[i] : packed.layout_ptr[i + 1]]
         base, z, point = scratch[:n], workspace.vertex[:n], workspace.theta[:n]
         if len(q) > 0:
             base[:] = q[start : start + n]
@@ -61,7 +61,7 @@ def marginals_range(
             ahead(base, point, far, n, base)
         score_two(packed, i, look, w, workspace)
         ahead(base, point, lead, n, point)
-        value = marginals(point, shape, z, workspace.work, workspace.iwork)
+        value = marginals(point, layout, z, workspace.work, workspace.iwork)
         facts[2] = worse(0.0 * value, facts[2])
         measure(packed, i, z, z, truth, facts)
         for p in range(n):
@@ -74,7 +74,7 @@ def marginals_range(
             after[start : start + n] = base
         if once:
             continue
-        value = marginals(base, shape, z, workspace.work, workspace.iwork)
+        value = marginals(base, layout, z, workspace.work, workspace.iwork)
         facts[4] += packed.weight[i] * (value - along_truth(base, truth, start, n))
         for p in range(n):
             z[p] -= truth[start + p]

@@ -27,7 +27,7 @@ FARTHEST = 3.0  # that a step for margins moves a potential; longer ones lead to
 
 
 @ability
-def scores(theta, shape, out, work, iwork):
+def scores(theta, layout, out, work, iwork):
     """What it is given: a way to ask for the scores of all samples."""
     for p in range(len(theta)):
         out[p] = theta[p]

@@ -144,9 +144,9 @@ def ascent_range(
             score_block(packed, i, w, workspace)
         ahead(base[start : start + n], workspace.theta, step, n, workspace.theta)
         recall(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
-        shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
+        layout = packed.layouts[packed.layout_ptr[i] : packed.layout_ptr[i + 1]]
         z = workspace.vertex[:n]
-        residual = project(workspace.theta[:n], shape, z, workspace.work, workspace.iwork)
+        residual = project(workspace.theta[:n], layout, z, workspace.work, workspace.iwork)
         facts[2] = worse(residual, facts[2])
         remember(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         measure(packed, i, z, base[start : start + n], truth, facts)
@@ -181,7 +181,7 @@ def dual_range(
     for i in range(first, last):
         start = packed.part_ptr[i]
         n = packed.part_ptr[i + 1] - start
-        shape = packed.shapes[packed.shape_ptr[i] : packed.shape_ptr[i + 1]]
+        layout = packed.layouts[packed.layout_ptr[i] : packed.layout_ptr[i + 1]]
         score_two(packed, i, w, look, workspace)
         base, scale = anchor[start : start + n], step * passed
         slope = workspace.theta
@@ -198,7 +198,7 @@ def dual_range(
             if past:
                 own[:] = base
             else:
-                residual = project(point, shape, own, workspace.work, workspace.iwork)
+                residual = project(point, layout, own, workspace.work, workspace.iwork)
                 remember(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         else:  # s is zero and the anchor feasible
             for p in range(n):
@@ -207,7 +207,7 @@ def dual_range(
         ahead(point if past else own, workspace.scratch, step, n, point)
         if len(warm_u) > 0:
             recall(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
-        residual = project(point, shape, u, workspace.work, workspace.iwork)
+        residual = project(point, layout, u, workspace.work, workspace.iwork)
         facts[2] = worse(residual, facts[2])
         remember(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         measure(packed, i, u, own, truth, facts)

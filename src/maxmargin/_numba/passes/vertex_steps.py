@@ -28,12 +28,12 @@ def overshoot(cache, awake, step, score, before, relaxation):
             largest = max(largest, abs(step[a]))
     if relaxation == 1.0 or largest < 1e-10 or bend <= 0.0 or slope <= 0.0:
         return 1.0
-    step = min(2.0, relaxation * slope / bend)
+    length = min(2.0, relaxation * slope / bend)
     for a in range(len(awake)):
         start = cache.start[awake[a]]
         if step[a] < 0.0:
-            step = min(step, -start / step[a])
-    return step
+            length = min(length, -start / step[a])
+    return length
 
 
 @piece(INT(VERTEX_CACHE, INT, FLOAT, INT, FLOAT, FLOAT))

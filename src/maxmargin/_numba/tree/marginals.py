@@ -1,4 +1,4 @@
-"""Trees and forests: sum-product, compiled on demand. Shapes as in `_numba.tree.maximize`."""
+"""Trees and forests: sum-product, compiled on demand. Layouts as in `_numba.tree.maximize`."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ def log_sums(old, table, line, new):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def upward_sum(theta, shape, inside, message, turned, line):
+def upward_sum(theta, layout, inside, message, turned, line):
     """As `upward_max`, with log-sums in place of maxima, messages relative to their maximum.
 
     Returns the log of the sum over all labels, -inf if all are forbidden.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     inside[:nodes] = theta[:nodes]
     total = 0.0
     known = False
     for i in range(count - 1, -1, -1):
-        v, above = shape[4 + i], shape[4 + count + i]
+        v, above = layout[4 + i], layout[4 + count + i]
         own = inside[v * labels : (v + 1) * labels]
         total += lower(own)
         if above < 0:
             total += log_sum(own)
             continue
-        start = nodes + shape[4 + 2 * count + i] * stride
+        start = nodes + layout[4 + 2 * count + i] * stride
         table = theta[start : start + square]
-        if not shape[4 + 3 * count + i]:
+        if not layout[4 + 3 * count + i]:
             if not known or stride > 0:
                 transpose(table, labels, turned)
                 known = True
@@ -56,40 +56,40 @@ def upward_sum(theta, shape, inside, message, turned, line):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def marginals_by_logs(theta, shape, out, work):
+def marginals_by_logs(theta, layout, out, work):
     """Sum-product in the log domain. work: 3 V K + 2 K K. Writes expectations, returns log Z.
 
     Messages are kept relative to their maximum and every table of marginals is normalised by
     itself, so that scores of 1e9 lose no more digits than scores of 1.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     inside, message = work[:nodes], work[nodes : 2 * nodes]
     beyond = work[2 * nodes : 3 * nodes]
     pair = work[3 * nodes : 3 * nodes + square]
     line = work[3 * nodes + square : 3 * nodes + square + labels]
-    value = upward_sum(theta, shape, inside, message, pair, line)
+    value = upward_sum(theta, layout, inside, message, pair, line)
     out[:] = 0.0
     if value == -np.inf:
         return value
-    roots = siblings_end(shape, 0)
+    roots = siblings_end(layout, 0)
     for i in range(roots):
-        v = shape[4 + i] * labels
+        v = layout[4 + i] * labels
         beyond[v : v + labels] = 0.0
     i = roots
     while i < count:
-        j = siblings_end(shape, i)
-        above = shape[4 + count + i] * labels
+        j = siblings_end(layout, i)
+        above = layout[4 + count + i] * labels
         start = out[above : above + labels]  # its own numbers come last
         for k in range(labels):
             start[k] = theta[above + k] + beyond[above + k]
-        sum_of_others(shape, i, j, start, message, line, beyond)
+        sum_of_others(layout, i, j, start, message, line, beyond)
         for place in range(i, j):
-            v = shape[4 + place] * labels
-            first = nodes + shape[4 + 2 * count + place] * stride
+            v = layout[4 + place] * labels
+            first = nodes + layout[4 + 2 * count + place] * stride
             down = beyond[v : v + labels]
             lower(down)
-            turned = shape[4 + 3 * count + place] == 0
+            turned = layout[4 + 3 * count + place] == 0
             for a in range(labels):
                 for b in range(labels):
                     p = b * labels + a if turned else a * labels + b
@@ -115,12 +115,12 @@ def marginals_by_logs(theta, shape, out, work):
 
 
 @ability
-def marginals(theta, shape, out, work, iwork):
+def marginals(theta, layout, out, work, iwork):
     """Sum-product. work: 3 V K + 2 K K. Writes expectations, returns log Z."""
-    value = marginals_by_products(theta, shape, out, work)
+    value = marginals_by_products(theta, layout, out, work)
     if not np.isnan(value):
         return value
     for p in range(len(theta)):
         if not theta[p] < np.inf:
             return np.nan
-    return marginals_by_logs(theta, shape, out, work)
+    return marginals_by_logs(theta, layout, out, work)

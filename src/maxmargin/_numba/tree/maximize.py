@@ -1,4 +1,4 @@
-"""Trees and forests: max-product. shape = (V, K, stride, then four lists of V).
+"""Trees and forests: max-product. layout = (V, K, stride, then four lists of V).
 
 stride is 0 if the pair table is tied. The lists describe the nodes in an order in which each comes
 after its neighbour on the way to the root of its tree, siblings side by side, roots first: the node
@@ -28,23 +28,23 @@ def transpose(table, labels, out):
 
 
 @piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
-def upward_max(theta, shape, best, message, turned):
+def upward_max(theta, layout, best, message, turned):
     """best[v, k] = score of the best labels of all that hangs below v, v's own label being k.
 
     message[v, k] = what v's tree adds to label k of the node above it. turned: K K, the tied table
     transposed, if some edge starts above; rooms for a table that is not tied.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     best[:nodes] = theta[:nodes]
     known = False
     for i in range(count - 1, -1, -1):
-        v, above = shape[4 + i], shape[4 + count + i]
+        v, above = layout[4 + i], layout[4 + count + i]
         if above < 0:
             break
-        start = nodes + shape[4 + 2 * count + i] * stride
+        start = nodes + layout[4 + 2 * count + i] * stride
         table = theta[start : start + square]
-        if shape[4 + 3 * count + i]:
+        if layout[4 + 3 * count + i]:
             if not known or stride > 0:
                 transpose(table, labels, turned)
                 known = True
@@ -57,20 +57,20 @@ def upward_max(theta, shape, best, message, turned):
 
 
 @ability
-def maximize(theta, shape, out, work, iwork):
+def maximize(theta, layout, out, work, iwork):
     """The best labels. work: 2 V K + K K, iwork: V. Returns their score, -inf if there are none.
 
     On the way down, the label of one node at a time is looked for, which is cheaper than to keep
     the best of K labels for each label of the node above.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes = count * labels
     best = work[:nodes]
-    upward_max(theta, shape, best, work[nodes : 2 * nodes], work[2 * nodes :])
+    upward_max(theta, layout, best, work[nodes : 2 * nodes], work[2 * nodes :])
     out[:] = 0.0
     value = 0.0
     for i in range(count):
-        v, above = shape[4 + i], shape[4 + count + i]
+        v, above = layout[4 + i], layout[4 + count + i]
         own = best[v * labels : (v + 1) * labels]
         label, high = 0, -np.inf
         if above < 0:
@@ -79,9 +79,9 @@ def maximize(theta, shape, out, work, iwork):
                     label, high = k, own[k]
             value += high
         else:
-            start = nodes + shape[4 + 2 * count + i] * stride
+            start = nodes + layout[4 + 2 * count + i] * stride
             step, first = labels, start + iwork[above]
-            if shape[4 + 3 * count + i]:
+            if layout[4 + 3 * count + i]:
                 step, first = 1, start + iwork[above] * labels
             for k in range(labels):
                 score = own[k] + theta[first + k * step]
@@ -94,72 +94,72 @@ def maximize(theta, shape, out, work, iwork):
 
 
 @piece(types.int64(INTS, types.int64))
-def siblings_end(shape, i):
+def siblings_end(layout, i):
     """The place after the last sibling of the node at place i."""
-    count = shape[0]
-    above = shape[4 + count + i]
+    count = layout[0]
+    above = layout[4 + count + i]
     j = i + 1
-    while j < count and shape[4 + count + j] == above:
+    while j < count and layout[4 + count + j] == above:
         j += 1
     return j
 
 
 @piece(types.void(INTS, types.int64, types.int64, FLOATS, FLOATS, FLOATS, FLOATS))
-def sum_of_others(shape, i, j, start, message, line, out):
+def sum_of_others(layout, i, j, start, message, line, out):
     """out[v] = start + the messages of all siblings of v, for the siblings at places i to j - 1.
 
     By sums from both sides: what is -inf, or large, cannot be taken away again. line: K.
     """
-    labels = shape[1]
+    labels = layout[1]
     line[:labels] = start
     for place in range(i, j):
-        v = shape[4 + place] * labels
+        v = layout[4 + place] * labels
         for k in range(labels):
             out[v + k] = line[k]
             line[k] += message[v + k]
     line[:labels] = 0.0
     for place in range(j - 1, i - 1, -1):
-        v = shape[4 + place] * labels
+        v = layout[4 + place] * labels
         for k in range(labels):
             out[v + k] += line[k]
             line[k] += message[v + k]
 
 
 @ability
-def max_marginals(theta, shape, out, work, iwork):
+def max_marginals(theta, layout, out, work, iwork):
     """out[v, k] = score of the best labels with label k at v; pair parts are left at zero.
 
     work: 3 V K + 2 K K.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     best, message = work[:nodes], work[nodes : 2 * nodes]
     beyond = work[2 * nodes : 3 * nodes]
     turned = work[3 * nodes : 3 * nodes + square]
     line = work[3 * nodes + square : 3 * nodes + square + labels]
-    upward_max(theta, shape, best, message, turned)
-    roots = siblings_end(shape, 0)
+    upward_max(theta, layout, best, message, turned)
+    roots = siblings_end(layout, 0)
     for i in range(roots):
-        v = shape[4 + i] * labels
+        v = layout[4 + i] * labels
         message[v : v + labels] = best[v : v + labels].max()
     line[:] = 0.0
     out[:labels] = 0.0
-    sum_of_others(shape, 0, roots, out[:labels], message, line, beyond)
+    sum_of_others(layout, 0, roots, out[:labels], message, line, beyond)
     out[:] = 0.0
     known = False
     i = roots
     while i < count:
-        j = siblings_end(shape, i)
-        above = shape[4 + count + i] * labels
+        j = siblings_end(layout, i)
+        above = layout[4 + count + i] * labels
         start = out[:labels]
         for k in range(labels):
             start[k] = theta[above + k] + beyond[above + k]
-        sum_of_others(shape, i, j, start, message, line, beyond)
+        sum_of_others(layout, i, j, start, message, line, beyond)
         for place in range(i, j):
-            v = shape[4 + place] * labels
-            first = nodes + shape[4 + 2 * count + place] * stride
+            v = layout[4 + place] * labels
+            first = nodes + layout[4 + 2 * count + place] * stride
             table = theta[first : first + square]
-            if not shape[4 + 3 * count + place]:
+            if not layout[4 + 3 * count + place]:
                 if not known or stride > 0:
                     transpose(table, labels, turned)
                     known = True

@@ -1,4 +1,4 @@
-"""Trees: the nearest point of the hull of labellings. Shapes as in `_numba.tree.maximize`."""
+"""Trees: the nearest point of the hull of labellings. Layouts as in `_numba.tree.maximize`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from maxmargin._numba.tree.maximize import maximize
 
 
 @ability
-def project(theta, shape, out, work, iwork):
+def project(theta, layout, out, work, iwork):
     """The nearest point, see `_numba.min_norm_point`, with the vertices of the last call in work.
 
     work: `active_sizes.float_size` and that of maximize. iwork: `active_sizes.int_size` + 3 V.
     """
-    nodes, labels, stride, edges = shape[0], shape[1], shape[2], shape[3]
+    nodes, labels, stride, edges = layout[0], layout[1], layout[2], layout[3]
     ends, rest = iwork[: 2 * edges], iwork[2 * edges :]
     for i in range(nodes):
-        v, above = shape[4 + i], shape[4 + nodes + i]
+        v, above = layout[4 + i], layout[4 + nodes + i]
         if above >= 0:
-            e, down = shape[4 + 2 * nodes + i], shape[4 + 3 * nodes + i]
+            e, down = layout[4 + 2 * nodes + i], layout[4 + 3 * nodes + i]
             ends[2 * e + down], ends[2 * e + 1 - down] = v, above
-    return project_labels(maximize, theta, shape, ends, nodes, labels, stride, out, work, rest)
+    return project_labels(maximize, theta, layout, ends, nodes, labels, stride, out, work, rest)

@@ -1,6 +1,6 @@
 """Trees and forests: sum-product on plain numbers, far quicker than on their logarithms.
 
-Shapes and parts as in `_numba.tree.maximize`. Exponentials of scores are 0 (forbidden) or from
+Layouts and parts as in `_numba.tree.maximize`. Exponentials of scores are 0 (forbidden) or from
 1e-70 to 1e9. Messages are kept relative to their largest entry, and are 0 because something is
 forbidden, or at least LEAST: then a product of the two never vanishes, and nothing is lost.
 Where that cannot be had, because scores are too far apart, the result is NaN, and the work must be
@@ -37,34 +37,34 @@ def to_largest(x):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def start_products(theta, shape, tied, out):
+def start_products(theta, layout, tied, out):
     """Node parts of out = exponentials of the nodes' scores, and so for tables that are not tied.
 
     tied : K K, the exponentials of the tied table. Returns the sum of what was taken off.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
-    total = node_exponentials(theta[:nodes], shape, out[:nodes])
-    if stride == 0 and shape[3] > 0:
-        total += shape[3] * exponentials(theta[nodes : nodes + square], tied)
-    for e in range(shape[3] if stride > 0 else 0):
+    total = node_exponentials(theta[:nodes], layout, out[:nodes])
+    if stride == 0 and layout[3] > 0:
+        total += layout[3] * exponentials(theta[nodes : nodes + square], tied)
+    for e in range(layout[3] if stride > 0 else 0):
         first = nodes + e * square
         total += exponentials(theta[first : first + square], out[first : first + square])
     return total
 
 
 @piece(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def upward_product(shape, tied, inside, message, out):
+def upward_product(layout, tied, inside, message, out):
     """As `upward_max`, with sums of products in place of maxima of sums.
 
     inside: the nodes' exponentials on entry. Returns the log of what was divided by, and of the
     sums over the roots' labels.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     total = 0.0
     for i in range(count - 1, -1, -1):
-        v, above = shape[4 + i] * labels, shape[4 + count + i] * labels
+        v, above = layout[4 + i] * labels, layout[4 + count + i] * labels
         own = inside[v : v + labels]
         if above < 0:
             mass = 0.0
@@ -72,10 +72,10 @@ def upward_product(shape, tied, inside, message, out):
                 mass += own[k]
             total += np.log(mass)
             continue
-        first = nodes + shape[4 + 2 * count + i] * stride
+        first = nodes + layout[4 + 2 * count + i] * stride
         table = out[first : first + square] if stride > 0 else tied
         sent = message[v : v + labels]
-        if shape[4 + 3 * count + i]:
+        if layout[4 + 3 * count + i]:
             pass_back(table, own, sent)
         else:
             pass_on(table, own, sent)
@@ -92,15 +92,15 @@ def upward_product(shape, tied, inside, message, out):
 
 
 @piece(types.float64(INTS, types.int64, types.int64, FLOATS, FLOATS, FLOATS))
-def product_of_others(shape, i, j, line, message, out):
+def product_of_others(layout, i, j, line, message, out):
     """out[v] = line times the messages of all siblings of v, for those at places i to j - 1.
 
     By products from both sides; line is used up. Returns NaN if some vanish.
     """
-    labels = shape[1]
+    labels = layout[1]
     fine = 0.0
     for place in range(i, j):
-        v = shape[4 + place] * labels
+        v = layout[4 + place] * labels
         for k in range(labels):
             out[v + k] = line[k]
         if j - i > 1:
@@ -110,7 +110,7 @@ def product_of_others(shape, i, j, line, message, out):
     if j - i > 1:
         line[:] = 1.0
         for place in range(j - 1, i - 1, -1):
-            v = shape[4 + place] * labels
+            v = layout[4 + place] * labels
             for k in range(labels):
                 out[v + k] *= line[k]
                 line[k] *= message[v + k]
@@ -134,34 +134,34 @@ def add_outer(rows, columns, scale, replace, table):
 
 
 @piece(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
-def downward_product(shape, tied, inside, message, beyond, line, out):
+def downward_product(layout, tied, inside, message, beyond, line, out):
     """Tables of expectations, a tied one divided by its exponentials; NaN if some vanish.
 
     beyond[v] = what all that does not hang below v says of its label.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     fine = 0.0
-    i = siblings_end(shape, 0)
+    i = siblings_end(layout, 0)
     for place in range(i):
-        v = shape[4 + place] * labels
+        v = layout[4 + place] * labels
         beyond[v : v + labels] = 1.0
     while i < count:
-        j = siblings_end(shape, i)
-        above = shape[4 + count + i] * labels
+        j = siblings_end(layout, i)
+        above = layout[4 + count + i] * labels
         for k in range(labels):
             line[k] = out[above + k] * beyond[above + k]
         fine += to_largest(line)
-        fine += product_of_others(shape, i, j, line, message, beyond)
+        fine += product_of_others(layout, i, j, line, message, beyond)
         for place in range(i, j):
-            v = shape[4 + place] * labels
-            first = nodes + shape[4 + 2 * count + place] * stride
+            v = layout[4 + place] * labels
+            first = nodes + layout[4 + 2 * count + place] * stride
             table = out[first : first + square]
             factors = table if stride > 0 else tied
             own, down = inside[v : v + labels], beyond[v : v + labels]
             for k in range(labels):
                 line[k] = down[k]
-            from_above = shape[4 + 3 * count + place] != 0
+            from_above = layout[4 + 3 * count + place] != 0
             if from_above:
                 pass_on(factors, line, down)
             else:
@@ -180,28 +180,28 @@ def downward_product(shape, tied, inside, message, beyond, line, out):
 
 
 @piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def marginals_by_products(theta, shape, out, work):
+def marginals_by_products(theta, layout, out, work):
     """Writes expectations, returns log Z; NaN if it must be done on logarithms.
 
     work: 3 V K + K K + K.
     """
-    count, labels, stride = shape[0], shape[1], shape[2]
+    count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
     inside, message = work[:nodes], work[nodes : 2 * nodes]
     beyond = work[2 * nodes : 3 * nodes]
     tied = work[3 * nodes : 3 * nodes + square]
     line = work[3 * nodes + square : 3 * nodes + square + labels]
-    value = start_products(theta, shape, tied, out)
+    value = start_products(theta, layout, tied, out)
     if np.isnan(value):
         return value
     inside[:] = out[:nodes]
-    value += upward_product(shape, tied, inside, message, out)
+    value += upward_product(layout, tied, inside, message, out)
     if stride == 0:
         out[nodes:] = 0.0
     if not np.isfinite(value):
         return np.nan
-    value += 0.0 * downward_product(shape, tied, inside, message, beyond, line, out)
-    if stride == 0 and shape[3] > 0:
+    value += 0.0 * downward_product(layout, tied, inside, message, beyond, line, out)
+    if stride == 0 and layout[3] > 0:
         for p in range(square):
             out[nodes + p] *= tied[p]
     for v in range(0, nodes, labels):

@@ -28,7 +28,7 @@ _LIMIT = 100
 def images_pay(problem: Problem) -> bool:
     """Whether images are clearly smaller than lists of non-zeros, and take no more memory."""
     images = int(local_sizes(problem).sum()) + problem.n
-    vertices = sum(problem.structure.vertex_size(shape) for shape in problem.shapes)
+    vertices = sum(problem.structure.vertex_size(layout) for layout in problem.layouts)
     if _WORTH * images > vertices:
         return False
     packed = int(problem.part_ptr[-1]) * (1 if problem.structure.binary else 64) // 8

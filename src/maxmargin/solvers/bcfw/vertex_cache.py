@@ -18,7 +18,7 @@ def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> Any:
     """
     from maxmargin._numba.passes.vertex_cache import start_vertex_cache
 
-    room = np.array([problem.structure.vertex_size(shape) for shape in problem.shapes])
+    room = np.array([problem.structure.vertex_size(layout) for layout in problem.layouts])
     cache = empty_vertex_cache(problem, room.astype(np.int64), slot_count(problem, size))
     start_vertex_cache(problem.packed, problem.workspace(), cache, z)
     return cache
@@ -26,7 +26,7 @@ def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> Any:
 
 def slot_count(problem: Problem, size: int) -> int:
     """Slots for `size` vertices; the anchor and the starting point come on top."""
-    counts = [problem.structure.n_vertices(shape) for shape in set(problem.shapes)]
+    counts = [problem.structure.n_vertices(layout) for layout in set(problem.layouts)]
     known = [count for count in counts if count is not None]
     return (min(size, max(known)) if len(known) == len(counts) else size) + 2
 

@@ -227,7 +227,7 @@ class ExponentiatedGradient(Solver):
             theta = workspace.theta[:parts].copy()
             z = problem._ask("marginals", theta, i)
             workspace.vertex[:parts] = z
-            value = problem._value("marginals", theta, z, problem.shapes[i])
+            value = problem._value("marginals", theta, z, problem.layouts[i])
             entropic.entropic_gain(
                 packed,
                 i,

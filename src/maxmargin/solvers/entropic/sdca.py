@@ -115,7 +115,7 @@ class SDCA(Solver):
             parts = score_block(packed, i, state.w, workspace)
             theta = workspace.theta[:parts].copy()
             workspace.vertex[:parts] = problem._ask("marginals", theta, i)
-            log_z = problem.structure.log_partition(theta, problem.shapes[i])
+            log_z = problem.structure.log_partition(theta, problem.layouts[i])
             extra["gaps"][i] = ascent_step(packed, i, workspace, log_z, *point)
 
     def bound(self, problem: Problem, state: State) -> float:

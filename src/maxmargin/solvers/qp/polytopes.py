@@ -11,7 +11,7 @@ from scipy import sparse
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.solvers.qp.memory import program_bytes, refuse
-from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.structures.base import Constraints, Layout, Structure
 
 #: outputs of a sample that are listed at most, where its constraints are not known
 MOST_VERTICES = 20_000
@@ -35,10 +35,10 @@ class Polytopes(NamedTuple):
 
 def polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
     """Those of all samples whose weight is not zero, unless they alone take more bytes."""
-    known = {shape: _one(problem.structure, shape) for shape in set(problem.shapes)}
+    known = {layout: _one(problem.structure, layout) for layout in set(problem.layouts)}
     banned = np.zeros(len(problem.truth), dtype=bool)
     banned[problem.forbidden_parts] = True
-    own = [known[shape] for shape in problem.shapes]
+    own = [known[layout] for layout in problem.layouts]
     count = sum(part.lift.nnz + part.matrix.nnz for part in own)
     refuse(program_bytes(count, 0), limit, f"{count} non-zeros of polytopes alone")
     lift, matrix = _stacked([part.lift for part in own]), _stacked([part.matrix for part in own])
@@ -61,7 +61,7 @@ def polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
 
 
 class _Part(NamedTuple):
-    """The same of one shape."""
+    """The same of one layout."""
 
     lift: sparse.csr_array
     matrix: sparse.csr_array
@@ -70,24 +70,24 @@ class _Part(NamedTuple):
     relaxed: bool
 
 
-def _one(structure: Structure, shape: Shape) -> _Part:
+def _one(structure: Structure, layout: Layout) -> _Part:
     by_constraints = structure.has("constraints")
     if structure.has("vertices") and not (by_constraints and structure.is_tight):
         # sparse at once: thousands of outputs of thousands of parts each
-        some = islice(structure.vertices(shape), MOST_VERTICES + 1)
+        some = islice(structure.vertices(layout), MOST_VERTICES + 1)
         listed = [sparse.coo_array(np.asarray(v, dtype=float)[None]) for v in some]
         if len(listed) <= MOST_VERTICES:
             return _listed(sparse.vstack(listed))
     if not by_constraints:
-        raise MissingAbilityError(_words(structure, shape))
-    return _rows(structure.constraints(shape), structure.n_parts(shape), not structure.is_tight)
+        raise MissingAbilityError(_words(structure, layout))
+    return _rows(structure.constraints(layout), structure.n_parts(layout), not structure.is_tight)
 
 
-def _words(structure: Structure, shape: Shape) -> str:
+def _words(structure: Structure, layout: Layout) -> str:
     kind = type(structure).__name__
     why = "which it cannot do"
     if structure.has("vertices"):
-        why = f"and shape {shape} has more than {MOST_VERTICES}"
+        why = f"and layout {layout} has more than {MOST_VERTICES}"
     return (
         f"ReferenceQP needs `constraints`, or `vertices` where outputs are few; {kind} has"
         f" {'`vertices` only' if structure.has('vertices') else 'neither'}, {why}."

@@ -99,11 +99,11 @@ class SaddleSolver(Solver):
 
         Without the oracle, which may be slow, or be interrupted before there is anything to keep.
         """
-        size = {shape: problem.structure.vertex_size(shape) for shape in set(problem.shapes)}
+        size = {layout: problem.structure.vertex_size(layout) for layout in set(problem.layouts)}
         most = np.empty(problem.n)
-        for i, shape in enumerate(problem.shapes):
+        for i, layout in enumerate(problem.layouts):
             costs = problem.loss_costs[problem.parts(i)]
-            most_costly = np.sort(costs)[::-1][: size[shape]]
+            most_costly = np.sort(costs)[::-1][: size[layout]]
             most[i] = np.maximum(most_costly, 0.0).sum() - costs @ problem.truth[problem.parts(i)]
         return float(problem.packed.weight @ most)
 
@@ -167,8 +167,10 @@ class SaddleSolver(Solver):
     # -- passes over all samples -------------------------------------------------------------------
     def warm_pointers(self, problem: Problem) -> np.ndarray:
         """Where each sample's left-overs of projections stand in an array of all samples'."""
-        known = {shape: problem.structure.warm_size(shape) for shape in set(problem.shapes)}
-        return np.concatenate([[0], np.cumsum([known[s] for s in problem.shapes])]).astype(np.int64)
+        known = {layout: problem.structure.warm_size(layout) for layout in set(problem.layouts)}
+        return np.concatenate([[0], np.cumsum([known[s] for s in problem.layouts])]).astype(
+            np.int64
+        )
 
     def in_ranges(
         self, problem: Problem, sums: int, visit: Callable
@@ -281,8 +283,8 @@ class SaddleSolver(Solver):
 
     def spread(self, problem: Problem) -> float:
         """A bound on the distance of any z from any other, sum_i omega_i |z - z'|^2 / 2."""
-        radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
-        squares = np.array([radius[shape] ** 2 for shape in problem.shapes])
+        radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
+        squares = np.array([radius[layout] ** 2 for layout in problem.layouts])
         return float(problem.packed.weight @ squares) / 2
 
 

@@ -38,7 +38,7 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.base import check_counts
 from maxmargin.solvers.saddle.base import tally
 from maxmargin.solvers.saddle.weight_geometry import Weights
-from maxmargin.structures.base import Shape
+from maxmargin.structures.base import Layout
 
 
 class Steps(NamedTuple):
@@ -96,21 +96,21 @@ class EntropicOutputs:
 
     def max_distance(self, z: np.ndarray) -> float:
         """The largest distance of any point from the start."""
-        problem, known = self.problem, dict[Shape, float]()
+        problem, known = self.problem, dict[Layout, float]()
         q, far = self.potentials(z), np.empty(problem.n)
-        for i, shape in enumerate(problem.shapes):
-            if self.height != 0.0 or shape not in known:  # else all of a shape are the same
-                known[shape] = self._farthest(q[problem.parts(i)], shape)
-            far[i] = known[shape]
+        for i, layout in enumerate(problem.layouts):
+            if self.height != 0.0 or layout not in known:  # else all of a layout are the same
+                known[layout] = self._farthest(q[problem.parts(i)], layout)
+            far[i] = known[layout]
         return float(problem.packed.weight @ far)
 
-    def _farthest(self, q: np.ndarray, shape: Shape) -> float:
+    def _farthest(self, q: np.ndarray, layout: Layout) -> float:
         """The largest log Z(q) - q . s over outputs s; for matchings, a bound."""
         structure = self.problem.structure
-        value, allowed = structure.log_partition(q, shape), np.isfinite(q)
+        value, allowed = structure.log_partition(q, layout), np.isfinite(q)
         if not q[allowed].any():
             return value
-        least = structure.maximize(np.where(allowed, -q, -np.inf), shape)
+        least = structure.maximize(np.where(allowed, -q, -np.inf), layout)
         return value - float(q[allowed] @ least[allowed])
 
     def operator_norm(self, geometry: Weights, steps: int) -> float:
@@ -118,8 +118,8 @@ class EntropicOutputs:
         problem = self.problem
         if not problem.structure.marginals_are_exact:
             return geometry.norm(problem, steps)
-        radius = {shape: problem.structure.radius(shape) for shape in set(problem.shapes)}
-        squares = np.array([radius[shape] ** 2 for shape in problem.shapes]) / 4
+        radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
+        squares = np.array([radius[layout] ** 2 for layout in problem.layouts]) / 4
         found = geometry.norm(problem, steps, problem.packed.weight * squares)
         columns = geometry.column_norms(problem)
         if columns is None or problem.structure.kernel("maximize") is None:
@@ -130,9 +130,9 @@ class EntropicOutputs:
         """sqrt(sum_i omega_i M_i^2), M_i the largest sum of norms of F's columns for an output."""
         problem = self.problem
         most = np.empty(problem.n)
-        for i, shape in enumerate(problem.shapes):
+        for i, layout in enumerate(problem.layouts):
             own = columns[problem.parts(i)]
-            most[i] = own @ problem.structure.maximize(own, shape)
+            most[i] = own @ problem.structure.maximize(own, layout)
         return float(np.sqrt(problem.packed.weight @ most**2))
 
     def move(
@@ -174,7 +174,7 @@ class EntropicOutputs:
         """The compiled `marginals_range`, for structures with `marginals` in Python."""
         problem = self.problem
         for i in samples:
-            part, shape, omega = problem.parts(i), problem.shapes[i], problem.packed.weight[i]
+            part, layout, omega = problem.parts(i), problem.layouts[i], problem.packed.weight[i]
             truth = problem.truth[part]
             if len(q):
                 base = q[part]
@@ -189,7 +189,7 @@ class EntropicOutputs:
                 continue
             v, on = problem.marginals_of(base, i), truth != 0
             tally(problem, i, v, v, sums[1], np.zeros(len(facts)))
-            value = problem.structure.log_partition(base, shape) - float(base[on] @ truth[on])
+            value = problem.structure.log_partition(base, layout) - float(base[on] @ truth[on])
             facts[4] += omega * value
 
 

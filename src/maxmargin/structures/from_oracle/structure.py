@@ -12,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
-from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.structures.base import Constraints, Layout, Structure
 from maxmargin.structures.from_oracle.outputs import TimedOut, as_vector, split_bound
 from maxmargin.structures.linear_program.program import Program
 from maxmargin.validation.learned import Checked
@@ -31,18 +31,18 @@ class OracleStructure(Structure):
 
     Parameters
     ----------
-    oracle : theta -> z, or (theta, shape) -> z if it has two parameters or one that is called
-        `shape`. z is a vector of as many numbers as there are parts, or a set (or list) of the
+    oracle : theta -> z, or (theta, layout) -> z if it has two parameters or one that is called
+        `layout`. z is a vector of as many numbers as there are parts, or a set (or list) of the
         numbers of the parts that are 1, or, with exact="bounded", a pair (z, upper bound).
-    size : the number of parts, or a function of the shape; None: shapes are (number of parts,),
+    size : the number of parts, or a function of the layout; None: layouts are (number of parts,),
         or a `Program`.
-    encoder : y -> z or (y, shape) -> z; None: y is a vector, or a set or list of part numbers, as
+    encoder : y -> z or (y, layout) -> z; None: y is a vector, or a set or list of part numbers, as
         of the oracle; "indices": always part numbers; "vector": always a vector.
-    decoder : z -> y or (z, shape) -> y; None: the vector, or the array of part numbers if encoder
+    decoder : z -> y or (z, layout) -> y; None: the vector, or the array of part numbers if encoder
         is "indices"; "indices": that array.
-    feasible : z -> bool or (z, shape) -> bool, whether z is an output; it may return words that
+    feasible : z -> bool or (z, layout) -> bool, whether z is an output; it may return words that
         say what is wrong instead of False. Asked of all truths and all answers.
-    rows : Program or Constraints, or a function of the shape that returns one: checked of all
+    rows : Program or Constraints, or a function of the layout that returns one: checked of all
         truths and answers, too, and if the answers are its corners, reference solvers can use it.
     exact : True if answers are maxima; False if they may miss them: gaps are then estimates, and
         records count answers that are worse than the truth (`worse_than_truth`). "bounded" if each
@@ -117,38 +117,38 @@ class OracleStructure(Structure):
             return self.rows is not None
         return super().has(ability)
 
-    def n_parts(self, shape: Shape) -> int:
+    def n_parts(self, layout: Layout) -> int:
         if callable(self.size):
-            return int(self.size(shape))
+            return int(self.size(layout))
         if self.size is not None:
             return int(self.size)
-        if isinstance(shape, Program):
-            return shape.n_parts
-        if isinstance(shape, tuple) and len(shape) == 1 and isinstance(shape[0], Integral):
-            return int(shape[0])
+        if isinstance(layout, Program):
+            return layout.n_parts
+        if isinstance(layout, tuple) and len(layout) == 1 and isinstance(layout[0], Integral):
+            return int(layout[0])
         raise ValueError(
-            f"how many parts has shape {shape!r}? Say so by n_parts, a number or a function of the"
-            " shape."
+            f"how many parts has shape {layout!r}? Say so by n_parts, a number or a function of the"
+            " layout."
         )
 
-    def shape_of(self, n_parts: int) -> Shape:
+    def layout_of(self, n_parts: int) -> Layout:
         if self.size is not None and not callable(self.size) and n_parts != self.size:
             raise ValueError(f"x has {n_parts} rows, but there are {self.size} parts.")
         return (n_parts,)
 
-    def code(self, shape: Shape) -> tuple[int, ...]:
-        if isinstance(shape, tuple) and all(isinstance(s, Integral) for s in shape):
-            return tuple(map(int, shape))
-        return self.n_parts(shape), getattr(shape, "checksum", 0)
+    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
+        if isinstance(layout, tuple) and all(isinstance(s, Integral) for s in layout):
+            return tuple(map(int, layout))
+        return self.n_parts(layout), getattr(layout, "checksum", 0)
 
-    def scratch(self, shape: Shape) -> tuple[int, int]:
+    def scratch(self, layout: Layout) -> tuple[int, int]:
         return 0, 0
 
     # -- labels ------------------------------------------------------------------------------------
-    def encode(self, y: Any, shape: Shape) -> np.ndarray:
-        n = self.n_parts(shape)
+    def encode(self, y: Any, layout: Layout) -> np.ndarray:
+        n = self.n_parts(layout)
         if callable(self.encoder):
-            z = np.asarray(_call(self.encoder, y, shape), dtype=float)
+            z = np.asarray(_call(self.encoder, y, layout), dtype=float)
         else:
             if self.encoder not in (None, "indices", "vector"):
                 raise ValueError(
@@ -161,9 +161,9 @@ class OracleStructure(Structure):
             raise ValueError(f"encode returned shape {z.shape}, expected ({n},)")
         return z
 
-    def decode(self, z: np.ndarray, shape: Shape) -> Any:
+    def decode(self, z: np.ndarray, layout: Layout) -> Any:
         if callable(self.decoder):
-            return _call(self.decoder, z, shape)
+            return _call(self.decoder, z, layout)
         kinds = (self.decoder, self.encoder)
         if "indices" in kinds:
             return np.flatnonzero(z > 0.5)
@@ -171,17 +171,17 @@ class OracleStructure(Structure):
             raise ValueError(f'decode={self.decoder!r} must be a function or "indices".')
         return np.array(z, dtype=float)
 
-    def why_infeasible(self, z: np.ndarray, shape: Shape) -> str:
+    def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
         if self.zero_one and ((z != 0) & (z != 1)).any():
             p = int(np.flatnonzero((z != 0) & (z != 1))[0])
             return f"part {p} is {z[p]:.6g}, neither 0 nor 1; for such outputs say binary=False"
         if self.rows is not None:
-            why = self._program(shape).why_infeasible(z)
+            why = self._program(layout).why_infeasible(z)
             if why:
                 return why
         if self.feasible is None:
             return ""
-        verdict = _call(self.feasible, z.copy(), shape)
+        verdict = _call(self.feasible, z.copy(), layout)
         if isinstance(verdict, str):
             return verdict
         return "" if bool(verdict) else "`feasible` says no"
@@ -191,13 +191,13 @@ class OracleStructure(Structure):
             return "Give from_oracle(..., constraints=Program(...))"
         return f"One function cannot `{ability}`: write a class that can"
 
-    def constraints(self, shape: Shape) -> Constraints:
+    def constraints(self, layout: Layout) -> Constraints:
         if self.rows is None:
             raise self._missing("constraints")
-        return self._program(shape).constraints
+        return self._program(layout).constraints
 
-    def _program(self, shape: Shape) -> Program:
-        rows = _call(self.rows, shape) if callable(self.rows) else self.rows
+    def _program(self, layout: Layout) -> Program:
+        rows = _call(self.rows, layout) if callable(self.rows) else self.rows
         if isinstance(rows, Constraints):
             rows = Program(rows.matrix, rows.upper, rows.lower)
         if not isinstance(rows, Program):
@@ -205,40 +205,40 @@ class OracleStructure(Structure):
         return rows
 
     # -- asking ------------------------------------------------------------------------------------
-    def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
-        return self.maximize_within(theta, shape)[0]
+    def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
+        return self.maximize_within(theta, layout)[0]
 
-    def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
-        theta = self._allowed(theta, shape)
-        with closing(self.maximize_many([theta], [shape])) as answers:
+    def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
+        theta = self._allowed(theta, layout)
+        with closing(self.maximize_many([theta], [layout])) as answers:
             z, bound = next(answers)
         if z is None:
             raise OracleError(f"the oracle took more than {self.time_limit:g} s.")
         return z, float(theta[z != 0] @ z[z != 0]) if np.isnan(bound) else bound
 
     def maximize_many(
-        self, thetas: Sequence[np.ndarray], shapes: Sequence[Shape]
+        self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]
     ) -> Generator[tuple[np.ndarray | None, float]]:
         self._check_options()
-        pairs = zip(self._raw(thetas, shapes), shapes, strict=True)
-        for answer, shape in pairs:
+        pairs = zip(self._raw(thetas, layouts), layouts, strict=True)
+        for answer, layout in pairs:
             if answer is TimedOut:
                 yield None, np.inf
                 continue
             z, bound = split_bound(answer)
             try:
-                z = as_vector(z, self.n_parts(shape), self.binary)
+                z = as_vector(z, self.n_parts(layout), self.binary)
             except ValueError as error:
                 raise OracleError(f"the oracle returned no output: {error}") from error
             yield z, self._bound(bound)
 
-    def _raw(self, thetas: Sequence[np.ndarray], shapes: Sequence[Shape]) -> Iterator[Any]:
+    def _raw(self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]) -> Iterator[Any]:
         """What the function returns; `TimedOut` where it took too long and that is allowed."""
         if not self.in_processes:
-            for theta, shape in zip(thetas, shapes, strict=True):
-                yield self._asked(theta.copy(), shape)
+            for theta, layout in zip(thetas, layouts, strict=True):
+                yield self._asked(theta.copy(), layout)
             return
-        with closing(self._workers().map(list(zip(thetas, shapes, strict=True)))) as found:
+        with closing(self._workers().map(list(zip(thetas, layouts, strict=True)))) as found:
             for answer in found:
                 if answer is TimedOut and self.on_timeout == "raise":
                     raise OracleError(
@@ -247,9 +247,9 @@ class OracleStructure(Structure):
                     )
                 yield answer
 
-    def _asked(self, theta: np.ndarray, shape: Shape) -> Any:
+    def _asked(self, theta: np.ndarray, layout: Layout) -> Any:
         try:
-            return self.oracle(theta, shape) if _takes_shape(self.oracle) else self.oracle(theta)
+            return self.oracle(theta, layout) if _takes_layout(self.oracle) else self.oracle(theta)
         except InfeasibleError:
             raise
         except Exception as error:
@@ -290,7 +290,7 @@ class OracleStructure(Structure):
         if getattr(self, "_pool", (None, None))[0] != key:
             self.release()
             limit = None if self.time_limit is None else float(self.time_limit)
-            pool = Workers(self.oracle, _takes_shape(self.oracle), self.jobs, limit)
+            pool = Workers(self.oracle, _takes_layout(self.oracle), self.jobs, limit)
             self._pool = (key, pool)
         return self._pool[1]
 
@@ -351,16 +351,16 @@ def _how_to_load(missing: list[str]) -> str:
 
 
 def _call(function: Callable, *args: Any) -> Any:
-    """A function with its second argument, the shape, only if it takes one."""
-    return function(*args) if len(args) == 1 or _takes_shape(function) else function(args[0])
+    """A function with its second argument, the layout, only if it takes one."""
+    return function(*args) if len(args) == 1 or _takes_layout(function) else function(args[0])
 
 
-def _takes_shape(function: Callable) -> bool:
-    """Whether it has a parameter `shape`, or two that must be given."""
+def _takes_layout(function: Callable) -> bool:
+    """Whether it has a parameter `layout`, or two that must be given."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # of some compiled functions nothing is known
         return False
     places = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     needed = [p for p in places if p.default is p.empty]
-    return len(needed) >= 2 or any(p.name == "shape" for p in places[1:])
+    return len(needed) >= 2 or any(p.name == "layout" for p in places[1:])

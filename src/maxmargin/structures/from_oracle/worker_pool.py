@@ -85,14 +85,14 @@ def _end_all(workers: list[Worker]) -> None:
 class Workers:
     """Up to `count` processes that call `function`, started when needed.
 
-    function : any that cloudpickle can send; with_shape : whether it takes (theta, shape).
+    function : any that cloudpickle can send; with_shape : whether it takes (theta, layout).
     time_limit : seconds a call, or None. They end with this object, with this process, when
     `close` is called, or by themselves when nothing was asked for a while.
     """
 
-    def __init__(self, function: Any, with_shape: bool, count: int, time_limit: float | None):
+    def __init__(self, function: Any, with_layout: bool, count: int, time_limit: float | None):
         self.count, self.time_limit = count, time_limit
-        self._payload = _sent(function, with_shape)
+        self._payload = _sent(function, with_layout)
         self._workers: list[Worker] = []
         self._inbox: queue.SimpleQueue = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -103,7 +103,7 @@ class Workers:
         _end_all(self._workers)
 
     def map(self, items: Sequence[tuple[Any, Any]]) -> Generator[Any]:
-        """What the function returns for each (theta, shape), in order; or `TimedOut`.
+        """What the function returns for each (theta, layout), in order; or `TimedOut`.
 
         What it raises is raised here when its turn comes.
         """
@@ -211,9 +211,9 @@ def _pickler() -> Any:
     return pickle
 
 
-def _sent(function: Any, with_shape: bool) -> bytes:
+def _sent(function: Any, with_layout: bool) -> bytes:
     try:
-        return _pickler().dumps((function, with_shape))
+        return _pickler().dumps((function, with_layout))
     except Exception as error:
         raise OracleError(
             f"the oracle cannot be sent to another process ({type(error).__name__}: {error}), which"

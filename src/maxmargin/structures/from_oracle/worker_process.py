@@ -54,9 +54,9 @@ def _failure(error: BaseException) -> tuple:
     return ("error", type(error).__name__, str(error), text, kept)
 
 
-def _answer(function: Any, with_shape: bool, theta: Any, shape: Any) -> tuple:
+def _answer(function: Any, with_layout: bool, theta: Any, layout: Any) -> tuple:
     try:
-        found = function(theta, shape) if with_shape else function(theta)
+        found = function(theta, layout) if with_layout else function(theta)
         pickle.dumps(found)
     except BaseException as error:  # sys.exit, too, is no answer
         return _failure(error)
@@ -74,7 +74,7 @@ def serve() -> None:
     path, idle = pickle.loads(inbox.get())
     sys.path[:] = path
     try:
-        function, with_shape = pickle.loads(inbox.get())
+        function, with_layout = pickle.loads(inbox.get())
     except Exception as error:
         send(sink, _failure(error))
         return
@@ -84,7 +84,7 @@ def serve() -> None:
             data = inbox.get(timeout=idle)
         except queue.Empty:
             os._exit(0)
-        send(sink, _answer(function, with_shape, *pickle.loads(data)))
+        send(sink, _answer(function, with_layout, *pickle.loads(data)))
 
 
 if __name__ == "__main__":

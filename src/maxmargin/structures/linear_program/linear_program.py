@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints, Shape, Structure
+from maxmargin.structures.base import Constraints, Layout, Structure
 from maxmargin.structures.linear_program.highs import endless_part
 from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.linear_program.program import Program
@@ -19,8 +19,8 @@ WHOLE = 1e-6
 class LinearProgram(Structure):
     """All z that satisfy the rows of a `Program`: maximise theta . z subject to them.
 
-    shape = a `Program`, one for each sample (each x is a pair (features, program)), or the same for
-    all, given here. y is the vector z, or a set of the numbers of the parts that are 1.
+    layout = a `Program`, one for each sample (each x is a pair (features, program)), or the same
+    for all, given here. y is the vector z, or a set of the numbers of the parts that are 1.
 
     `maximize` is solved by HiGHS. Without `integral`, outputs are corners of the polytope, which
     may have fractions: training and its certificates are exact for this relaxed problem, records of
@@ -53,7 +53,7 @@ class LinearProgram(Structure):
         self.integral = integral
         self.rounded = rounded
 
-    def shape_of(self, n_parts: int) -> Shape:
+    def layout_of(self, n_parts: int) -> Layout:
         if self.program is None:
             raise ValueError(
                 "which program? Give LinearProgram(program) for all samples, or each sample as a"
@@ -64,29 +64,29 @@ class LinearProgram(Structure):
             raise ValueError(f"x has {n_parts} rows, but the program has {program.n_parts} parts.")
         return program
 
-    def n_parts(self, shape: Shape) -> int:
-        return _program(shape).n_parts
+    def n_parts(self, layout: Layout) -> int:
+        return _program(layout).n_parts
 
-    def code(self, shape: Shape) -> tuple[int, ...]:
-        program = _program(shape)
+    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
+        program = _program(layout)
         return program.n_rows, program.n_parts, program.checksum
 
-    def scratch(self, shape: Shape) -> tuple[int, int]:
+    def scratch(self, layout: Layout) -> tuple[int, int]:
         return 0, 0
 
-    def radius(self, shape: Shape) -> float:
+    def radius(self, layout: Layout) -> float:
         """By the bounds of parts, or by the largest sum of parts that rows allow."""
-        program = _program(shape)
+        program = _program(layout)
         total = float(maximize_linear(program.constraints, np.ones(program.n_parts))[1])
         # z and z' are not negative, so that |z - z'|^2 <= |z|^2 + |z'|^2
         return min(float(np.linalg.norm(program.part_upper)), float(np.sqrt(2) * total))
 
-    def encode(self, y: Any, shape: Shape) -> np.ndarray:
+    def encode(self, y: Any, layout: Layout) -> np.ndarray:
         from maxmargin.structures.from_oracle.outputs import as_vector
 
-        return as_vector(y, self.n_parts(shape))
+        return as_vector(y, self.n_parts(layout))
 
-    def decode(self, z: np.ndarray, shape: Shape) -> np.ndarray:
+    def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
         return np.rint(z) if self.rounded else np.array(z, dtype=float)
 
     def integrality(self, z: Any) -> float:
@@ -97,8 +97,8 @@ class LinearProgram(Structure):
     def is_fractional(self, z: np.ndarray) -> bool:
         return self.integrality(z) > WHOLE
 
-    def why_infeasible(self, z: np.ndarray, shape: Shape) -> str:
-        program = _program(shape)
+    def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
+        program = _program(layout)
         why = program.why_infeasible(z)
         mask = self._mask(program)
         if why or mask is None:
@@ -109,9 +109,9 @@ class LinearProgram(Structure):
             return f"part {p} is {z[p]:.6g} and must be a whole number"
         return ""
 
-    def check_shape(self, shape: Shape) -> None:
+    def check_layout(self, layout: Layout) -> None:
         """Fail if scores exist for which the program has no maximum."""
-        program = _program(shape)
+        program = _program(layout)
         free = np.full(program.n_parts, np.inf)
         part = -1
         if not np.isfinite(program.part_upper).all():
@@ -132,28 +132,28 @@ class LinearProgram(Structure):
             return "Relax the program (integral=False)"
         return f"Linear programs cannot `{ability}`: use what they can"
 
-    def constraints(self, shape: Shape) -> Constraints:
+    def constraints(self, layout: Layout) -> Constraints:
         if self._whole_numbers():
             raise self._missing("constraints")
-        return _program(shape).constraints
+        return _program(layout).constraints
 
-    def maximize(self, theta: np.ndarray, shape: Shape) -> np.ndarray:
-        return self.maximize_within(theta, shape)[0]
+    def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
+        return self.maximize_within(theta, layout)[0]
 
-    def maximize_within(self, theta: np.ndarray, shape: Shape) -> tuple[np.ndarray, float]:
-        program = _program(shape)
+    def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
+        program = _program(layout)
         return maximize_linear(
-            program.constraints, self._allowed(theta, shape), self._mask(program)
+            program.constraints, self._allowed(theta, layout), self._mask(program)
         )
 
-    def project(self, point: np.ndarray, shape: Shape) -> np.ndarray:
+    def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
         from maxmargin.structures.linear_program.project import project_linear
 
         if not self._whole_numbers():
-            found = project_linear(_program(shape).constraints, self._allowed(point, shape))
+            found = project_linear(_program(layout).constraints, self._allowed(point, layout))
             if found is not None:
                 return found
-        return super().project(point, shape)
+        return super().project(point, layout)
 
     def _whole_numbers(self) -> bool:
         """Whether any part must be a whole number."""
@@ -180,7 +180,7 @@ class LinearProgram(Structure):
         return mask
 
 
-def _program(shape: Shape) -> Program:
-    if not isinstance(shape, Program):
-        raise TypeError(f"shape={shape!r} must be a Program(matrix, upper, ...).")
-    return shape
+def _program(layout: Layout) -> Program:
+    if not isinstance(layout, Program):
+        raise TypeError(f"layout={layout!r} must be a Program(matrix, upper, ...).")
+    return layout

@@ -1,4 +1,4 @@
-"""The shape of a linear program: which rows outputs must satisfy."""
+"""The layout of a linear program: which rows outputs must satisfy."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.structures.base import Constraints, Shape, Structure, check_sides
+from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
 from maxmargin.structures.matching.candidates import Candidates, all_pairs, check_pairs, repeated
 from maxmargin.validation.options import Bounds, check_options
 
@@ -18,15 +18,15 @@ Cap = Annotated[
     int,
     Bounds(0),
     "Where the caps of nodes differ, give samples Bipartite(..., row_caps=..., column_caps=...), or"
-    " to a structure used by hand Candidates as shapes.",
+    " to a structure used by hand Candidates as layouts.",
 ]
-MatchingShape = Shape | Candidates
+MatchingLayout = Layout | Candidates
 
 
 class Matching(Structure):
-    """Links between J rows and K columns, each node in a limited number. shape = (J, K).
+    """Links between J rows and K columns, each node in a limited number. layout = (J, K).
 
-    Every node may stay unmatched. Parts: one per edge; all pairs row by row for a shape (J, K),
+    Every node may stay unmatched. Parts: one per edge; all pairs row by row for a layout (J, K),
     else the edges of a `Candidates`. An output y is an array of pairs (row, column), sorted.
 
     `marginals` is the entropic projection on the polytope: it maximises theta . z + H, where H is
@@ -52,9 +52,9 @@ class Matching(Structure):
         self.row_cap = row_cap
         self.column_cap = column_cap
 
-    def n_parts(self, shape: MatchingShape) -> int:
-        rows, columns = sides_of(shape)
-        return shape.n_edges if isinstance(shape, Candidates) else rows * columns
+    def n_parts(self, layout: MatchingLayout) -> int:
+        rows, columns = sides_of(layout)
+        return layout.n_edges if isinstance(layout, Candidates) else rows * columns
 
     # -- caps --------------------------------------------------------------------------------------
     def _cap(self, side: str) -> int:
@@ -65,11 +65,11 @@ class Matching(Structure):
     def _capped(self, rows: int, columns: int) -> list[int]:
         return [min(self._cap("row"), columns), min(self._cap("column"), rows)]
 
-    def _caps(self, shape: MatchingShape) -> tuple[np.ndarray, np.ndarray]:
+    def _caps(self, layout: MatchingLayout) -> tuple[np.ndarray, np.ndarray]:
         """The caps of each row and each column."""
-        rows, columns = sides_of(shape)
-        row_caps = getattr(shape, "row_caps", None)
-        column_caps = getattr(shape, "column_caps", None)
+        rows, columns = sides_of(layout)
+        row_caps = getattr(layout, "row_caps", None)
+        column_caps = getattr(layout, "column_caps", None)
         return (  # no larger than can matter, lest sums of them overflow
             np.minimum(self._cap("row") if row_caps is None else row_caps, np.full(rows, columns)),
             np.minimum(
@@ -77,22 +77,22 @@ class Matching(Structure):
             ),
         )
 
-    def _top(self, shape: MatchingShape) -> int:
+    def _top(self, layout: MatchingLayout) -> int:
         """The largest cap of a node, even where the other side has fewer nodes."""
-        own = {side: getattr(shape, f"{side}_caps", None) for side in ("row", "column")}
+        own = {side: getattr(layout, f"{side}_caps", None) for side in ("row", "column")}
         return max(
             self._cap(side) if caps is None else int(caps.max(initial=0))
             for side, caps in own.items()
         )
 
-    def forbidden(self, shape: MatchingShape) -> np.ndarray:
+    def forbidden(self, layout: MatchingLayout) -> np.ndarray:
         """The edges of nodes that may be in no link."""
-        if not isinstance(shape, Candidates) and self._cap("row") and self._cap("column"):
+        if not isinstance(layout, Candidates) and self._cap("row") and self._cap("column"):
             return super().forbidden(())
-        row_caps, column_caps = self._caps(shape)
+        row_caps, column_caps = self._caps(layout)
         if row_caps.all() and column_caps.all():
             return super().forbidden(())
-        links = _links(shape)
+        links = _links(layout)
         return np.flatnonzero((row_caps[links[:, 0]] == 0) | (column_caps[links[:, 1]] == 0))
 
     # -- abilities ---------------------------------------------------------------------------------
@@ -102,90 +102,92 @@ class Matching(Structure):
         return super().has(ability)
 
     def _run(
-        self, ability: str, theta: np.ndarray, shape: MatchingShape
+        self, ability: str, theta: np.ndarray, layout: MatchingLayout
     ) -> tuple[np.ndarray, float]:
-        if ability == "marginals" and self._top(shape) > 1:
+        if ability == "marginals" and self._top(layout) > 1:
             raise MissingAbilityError(
-                f"Matching cannot compute `marginals` with caps above 1, and {shape} has"
-                f" {self._top(shape)};"
+                f"Matching cannot compute `marginals` with caps above 1, and {layout} has"
+                f" {self._top(layout)};"
                 " use `project`, or caps of 1."
             )
-        return super()._run(ability, theta, cast(Shape, shape))
+        return super()._run(ability, theta, cast(Layout, layout))
 
     # -- what kernels need -------------------------------------------------------------------------
-    def code(self, shape: MatchingShape) -> Any:
+    def layout_as_ints(self, layout: MatchingLayout) -> Any:
         """(J, K, E, row cap, column cap, where caps begin, where the index begins, ...)."""
-        rows, columns = sides_of(shape)
+        rows, columns = sides_of(layout)
         parts = rows * columns
-        if not isinstance(shape, Candidates):
+        if not isinstance(layout, Candidates):
             return rows, columns, parts, *self._capped(rows, columns), 0, 0
-        own = shape.row_caps is not None or shape.column_caps is not None
-        caps = np.concatenate(self._caps(shape)) if own else np.empty(0, dtype=np.int64)
-        index = shape.index
-        head = [rows, columns, shape.n_edges]
+        own = layout.row_caps is not None or layout.column_caps is not None
+        caps = np.concatenate(self._caps(layout)) if own else np.empty(0, dtype=np.int64)
+        index = layout.index
+        head = [rows, columns, layout.n_edges]
         head += [-1, -1] if own else self._capped(rows, columns)
         head += [7, 7 + len(caps) if len(index) else 0]
         return np.concatenate([np.array(head, dtype=np.int64), caps, index])
 
-    def scratch(self, shape: MatchingShape) -> tuple[int, int]:
-        rows, columns = sides_of(shape)
-        least, most, parts = min(rows, columns), max(rows, columns), self.n_parts(shape)
+    def scratch(self, layout: MatchingLayout) -> tuple[int, int]:
+        rows, columns = sides_of(layout)
+        least, most, parts = min(rows, columns), max(rows, columns), self.n_parts(layout)
         nodes = rows + columns
         floats = least * least + 2 * parts + 5 * nodes + 8 * least + 2 * most
         return floats, max(parts + 2 * nodes + 1, 4 * nodes)
 
-    def warm_size(self, shape: MatchingShape) -> int:
+    def warm_size(self, layout: MatchingLayout) -> int:
         """The prices of the rows and of the columns."""
-        return sum(sides_of(shape))
+        return sum(sides_of(layout))
 
-    def vertex_size(self, shape: MatchingShape) -> int:
+    def vertex_size(self, layout: MatchingLayout) -> int:
         """The most links there can be, by the caps and edges of each side."""
-        return self._most_links(shape, 1)
+        return self._most_links(layout, 1)
 
-    def _most_links(self, shape: MatchingShape, times: int) -> int:
+    def _most_links(self, layout: MatchingLayout, times: int) -> int:
         """A bound on the number of links with all caps multiplied; exact if all pairs are edges."""
-        rows, columns = sides_of(shape)
-        if not isinstance(shape, Candidates):
+        rows, columns = sides_of(layout)
+        if not isinstance(layout, Candidates):
             by_row = rows * min(times * self._cap("row"), columns)
             return min(by_row, columns * min(times * self._cap("column"), rows))
-        links, (row_caps, column_caps) = shape.links, self._caps(shape)
+        links, (row_caps, column_caps) = layout.links, self._caps(layout)
         by_row = np.minimum(np.bincount(links[:, 0], minlength=rows), times * row_caps).sum()
         by_column = np.bincount(links[:, 1], minlength=columns)
         return int(min(by_row, np.minimum(by_column, times * column_caps).sum()))
 
     # -- outputs -----------------------------------------------------------------------------------
-    def encode(self, y: Any, shape: MatchingShape) -> np.ndarray:
-        sides = sides_of(shape)
+    def encode(self, y: Any, layout: MatchingLayout) -> np.ndarray:
+        sides = sides_of(layout)
         pairs = check_pairs("links", y, sides)
         again = repeated(pairs, sides)
         if again >= 0:
             pair = tuple(pairs[again].tolist())
             raise ValueError(f"links: {pair} at place {again} is there already; leave it out.")
-        for side, (name, caps) in enumerate(zip(("row", "column"), self._caps(shape), strict=True)):
+        for side, (name, caps) in enumerate(
+            zip(("row", "column"), self._caps(layout), strict=True)
+        ):
             found = np.bincount(pairs[:, side], minlength=sides[side])
             if (found > caps).any():
                 node = int(np.flatnonzero(found > caps)[0])
-                own = getattr(shape, f"{name}_caps", None) is not None
+                own = getattr(layout, f"{name}_caps", None) is not None
                 raise ValueError(
                     f"{name} {node} is in {found[node]} links, at most {caps[node]} allowed;"
                     f" drop links or raise {f'{name}_caps[{node}]' if own else f'{name}_cap'}."
                 )
-        z = np.zeros(self.n_parts(shape))
-        z[_numbers(pairs, shape)] = 1.0
+        z = np.zeros(self.n_parts(layout))
+        z[_numbers(pairs, layout)] = 1.0
         return z
 
-    def decode(self, z: np.ndarray, shape: MatchingShape) -> np.ndarray:
+    def decode(self, z: np.ndarray, layout: MatchingLayout) -> np.ndarray:
         on = np.flatnonzero(np.asarray(z) > 0.5)
-        if not isinstance(shape, Candidates) or shape.edges is None:
-            columns = max(sides_of(shape)[1], 1)
+        if not isinstance(layout, Candidates) or layout.edges is None:
+            columns = max(sides_of(layout)[1], 1)
             return np.column_stack([on // columns, on % columns])
-        found = shape.edges[on]
+        found = layout.edges[on]
         return found[np.lexsort((found[:, 1], found[:, 0]))]
 
     # -- descriptions ------------------------------------------------------------------------------
-    def constraints(self, shape: MatchingShape) -> Constraints:
+    def constraints(self, layout: MatchingLayout) -> Constraints:
         """No node in more links than its cap; no edge used more than once."""
-        links, sides, caps = _links(shape), sides_of(shape), self._caps(shape)
+        links, sides, caps = _links(layout), sides_of(layout), self._caps(layout)
         n = len(links)
         ones, parts = np.ones(n), np.arange(n)
         sums = [
@@ -198,9 +200,9 @@ class Matching(Structure):
         upper = np.concatenate([*caps, np.ones(int(free.sum()))]).astype(np.float64)
         return Constraints(sparse.csr_array(matrix), np.full(len(upper), -np.inf), upper)
 
-    def vertices(self, shape: MatchingShape) -> Iterator[np.ndarray]:
-        links = _links(shape)
-        left = [caps.copy() for caps in self._caps(shape)]
+    def vertices(self, layout: MatchingLayout) -> Iterator[np.ndarray]:
+        links = _links(layout)
+        left = [caps.copy() for caps in self._caps(layout)]
         z = np.zeros(len(links))
 
         def extend(part: int) -> Iterator[np.ndarray]:
@@ -220,31 +222,31 @@ class Matching(Structure):
 
         yield from extend(0)
 
-    def radius(self, shape: MatchingShape) -> float:
+    def radius(self, layout: MatchingLayout) -> float:
         """Two matchings differ most if they have no link in common.
 
         Together they then are a matching with twice the caps; and each such one falls in two.
         """
-        return float(np.sqrt(self._most_links(shape, 2)))
+        return float(np.sqrt(self._most_links(layout, 2)))
 
 
-def sides_of(shape: MatchingShape) -> tuple[int, int]:
+def sides_of(layout: MatchingLayout) -> tuple[int, int]:
     """(J, K)."""
-    sides = shape.shape if isinstance(shape, Candidates) else shape
+    sides = layout.shape if isinstance(layout, Candidates) else layout
     rows, columns = check_sides(sides, "rows", "columns", least=0, other=" or Candidates")
     return rows, columns
 
 
-def _links(shape: MatchingShape) -> np.ndarray:
-    return shape.links if isinstance(shape, Candidates) else all_pairs(sides_of(shape))
+def _links(layout: MatchingLayout) -> np.ndarray:
+    return layout.links if isinstance(layout, Candidates) else all_pairs(sides_of(layout))
 
 
-def _numbers(pairs: np.ndarray, shape: MatchingShape) -> np.ndarray:
+def _numbers(pairs: np.ndarray, layout: MatchingLayout) -> np.ndarray:
     """The parts of the pairs."""
-    if not isinstance(shape, Candidates) or shape.edges is None:
-        return pairs[:, 0] * sides_of(shape)[1] + pairs[:, 1]
+    if not isinstance(layout, Candidates) or layout.edges is None:
+        return pairs[:, 0] * sides_of(layout)[1] + pairs[:, 1]
     try:
-        return np.array([shape.numbers[j, k] for j, k in pairs.tolist()], dtype=np.int64)
+        return np.array([layout.numbers[j, k] for j, k in pairs.tolist()], dtype=np.int64)
     except KeyError as error:
         raise ValueError(
             f"links: {error.args[0]} is no candidate edge; drop it or add it to the candidates."

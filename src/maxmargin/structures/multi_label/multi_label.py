@@ -15,7 +15,7 @@ from maxmargin.structures.frozen import read_only
 from maxmargin.structures.multi_label.subsets import best_subsets, hull, subset_vertices, vertex
 from maxmargin.structures.network.network import Network, network_of
 from maxmargin.structures.tree.k_best import best_labels
-from maxmargin.structures.tree.layout import TreeShape
+from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree
 from maxmargin.validation.options import check_options
 
@@ -30,7 +30,7 @@ Method = Literal["exact", "bounded", "auto"]
 
 
 class MultiLabel(Structure):
-    """Any of the 2^L subsets of L labels. shape = (L,) for all pairs of labels, or a Network.
+    """Any of the 2^L subsets of L labels. layout = (L,) for all pairs of labels, or a Network.
 
     score(z) = sum_k theta_k z_k + sum over pairs of theta_km z_k z_m. Parts: L labels, then one for
     each pair, which is on if both labels are: all that scores of pairs can tell beside those of
@@ -62,7 +62,7 @@ class MultiLabel(Structure):
 
     @property
     def is_exact(self) -> bool:  # type: ignore[override]
-        """Whether every answer is the best, whatever the shape."""
+        """Whether every answer is the best, whatever the layout."""
         return self._checked() == "exact"
 
     @property
@@ -75,30 +75,30 @@ class MultiLabel(Structure):
         return self.method
 
     # -- sizes -------------------------------------------------------------------------------------
-    def n_parts(self, shape: Any) -> int:
-        network = labels_of(shape)
+    def n_parts(self, layout: Any) -> int:
+        network = labels_of(layout)
         return network.n_nodes + network.n_edges
 
-    def shape_of(self, n_parts: int) -> Any:
+    def layout_of(self, n_parts: int) -> Any:
         """All pairs of L labels: L (L + 1) / 2 parts."""
         labels = round((2 * n_parts + 0.25) ** 0.5 - 0.5)
-        return (labels,) if labels * (labels + 1) == 2 * n_parts else super().shape_of(n_parts)
+        return (labels,) if labels * (labels + 1) == 2 * n_parts else super().layout_of(n_parts)
 
-    def variables(self, shape: Any) -> tuple[int, int]:
-        return labels_of(shape).n_nodes, 1
+    def variables(self, layout: Any) -> tuple[int, int]:
+        return labels_of(layout).n_nodes, 1
 
-    def code(self, shape: Any) -> Any:
-        return _plan(labels_of(shape), self._checked())[0]
+    def layout_as_ints(self, layout: Any) -> Any:
+        return _plan(labels_of(layout), self._checked())[0]
 
-    def scratch(self, shape: Any) -> tuple[int, int]:
-        return _plan(labels_of(shape), self._checked())[1]
+    def scratch(self, layout: Any) -> tuple[int, int]:
+        return _plan(labels_of(layout), self._checked())[1]
 
-    def radius(self, shape: Any) -> float:
-        return float(np.sqrt(self.n_parts(shape)))
+    def radius(self, layout: Any) -> float:
+        return float(np.sqrt(self.n_parts(layout)))
 
     # -- outputs -----------------------------------------------------------------------------------
-    def encode(self, y: Any, shape: Any) -> np.ndarray:
-        network = labels_of(shape)
+    def encode(self, y: Any, layout: Any) -> np.ndarray:
+        network = labels_of(layout)
         labels = np.asarray(y)
         if labels.shape != (network.n_nodes,):
             raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
@@ -107,8 +107,8 @@ class MultiLabel(Structure):
             raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
         return vertex(labels.astype(np.float64), network)
 
-    def decode(self, z: np.ndarray, shape: Any) -> np.ndarray:
-        return (np.asarray(z)[: labels_of(shape).n_nodes] > 0.5).astype(np.int64)
+    def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
+        return (np.asarray(z)[: labels_of(layout).n_nodes] > 0.5).astype(np.int64)
 
     # -- abilities ---------------------------------------------------------------------------------
     def has(self, ability: str) -> bool:
@@ -125,52 +125,52 @@ class MultiLabel(Structure):
             return leads
         return super().kernel(ability)
 
-    def leads(self, theta: np.ndarray, shape: Any) -> np.ndarray:
+    def leads(self, theta: np.ndarray, layout: Any) -> np.ndarray:
         """By how much the best output with each label leads the best without; else 0."""
-        self._sums(shape, "leads")
-        code, scores = self.code(shape).copy(), self._allowed(theta, shape)
-        return self._call("leads", self.kernel("leads"), scores, code, shape)[0]
+        self._sums(layout, "leads")
+        layout_ints, scores = self.layout_as_ints(layout).copy(), self._allowed(theta, layout)
+        return self._call("leads", self.kernel("leads"), scores, layout_ints, layout)[0]
 
-    def _run(self, ability: str, theta: np.ndarray, shape: Any) -> tuple[np.ndarray, float]:
+    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
         if ability != "maximize":
-            self._sums(shape, ability)
-        return super()._run(ability, theta, shape)
+            self._sums(layout, ability)
+        return super()._run(ability, theta, layout)
 
-    def _allowed(self, theta: np.ndarray, shape: Any) -> np.ndarray:
-        return super()._allowed(theta, labels_of(shape))
+    def _allowed(self, theta: np.ndarray, layout: Any) -> np.ndarray:
+        return super()._allowed(theta, labels_of(layout))
 
-    def _sums(self, shape: Any, ability: str) -> None:
-        """Fail unless all outputs of the shape can be gone through."""
-        network = labels_of(shape)
-        if self.code(shape)[0] == _ROOF:
+    def _sums(self, layout: Any, ability: str) -> None:
+        """Fail unless all outputs of the layout can be gone through."""
+        network = labels_of(layout)
+        if self.layout_as_ints(layout)[0] == _ROOF:
             raise MissingAbilityError(
                 f"MultiLabel(method={self.method!r}) cannot `{ability}` for {network.n_nodes}"
                 " labels whose pairs have cycles: it does not go through all outputs. Use pairs"
                 f' without cycles, or method="exact" with {MOST} labels at most.'
             )
 
-    def k_best(self, theta: np.ndarray, shape: Any, k: int) -> list[tuple[np.ndarray, float]]:
+    def k_best(self, theta: np.ndarray, layout: Any, k: int) -> list[tuple[np.ndarray, float]]:
         """Max-product with lists of the k best, or all outputs sorted."""
-        self._sums(shape, "k_best")
-        k, theta, network = check_k(k), self._allowed(theta, shape), labels_of(shape)
+        self._sums(layout, "k_best")
+        k, theta, network = check_k(k), self._allowed(theta, layout), labels_of(layout)
         if forest_of(network) is None:
             return best_subsets(theta, network, k)
         scores = np.zeros(2 * network.n_nodes + 4 * network.n_edges)
         scores[1 : 2 * network.n_nodes : 2] = theta[: network.n_nodes]
         scores[2 * network.n_nodes + 3 :: 4] = theta[network.n_nodes :]
-        found = best_labels(scores, TreeShape(network, 2), 4, k)
+        found = best_labels(scores, TreeLayout(network, 2), 4, k)
         return [(self.encode(labels, network), score) for labels, score in found]
 
     # -- descriptions ------------------------------------------------------------------------------
-    def vertices(self, shape: Any) -> Iterator[np.ndarray]:
-        return subset_vertices(labels_of(shape))
+    def vertices(self, layout: Any) -> Iterator[np.ndarray]:
+        return subset_vertices(labels_of(layout))
 
-    def constraints(self, shape: Any) -> Constraints:
+    def constraints(self, layout: Any) -> Constraints:
         """Without cycles, 0 <= z_km <= z_k, z_m <= 1 and z_km >= z_k + z_m - 1; else the hull.
 
         The hull has a column for each of its vertices beside those of the parts.
         """
-        network = labels_of(shape)
+        network = labels_of(layout)
         if forest_of(network) is not None:
             return _local(network)
         if network.n_nodes > HULL:
@@ -183,15 +183,15 @@ class MultiLabel(Structure):
         return hull(network)
 
 
-def labels_of(shape: Any) -> Network:
-    """The labels of a shape as nodes of a network, their pairs as its edges."""
-    if not isinstance(shape, tuple):
-        return network_of(shape)
-    labels = check_sides(shape, "number of labels", other=" or a Network of labels")[0]
+def labels_of(layout: Any) -> Network:
+    """The labels of a layout as nodes of a network, their pairs as its edges."""
+    if not isinstance(layout, tuple):
+        return network_of(layout)
+    labels = check_sides(layout, "number of labels", other=" or a Network of labels")[0]
     if labels > _PAIRED:
         raise ValueError(
             f"{labels} labels have too many pairs: at most {_PAIRED} may have all. Give a Network"
-            " of the pairs that count as the shape."
+            " of the pairs that count as the layout."
         )
     return _all_pairs(labels)
 
@@ -202,12 +202,12 @@ def _all_pairs(labels: int) -> Network:
 
 
 @lru_cache(maxsize=64)
-def forest_of(network: Network) -> TreeShape | None:
+def forest_of(network: Network) -> TreeLayout | None:
     """The labels as nodes with two labels, off and on, of a tree or forest; None with cycles."""
     if network.n_edges >= network.n_nodes:
         return None
     try:
-        return TreeShape(network, 2)
+        return TreeLayout(network, 2)
     except ValueError:
         return None
 
@@ -224,7 +224,10 @@ def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
     if forest is not None:
         tree = Tree(tied=False)
         floats, ints = tree.scratch(forest)
-        return _code(_FOREST, head, tree.code(forest)), (labels + 2 * size + floats, ints)
+        return _as_ints(_FOREST, head, tree.layout_as_ints(forest)), (
+            labels + 2 * size + floats,
+            ints,
+        )
     if method == "exact" and labels > MOST:
         raise ValueError(
             f"{labels} labels whose pairs have cycles have 2^{labels} outputs, too many to try all"
@@ -233,11 +236,11 @@ def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
         )
     if method == "exact" or (method == "auto" and labels <= FEW):
         floats = subsets.float_size(labels) + (1 << min(labels, subsets.LOW)) + 3 * labels
-        return _code(_ALL, head, []), (floats, labels * labels)
-    return _code(_ROOF, head, []), qpbo.work_size(labels, pairs)
+        return _as_ints(_ALL, head, []), (floats, labels * labels)
+    return _as_ints(_ROOF, head, []), qpbo.work_size(labels, pairs)
 
 
-def _code(kind: int, head: list[int], rest: Any) -> np.ndarray:
+def _as_ints(kind: int, head: list[int], rest: Any) -> np.ndarray:
     return read_only(np.concatenate([[kind], head, rest]).astype(np.int64))
 
 

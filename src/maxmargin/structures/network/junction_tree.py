@@ -19,7 +19,7 @@ from scipy.sparse import csgraph
 
 from maxmargin.structures.base import Constraints
 from maxmargin.structures.frozen import read_only
-from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.network import Network
 
 _LARGE = 300  # nodes: beyond this, the order goes by degrees, which are quicker to keep than fills
@@ -151,11 +151,11 @@ def widest_of(n_labels: int, max_table: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def junction_code(shape: NetworkShape, tied: bool, widest: int) -> np.ndarray:
+def junction_tree_ints(layout: NetworkLayout, tied: bool, widest: int) -> np.ndarray:
     """What the kernels read of the buckets, see `_numba.markov_network.junction_tree`."""
-    found = buckets_of(shape.network, shape.n_labels, widest)
-    labels, n = shape.n_labels, shape.n_nodes
-    terms = _terms(shape, found, tied)
+    found = buckets_of(layout.network, layout.n_labels, widest)
+    labels, n = layout.n_labels, layout.n_nodes
+    terms = _terms(layout, found, tied)
     records = []
     table, message = 0, 0
     for v, scope, own in zip(found.order, found.scopes, terms, strict=True):
@@ -170,16 +170,16 @@ def junction_code(shape: NetworkShape, tied: bool, widest: int) -> np.ndarray:
     return read_only(np.array(flat, dtype=np.int64))
 
 
-def _terms(shape: NetworkShape, found: Buckets, tied: bool) -> list[list[list[int]]]:
+def _terms(layout: NetworkLayout, found: Buckets, tied: bool) -> list[list[list[int]]]:
     """What each bucket's table is the sum of: (kind, where it starts, then its strides)."""
-    labels, n = shape.n_labels, shape.n_nodes
+    labels, n = layout.n_labels, layout.n_nodes
     place = {v: i for i, v in enumerate(found.order)}
     scopes = [[v, *scope] for v, scope in zip(found.order, found.scopes, strict=True)]
     terms: list[list[list[int]]] = [[] for _ in range(n)]
     for v in range(n):
         i = place[v]
         terms[i].append([0, v * labels, *groups(scopes[i], {v: 1}, labels)])
-    for e, (a, b) in enumerate(shape.network.edges.tolist()):
+    for e, (a, b) in enumerate(layout.network.edges.tolist()):
         i = min(place[a], place[b])
         start = n * labels + (0 if tied else e * labels * labels)
         terms[i].append([0, start, *groups(scopes[i], {a: labels, b: 1}, labels)])
@@ -225,7 +225,7 @@ def indices(term: list[int]) -> Any:
 
 
 def junction_constraints(
-    shape: NetworkShape, tied: bool, widest: int, n_parts: int, banned: np.ndarray
+    layout: NetworkLayout, tied: bool, widest: int, n_parts: int, banned: np.ndarray
 ) -> Constraints:
     """The hull of labellings: each bucket has a table of shares, as auxiliary variables.
 
@@ -233,13 +233,13 @@ def junction_constraints(
     message is not about; the shares of each tree of buckets add up to 1; and parts are sums of
     shares. What is banned is 0.
     """
-    labels = shape.n_labels
-    found = buckets_of(shape.network, labels, widest)
+    labels = layout.n_labels
+    found = buckets_of(layout.network, labels, widest)
     sizes = [labels ** len(scope) for scope in found.scopes]
     first = n_parts + labels * np.concatenate([[0], np.cumsum(sizes)])  # columns of tables
     below = n_parts + np.concatenate([[0], np.cumsum(sizes)])  # rows of messages, after the parts
     rows, columns, values = [np.arange(n_parts)], [np.arange(n_parts)], [np.ones(n_parts)]
-    for i, terms in enumerate(_terms(shape, found, tied)):
+    for i, terms in enumerate(_terms(layout, found, tied)):
         entries = np.arange(first[i], first[i + 1])
         added = [(below[i] + np.arange(len(entries)) % sizes[i], 1.0)]
         for kind, start, *loops in terms:

@@ -11,8 +11,8 @@ from maxmargin.structures.network.network import Network, network_of
 from maxmargin.validation.options import Size, check_option
 
 
-class NetworkShape(Frozen):
-    """The shape of a labelled network: its nodes and edges, and K labels.
+class NetworkLayout(Frozen):
+    """The layout of a labelled network: its nodes and edges, and K labels.
 
     Equal if all is equal. Which end of an edge comes first matters, where its tables are concerned.
 

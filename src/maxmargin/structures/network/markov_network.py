@@ -15,11 +15,11 @@ from maxmargin.structures.frozen import read_only
 from maxmargin.structures.network.junction_tree import (
     Buckets,
     buckets_of,
-    junction_code,
     junction_constraints,
+    junction_tree_ints,
     widest_of,
 )
-from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.network import Network
 from maxmargin.structures.network.node_labels import NetworkLabels
 from maxmargin.validation.options import Count, Probability, check_options
@@ -40,7 +40,7 @@ _COMPILED: dict[str, dict[str, str]] = {
 class MarkovNetwork(NetworkLabels):
     """A label at each node of any network, with scores for the pairs at the ends of edges.
 
-    shape = NetworkShape(network, K). Parts: V * K node-label parts, then pair parts in tables
+    layout = NetworkLayout(network, K). Parts: V * K node-label parts, then pair parts in tables
     (K, K), row = label of the edge's first end. If `tied`, there is one table, whose parts count
     how often each pair occurs; else there is a table for each edge, in the order of the edges.
     `Tree` is the case without cycles, and faster.
@@ -100,11 +100,11 @@ class MarkovNetwork(NetworkLabels):
         """Rows are those of the local polytope, which is Z only if that is asked for."""
         return self._method() == "relaxed"
 
-    def resolve(self, shapes: Iterable[NetworkShape]) -> MarkovNetwork:
-        """The same with the method that "auto" stands for, where these are all shapes."""
+    def resolve(self, layouts: Iterable[NetworkLayout]) -> MarkovNetwork:
+        """The same with the method that "auto" stands for, where these are all layouts."""
         if self._method() != "auto":
             return self
-        method = "exact" if all(self._fits(shape) for shape in set(shapes)) else "bounded"
+        method = "exact" if all(self._fits(layout) for layout in set(layouts)) else "bounded"
         return MarkovNetwork(**{**self.get_params(deep=False), "method": method})
 
     def has(self, ability: str) -> bool:
@@ -133,71 +133,71 @@ class MarkovNetwork(NetworkLabels):
         )
 
     # -- sizes -------------------------------------------------------------------------------------
-    def _buckets(self, shape: NetworkShape) -> Buckets:
-        return buckets_of(self._known(shape).network, shape.n_labels, self._widest(shape))
+    def _buckets(self, layout: NetworkLayout) -> Buckets:
+        return buckets_of(self._known(layout).network, layout.n_labels, self._widest(layout))
 
-    def _widest(self, shape: NetworkShape) -> int:
-        return widest_of(self._known(shape).n_labels, int(self.max_table))
+    def _widest(self, layout: NetworkLayout) -> int:
+        return widest_of(self._known(layout).n_labels, int(self.max_table))
 
-    def _fits(self, shape: NetworkShape) -> bool:
+    def _fits(self, layout: NetworkLayout) -> bool:
         """Whether the tables of a junction tree are small enough."""
-        found = self._buckets(shape)
-        return found.complete and found.entries(shape.n_labels) <= self.max_table
+        found = self._buckets(layout)
+        return found.complete and found.entries(layout.n_labels) <= self.max_table
 
-    def _goes_exactly(self, shape: NetworkShape) -> bool:
+    def _goes_exactly(self, layout: NetworkLayout) -> bool:
         method = self._method()
         if method != "exact":
-            return method == "auto" and self._fits(shape)
-        if not self._fits(shape):
-            found = self._buckets(shape)
+            return method == "auto" and self._fits(layout)
+        if not self._fits(layout):
+            found = self._buckets(layout)
             more = "" if found.complete else "at least "
             raise ValueError(
-                f"shape {shape}: a treewidth of {more}{found.width} with {shape.n_labels} labels"
-                f" needs {more}{found.entries(shape.n_labels):,} entries in the tables of the"
+                f"layout {layout}: a treewidth of {more}{found.width} with {layout.n_labels} labels"
+                f" needs {more}{found.entries(layout.n_labels):,} entries in the tables of the"
                 f" junction tree, more than max_table={self.max_table:,}; use method='bounded'."
             )
         return True
 
-    def code(self, shape: NetworkShape) -> Any:
+    def layout_as_ints(self, layout: NetworkLayout) -> Any:
         """What compiled code reads, see `junction_tree`, `message_passing` there."""
-        labels = self._known(shape).n_labels
-        exactly = self._goes_exactly(shape)
-        head = [shape.n_nodes, labels, 0 if self.tied else labels * labels, shape.n_edges]
+        labels = self._known(layout).n_labels
+        exactly = self._goes_exactly(layout)
+        head = [layout.n_nodes, labels, 0 if self.tied else labels * labels, layout.n_edges]
         rules = [0 if exactly else 1, int(self.max_rounds), round(self.tol * 1e18)]
         if exactly:
-            rest = junction_code(shape, bool(self.tied), self._widest(shape))
+            rest = junction_tree_ints(layout, bool(self.tied), self._widest(layout))
         else:
-            rest = arcs_code(shape.network)
-        return np.concatenate([head, rules, shape.network.edges.ravel(), rest])
+            rest = arcs_as_ints(layout.network)
+        return np.concatenate([head, rules, layout.network.edges.ravel(), rest])
 
-    def scratch(self, shape: NetworkShape) -> tuple[int, int]:
-        parts, nodes = self.n_parts(shape), self._known(shape).n_nodes
+    def scratch(self, layout: NetworkLayout) -> tuple[int, int]:
+        parts, nodes = self.n_parts(layout), self._known(layout).n_nodes
         if self._method() == "relaxed":
             return parts, parts
-        if not self._goes_exactly(shape):
-            pairs = parts - nodes * shape.n_labels
-            return self.memory_size(shape) + pairs + 2 * shape.n_labels, 2 * nodes
-        found, labels = self._buckets(shape), shape.n_labels
+        if not self._goes_exactly(layout):
+            pairs = parts - nodes * layout.n_labels
+            return self.memory_size(layout) + pairs + 2 * layout.n_labels, 2 * nodes
+        found, labels = self._buckets(layout), layout.n_labels
         messages = sum(labels ** len(scope) for scope in found.scopes)
         floats = min_norm_sizes.float_size(parts, nodes) + found.entries(labels) + 2 * messages
         return floats, min_norm_sizes.int_size(parts, nodes) + 2 * nodes + 1
 
-    def memory_size(self, shape: NetworkShape) -> int:
+    def memory_size(self, layout: NetworkLayout) -> int:
         """The messages, if they are what finds the labels."""
-        if self._method() == "relaxed" or self._goes_exactly(shape):
+        if self._method() == "relaxed" or self._goes_exactly(layout):
             return 0
-        return 2 * shape.n_edges * shape.n_labels
+        return 2 * layout.n_edges * layout.n_labels
 
-    def vertex_size(self, shape: NetworkShape) -> int:
+    def vertex_size(self, layout: NetworkLayout) -> int:
         if self._method() == "relaxed":
-            return self.n_parts(shape)
-        return super().vertex_size(shape)
+            return self.n_parts(layout)
+        return super().vertex_size(layout)
 
     # -- abilities ---------------------------------------------------------------------------------
-    def project(self, point: np.ndarray, shape: NetworkShape) -> np.ndarray:
+    def project(self, point: np.ndarray, layout: NetworkLayout) -> np.ndarray:
         if not self.has("project"):
             raise self._missing("project")
-        return super().project(point, shape)
+        return super().project(point, layout)
 
     def _overridden(self, ability: str) -> bool:
         """By a subclass: the check above is no other way to project."""
@@ -205,38 +205,38 @@ class MarkovNetwork(NetworkLabels):
         return getattr(type(self), ability) is not getattr(known, ability)
 
     def _run(
-        self, ability: str, theta: np.ndarray, shape: NetworkShape
+        self, ability: str, theta: np.ndarray, layout: NetworkLayout
     ) -> tuple[np.ndarray, float]:
         try:
-            return super()._run(ability, theta, shape)
+            return super()._run(ability, theta, layout)
         except FloatingPointError as error:
-            if ability != "maximize" or not np.isneginf(self._allowed(theta, shape)).any():
+            if ability != "maximize" or not np.isneginf(self._allowed(theta, layout)).any():
                 raise
             raise InfeasibleError(
                 "message passing found no labels that are allowed, and no proof that there are"
                 " none. Forbid less, or use method='exact' or a low score in place of -inf."
             ) from error
 
-    def integrality(self, z: np.ndarray, shape: NetworkShape) -> float:
+    def integrality(self, z: np.ndarray, layout: NetworkLayout) -> float:
         """The share of the nodes that have one label, and no fractions of several."""
-        count, labels = self.variables(shape)
+        count, labels = self.variables(layout)
         largest = np.asarray(z)[: count * labels].reshape(count, labels).max(axis=1)
         return float((largest > 1.0 - 1e-6).mean())
 
     # -- descriptions ------------------------------------------------------------------------------
-    def constraints(self, shape: NetworkShape) -> Constraints:
+    def constraints(self, layout: NetworkLayout) -> Constraints:
         """Of the hull of labellings, by the tables of the junction tree, where these are exact.
 
         Else of the local polytope, which is larger: neighbours agree, but cycles need not.
         """
-        if not self._goes_exactly(shape):
-            return super().constraints(shape)
-        parts, banned = self.n_parts(shape), self.forbidden(shape)
-        return junction_constraints(shape, bool(self.tied), self._widest(shape), parts, banned)
+        if not self._goes_exactly(layout):
+            return super().constraints(layout)
+        parts, banned = self.n_parts(layout), self.forbidden(layout)
+        return junction_constraints(layout, bool(self.tied), self._widest(layout), parts, banned)
 
 
 @lru_cache(maxsize=1024)
-def arcs_code(network: Network) -> np.ndarray:
+def arcs_as_ints(network: Network) -> np.ndarray:
     """The neighbours of all nodes, see `_numba.markov_network.message_passing`."""
     n, m = network.n_nodes, network.n_edges
     into = network.edges.T.ravel()  # arcs 0 to m - 1 enter first ends, the others second ends

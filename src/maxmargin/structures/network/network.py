@@ -13,7 +13,7 @@ from maxmargin.validation.options import Size, check_option
 
 
 class Network(Frozen):
-    """The shape of a Markov network: so many nodes, and which of them are joined by edges.
+    """The layout of a Markov network: so many nodes, and which of them are joined by edges.
 
     Equal if all is equal. Parts that belong to edges are in the order of the edges.
 
@@ -37,7 +37,7 @@ class Network(Frozen):
         return len(self.edges)
 
     @cached_property
-    def code(self) -> np.ndarray:
+    def as_ints(self) -> np.ndarray:
         """What the kernels read, see `_numba.graph_cut.maximize`."""
         n, m = self.n_nodes, self.n_edges
         found = np.empty(3 + n + 10 * m, dtype=np.int64)
@@ -59,11 +59,11 @@ class Network(Frozen):
         return f"Network({self.n_nodes} nodes, {self.n_edges} edges)"
 
 
-def network_of(shape: Any) -> Network:
-    """The network of a shape: itself, or that of a Graph."""
-    found = getattr(shape, "network", shape)
+def network_of(layout: Any) -> Network:
+    """The network of a layout: itself, or that of a Graph."""
+    found = getattr(layout, "network", layout)
     if not isinstance(found, Network):
-        raise TypeError(f"shape={shape!r} must be a Network or a Graph.")
+        raise TypeError(f"layout={layout!r} must be a Network or a Graph.")
     return found
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from maxmargin.structures.base import Constraints
 from maxmargin.structures.chain import _whole
 from maxmargin.structures.min_norm_point import LabelHull
-from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.layout import NetworkLayout
 
 
 class NetworkLabels(LabelHull):
@@ -22,45 +22,45 @@ class NetworkLabels(LabelHull):
     end: one table of counts if `tied`, else one for each edge, in the order of the edges.
     """
 
-    #: the class of the shapes
-    shapes: ClassVar[type[NetworkShape]] = NetworkShape
+    #: the class of the layouts
+    layouts: ClassVar[type[NetworkLayout]] = NetworkLayout
     tied: bool
     forbidden_pairs: Any
 
-    def _known(self, shape: Any) -> Any:
-        if not isinstance(shape, self.shapes):
-            name = self.shapes.__name__
-            raise TypeError(f"shape={shape!r} must be a {name}(network, number of labels).")
-        return shape
+    def _known(self, layout: Any) -> Any:
+        if not isinstance(layout, self.layouts):
+            name = self.layouts.__name__
+            raise TypeError(f"layout={layout!r} must be a {name}(network, number of labels).")
+        return layout
 
-    def _n_tables(self, shape: NetworkShape) -> int:
-        return 1 if self.tied else shape.n_edges
+    def _n_tables(self, layout: NetworkLayout) -> int:
+        return 1 if self.tied else layout.n_edges
 
-    def n_parts(self, shape: NetworkShape) -> int:
-        labels = self._known(shape).n_labels
-        return shape.n_nodes * labels + self._n_tables(shape) * labels * labels
+    def n_parts(self, layout: NetworkLayout) -> int:
+        labels = self._known(layout).n_labels
+        return layout.n_nodes * labels + self._n_tables(layout) * labels * labels
 
-    def variables(self, shape: NetworkShape) -> tuple[int, int]:
-        return self._known(shape).n_nodes, shape.n_labels
+    def variables(self, layout: NetworkLayout) -> tuple[int, int]:
+        return self._known(layout).n_nodes, layout.n_labels
 
-    def vertex_size(self, shape: NetworkShape) -> int:
-        return self._known(shape).n_nodes + shape.n_edges
+    def vertex_size(self, layout: NetworkLayout) -> int:
+        return self._known(layout).n_nodes + layout.n_edges
 
-    def radius(self, shape: NetworkShape) -> float:
+    def radius(self, layout: NetworkLayout) -> float:
         """|z - z'| is largest where all labels differ and, if tied, all edges have the same one."""
-        pairs = self._known(shape).n_edges
-        return float(np.sqrt(2 * shape.n_nodes + 2 * (pairs**2 if self.tied else pairs)))
+        pairs = self._known(layout).n_edges
+        return float(np.sqrt(2 * layout.n_nodes + 2 * (pairs**2 if self.tied else pairs)))
 
-    def forbidden(self, shape: NetworkShape) -> np.ndarray:
-        labels = self._known(shape).n_labels
+    def forbidden(self, layout: NetworkLayout) -> np.ndarray:
+        labels = self._known(layout).n_labels
         found = []
-        if shape.allowed is not None:
-            found.append(np.flatnonzero(~shape.allowed))
+        if layout.allowed is not None:
+            found.append(np.flatnonzero(~layout.allowed))
         if self.forbidden_pairs is not None:
             pairs = np.flatnonzero(self._mask(labels))
-            starts = shape.n_nodes * labels + np.arange(self._n_tables(shape)) * labels * labels
+            starts = layout.n_nodes * labels + np.arange(self._n_tables(layout)) * labels * labels
             found.append(np.add.outer(starts, pairs).ravel())
-        return np.concatenate(found) if found else super().forbidden(shape)
+        return np.concatenate(found) if found else super().forbidden(layout)
 
     def _mask(self, labels: int) -> np.ndarray:
         mask = np.asarray(self.forbidden_pairs, dtype=bool)
@@ -71,41 +71,41 @@ class NetworkLabels(LabelHull):
         return mask
 
     # -- outputs -----------------------------------------------------------------------------------
-    def encode(self, y: Any, shape: NetworkShape) -> np.ndarray:
-        count, labels = self.variables(shape)
+    def encode(self, y: Any, layout: NetworkLayout) -> np.ndarray:
+        count, labels = self.variables(layout)
         y = _whole(np.asarray(y))
         if y.shape != (count,):
             raise ValueError(f"y has shape {y.shape}, expected ({count},).")
         if y.min() < 0 or y.max() >= labels:
             raise ValueError(f"y has labels outside 0 to {labels - 1}.")
-        z = np.zeros(self.n_parts(shape))
+        z = np.zeros(self.n_parts(layout))
         z[np.arange(count) * labels + y] = 1.0
-        ends = y[shape.network.edges]
+        ends = y[layout.network.edges]
         stride = 0 if self.tied else labels * labels
-        starts = count * labels + np.arange(shape.n_edges) * stride
+        starts = count * labels + np.arange(layout.n_edges) * stride
         np.add.at(z, starts + ends[:, 0] * labels + ends[:, 1], 1.0)
         return z
 
-    def decode(self, z: np.ndarray, shape: NetworkShape) -> np.ndarray:
-        count, labels = self.variables(shape)
+    def decode(self, z: np.ndarray, layout: NetworkLayout) -> np.ndarray:
+        count, labels = self.variables(layout)
         return np.asarray(z)[: count * labels].reshape(count, labels).argmax(axis=1)
 
     # -- descriptions ------------------------------------------------------------------------------
-    def vertices(self, shape: NetworkShape) -> Iterator[np.ndarray]:
-        banned = self.forbidden(shape)
-        for y in product(range(shape.n_labels), repeat=shape.n_nodes):
-            z = self.encode(y, shape)
+    def vertices(self, layout: NetworkLayout) -> Iterator[np.ndarray]:
+        banned = self.forbidden(layout)
+        for y in product(range(layout.n_labels), repeat=layout.n_nodes):
+            z = self.encode(y, layout)
             if not z[banned].any():
                 yield z
 
-    def constraints(self, shape: NetworkShape) -> Constraints:
+    def constraints(self, layout: NetworkLayout) -> Constraints:
         """Each node has one label; each pair table has its ends' labels as row and column sums."""
-        (count, labels), edges = self.variables(shape), shape.n_edges
+        (count, labels), edges = self.variables(layout), layout.n_edges
         line, same = np.ones((1, labels)), sparse.eye_array(labels)
         square = labels * labels
         rows = [_wide(sparse.kron(sparse.eye_array(count), line), 0, edges * square)]
         for side, sums in enumerate((sparse.kron(same, line), sparse.kron(line, same))):
-            where = (np.arange(edges), shape.network.edges[:, side])
+            where = (np.arange(edges), layout.network.edges[:, side])
             ends = sparse.csr_array((np.ones(edges), where), shape=(edges, count))
             tables = sparse.kron(sparse.eye_array(edges), sums)
             rows.append(sparse.hstack([-sparse.kron(ends, same), tables], format="csr"))
@@ -118,7 +118,7 @@ class NetworkLabels(LabelHull):
             )
             total = _wide(total, count * labels, 0)
             matrix = sparse.vstack([matrix, total], format="csr")
-        banned = self.forbidden(shape)
+        banned = self.forbidden(layout)
         none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
         equal = np.zeros(matrix.shape[0] + len(banned))
         equal[:count] = 1.0

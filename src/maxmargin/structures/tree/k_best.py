@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.structures.tree.layout import TreeShape
+from maxmargin.structures.tree.layout import TreeLayout
 
 Best = tuple[np.ndarray, float]
 
 
-def best_labels(theta: np.ndarray, shape: TreeShape, stride: int, k: int) -> list[Best]:
+def best_labels(theta: np.ndarray, layout: TreeLayout, stride: int, k: int) -> list[Best]:
     """(labels, score) of the k best outputs, best first; fewer if there are fewer.
 
     As max-product with lists in place of numbers: for each node and each of its labels, the k best
@@ -19,7 +19,7 @@ def best_labels(theta: np.ndarray, shape: TreeShape, stride: int, k: int) -> lis
     they come. Lists of two children are joined at once: place r of a sum comes from places (a, b)
     with (a + 1) (b + 1) <= r + 1. theta : -inf on what is forbidden.
     """
-    order, count, labels = shape.order.T.tolist(), shape.n_nodes, shape.n_labels
+    order, count, labels = layout.order.T.tolist(), layout.n_nodes, layout.n_labels
     # (K, up to k) of each node
     lists = [theta[v * labels : (v + 1) * labels, None] for v in range(count)]
     picked: list[Any] = [None] * count  # (label * width + place of v) by label above and rank

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from maxmargin.structures.frozen import read_only
-from maxmargin.structures.network.layout import NetworkShape
+from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.network import Network
 
 
-class TreeShape(NetworkShape):
-    """The shape of a labelled tree, or of a forest: a network without cycles, and K labels.
+class TreeLayout(NetworkLayout):
+    """The layout of a labelled tree, or of a forest: a network without cycles, and K labels.
 
     Equal if all is equal. Which end of an edge comes first matters, where its tables are concerned.
 

@@ -10,16 +10,17 @@ from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures.base import check_k
 from maxmargin.structures.network.node_labels import NetworkLabels
-from maxmargin.structures.tree.layout import TreeShape
+from maxmargin.structures.tree.layout import TreeLayout
 
 
 class Tree(NetworkLabels):
     """A label at each node of a tree or a forest, with scores for the pairs at the ends of edges.
 
-    shape = TreeShape(network, K). Parts: V * K node-label parts, then pair parts in tables (K, K),
-    row = label of the edge's first end. If `tied`, there is one table, whose parts count how often
-    each pair occurs: all that a model with the same pair scores at all edges needs. Else there is a
-    table for each edge, in the order of the edges. `Chain` is the case of a path, and faster.
+    layout = TreeLayout(network, K). Parts: V * K node-label parts, then pair parts in tables (K,
+    K), row = label of the edge's first end. If `tied`, there is one table, whose parts count how
+    often each pair occurs: all that a model with the same pair scores at all edges needs. Else
+    there is a table for each edge, in the order of the edges. `Chain` is the case of a path, and
+    faster.
 
     Parameters
     ----------
@@ -34,30 +35,32 @@ class Tree(NetworkLabels):
         "project": "tree.project",
         "marginals": "tree.marginals",
     }
-    shapes = TreeShape
+    layouts = TreeLayout
 
     def __init__(self, tied: bool = True, forbidden_pairs: Any = None):
         self.tied = tied
         self.forbidden_pairs = forbidden_pairs
 
-    def code(self, shape: TreeShape) -> Any:
-        labels = self._known(shape).n_labels
-        head = [shape.n_nodes, labels, 0 if self.tied else labels * labels, shape.n_edges]
-        return np.concatenate([head, shape.order.ravel()])
+    def layout_as_ints(self, layout: TreeLayout) -> Any:
+        labels = self._known(layout).n_labels
+        head = [layout.n_nodes, labels, 0 if self.tied else labels * labels, layout.n_edges]
+        return np.concatenate([head, layout.order.ravel()])
 
-    def scratch(self, shape: TreeShape) -> tuple[int, int]:
-        labels, nodes = self._known(shape).n_labels, shape.n_nodes
-        parts = self.n_parts(shape)
+    def scratch(self, layout: TreeLayout) -> tuple[int, int]:
+        labels, nodes = self._known(layout).n_labels, layout.n_nodes
+        parts = self.n_parts(layout)
         floats = min_norm_sizes.float_size(parts, nodes) + 3 * nodes * labels + 2 * labels * labels
         return floats, min_norm_sizes.int_size(parts, nodes) + 3 * nodes
 
     # -- abilities ---------------------------------------------------------------------------------
-    def k_best(self, theta: np.ndarray, shape: TreeShape, k: int) -> list[tuple[np.ndarray, float]]:
+    def k_best(
+        self, theta: np.ndarray, layout: TreeLayout, k: int
+    ) -> list[tuple[np.ndarray, float]]:
         """Max-product with lists of the k best, O(V K k (K + log k))."""
         from maxmargin.structures.tree.k_best import best_labels
 
-        k, theta = check_k(k), self._allowed(theta, shape)
-        found = best_labels(theta, shape, 0 if self.tied else shape.n_labels**2, k)
+        k, theta = check_k(k), self._allowed(theta, layout)
+        found = best_labels(theta, layout, 0 if self.tied else layout.n_labels**2, k)
         if not found:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        return [(self.encode(labels, shape), score) for labels, score in found]
+        return [(self.encode(labels, layout), score) for labels, score in found]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.inputs import Bipartite, Graph
-from maxmargin.structures import TreeShape
+from maxmargin.structures import TreeLayout
 from maxmargin.tasks.arrays.reading import Contents
 
 #: rows and columns of all samples together, beyond ten for each edge: more is a damaged file
@@ -133,7 +133,7 @@ def build_graphs(found: Contents, cycles: bool = True) -> Samples:
     def make_graph(*arrays: Any) -> Graph:
         graph = Graph(*arrays)
         if not cycles:
-            TreeShape(graph.network, 1)
+            TreeLayout(graph.network, 1)
         return graph
 
     nodes, edges = found.split("nodes", "nodes"), found.split("edges", "edges")

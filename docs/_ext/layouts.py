@@ -20,10 +20,10 @@ from maxmargin.structures import (
     Multiclass,
     MultiLabel,
     Network,
-    NetworkShape,
+    NetworkLayout,
     Program,
     Tree,
-    TreeShape,
+    TreeLayout,
 )
 
 CELL = 26
@@ -131,8 +131,8 @@ class Drawing:
         )
 
 
-def features(*shape):
-    return np.random.default_rng(4).random(shape)
+def features(*layout):
+    return np.random.default_rng(4).random(layout)
 
 
 def chain():
@@ -147,7 +147,7 @@ def chain():
         "A sentence of four tokens with three labels. z has 12 + 9 = 21 entries: which label each"
         " token has, then how often each label (row) is followed by each other (column)."
     )
-    return drawing.svg("shapes of a chain"), note
+    return drawing.svg("layouts of a chain"), note
 
 
 def matching():
@@ -172,7 +172,7 @@ def matching():
         "Three rows, four columns, three links; column 2 stays unmatched. z has an entry for each"
         " of the 12 pairs, and no row and no column of it sums to more than its cap, here 1."
     )
-    return drawing.svg("shapes of a matching"), note
+    return drawing.svg("layouts of a matching"), note
 
 
 def graph_cut():
@@ -192,13 +192,13 @@ def graph_cut():
         "A graph of five nodes and five edges. z has an entry for each node, 1 for the second of"
         " the two labels in order, then one for each edge, 1 where its ends differ."
     )
-    return drawing.svg("shapes of a graph cut"), note
+    return drawing.svg("layouts of a graph cut"), note
 
 
 def tree():
     words, labels = ["dogs", "bark", "at", "cats"], ["N", "P", "V"]
     edges, y = [(1, 0), (1, 2), (2, 3)], [0, 2, 1, 0]
-    z = Tree().encode(y, TreeShape(Network(4, edges), 3))
+    z = Tree().encode(y, TreeLayout(Network(4, edges), 3))
     drawing = Drawing(44 + 18 + 4 * CELL + 8)
     drawing.grid("x: nodes", "(V, n_features)", features(4, 5), rows=words)
     drawing.words("x: edges", "(E, 2)", [f"{a} {b}" for a, b in edges])
@@ -211,7 +211,7 @@ def tree():
         "A tree of four nodes with three labels. z has 12 + 9 = 21 entries: which label each node"
         " has, then how many edges lead from each label (row) to each other (column)."
     )
-    return drawing.svg("shapes of a tree"), note
+    return drawing.svg("layouts of a tree"), note
 
 
 def multi_label():
@@ -230,12 +230,12 @@ def multi_label():
         "Two of three labels. z has 3 + 3 = 6 entries: which labels are on, then which pairs of"
         " labels have both on."
     )
-    return drawing.svg("shapes of sets of labels"), note
+    return drawing.svg("layouts of sets of labels"), note
 
 
 def network():
     labels, edges, y = ["0", "1", "2"], [(0, 1), (2, 3), (0, 2), (1, 3)], [1, 2, 0, 0]
-    z = MarkovNetwork(tied=False).encode(y, NetworkShape(Network(4, edges), 3))
+    z = MarkovNetwork(tied=False).encode(y, NetworkLayout(Network(4, edges), 3))
     pairs = [f"{a} {b}" for a, b in edges]
     drawing = Drawing(44 + 18 + 4 * CELL + 8)
     drawing.grid("x: nodes", "(V, n_features)", features(4, 4), rows="0123")
@@ -252,7 +252,7 @@ def network():
         " which label each node has, then a table for each edge, 1 at the labels of its ends; here"
         " that of the first edge. Without features of edges, one table counts the pairs of all."
     )
-    return drawing.svg("shapes of a network"), note
+    return drawing.svg("layouts of a network"), note
 
 
 def multiclass():
@@ -262,7 +262,7 @@ def multiclass():
     z = Multiclass().encode(1, (4,))
     drawing.grid("z", "K = 4", z, columns=["red", "grn", "blu", "yel"], kind="parts")
     note = "One of four classes: z has one entry for each class, and one of them is 1."
-    return drawing.svg("shapes of multiclass outputs"), note
+    return drawing.svg("layouts of multiclass outputs"), note
 
 
 def finite():
@@ -277,7 +277,7 @@ def finite():
         "Each sample lists its candidates, a feature row for each; y is the number of the right"
         " one. The list may be longer or shorter from sample to sample."
     )
-    return drawing.svg("shapes of lists of candidates"), note
+    return drawing.svg("layouts of lists of candidates"), note
 
 
 def linear_program():
@@ -293,7 +293,7 @@ def linear_program():
         "Four things to take along, of which the bag holds 5 pounds, and 0 and 3 do not go"
         " together. The matrix and its bounds are the Program; z satisfies matrix · z ≤ upper."
     )
-    return drawing.svg("shapes of a linear program"), note
+    return drawing.svg("layouts of a linear program"), note
 
 
 DRAWINGS = {
@@ -302,17 +302,17 @@ DRAWINGS = {
 } | {"linear_program": linear_program}
 
 
-class Shapes(SphinxDirective):
-    """`.. shapes:: chain`, the drawing of that name."""
+class Layouts(SphinxDirective):
+    """`.. layouts:: chain`, the drawing of that name."""
 
     required_arguments = 1
 
     def run(self):
         svg, note = DRAWINGS[self.arguments[0]]()
-        html = f'<figure class="shapes">{svg}<figcaption>{escape(note)}</figcaption></figure>'
+        html = f'<figure class="layouts">{svg}<figcaption>{escape(note)}</figcaption></figure>'
         return [nodes.raw("", html, format="html")]
 
 
 def setup(app):
-    app.add_directive("shapes", Shapes)
+    app.add_directive("layouts", Layouts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

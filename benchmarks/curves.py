@@ -200,7 +200,7 @@ def find_optima(tasks: Sequence[Task], alphas: Sequence[str], jobs: int) -> None
         known = json.loads(file.read_text(encoding="utf-8"))
     wanted = {(task.name, _alpha(own, task)): task for task in tasks for own in alphas}
     missing = [key for key, task in wanted.items() if _key(task, key[1]) not in known]
-    for key, found in zip(missing, _spread(_optimum_job, missing, jobs), strict=True):
+    for key, found in zip(missing, _spread(_optimum_run, missing, jobs), strict=True):
         known[_key(wanted[key], key[1])] = found
     if missing:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -219,14 +219,14 @@ def _key(task: Task, alpha: float) -> str:
 _TASKS: dict[str, Task] = {}  # what processes inherit by fork instead of being sent
 
 
-def _optimum_job(job: tuple[str, float]) -> dict[str, float]:
+def _optimum_run(command: tuple[str, float]) -> dict[str, float]:
     with threadpool_limits(1):
-        return best_known(_TASKS[job[0]], job[1])
+        return best_known(_TASKS[command[0]], command[1])
 
 
-def _job(job: tuple[str, float, str, int, int]) -> list[dict[str, Any]]:
+def _find_command(command: tuple[str, float, str, int, int]) -> list[dict[str, Any]]:
     with threadpool_limits(1):
-        return trace(_TASKS[job[0]], *job[1:])
+        return trace(_TASKS[command[0]], *command[1:])
 
 
 def measure(
@@ -245,8 +245,13 @@ def measure(
                 count = seeds if methods()[name].random else 1
                 todo += [(task.name, alpha, name, s, passes[task.name]) for s in range(count)]
     # the most expensive first, so that no core waits for one of them at the end
-    todo.sort(key=lambda job: (job[0] != "chunks", job[2] not in ("online-EG", "BCFW-corrective")))
-    return [row for rows in _spread(_job, todo, jobs) for row in rows]
+    todo.sort(
+        key=lambda command: (
+            command[0] != "chunks",
+            command[2] not in ("online-EG", "BCFW-corrective"),
+        )
+    )
+    return [row for rows in _spread(_find_command, todo, jobs) for row in rows]
 
 
 def _spread(work: Callable[[Any], Any], todo: Sequence[Any], jobs: int) -> list[Any]:

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.chunking import attributes
 from benchmarks.measure import CHUNK_TEMPLATES, data_folder, peak_memory
 from maxmargin import load
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 TOKENS = 1_000_000
 PIECE = 2000  # sentences of which attributes are in memory at a time
@@ -37,12 +37,14 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as place:
         ours, theirs = Path(place, "ours"), Path(place, "theirs")
-        job = job_named("tagging")
-        data = job.read([folder / "train.txt.gz"], {})
-        train(job, data, ours, theirs)
+        command = find_task_command("tagging")
+        data = command.read([folder / "train.txt.gz"], {})
+        train(command, data, ours, theirs)
         sentences = data.inputs
         print(f"  {len(sentences)} sentences, {data.facts['tokens']} tokens, {REPEATS} passes")
-        rates = ours_rates(job, load(ours), sentences, folder) | crfsuite_rates(theirs, sentences)
+        rates = ours_rates(command, load(ours), sentences, folder) | crfsuite_rates(
+            theirs, sentences
+        )
         n = data.facts["tokens"]
         for name, seconds in rates.items():
             print(f"  {name:58s} {n / seconds:9.0f} tokens/s", flush=True)
@@ -50,12 +52,12 @@ def main() -> None:
         stream(ours, Path(place), folder)
 
 
-def train(job: Any, data: Any, ours: Path, theirs: Path) -> None:
+def train(command: Any, data: Any, ours: Path, theirs: Path) -> None:
     import pycrfsuite
 
     warnings.simplefilter("ignore")
-    model = job.estimator({}).set_params(max_epochs=3, templates=CHUNK_TEMPLATES)
-    job.fit(model, data)
+    model = command.estimator({}).set_params(max_epochs=3, templates=CHUNK_TEMPLATES)
+    command.fit(model, data)
     model.save(ours)
     trainer = pycrfsuite.Trainer("lbfgs", {"max_iterations": 5}, verbose=False)
     for items, labels in zip(attributes(data.inputs), data.outputs, strict=True):
@@ -73,12 +75,12 @@ def best(work: Callable[[], Any]) -> float:
     return min(times)
 
 
-def ours_rates(job: Any, model: Any, sentences: list, folder: Path) -> dict[str, float]:
+def ours_rates(command: Any, model: Any, sentences: list, folder: Path) -> dict[str, float]:
     text = gzip.decompress((folder / "train.txt.gz").read_bytes())
     rows = model.features_.transform(sentences)
     return {
-        "ours, text to text (job.predict)": best(
-            lambda: job.predict(model, [io.BytesIO(text)], io.BytesIO(), {})
+        "ours, text to text (command.predict)": best(
+            lambda: command.predict(model, [io.BytesIO(text)], io.BytesIO(), {})
         ),
         "ours, sentences to tags, features included": best(lambda: model.predict(sentences)),
         "ours, features made before": best(lambda: model.model_.predict(rows)),
@@ -187,13 +189,13 @@ def peak_now() -> float:
 
 def tag_file(model_path: str, path: str) -> None:
     """Tag one file into nothing; print what it took."""
-    job, model = job_named("tagging"), load(model_path)
+    command, model = find_task_command("tagging"), load(model_path)
     warm = io.BytesIO(b"a DT O\n\n")
-    job.predict(model, [warm], io.BytesIO(), {})
+    command.predict(model, [warm], io.BytesIO(), {})
     before = forget_peak()
     start, cpu = time.perf_counter(), time.process_time()
     with open(path, "rb") as source, tempfile.TemporaryFile() as sink:
-        job.predict(model, [source], sink, {})
+        command.predict(model, [source], sink, {})
     facts = {
         "seconds": time.perf_counter() - start,
         "cpu": time.process_time() - cpu,

@@ -146,8 +146,8 @@ def test_command_lines_are_valid(line, tmp_path, monkeypatch):
     for folder, task in tasks.items():
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "config.toml").write_text(f'task = "{task}"\n')
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "study.toml").write_text('task = "tagging"\n')
+    (tmp_path / "comparison").mkdir()
+    (tmp_path / "comparison" / "comparison.toml").write_text('task = "tagging"\n')
     called = []
     monkeypatch.setattr(click.Command, "invoke", lambda self, ctx: called.append(self.name))
     first = line.split()[0]

@@ -5,7 +5,7 @@ from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import nested_parse_with_titles
 
-from maxmargin.tasks.registry import JOBS, job_named
+from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 KINDS = {bool: "switch", int: "whole number", float: "number", str: "text"}
 
@@ -17,7 +17,7 @@ def kind_of(option):
 
 
 def plain(text):
-    """Text of a job: `code` becomes a literal, everything else stays plain."""
+    """Text of a task command: `code` becomes a literal, everything else stays plain."""
     from docstrings import escaped
 
     return escaped(" ".join(str(text).split()))
@@ -29,19 +29,27 @@ def sentence(text):
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def lines_of(job):
+def lines_of(command):
     """A section on one task, as reStructuredText."""
-    title = f"{job.title} (``{job.name}``)"
-    lines = [f".. _task-{job.name}:", "", title, "-" * len(title), "", sentence(job.summary), ""]
-    lines += ["Data", f"    {plain(job.data_help)}", ""]
-    lines += ["Predictions", f"    {plain(job.predict_help)}", ""]
-    if job.examples:
+    title = f"{command.title} (``{command.name}``)"
+    lines = [
+        f".. _task-{command.name}:",
+        "",
+        title,
+        "-" * len(title),
+        "",
+        sentence(command.summary),
+        "",
+    ]
+    lines += ["Data", f"    {plain(command.data_help)}", ""]
+    lines += ["Predictions", f"    {plain(command.predict_help)}", ""]
+    if command.examples:
         lines += [".. code-block:: console", ""]
-        lines += [f"    $ maxmargin {example}" for example in job.examples] + [""]
-    if job.options:
+        lines += [f"    $ maxmargin {example}" for example in command.examples] + [""]
+    if command.options:
         lines += [".. list-table:: Options of its own", "    :header-rows: 1", ""]
         lines += ["    * - option", "      - takes", "      - default", "      - meaning"]
-        for option in job.options:
+        for option in command.options:
             default = "" if option.default in (None, (), "", False) else f"``{option.default}``"
             many = ", one or more" if option.many else ""
             lines += [
@@ -58,7 +66,7 @@ class Tasks(SphinxDirective):
     """`.. tasks::`, a section for each task."""
 
     def run(self):
-        lines = [line for name in JOBS for line in lines_of(job_named(name))]
+        lines = [line for name in TASK_COMMANDS for line in lines_of(find_task_command(name))]
         if not lines:
             return [nodes.paragraph(text="This copy has no tasks for the command line.")]
         node = nodes.section()

@@ -42,11 +42,11 @@ def texts(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model_file(texts, tmp_path_factory):
     """A tagger, saved."""
-    from maxmargin.tasks.registry import job_named
+    from maxmargin.tasks.registry import find_task_command
 
-    job = job_named("tagging")
-    tagger = job.estimator({})
-    job.fit(tagger, job.read([texts / "train.txt"], {}))
+    command = find_task_command("tagging")
+    tagger = command.estimator({})
+    command.fit(tagger, command.read([texts / "train.txt"], {}))
     path = tmp_path_factory.mktemp("model") / "tagger.maxmargin"
     tagger.save(path)
     return path

@@ -12,7 +12,7 @@ import pytest
 import maxmargin
 from maxmargin._numba.disk_cache import cache_folder
 from maxmargin.cli import main
-from maxmargin.tasks.registry import JOBS
+from maxmargin.tasks.registry import TASK_COMMANDS
 
 
 def facts_of(output):
@@ -38,13 +38,13 @@ def test_info_for_programs_names_tasks_and_solvers(capsys):
     assert main(["info", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["maxmargin"] == maxmargin.__version__
-    assert facts["tasks"] == list(JOBS)
+    assert facts["tasks"] == list(TASK_COMMANDS)
     assert "tagging" in facts["tasks"]
     assert "bcfw" in facts["solvers"]
 
 
 def test_a_task_that_cannot_be_imported_is_not_usable(capsys, monkeypatch):
-    monkeypatch.setitem(JOBS, "ghost", "maxmargin.tasks.registry.ghost:GhostJob")
+    monkeypatch.setitem(TASK_COMMANDS, "ghost", "maxmargin.tasks.registry.ghost:GhostJob")
     assert "ghost" not in info(capsys)["tasks"]
 
 

@@ -50,9 +50,11 @@ def test_solvers_are_compared(tmp_path, capsys):
     np.savez(tmp_path / "train.npz", **rings(12, 0))
     arguments = ["compare", "network", "--data", str(tmp_path / "train.npz"), "--sizes", "6,12"]
     arguments += ["--solvers", "bcfw,perceptron", "--max-epochs", "2", "--out"]
-    assert main([*arguments, str(tmp_path / "study"), "-q"]) == 0
-    study = json.loads((tmp_path / "study" / "study.json").read_text(encoding="utf-8"))
-    assert "bcfw" in json.dumps(study)
+    assert main([*arguments, str(tmp_path / "comparison"), "-q"]) == 0
+    comparison = json.loads(
+        (tmp_path / "comparison" / "comparison.json").read_text(encoding="utf-8")
+    )
+    assert "bcfw" in json.dumps(comparison)
     capsys.readouterr()
 
 

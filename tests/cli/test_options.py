@@ -17,7 +17,7 @@ from maxmargin.cli.options import (
 )
 from maxmargin.tasks.registry import Option
 
-JOB = SimpleNamespace(
+COMMAND = SimpleNamespace(
     name="fake",
     title="A fake",
     options=(
@@ -34,7 +34,7 @@ JOB = SimpleNamespace(
 def values_of(*arguments):
     seen = {}
     command = Command(
-        "fake", callback=seen.update, params=[*training_options(), *task_options(JOB)]
+        "fake", callback=seen.update, params=[*training_options(), *task_options(COMMAND)]
     )
     with command.make_context("fake", list(arguments)) as context:
         command.invoke(context)
@@ -42,7 +42,7 @@ def values_of(*arguments):
 
 
 def test_what_is_not_given_is_not_in_the_configuration():
-    assert given_config(JOB, values_of()) == {"task": "fake"}
+    assert given_config(COMMAND, values_of()) == {"task": "fake"}
 
 
 def test_every_option_has_its_key(tmp_path, monkeypatch):
@@ -53,7 +53,7 @@ def test_every_option_has_its_key(tmp_path, monkeypatch):
         " --checkpoint-seconds 5m --checkpoint-epochs 4 --min-count 2 --scale 3 --no-bio"
         " --mode slow --more x y --note -"
     )
-    assert given_config(JOB, values_of(*arguments.split())) == {
+    assert given_config(COMMAND, values_of(*arguments.split())) == {
         "task": "fake",
         "data": [str(tmp_path / "a"), str(tmp_path / "b")],
         "validation": [str(tmp_path / "c")],
@@ -79,16 +79,16 @@ def test_every_option_has_its_key(tmp_path, monkeypatch):
 
 
 def test_false_and_zero_are_values():
-    given = given_task_options(JOB, {"task_bio": False, "task_scale": 0.0, "task_more": ()})
+    given = given_task_options(COMMAND, {"task_bio": False, "task_scale": 0.0, "task_more": ()})
     assert given == {"bio": False, "scale": 0.0}
 
 
 def test_only_options_of_data_for_predict():
-    assert [p.opts for p in task_options(JOB, of_data=True)] == [["--min-count"], ["--note"]]
+    assert [p.opts for p in task_options(COMMAND, of_data=True)] == [["--min-count"], ["--note"]]
 
 
 def test_deerrors_are_in_the_help():
-    command = Command("fake", params=task_options(JOB))
+    command = Command("fake", params=task_options(COMMAND))
     text = command.get_help(click.Context(command, info_name="fake"))
     assert "A fake (fake):" in text
     assert "--min-count N" in text
@@ -131,9 +131,9 @@ def test_a_file_for_another_task_is_refused():
 
 def test_a_switch_that_says_no_has_no_opposite():
     own = Option("no-label", bool, False, "no labels")
-    job = SimpleNamespace(name="fake", title="A fake", options=(own,))
-    (option,) = task_options(job)
+    task_command = SimpleNamespace(name="fake", title="A fake", options=(own,))
+    (option,) = task_options(task_command)
     assert (option.opts, option.secondary_opts) == (["--no-label"], [])
     for arguments, found in (([], {}), (["--no-label"], {"no-label": True})):
         with Command("fake", params=[option]).make_context("fake", arguments) as context:
-            assert given_task_options(job, context.params) == found
+            assert given_task_options(task_command, context.params) == found

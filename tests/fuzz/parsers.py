@@ -25,7 +25,7 @@ from maxmargin.formats.columns import ColumnFormat, read_columns
 from maxmargin.formats.images import read_image, read_mask
 from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.alignment.files import joined_pairs
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 from maxmargin.tasks.segmentation.points.files import read_scans
 from maxmargin.tasks.tagging.token_templates import parse_templates
 
@@ -120,7 +120,7 @@ def tagging_read(path, rng):
     options = column_options(rng)
     options["columns"] = one_of(rng, (), (), ("1",), ("word", "pos"), ("form",), ("-2", "9"))
     options["tag-column"] = one_of(rng, "", "", "-1", "2", "tag", "upos")
-    data = job_named("tagging").read([path], options)
+    data = find_task_command("tagging").read([path], options)
     assert [len(x) for x in data.inputs] == [len(y) for y in data.outputs]
 
 
@@ -136,7 +136,7 @@ def tagging_predict(path, rng):
     options["probabilities"] = bool(rng.integers(2))
     raw, sink = path.read_bytes().removeprefix(b"\xef\xbb\xbf"), io.BytesIO()
     with path.open("rb") as source:
-        job_named("tagging").predict(tagger(), [source], sink, options)
+        find_task_command("tagging").predict(tagger(), [source], sink, options)
     if options["write"] != "only" and raw[:2] != b"\x1f\x8b":
         assert sink.getvalue().count(b"\n") == raw.count(b"\n") + bool(raw and raw[-1:] != b"\n")
     if options["write"] == "append" and raw[:2] != b"\x1f\x8b":
@@ -168,7 +168,7 @@ def alignment_read(path, rng):
     for side in sides:
         side.write_bytes(b"the cat sleeps\na dog\n" * (3 if rng.random() < 0.5 else 1))
     forms = ("auto", "auto", "naacl", "naacl-null", "pharaoh", "pharaoh-1")
-    job_named("alignment").read([*sides, path], {"links-format": one_of(rng, *forms)})
+    find_task_command("alignment").read([*sides, path], {"links-format": one_of(rng, *forms)})
 
 
 def joined(path, rng):
@@ -196,12 +196,12 @@ def chain_arrays(rng):
 
 def chain_read(path, rng):
     options = {"folds": one_of(rng, (), (), ("0",), ("0-1",)), "image": one_of(rng, "", "", "1x3")}
-    job = job_named("chain")
-    data = job.read([path], options)
+    command = find_task_command("chain")
+    data = command.read([path], options)
     assert [x.shape[0] for x in data.inputs] == [len(y) for y in data.outputs]
     if len(data.inputs) == 3:
         model = chain_model()
-        found = job.evaluate(model, data)
+        found = command.evaluate(model, data)
         assert len(found["drawings"]) == 3
 
 
@@ -215,11 +215,11 @@ def chain_model():
 def chain_predict(path, rng):
     options = {"write": one_of(rng, "text", "npz"), "probabilities": bool(rng.integers(2))}
     with path.open("rb") as source:
-        job_named("chain").predict(chain_model(), [source], io.BytesIO(), options)
+        find_task_command("chain").predict(chain_model(), [source], io.BytesIO(), options)
 
 
 def letters(path, rng):
-    data = job_named("chain").read([path], {"folds": one_of(rng, (), ("0",))})
+    data = find_task_command("chain").read([path], {"folds": one_of(rng, (), ("0",))})
     assert data.extra["image"] == (16, 8)
 
 
@@ -237,7 +237,7 @@ def matching_arrays(rng):
 
 
 def matching_read(path, rng):
-    data = job_named("matching").read([path], {})
+    data = find_task_command("matching").read([path], {})
     assert data.outputs is None or len(data.inputs) == len(data.outputs)
 
 
@@ -255,12 +255,12 @@ def graph_arrays(rng):
 
 
 def graph_read(path, rng):
-    data = job_named("graph").read([path], {})
+    data = find_task_command("graph").read([path], {})
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
 
 
 def network_read(path, rng):
-    data = job_named("network").read([path], {})
+    data = find_task_command("network").read([path], {})
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
 
 
@@ -279,7 +279,7 @@ def tree_arrays(rng):
 
 
 def tree_read(path, rng):
-    data = job_named("tree").read([path], {"forest": bool(rng.integers(2))})
+    data = find_task_command("tree").read([path], {"forest": bool(rng.integers(2))})
     assert [x.network.n_nodes for x in data.inputs] == [len(y) for y in data.outputs]
     assert all(x.network.n_edges < x.network.n_nodes for x in data.inputs)
 
@@ -290,7 +290,7 @@ def label_arrays(rng):
 
 
 def labels_read(path, rng):
-    data = job_named("multilabel").read([path], {})
+    data = find_task_command("multilabel").read([path], {})
     assert len(data.inputs) == len(data.outputs) > 0
     assert np.isfinite(data.inputs.matrix.data).all()
 
@@ -298,7 +298,7 @@ def labels_read(path, rng):
 # -- points ----------------------------------------------------------------------------------------
 def scan_read(path, rng):
     options = {"label-column": one_of(rng, "", "", "-1", "4", "class")}
-    data = job_named("scan").read([path], options)
+    data = find_task_command("scan").read([path], options)
     assert [len(x) for x in data.inputs] == [len(y) for y in data.outputs]
     assert all(np.isfinite(x).all() for x in data.inputs)
 
@@ -324,7 +324,7 @@ def scan_arrays(rng):
 
 
 def scan_array_read(path, rng):
-    data = job_named("scan").read([path], {})
+    data = find_task_command("scan").read([path], {})
     assert len(data.inputs) == len(data.outputs)
 
 
@@ -370,7 +370,7 @@ def image_arrays(rng):
 
 
 def image_array_read(path, rng):
-    data = job_named("segmentation").read([path], {})
+    data = find_task_command("segmentation").read([path], {})
     assert [x.shape[:2] for x in data.inputs] == [y.shape for y in data.outputs]
 
 

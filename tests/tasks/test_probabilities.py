@@ -9,7 +9,7 @@ import pytest
 from maxmargin.formats.npz import read_npz
 from maxmargin.metrics import calibration_error, log_loss
 from maxmargin.solvers.base import solvers_for
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 NAMES = np.array(["a", "b", "c"])
 SENTENCES = ["the/D cat/N sees/V Bob/N", "a/D dog/N barks/V", "Bob/N sleeps/V", "the/D dog/N"]
@@ -37,31 +37,31 @@ def saved(folder, arrays, name="x.npz"):
     return folder / name
 
 
-def fitted(job, path, **options):
-    model = job.estimator(options).set_params(alpha=0.05, tol=0.02)
-    job.fit(model, job.read([path], {}))
+def fitted(command, path, **options):
+    model = command.estimator(options).set_params(alpha=0.05, tol=0.02)
+    command.fit(model, command.read([path], {}))
     return model
 
 
 @pytest.fixture(scope="module", params=list(ARRAYS))
 def task(request, tmp_path_factory):
-    """A job, a model trained by likelihood, and a file of the same kind."""
-    job, folder = job_named(request.param), tmp_path_factory.mktemp(request.param)
+    """A task command, a model trained by likelihood, and a file of the same kind."""
+    command, folder = find_task_command(request.param), tmp_path_factory.mktemp(request.param)
     make = ARRAYS[request.param]
-    model = fitted(job, saved(folder, make(0)), objective="likelihood")
-    return job, model, saved(folder, make(1), "new.npz")
+    model = fitted(command, saved(folder, make(0)), objective="likelihood")
+    return command, model, saved(folder, make(1), "new.npz")
 
 
-def written(job, model, path, **options):
+def written(command, model, path, **options):
     sink = io.BytesIO()
     with path.open("rb") as source:
-        job.predict(model, [source], sink, options)
+        command.predict(model, [source], sink, options)
     return sink.getvalue()
 
 
-def chosen(job, model, path):
+def chosen(command, model, path):
     """Labels and their probabilities, from the model itself."""
-    X = job.read([path], {}).inputs
+    X = command.read([path], {}).inputs
     labels = model.predict(X)
     places = [np.searchsorted(model.classes_, own) for own in labels]
     p = model.predict_marginals(X)
@@ -69,30 +69,30 @@ def chosen(job, model, path):
 
 
 def test_labels_in_text_are_followed_by_their_probabilities(task):
-    job, model, path = task
-    lines = written(job, model, path, probabilities=True).decode().splitlines()
+    command, model, path = task
+    lines = written(command, model, path, probabilities=True).decode().splitlines()
     expected = [
         " ".join(f"{label}/{p:.4f}" for label, p in zip(*own, strict=True))
-        for own in zip(*chosen(job, model, path), strict=True)
+        for own in zip(*chosen(command, model, path), strict=True)
     ]
     assert lines == expected
 
 
 def test_arrays_have_probabilities_only_if_asked(task, tmp_path):
-    job, model, path = task
-    (tmp_path / "y.npz").write_bytes(written(job, model, path, write="npz", probabilities=True))
+    command, model, path = task
+    (tmp_path / "y.npz").write_bytes(written(command, model, path, write="npz", probabilities=True))
     found = read_npz(tmp_path / "y.npz")
-    labels, p = chosen(job, model, path)
-    assert np.array_equal(found[LABELS[job.name]], np.concatenate(labels))
+    labels, p = chosen(command, model, path)
+    assert np.array_equal(found[LABELS[command.name]], np.concatenate(labels))
     np.testing.assert_array_equal(found["probabilities"], np.concatenate(p))
-    (tmp_path / "y.npz").write_bytes(written(job, model, path, write="npz"))
+    (tmp_path / "y.npz").write_bytes(written(command, model, path, write="npz"))
     assert "probabilities" not in read_npz(tmp_path / "y.npz")
 
 
 def test_evaluations_say_how_true_the_probabilities_are(task):
-    job, model, path = task
-    data = job.read([path], {})
-    evaluation = job.evaluate(model, data, shown=0)
+    command, model, path = task
+    data = command.read([path], {})
+    evaluation = command.evaluate(model, data, shown=0)
     assert json.loads(json.dumps(evaluation)) == evaluation
     named = {own["name"]: own["value"] for own in evaluation["metrics"]}
     p, labels = model.predict_marginals(data.inputs), model.classes_
@@ -107,23 +107,23 @@ def test_evaluations_say_how_true_the_probabilities_are(task):
 
 
 def test_margins_claim_no_probabilities_until_calibrated(tmp_path):
-    job = job_named("chain")
-    model = fitted(job, saved(tmp_path, chain_arrays(0)))
-    data = job.read([saved(tmp_path, chain_arrays(1), "new.npz")], {})
-    evaluation = job.evaluate(model, data)
+    command = find_task_command("chain")
+    model = fitted(command, saved(tmp_path, chain_arrays(0)))
+    data = command.read([saved(tmp_path, chain_arrays(1), "new.npz")], {})
+    evaluation = command.evaluate(model, data)
     assert "reliability" not in evaluation
     assert "log loss" not in {own["name"] for own in evaluation["metrics"]}
-    before = job.evaluate(model.calibrate(data.inputs, data.outputs), data)
+    before = command.evaluate(model.calibrate(data.inputs, data.outputs), data)
     assert sum(row[2] for row in before["reliability"]) == 60
 
 
 def test_labels_never_seen_in_training_get_no_probability(task, tmp_path):
-    job, model, _ = task
-    arrays = ARRAYS[job.name](1)
-    key = LABELS[job.name]
+    command, model, _ = task
+    arrays = ARRAYS[command.name](1)
+    key = LABELS[command.name]
     arrays[key] = np.where(np.arange(60) == 7, "zzz", arrays[key])
-    data = job.read([saved(tmp_path, arrays)], {})
-    evaluation = job.evaluate(model, data)
+    data = command.read([saved(tmp_path, arrays)], {})
+    evaluation = command.evaluate(model, data)
     named = {own["name"]: own["value"] for own in evaluation["metrics"]}
     assert np.isfinite(named["log loss"])
     p = [np.pad(own, ((0, 0), (0, 1))) for own in model.predict_marginals(data.inputs)]
@@ -133,31 +133,31 @@ def test_labels_never_seen_in_training_get_no_probability(task, tmp_path):
 
 
 def test_likelihoods_are_compared_by_solvers_that_can(task):
-    job = task[0]
-    chosen = job.solvers({"objective": "likelihood"})
+    command = task[0]
+    chosen = command.solvers({"objective": "likelihood"})
     assert len(chosen) == 3
     assert set(chosen) <= set(solvers_for("likelihood"))
-    assert set(job.solvers({})) <= set(solvers_for("margin"))
+    assert set(command.solvers({})) <= set(solvers_for("margin"))
 
 
 def test_files_to_calibrate_on_are_checked_against_the_data(task, tmp_path):
-    job, _, path = task
-    data, make, key = job.read([path], {}), ARRAYS[job.name], LABELS[job.name]
+    command, _, path = task
+    data, make, key = command.read([path], {}), ARRAYS[command.name], LABELS[command.name]
     narrow = saved(tmp_path, make(2, width=2), "narrow.npz")
     with pytest.raises(ValueError, match=r"narrow\.npz: has 2 features.*, the data have 3"):
-        job.held_out({"calibrate": (narrow,)}, data)
+        command.held_out({"calibrate": (narrow,)}, data)
     strange = saved(tmp_path, make(2) | {key: np.repeat("zzz", 60)}, "strange.npz")
     with pytest.raises(ValueError, match=r"strange\.npz: every sample has a label"):
-        job.held_out({"calibrate": (strange,)}, data)
-    assert job.held_out({}, data) is None
+        command.held_out({"calibrate": (strange,)}, data)
+    assert command.held_out({}, data) is None
 
 
 def test_samples_with_unknown_labels_are_left_out_and_counted(task, tmp_path):
-    job, _, path = task
-    arrays, key = ARRAYS[job.name](3), LABELS[job.name]
+    command, _, path = task
+    arrays, key = ARRAYS[command.name](3), LABELS[command.name]
     arrays[key] = np.where(np.isin(np.arange(60), (5, 6, 20)), "zzz", arrays[key])
-    data = job.read([path], {})
-    found = job.held_out({"calibrate": (saved(tmp_path, arrays),)}, data)
+    data = command.read([path], {})
+    found = command.held_out({"calibrate": (saved(tmp_path, arrays),)}, data)
     assert found.facts["left out"] == 2  # samples, of four labels each
     assert len(found) == 13
     assert "zzz" not in np.concatenate(found.outputs)
@@ -169,12 +169,12 @@ def tagger(tmp_path_factory):
     path = tmp_path_factory.mktemp("tagging") / "train.txt"
     tokens = [[token.replace("/", " ") for token in own.split()] for own in SENTENCES]
     path.write_text("\n\n".join("\n".join(own) for own in tokens) + "\n")
-    return fitted(job_named("tagging"), path, objective="likelihood")
+    return fitted(find_task_command("tagging"), path, objective="likelihood")
 
 
 def tagged(tagger, text, **options):
     sink, options = io.BytesIO(), {"probabilities": True} | options
-    job_named("tagging").predict(tagger, [io.BytesIO(text.encode())], sink, options)
+    find_task_command("tagging").predict(tagger, [io.BytesIO(text.encode())], sink, options)
     return sink.getvalue().decode()
 
 

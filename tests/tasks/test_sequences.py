@@ -1,4 +1,4 @@
-"""Tables that the jobs on label sequences share."""
+"""Tables that tasks on label sequences share."""
 
 from maxmargin.tasks.sequences import confused_table, unknown_note
 

@@ -63,10 +63,10 @@ def _checked(name: str) -> str:
 def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any], worst: int) -> Evaluation:
     from maxmargin.cli.runs.evaluating import judged
 
-    samples = chosen.job.read(list(data), chosen.options(values))
+    samples = chosen.command.read(list(data), chosen.options(values))
     if not len(samples):
         raise UsageError(f"{data[0]}: there are no samples to compare with")
-    return judged(chosen.job, chosen.model, samples, data, worst)
+    return judged(chosen.command, chosen.model, samples, data, worst)
 
 
 def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:

@@ -35,12 +35,12 @@ def info() -> None:
 
 def _abilities() -> dict[str, list[str]]:
     """Tasks whose modules can be imported here, and solvers."""
-    from maxmargin.tasks.registry import JOBS, job_named
+    from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
     usable = []
-    for name in JOBS:
+    for name in TASK_COMMANDS:
         with suppress(ImportError):
-            usable.append(job_named(name).name)
+            usable.append(find_task_command(name).name)
     return {"tasks": usable, "solvers": list(SOLVERS)}
 
 

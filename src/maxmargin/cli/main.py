@@ -25,7 +25,7 @@ PLACES = {
         "maxmargin.cli.comparison.command:compare",
         "time solvers beside each other as data grow",
     ),
-    "report": ("maxmargin.cli.report.command:report", "one HTML file about a run or a study"),
+    "report": ("maxmargin.cli.report.command:report", "one HTML file about a run or a comparison"),
     "demo": ("maxmargin.cli.demo:demo", "train and show a small model on synthetic words"),
     "info": ("maxmargin.cli.info:info", "versions, threads, kernel cache, tasks, data sets found"),
 }

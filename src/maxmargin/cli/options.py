@@ -13,7 +13,7 @@ from maxmargin.cli.errors import UsageError
 from maxmargin.cli.types import Assignment, Duration, Known, Number, Whole
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Job, Option as JobOption
+    from maxmargin.tasks.registry import Option as TaskOption, TaskCommand
 
 #: short names of the solvers, beside `maxmargin.solvers`, whose import takes too long for a help
 SOLVERS = (
@@ -147,13 +147,13 @@ def _folder_options() -> list[click.Parameter]:
     ]
 
 
-def task_options(job: Job, of_data: bool = False) -> list[click.Parameter]:
+def task_options(command: TaskCommand, of_data: bool = False) -> list[click.Parameter]:
     """The task's own options; of_data: only those about how files are read."""
-    chosen = [own for own in job.options if own.of_data or not of_data]
-    return [_task_option(own, job) for own in chosen]
+    chosen = [own for own in command.options if own.of_data or not of_data]
+    return [_task_option(own, command) for own in chosen]
 
 
-def _task_option(own: JobOption, job: Job) -> Option:
+def _task_option(own: TaskOption, command: TaskCommand) -> Option:
     text = own.help[:1].upper() + own.help[1:].rstrip(".") + "."
     if own.default not in (None, "", (), []) and not isinstance(own.default, bool):
         said = " ".join(map(str, own.default)) if own.many else own.default
@@ -167,7 +167,7 @@ def _task_option(own: JobOption, job: Job) -> Option:
     else:
         settings = {"type": _kind(own.kind), "many": own.many, "metavar": _metavar(own.kind)}
     parameter = _TASK + own.name.replace("-", "_")
-    section = f"{job.title} ({job.name})"
+    section = f"{command.title} ({command.name})"
     return Option(names, parameter, section=section, help=text, default=None, **settings)
 
 
@@ -183,10 +183,10 @@ def _metavar(kind: Any) -> str:
     return {int: "N", float: "X", Path: "FILE"}.get(kind, "TEXT")
 
 
-def given_task_options(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
+def given_task_options(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, Any]:
     """Those on the command line, by the names they have in a configuration."""
     found = {}
-    for own in job.options:
+    for own in command.options:
         value = values.get(_TASK + own.name.replace("-", "_"))
         if value is None or (own.many and not value):
             continue
@@ -198,9 +198,9 @@ def _plain(value: Any) -> Any:
     return str(value.absolute()) if isinstance(value, Path) else value
 
 
-def given_config(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
+def given_config(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the command line says, as a configuration; paths are absolute."""
-    config: dict[str, Any] = {"task": job.name}
+    config: dict[str, Any] = {"task": command.name}
     for parameter, key in KEYS.items():
         value = values.get(parameter)
         if value is None or value == ():
@@ -208,7 +208,7 @@ def given_config(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
         config[key] = [_plain(v) for v in value] if isinstance(value, tuple) else value
     tables = {
         "solver-options": dict(values.get("solver_option", ())),
-        "task-options": given_task_options(job, values),
+        "task-options": given_task_options(command, values),
         "checkpoints": {
             key: values[f"checkpoint_{key}"]
             for key in ("seconds", "epochs")
@@ -235,12 +235,12 @@ def joined(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def effective(job: Job, config: Mapping[str, Any]) -> dict[str, Any]:
+def effective(command: TaskCommand, config: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration with the defaults that will be used, so that a run records them all."""
-    chosen = {option.name: option.default for option in job.options}
+    chosen = {option.name: option.default for option in command.options}
     chosen |= config.get("task-options", {})
     options = {name: value for name, value in chosen.items() if value not in (None, "", (), [])}
-    params = job.estimator(chosen).get_params(deep=False)
+    params = command.estimator(chosen).get_params(deep=False)
     known = {KEYS[name]: params[name] for name in _OF_ESTIMATOR if name in params}
     defaults = {key: value for key, value in known.items() if isinstance(value, str | int | float)}
     found = {"seed": 0, "threads": 1, **defaults, **config}

@@ -22,12 +22,12 @@ from maxmargin.cli.text import counted
 from maxmargin.progress import watched
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Job
+    from maxmargin.tasks.registry import TaskCommand
 
 
 class _Predict(SourceCommand):
-    def files_help(self, job: Job) -> str:
-        return job.predict_help
+    def files_help(self, command: TaskCommand) -> str:
+        return command.predict_help
 
 
 def _predict(
@@ -45,7 +45,7 @@ def _predict(
     if out is not None:
         check_output(out)
     chosen.use_threads(threads)
-    if chosen.job.one_each and _makes_folder(inputs, out):
+    if chosen.command.one_each and _makes_folder(inputs, out):
         count = _into_folder(chosen, inputs, out, values)
     else:
         count = _into_file(chosen, inputs, out, values)
@@ -61,9 +61,9 @@ def _into_file(
 
     named = [path for path in inputs if str(path) != "-"]
     if out is not None and out.is_file():
-        check_apart(chosen.job, [chosen.path, *named], [out])
-    if out is not None and str(out) != "-" and chosen.job.one_each:
-        wrong = chosen.job.misnamed(named[0] if named else None, out)
+        check_apart(chosen.command, [chosen.path, *named], [out])
+    if out is not None and str(out) != "-" and chosen.command.one_each:
+        wrong = chosen.command.misnamed(named[0] if named else None, out)
         if wrong:
             raise UsageError(wrong)
     with ExitStack() as stack:
@@ -73,7 +73,7 @@ def _into_file(
             _check_claim(model)
         sink = stack.enter_context(_sink(out))
         with telling(named):
-            count = chosen.job.predict(model, streams, sink, options)
+            count = chosen.command.predict(model, streams, sink, options)
         sink.flush()
     return count
 
@@ -111,9 +111,9 @@ def _into_folder(
             raise UsageError("stdin (-) can only be read alone")
         if not path.exists():
             raise UsageError(f"{str(path)!r} does not exist")
-    for _, name in chosen.job.parts(inputs):
+    for _, name in chosen.command.parts(inputs):
         check_output(out / name)
-    return predict_folder(chosen.job, chosen.model, inputs, out, chosen.options(values))
+    return predict_folder(chosen.command, chosen.model, inputs, out, chosen.options(values))
 
 
 @contextmanager

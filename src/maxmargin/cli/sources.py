@@ -15,7 +15,7 @@ from maxmargin.cli.options import given_task_options, task_options
 from maxmargin.cli.types import Whole
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Job
+    from maxmargin.tasks.registry import TaskCommand
 
 _SOURCE = "maxmargin.cli.source"
 THREADS = Option(
@@ -49,11 +49,15 @@ class Source:
         return dict(RunFolder(self.path).open().config)
 
     @cached_property
-    def job(self) -> Job:
-        """The task's job, by the configuration or by the class of the model."""
-        from maxmargin.tasks.registry import job_named
+    def command(self) -> TaskCommand:
+        """The command of the task, by the configuration or by the class of the model."""
+        from maxmargin.tasks.registry import find_task_command
 
-        return job_named(self.config["task"]) if self.is_folder else _job_of(self.model, self.path)
+        return (
+            find_task_command(self.config["task"])
+            if self.is_folder
+            else _command_of_folder(self.model, self.path)
+        )
 
     @cached_property
     def model(self) -> Any:
@@ -77,14 +81,14 @@ class Source:
         """The task's options: the command line's, else the run's, else the defaults."""
         from maxmargin.cli.runs.evaluating import options_of_files
 
-        return options_of_files(self.config, self.job, given_task_options(self.job, values))
+        return options_of_files(self.config, self.command, given_task_options(self.command, values))
 
 
-def _job_of(model: Any, path: Path) -> Job:
+def _command_of_folder(model: Any, path: Path) -> TaskCommand:
     """The one task whose estimator is of the model's class."""
-    from maxmargin.tasks.registry import JOBS, job_named
+    from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
-    found = [job for job in map(job_named, JOBS) if job.knows(model)]
+    found = [command for command in map(find_task_command, TASK_COMMANDS) if command.knows(model)]
     if len(found) != 1:
         kind = type(model).__name__
         raise UsageError(
@@ -102,7 +106,7 @@ class SourceCommand(Command):
         if named is not None:
             try:
                 source = Source(Path(named))
-                source.job  # noqa: B018 - a error must come up now, before options are unknown
+                source.command  # noqa: B018 - a error must come up now, before options are unknown
                 ctx.meta[_SOURCE] = source
             except Exception:
                 if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
@@ -134,7 +138,7 @@ class SourceCommand(Command):
         if source is None:
             return super().get_params(ctx)
         if "maxmargin.cli.task_params" not in ctx.meta:
-            ctx.meta["maxmargin.cli.task_params"] = task_options(source.job, of_data=True)
+            ctx.meta["maxmargin.cli.task_params"] = task_options(source.command, of_data=True)
         own = super().get_params(ctx)
         return [
             *own[: len(self.params)],
@@ -151,12 +155,12 @@ class SourceCommand(Command):
                     f" `maxmargin {self.name} RUN --help`."
                 )
             else:
-                formatter.write_text(self.files_help(source.job))
+                formatter.write_text(self.files_help(source.command))
         super().format_epilog(ctx, formatter)
 
-    def files_help(self, job: Job) -> str:
+    def files_help(self, command: TaskCommand) -> str:
         """What the command reads and writes for this task."""
-        return job.data_help
+        return command.data_help
 
 
 def source() -> Source:

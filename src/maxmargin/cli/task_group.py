@@ -17,17 +17,17 @@ from maxmargin.cli.options import FILE
 from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Job
+    from maxmargin.tasks.registry import TaskCommand
 
 _SWITCH = re.compile(r"-[qv]+|--quiet|--verbose|--json")
 
 
-class TaskCommand(Command):
+class TaskSubcommand(Command):
     """What is done for one task; files : the heading and the text about the files it takes."""
 
-    def __init__(self, job: Job, *, files: str, **settings: Any):
-        super().__init__(job.name, with_json=True, **settings)
-        self.files = files, job.data_help
+    def __init__(self, command: TaskCommand, *, files: str, **settings: Any):
+        super().__init__(command.name, with_json=True, **settings)
+        self.files = files, command.data_help
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         heading, text = self.files
@@ -39,9 +39,9 @@ class TaskCommand(Command):
 class TaskGroup(Group):
     """The group of such commands.
 
-    make : the command of a job. read : the contents of a configuration file. recorded : what is in
-    a folder made before, or in its replacement if that is asked for. folder : what such a folder is
-    called, RUN or STUDY. examples : called when they are shown.
+    make : the subcommand of a task command. read : the contents of a configuration file. recorded :
+    what is in a folder made before, or in its replacement if that is asked for. folder : what such
+    a folder is called, RUN or COMPARISON. examples : called when they are shown.
     """
 
     noun = "task"
@@ -50,7 +50,7 @@ class TaskGroup(Group):
         self,
         name: str,
         *,
-        make: Callable[[Job], Command],
+        make: Callable[[TaskCommand], Command],
         read: Callable[[Path], Mapping[str, Any]],
         recorded: Callable[[Path, bool], Mapping[str, Any]],
         folder: str,
@@ -84,19 +84,19 @@ class TaskGroup(Group):
         self.folder, self.examples = folder, examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from maxmargin.tasks.registry import JOBS
+        from maxmargin.tasks.registry import TASK_COMMANDS
 
-        return list(JOBS)
+        return list(TASK_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from maxmargin.tasks.registry import JOBS, job_named
+        from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
-        return self.make(job_named(cmd_name)) if cmd_name in JOBS else None
+        return self.make(find_task_command(cmd_name)) if cmd_name in TASK_COMMANDS else None
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        from maxmargin.tasks.registry import job_named
+        from maxmargin.tasks.registry import find_task_command
 
-        return [(name, phrase(job_named(name).summary)) for name in self.list_commands(ctx)]
+        return [(name, phrase(find_task_command(name).summary)) for name in self.list_commands(ctx)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Where a configuration or a folder names the task, put that where it belongs."""

@@ -21,29 +21,29 @@ from maxmargin.cli.options import (
     task_options,
     training_options,
 )
-from maxmargin.cli.task_group import TaskCommand, TaskGroup
+from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
 from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
     from maxmargin.cli.runs import RunFolder
-    from maxmargin.tasks.registry import Job
+    from maxmargin.tasks.registry import TaskCommand
 
 
-def _command_of(job: Job) -> Command:
+def _command_of(command: TaskCommand) -> Command:
     def callback(**values: Any) -> None:
-        _train(job, values)
+        _train(command, values)
 
-    return TaskCommand(
-        job,
+    return TaskSubcommand(
+        command,
         files="Files of --data and --validation",
         callback=callback,
-        help=f"{job.title}: {phrase(job.summary)}.",
-        params=[*training_options(), *task_options(job)],
-        examples=job.examples,
+        help=f"{command.title}: {phrase(command.summary)}.",
+        params=[*training_options(), *task_options(command)],
+        examples=command.examples,
     )
 
 
-def _train(job: Job, values: Mapping[str, Any]) -> None:
+def _train(command: TaskCommand, values: Mapping[str, Any]) -> None:
     from maxmargin.cli.runs import RunFolder
 
     if values["out"] is None:
@@ -51,7 +51,7 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     folder, resume, force = RunFolder(values["out"]), values["resume"], values["force"]
     if resume and force:
         folder = _begun(folder)
-    config = _config(job, values)
+    config = _config(command, values)
     if resume and folder.has("config.toml"):
         _change_limits(folder, config)
         _go(folder, resume=True)
@@ -59,7 +59,7 @@ def _train(job: Job, values: Mapping[str, Any]) -> None:
     existed = folder.path.exists()
     _check_free(folder, force)
     _check_files(config)
-    folder.create(effective(job, config), force=force)
+    folder.create(effective(command, config), force=force)
     try:
         _go(folder, resume=False)
     except Interrupted:
@@ -84,12 +84,12 @@ def _begun(folder: RunFolder) -> RunFolder:
     return found
 
 
-def _config(job: Job, values: Mapping[str, Any]) -> dict[str, Any]:
+def _config(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the command line says, and what it leaves to the file."""
     from maxmargin.cli.runs.config import absolute, check_config, read_config
 
     under = read_config(values["config"]) if values["config"] else {}
-    return absolute(check_config(joined(given_config(job, values), under)), Path.cwd())
+    return absolute(check_config(joined(given_config(command, values), under)), Path.cwd())
 
 
 def _check_free(folder: RunFolder, force: bool) -> None:
@@ -199,9 +199,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _examples() -> list[str]:
-    from maxmargin.tasks.registry import JOBS, job_named
+    from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
-    firsts = [job_named(name).examples[0] for name in JOBS]
+    firsts = [find_task_command(name).examples[0] for name in TASK_COMMANDS]
     return [*firsts, "train --config run.toml --out run", "train --resume run"]
 
 

@@ -31,12 +31,12 @@ from maxmargin.structures.min_norm_point import in_hull
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     Positive,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
     check_options,
 )
@@ -116,7 +116,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         max_epochs: CountOrZero = 100,
         random_state: Seed = 0,
         verbose: Verbosity = 0,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

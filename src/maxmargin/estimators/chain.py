@@ -19,11 +19,11 @@ from maxmargin.structures import Chain, Structure
 from maxmargin.structures.base import Layout
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import (
@@ -83,7 +83,7 @@ class ChainSVM(NodeLabels):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

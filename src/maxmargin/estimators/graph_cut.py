@@ -25,11 +25,11 @@ from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative as NonNegativeNumber,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import (
@@ -101,7 +101,7 @@ class GraphCutSVM(StructuredSVM):
         tables: bool = False,
         bias: bool = True,
         multiclass: bool = False,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

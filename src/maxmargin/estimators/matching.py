@@ -23,11 +23,11 @@ from maxmargin.structures.matching.candidates import Candidates, check_pairs
 from maxmargin.structures.matching.matching import Cap, sides_of
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import (
@@ -94,7 +94,7 @@ class MatchingSVM(StructuredSVM):
         row_cap: Cap = 1,
         column_cap: Cap = 1,
         bias: bool = True,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -26,11 +26,11 @@ from maxmargin.structures.base import Layout
 from maxmargin.structures.multi_label.multi_label import FEW, forest_of
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import as_dense, check_matrix, check_rows, check_sample_weight
@@ -89,7 +89,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

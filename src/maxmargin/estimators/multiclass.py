@@ -23,11 +23,11 @@ from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Layout
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import as_dense, check_matrix, learn_classes
@@ -71,7 +71,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -19,11 +19,11 @@ from maxmargin.structures import MarkovNetwork, Network, Structure
 from maxmargin.structures.base import Layout, score
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
 )
 
@@ -100,7 +100,7 @@ class NetworkSVM(GraphLabels):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

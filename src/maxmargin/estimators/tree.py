@@ -14,11 +14,11 @@ from maxmargin.solvers import Solver
 from maxmargin.structures import Structure, Tree
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
 )
 
@@ -79,7 +79,7 @@ class TreeSVM(GraphLabels):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

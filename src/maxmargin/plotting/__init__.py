@@ -10,13 +10,13 @@ alone.
 """
 
 from maxmargin.plotting.alignment import AlignmentDisplay
+from maxmargin.plotting.comparison import ComparisonDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
 from maxmargin.plotting.curves import CurvesDisplay
 from maxmargin.plotting.path import PathDisplay
 from maxmargin.plotting.paths import PathsDisplay
 from maxmargin.plotting.reliability import ReliabilityDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
-from maxmargin.plotting.study import StudyDisplay
 from maxmargin.plotting.style import BLUE, GREEN, GREY, HINT, ORANGE, PURPLE, has_matplotlib
 from maxmargin.plotting.words import WordsDisplay
 
@@ -34,7 +34,7 @@ __all__ = [
     "PathDisplay",
     "PathsDisplay",
     "SegmentationDisplay",
-    "StudyDisplay",
+    "ComparisonDisplay",
     "WordsDisplay",
     "has_matplotlib",
 ]

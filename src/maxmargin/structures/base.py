@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.validation.learned import Checked
-from maxmargin.validation.options import Jobs, Positive, check_options
+from maxmargin.validation.options import Positive, TaskCommands, check_options
 
 #: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
 #: `Candidates` or a `Network`
@@ -140,7 +140,7 @@ class Structure(Checked, BaseEstimator):
         constraints: Any = None,
         exact: bool | Literal["bounded"] = True,
         binary: bool = True,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         time_limit: Positive | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
     ) -> Structure:

@@ -67,10 +67,10 @@ MOST_LABELS = 1000
 
 @dataclass
 class Data:
-    """Samples as the job's estimator takes them.
+    """Samples as the task command's estimator takes them.
 
     outputs : None where files hold none. facts : what to tell people, e.g. {"sentences": 8936}.
-    extra : what else the job's own `fit` needs.
+    extra : what else the task command's own `fit` needs.
     """
 
     inputs: Sequence[Any]
@@ -82,7 +82,7 @@ class Data:
         return len(self.inputs)
 
 
-class Job(ABC):
+class TaskCommand(ABC):
     """How a task is read from files, learned, applied, judged and shown."""
 
     #: as on the command line
@@ -123,7 +123,7 @@ class Job(ABC):
     def sized(self, options: Mapping[str, Any], n: int) -> dict[str, Any]:
         """Options with which `read` gives n samples, if the files and the task have as many.
 
-        For studies of growing data, where a task does not take all that its files hold.
+        For comparisons of growing data, where a task does not take all that its files hold.
         """
         return dict(options)
 

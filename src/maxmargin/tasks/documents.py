@@ -1,4 +1,4 @@
-"""What jobs, run folders and reports tell each other: plain values that JSON can hold.
+"""What task commands, run folders and reports tell each other: plain values that JSON can hold.
 
 A number that is not finite is None in a document. Strings come from the data as they are; whoever
 shows them escapes them.

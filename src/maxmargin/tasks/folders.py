@@ -8,19 +8,23 @@ from typing import Any
 
 from maxmargin.persistence.files import write_whole
 from maxmargin.progress import watched
-from maxmargin.tasks.command import Job
+from maxmargin.tasks.command import TaskCommand
 
 
 def predict_folder(
-    job: Job, model: Any, paths: Sequence[Path], folder: Path, options: Mapping[str, Any]
+    command: TaskCommand,
+    model: Any,
+    paths: Sequence[Path],
+    folder: Path,
+    options: Mapping[str, Any],
 ) -> int:
     """Apply the model to one file after another; the folder is made if it is not there.
 
     Each file written appears whole. None that was read is replaced. Returns how many samples.
     """
-    parts = job.parts(paths)
+    parts = command.parts(paths)
     _check(parts)
-    check_apart(job, [path for path, _ in parts], [folder / name for _, name in parts])
+    check_apart(command, [path for path, _ in parts], [folder / name for _, name in parts])
     folder.mkdir(exist_ok=True)
     count = 0
     for path, name in parts:
@@ -28,17 +32,17 @@ def predict_folder(
             found: list[int] = []
 
             def write(sink: Any, source: Any = source, found: list[int] = found) -> None:
-                found.append(job.predict(model, [source], sink, options))
+                found.append(command.predict(model, [source], sink, options))
 
             write_whole(folder / name, write)
         count += found[0]
     return count
 
 
-def check_apart(job: Job, sources: Sequence[Path], targets: Sequence[Path]) -> None:
+def check_apart(command: TaskCommand, sources: Sequence[Path], targets: Sequence[Path]) -> None:
     """That no file is written over one that is read, nor over one with its truth."""
     read = {path.resolve() for path in sources}
-    known = {path.resolve() for path in job.truths(sources)}
+    known = {path.resolve() for path in command.truths(sources)}
     for target in targets:
         if target.resolve() in read | known:
             what = "one of the files to read" if target.resolve() in read else "the truth of one"

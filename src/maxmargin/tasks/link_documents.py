@@ -1,4 +1,4 @@
-"""What is told of links, predicted and true: numbers, tables and drawings, for several jobs."""
+"""What is told of links, predicted and true: numbers, tables and drawings, for several tasks."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The tasks that the program knows, by name: `JOBS`."""
+"""The tasks that the program knows, by name: `TASK_COMMANDS`."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from maxmargin.tasks.command import Data, Job, Option
+from maxmargin.tasks.command import Data, Option, TaskCommand
 
-__all__ = ["JOBS", "Data", "Job", "Option", "job_named"]
+__all__ = ["TASK_COMMANDS", "Data", "Option", "TaskCommand", "find_task_command"]
 
-#: name of a task -> where its job is; imported only when asked for
-JOBS: dict[str, str] = {
+#: name of a task -> where its task command is; imported only when asked for
+TASK_COMMANDS: dict[str, str] = {
     "tagging": "maxmargin.tasks.tagging.command:TaggingJob",
     "alignment": "maxmargin.tasks.alignment.command:AlignmentJob",
     "chain": "maxmargin.tasks.arrays.table:ChainJob",
@@ -23,9 +23,9 @@ JOBS: dict[str, str] = {
 }
 
 
-def job_named(name: str) -> Job:
-    """The job of that name."""
-    if name not in JOBS:
-        raise ValueError(f"task {name!r} is unknown; use one of {', '.join(JOBS)}.")
-    module, _, attribute = JOBS[name].partition(":")
+def find_task_command(name: str) -> TaskCommand:
+    """The task command of that name."""
+    if name not in TASK_COMMANDS:
+        raise ValueError(f"task {name!r} is unknown; use one of {', '.join(TASK_COMMANDS)}.")
+    module, _, attribute = TASK_COMMANDS[name].partition(":")
     return getattr(import_module(module), attribute)()

@@ -1,4 +1,4 @@
-"""What the jobs on label sequences have in common: metrics, tables, confusion, worst samples."""
+"""What tasks on label sequences have in common: metrics, tables, confusion, worst samples."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A tiny task for studies, and cells that are made up instead of measured."""
+"""A tiny task for comparisons, and runs that are made up instead of measured."""
 
 from pathlib import Path
 
 import pytest
 
-from maxmargin.tasks.registry import JOBS
+from maxmargin.tasks.registry import TASK_COMMANDS
 
 HERE = str(Path(__file__).parent)
 
@@ -14,7 +14,7 @@ def samples(tmp_path_factory):
     """A file of 60 samples of the tiny task."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(HERE)
-        from tiny_job import write_samples
+        from tiny_command import write_samples
 
         path = tmp_path_factory.mktemp("tiny") / "samples.jsonl"
         write_samples(path, 60)
@@ -25,7 +25,7 @@ def samples(tmp_path_factory):
 def known(samples):
     """The tiny task among the known ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(JOBS, "tiny", "tiny_job:TinyJob")
+        patch.setitem(TASK_COMMANDS, "tiny", "tiny_command:TinyJob")
         yield
 
 
@@ -42,21 +42,21 @@ def tiny(samples, known):
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """No processes: answers by a formula. Returns the cells that were asked for, in order."""
+    """No processes: answers by a formula. Returns the runs that were asked for, in order."""
     asked = []
 
     def ask(request, threads=1, seconds=None):
-        if request["cell"] is None:
+        if request["run"] is None:
             about = {"n_samples": 60, "n_test": None, "size_name": "sequences"}
             return about | {"facts": {"sequences": 60}}
-        asked.append((*request["cell"].values(), seconds))
-        return made_up_cell(**request["cell"])
+        asked.append((*request["run"].values(), seconds))
+        return made_up_run(**request["run"])
 
     monkeypatch.setattr("maxmargin.cli.comparison.run.ask", ask)
     return asked
 
 
-def made_up_cell(solver, size, seed):
+def made_up_run(solver, size, seed):
     slow = 2.0 if solver == "bcfw" else 1.0
     return {
         "status": "converged",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from maxmargin.cli.comparison.process import CellError
+from maxmargin.cli.comparison.process import ComparisonRunError
 from maxmargin.cli.main import main
 from maxmargin.cli.runs import RunFolder
 
@@ -13,20 +13,20 @@ pytestmark = pytest.mark.usefixtures("tiny")
 
 @pytest.fixture
 def given(samples):
-    """Arguments of a study that works."""
+    """Arguments of a comparison that works."""
     return ["compare", "tiny", "--data", str(samples), "--sizes", "10,40"]
 
 
 @pytest.fixture
 def failing(made_up, monkeypatch):
-    """As made_up, but no cell of the perceptron succeeds."""
+    """As made_up, but no run of the perceptron succeeds."""
     import maxmargin.cli.comparison.run as module
 
     honest = module.ask
 
     def ask(request, **options):
-        if request["cell"] and request["cell"]["solver"] == "perceptron":
-            raise CellError("no \x1b[31mluck")
+        if request["run"] and request["run"]["solver"] == "perceptron":
+            raise ComparisonRunError("no \x1b[31mluck")
         return honest(request, **options)
 
     monkeypatch.setattr(module, "ask", ask)
@@ -39,7 +39,7 @@ def test_a_study_by_the_command(samples, tmp_path, capsys):
     settings = ["--solvers", "ssg", "--sizes", "20", "--max-epochs", "4", "--set", "ssg.alpha=0.5"]
     assert main([*arguments, str(out), *settings, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["study"] == str(out)
+    assert printed["comparison"] == str(out)
     assert printed["facts"]["test samples"] == 60
     row = printed["rows"][0]
     assert (row["solver"], row["size"], row["alpha"], row["n_epochs"]) == ("ssg", 20, 0.5, 4)
@@ -57,9 +57,9 @@ def test_tables_and_progress(given, made_up, tmp_path, capsys):
     assert "1.50 (1.50 to 1.50)" in told.out
     assert "1.5 ±0.7071" in told.out  # the objective
     assert "41.9" in told.out  # 40 MiB as MB
-    assert "maxmargin: reading the data of 12 cells\n" in told.err
-    assert "maxmargin: cell 12 of 12: perceptron, size 40, seed 1; about" in told.err
-    assert "cell 12 of 12 done: perceptron, size 40, seed 1: 252.98 s, 3 epochs" in told.err
+    assert "maxmargin: reading the data of 12 runs\n" in told.err
+    assert "maxmargin: run 12 of 12: perceptron, size 40, seed 1; about" in told.err
+    assert "run 12 of 12 done: perceptron, size 40, seed 1: 252.98 s, 3 epochs" in told.err
 
 
 def test_quiet_keeps_the_table_only(given, made_up, tmp_path, capsys):
@@ -73,14 +73,14 @@ def test_json_is_the_summary(given, made_up, tmp_path, capsys):
     out = tmp_path / "s"
     assert main([*given, "--out", str(out), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    written = json.loads((out / "study.json").read_text())
+    written = json.loads((out / "comparison.json").read_text())
     assert {key: printed[key] for key in written} == written
 
 
 def test_failed_cells_end_in_code_1(given, failing, tmp_path, capsys):
     assert main([*given, "--out", str(tmp_path / "s")]) == 1
     told = capsys.readouterr()
-    assert "2 of 6 cells failed, first perceptron-10-0: no \\x1b[31mluck" in told.err
+    assert "2 of 6 runs failed, first perceptron-10-0: no \\x1b[31mluck" in told.err
     assert "failed" in told.out
     assert "\x1b" not in told.out + told.err
 
@@ -92,7 +92,7 @@ def test_a_report_that_cannot_be_made_spoils_nothing(given, made_up, tmp_path, m
     monkeypatch.setattr("maxmargin.cli.report.write_report", write_report)
     assert main([*given, "--out", str(tmp_path / "s")]) == 0
     told = capsys.readouterr()
-    assert "the study is complete, but it has no report: no space" in told.err
+    assert "the comparison is complete, but it has no report: no space" in told.err
     assert "Growth" in told.out
 
 
@@ -100,7 +100,7 @@ def test_resume_by_the_folder_alone(given, made_up, tmp_path, capsys):
     out = tmp_path / "s"
     more = ["--set", "bcfw.alpha=0.25", "--raise-at", "7", "--max-epochs", "3"]
     assert main([*given, "--out", str(out), *more]) == 0
-    (out / "cells" / "bcfw-40-0.json").unlink()
+    (out / "runs" / "bcfw-40-0.json").unlink()
     made_up.clear()
     assert main(["compare", "--resume", str(out)]) == 0
     assert [asked[:3] for asked in made_up] == [("bcfw", 40, 0)]
@@ -112,7 +112,7 @@ def test_resume_by_the_folder_alone(given, made_up, tmp_path, capsys):
 
 
 def test_configuration_file(samples, made_up, tmp_path, capsys):
-    config = tmp_path / "study.toml"
+    config = tmp_path / "comparison.toml"
     (tmp_path / "words.txt").write_text("a\n")
     (tmp_path / "data.jsonl").write_bytes(samples.read_bytes())
     config.write_text(
@@ -123,7 +123,7 @@ def test_configuration_file(samples, made_up, tmp_path, capsys):
     out = tmp_path / "s"
     arguments = ["compare", "--config", str(config), "--out", str(out), "--max-epochs", "5"]
     assert main([*arguments, "--set", "lean.tol=0"]) == 0
-    settings = json.loads((out / "study.json").read_text())["settings"]
+    settings = json.loads((out / "comparison.json").read_text())["settings"]
     assert settings["bcfw"] == {"solver": "bcfw", "alpha": 0.1, "max-epochs": 5, "options": {}}
     assert settings["lean"] == {
         "solver": "dual-extragradient",
@@ -137,7 +137,10 @@ def test_configuration_file(samples, made_up, tmp_path, capsys):
     files = json.loads((out / "data.json").read_text())["files"]
     assert [file["name"] for file in files] == ["data.jsonl", "words.txt"]
     made_up.clear()
-    assert main(["compare", "--config", str(out / "study.toml"), "--out", str(tmp_path / "t")]) == 0
+    assert (
+        main(["compare", "--config", str(out / "comparison.toml"), "--out", str(tmp_path / "t")])
+        == 0
+    )
     assert len(made_up) == 4
 
 
@@ -161,14 +164,14 @@ def test_locked_study_ends_in_code_3(given, made_up, tmp_path, capsys):
 @pytest.mark.parametrize(
     "more, words",
     [
-        ([], "--out STUDY is missing"),
+        ([], "--out COMPARISON is missing"),
         (["--sizes", "5,x"], "'5,x' is not a list of whole numbers"),
         (["--sizes", "0", "--out", "s"], "sizes=0 must be a whole number, 1 or more"),
         (["--sizes", "61", "--out", "s"], "size 61 is more than the 60 samples"),
         (["--solvers", "bcfw,,fw"], "has an empty name"),
         (["--solvers", "bcwf", "--out", "s"], "solver 'bcwf' is unknown (do you mean 'bcfw'?)"),
         (["--set", "alpha=1"], "is not SOLVER.NAME=VALUE"),
-        (["--set", "fw.alpha=1", "--out", "s"], "the study has no solver 'fw', only"),
+        (["--set", "fw.alpha=1", "--out", "s"], "the comparison has no solver 'fw', only"),
         (["--set", "bcfw.alhpa=1", "--out", "s"], "unknown option 'alhpa' (do you mean 'alpha'?)"),
         (["--seeds", "0"], "'0' is not a whole number of 1 or more"),
         (["--data", "absent", "--out", "s"], "absent"),
@@ -191,7 +194,7 @@ def test_wrong_usage_ends_in_code_2(given, made_up, tmp_path, monkeypatch, capsy
         (["compare"], "name a task"),
         (["compare", "--out", "s"], "name a task"),
         (["compare", "tinny", "--out", "s"], "there is no task 'tinny'; did you mean 'tiny'?"),
-        (["compare", "--resume", "empty"], "holds no study"),
+        (["compare", "--resume", "empty"], "holds no comparison"),
         (["compare", "--config", "odd.toml", "--out", "s"], "odd.toml is not TOML"),
         (["compare", "--config", "other.toml", "--out", "s"], "names no task"),
         (["compare", "tiny", "--config", "letters.toml", "--out", "s"], "for the task 'letters'"),
@@ -211,7 +214,7 @@ def test_help_names_tasks_and_options(capsys):
     assert main(["compare", "--help"]) == 0
     told = capsys.readouterr().out
     assert "tiny" in told
-    assert "maxmargin compare --resume study" in told
+    assert "maxmargin compare --resume comparison" in told
     assert main(["compare", "tiny", "--help"]) == 0
     told = capsys.readouterr().out
     assert "--raise-at" in told

@@ -27,7 +27,7 @@ def test_too_large_a_size_is_refused():
 
 
 def test_as_many_samples_are_wanted_as_are_used():
-    plan = {"sizes": [5, 10]}
-    assert subsets.wanted(plan) == 10
-    assert subsets.wanted({**plan, "test-size": 3}) == 13
-    assert subsets.wanted({**plan, "test-size": 3, "test": ["a"]}) == 10
+    config = {"sizes": [5, 10]}
+    assert subsets.wanted(config) == 10
+    assert subsets.wanted({**config, "test-size": 3}) == 13
+    assert subsets.wanted({**config, "test-size": 3, "test": ["a"]}) == 10

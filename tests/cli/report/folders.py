@@ -236,20 +236,20 @@ def environment():
     }
 
 
-def make_study(folder: Path) -> Path:
-    """A study of three solvers at three sizes with two seeds; one cell failed."""
-    (folder / "cells").mkdir(parents=True)
+def make_comparison(folder: Path) -> Path:
+    """A comparison of three solvers at three sizes with two seeds; one cell failed."""
+    (folder / "runs").mkdir(parents=True)
     solvers = ["bcfw", "dual-extragradient", SCRIPT]
     sizes, exponents = [100, 400, 1600], []
     for k, solver in enumerate(solvers):
         for size in sizes:
             for seed in (0, 1):
-                cell = study_cell(k, solver, size, seed)
-                write(folder / "cells" / f"solver{k}-{size}-{seed}.json", cell)
+                run = comparison_run(k, solver, size, seed)
+                write(folder / "runs" / f"solver{k}-{size}-{seed}.json", run)
         for quantity, power in (("seconds", 1.04 + 0.2 * k), ("peak_bytes", 0.4)):
             own = {"solver": solver, "quantity": quantity, "exponent": power}
             exponents.append(own | {"low": power - 0.05, "high": power + 0.05})
-    study = {
+    comparison = {
         "task": "alignment",
         "title": f"Word alignment {SCRIPT}",
         "solvers": solvers,
@@ -257,18 +257,18 @@ def make_study(folder: Path) -> Path:
         "seeds": 2,
         "size_name": "sentence pairs",
         "facts": {"files": "dev.e, dev.f"},
-        "cells": 18,
+        "runs": 18,
         "failed": [f"{SCRIPT}-1600-1"],
         "rows": [],
         "exponents": exponents,
     }
-    write(folder / "study.json", study)
+    write(folder / "comparison.json", comparison)
     write(folder / "environment.json", environment())
-    (folder / "study.toml").write_text('task = "alignment"\nsizes = [100, 400, 1600]\n')
+    (folder / "comparison.toml").write_text('task = "alignment"\nsizes = [100, 400, 1600]\n')
     return folder
 
 
-def study_cell(k, solver, size, seed):
+def comparison_run(k, solver, size, seed):
     failed = k == 2 and size == 1600 and seed == 1
     seconds = 0.01 * size ** (1.04 + 0.2 * k) * (1 + 0.1 * seed) / 10
     records = history(12 + 4 * k, 0.7 + 0.3 * k, seconds=seconds / 12)

@@ -14,7 +14,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from cli.report.folders import NASTY, SCRIPT, history, make_run, make_study
+from cli.report.folders import NASTY, SCRIPT, history, make_comparison, make_run
 from maxmargin.cli.report import write_report
 from maxmargin.cli.report.markup import visible
 
@@ -47,7 +47,7 @@ def pages(tmp_path_factory):
     odd = [r | {"gap": 0.0 if r["epoch"] == 2 else None} for r in history(3)]
     folders = {
         "run": make_run(top / "run"),
-        "study": make_study(top / "study"),
+        "comparison": make_comparison(top / "comparison"),
         "point": make_run(top / "point", history(1)),
         "odd": make_run(top / "odd", odd),
     }
@@ -273,15 +273,15 @@ def test_long_lists_are_folded_and_searched(show):
 
 def test_confusions_tell_their_counts(show):
     page = show("run")
-    cell = page.find_element(By.CSS_SELECTOR, ".panel:not(.off) .heat td.hit")
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", cell)
+    run = page.find_element(By.CSS_SELECTOR, ".panel:not(.off) .heat td.hit")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", run)
     page.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0], 50))")
-    ActionChains(page).move_to_element(cell).perform()
+    ActionChains(page).move_to_element(run).perform()
     assert "of the row" in page.find_element(By.CSS_SELECTOR, ".hint").text
 
 
 def test_the_keyboard_reaches_explanations(show):
-    page = show("study")
+    page = show("comparison")
     hint = page.find_element(By.CSS_SELECTOR, ".hint")
     page.execute_script("document.querySelector('header abbr').focus()")
     assert hint.text.startswith("Block-coordinate Frank-Wolfe")
@@ -295,7 +295,7 @@ def test_the_keyboard_reaches_explanations(show):
     assert hint.text.startswith("How often the best output")
 
 
-@pytest.mark.parametrize("name", ["run", "study"])
+@pytest.mark.parametrize("name", ["run", "comparison"])
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_page_never_scrolls_sideways(show, name, width):
     page = show(name, width=width)
@@ -342,7 +342,7 @@ def test_paper_shows_all_and_no_controls(show):
 
 
 def test_a_report_prints(show):
-    printed = send(show("study"), "Page.printToPDF", printBackground=True)
+    printed = send(show("comparison"), "Page.printToPDF", printBackground=True)
     assert base64.b64decode(printed["data"]).startswith(b"%PDF")
 
 
@@ -359,7 +359,7 @@ def test_strings_from_the_data_are_text(show):
 
 
 def test_a_page_asks_for_nothing_but_itself(show, pages):
-    assert requested(show("study")) == [pages["study"]]
+    assert requested(show("comparison")) == [pages["comparison"]]
 
 
 def test_the_policy_stops_what_was_not_written_with_the_page(browser, show):
@@ -380,7 +380,7 @@ def test_the_policy_stops_what_was_not_written_with_the_page(browser, show):
 
 
 def test_a_study_is_drawn(show):
-    page = show("study")
+    page = show("comparison")
     figure = chart(page, "scaling")
     assert len(figure.find_elements(By.CSS_SELECTOR, ".curve")) == 3
     choose(figure, "bcfw")
@@ -393,7 +393,7 @@ def test_a_study_is_drawn(show):
 
 
 def test_a_study_shows_the_curves_of_each_size(show):
-    figure = chart(show("study"), "convergence")
+    figure = chart(show("comparison"), "convergence")
     choose(figure, "seconds")
     ends = []
     for size in ("100", "1600"):

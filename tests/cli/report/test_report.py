@@ -21,8 +21,8 @@ from cli.report.folders import (
     history,
     images_drawing,
     links_drawing,
+    make_comparison,
     make_run,
-    make_study,
     outline_drawing,
     packed,
     tokens_drawing,
@@ -76,11 +76,11 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("reports") / "study")
+def comparison(tmp_path_factory):
+    return make_comparison(tmp_path_factory.mktemp("reports") / "comparison")
 
 
-@pytest.mark.parametrize("kind", ["run", "study"])
+@pytest.mark.parametrize("kind", ["run", "comparison"])
 def test_a_report_is_one_file_that_refers_to_nothing_else(kind, request):
     path = write_report(request.getfixturevalue(kind))
     assert path.name == "report.html"
@@ -112,9 +112,9 @@ def test_the_metric_of_the_task_comes_before_the_bound(run):
     assert places == sorted(places)
 
 
-def test_words_of_the_trade_are_explained_where_they_stand(run, study):
+def test_words_of_the_trade_are_explained_where_they_stand(run, comparison):
     hints = {}
-    for folder in (run, study):
+    for folder in (run, comparison):
         page = write_report(folder).read_text(encoding="utf-8")
         hints |= {words: title for title, words in re.findall(ABBR, page)}
     assert {"gap", "oracle calls", "relative gap", "bcfw", "alpha"} <= set(hints)
@@ -187,7 +187,7 @@ def test_a_place_that_cannot_be_written_is_told(run, tmp_path):
 
 
 def test_a_folder_that_is_neither_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="neither a run .* nor a study"):
+    with pytest.raises(ValueError, match="neither a run .* nor a comparison"):
         write_report(tmp_path)
     with pytest.raises(FileNotFoundError, match="no such folder"):
         write_report(tmp_path / "absent")
@@ -225,12 +225,12 @@ def changed(document, place, value):
     return inner
 
 
-@pytest.mark.parametrize("kind", ["run", "study"])
+@pytest.mark.parametrize("kind", ["run", "comparison"])
 def test_an_odd_value_anywhere_does_not_cost_the_page(kind, request, tmp_path):
     folder = request.getfixturevalue(kind)
     rng = random.Random(0)
-    paths = sorted(p for p in folder.rglob("*.json") if "cells" not in p.parts)
-    paths += sorted(folder.glob("cells/*.json"))[:2]
+    paths = sorted(p for p in folder.rglob("*.json") if "runs" not in p.parts)
+    paths += sorted(folder.glob("runs/*.json"))[:2]
     for path in paths:
         before = path.read_text()
         document = json.loads(before)
@@ -261,8 +261,8 @@ def test_a_run_without_certificate_says_so(tmp_path):
     assert "<bdi>Cut by the user.</bdi>" in page
 
 
-def test_a_study_names_growth_and_failures(study):
-    text = " ".join(Reader(write_report(study).read_text(encoding="utf-8")).texts)
+def test_a_study_names_growth_and_failures(comparison):
+    text = " ".join(Reader(write_report(comparison).read_text(encoding="utf-8")).texts)
     assert re.search(r"time grows like n\s+1\.04", text)
     assert "✗ 1 cell failed" in text
     assert f"out of memory {SCRIPT}" in text
@@ -270,8 +270,8 @@ def test_a_study_names_growth_and_failures(study):
 
 
 def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
-    folder = make_study(tmp_path / "study")
-    for path in (folder / "cells").glob("solver1-1600-*.json"):
+    folder = make_comparison(tmp_path / "comparison")
+    for path in (folder / "runs").glob("solver1-1600-*.json"):
         write(path, json.loads(path.read_text()) | {"status": "failed", "seconds": None})
     page = Reader(write_report(folder).read_text(encoding="utf-8"))
     lead = next(k for k, words in enumerate(page.texts) if words.startswith("At "))
@@ -280,8 +280,8 @@ def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
 
 
 def test_a_study_without_cells_says_so(tmp_path):
-    (tmp_path / "cells").mkdir()
-    assert "No cell of this study has finished yet" in write_report(tmp_path).read_text(
+    (tmp_path / "runs").mkdir()
+    assert "No cell of this comparison has finished yet" in write_report(tmp_path).read_text(
         encoding="utf-8"
     )
 

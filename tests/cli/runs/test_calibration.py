@@ -9,7 +9,7 @@ from cli.runs.made import config, outcome, write_sequences
 from maxmargin import ChainSVM, load
 from maxmargin.callbacks import Callback
 from maxmargin.cli.runs import RunError, RunFolder, evaluate, train
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -37,8 +37,8 @@ def whole(tmp_path_factory):
 def test_the_temperature_is_that_of_the_held_out_samples(whole):
     folder, run, summary = whole
     model = load(run.path / "model.maxmargin")
-    job = job_named("chain")
-    held_out = job.read([folder / "held_out.npz"], {})
+    command = find_task_command("chain")
+    held_out = command.read([folder / "held_out.npz"], {})
     plain = RunFolder(folder / "plain").create(config(folder))
     assert train(plain)["calibration"] is None
     bare = load(plain.path / "model.maxmargin")
@@ -53,7 +53,7 @@ def test_the_temperature_is_that_of_the_held_out_samples(whole):
 def test_reliability_is_in_the_evaluations(whole):
     folder, run, summary = whole
     found = json.loads((run.path / "evaluations" / "train.json").read_text())
-    rows = sum(len(y) for y in job_named("chain").read([folder / "train.npz"], {}).outputs)
+    rows = sum(len(y) for y in find_task_command("chain").read([folder / "train.npz"], {}).outputs)
     assert sum(row[2] for row in found["reliability"]) == rows
     assert "calibration error" in summary["metrics"]["train"]
     other = evaluate(run, [folder / "held_out.npz"], save=False)

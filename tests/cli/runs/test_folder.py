@@ -31,7 +31,7 @@ def made(tmp_path):
 def test_create_and_open(tmp_path, made):
     again = RunFolder(tmp_path / "run").open()
     assert again.config == config(tmp_path)
-    assert again.job().name == "chain"
+    assert again.command().name == "chain"
     assert sorted(p.name for p in made.path.iterdir()) == [".lock", "config.toml"]
 
 

@@ -10,7 +10,7 @@ from maxmargin.cli.runs import RunError, RunFolder, train
 from maxmargin.cli.runs.config import check_config
 from maxmargin.cli.runs.penalty import _climb
 from maxmargin.metrics import chunk_f1
-from maxmargin.tasks.registry import Data, job_named
+from maxmargin.tasks.registry import Data, find_task_command
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -153,10 +153,10 @@ def test_it_climbs_to_the_best(peak, tried):
 
 
 def test_tags_that_mark_chunks_are_judged_by_chunks():
-    job = job_named("tagging")
+    command = find_task_command("tagging")
     chunks, others = (Data([["a", "b"]], [tags]) for tags in (["B-X", "I-X"], ["D", "N"]))
-    assert job.metric(chunks) == ("F1 of chunks", chunk_f1)
-    assert job.metric(others) == ("share of right tags", None)
+    assert command.metric(chunks) == ("F1 of chunks", chunk_f1)
+    assert command.metric(others) == ("share of right tags", None)
 
 
 def test_early_stopping_goes_by_chunks(tmp_path):

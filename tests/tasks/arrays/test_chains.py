@@ -1,4 +1,4 @@
-"""The job of label sequences: npz files and letters in, labels out, evaluations and tables."""
+"""Label sequences: npz files and letters in, labels out, evaluations and tables."""
 
 import io
 import json
@@ -10,9 +10,9 @@ from scipy import sparse
 from maxmargin.features import KernelMap
 from maxmargin.formats.npz import read_npz
 from maxmargin.tasks.documents import finite
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
-JOB = job_named("chain")
+COMMAND = find_task_command("chain")
 RNG = np.random.default_rng(0)
 LENGTHS = RNG.integers(1, 6, size=30)
 Y = RNG.integers(0, 3, size=LENGTHS.sum())
@@ -42,17 +42,17 @@ def saved(tmp_path, arrays, name="data.npz"):
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    data = JOB.read([saved(tmp_path_factory.mktemp("chain"), parts())], {})
-    found = JOB.estimator({}).set_params(alpha=1e-3, max_epochs=200)
-    JOB.fit(found, data)
+    data = COMMAND.read([saved(tmp_path_factory.mktemp("chain"), parts())], {})
+    found = COMMAND.estimator({}).set_params(alpha=1e-3, max_epochs=200)
+    COMMAND.fit(found, data)
     return found
 
 
 @pytest.mark.parametrize("kind", [int, float, str, bool])
 def test_dense_and_sparse_files_are_the_same_data(tmp_path, kind):
     y = Y.astype(kind)
-    dense = JOB.read([saved(tmp_path, parts(y=y))], {})
-    loose = JOB.read([saved(tmp_path, csr(X, y=y))], {})
+    dense = COMMAND.read([saved(tmp_path, parts(y=y))], {})
+    loose = COMMAND.read([saved(tmp_path, csr(X, y=y))], {})
     assert dense.facts["sequences"] == 30
     assert dense.facts["rows"] == len(Y)
     assert loose.facts == dense.facts
@@ -64,13 +64,13 @@ def test_dense_and_sparse_files_are_the_same_data(tmp_path, kind):
 
 def test_folds_and_subsets(tmp_path):
     path = saved(tmp_path, parts())
-    zero = JOB.read([path], {"folds": ("0",)})
-    rest = JOB.read([path], {"folds": ["1-2"]})
-    both = JOB.read([path], {"folds": ("0,2",)})
-    each = JOB.read([path], {"folds": ("all",)})
+    zero = COMMAND.read([path], {"folds": ("0",)})
+    rest = COMMAND.read([path], {"folds": ["1-2"]})
+    both = COMMAND.read([path], {"folds": ("0,2",)})
+    each = COMMAND.read([path], {"folds": ("all",)})
     assert [d.facts["sequences"] for d in (zero, rest, both, each)] == [10, 20, 20, 30]
     assert [len(x) for x in zero.inputs] == LENGTHS[::3].tolist()
-    some = JOB.take(zero, [3, 1])
+    some = COMMAND.take(zero, [3, 1])
     np.testing.assert_array_equal(some.inputs[1], zero.inputs[1])
     assert some.facts["sequences"] == 2
 
@@ -115,30 +115,30 @@ def test_folds_and_subsets(tmp_path):
 )
 def test_errors_name_the_array_and_the_cure(tmp_path, arrays, options, message):
     with pytest.raises(ValueError, match=message) as error:
-        JOB.read([saved(tmp_path, arrays)], options)
+        COMMAND.read([saved(tmp_path, arrays)], options)
     assert "data.npz" in str(error.value) or options
 
 
 def test_files_that_do_not_go_together(tmp_path):
     first = saved(tmp_path, parts())
     with pytest.raises(ValueError, match="'X' has 3 features, the file before has 4"):
-        JOB.read([first, saved(tmp_path, parts(X=X[:, :3]), "b.npz")], {})
+        COMMAND.read([first, saved(tmp_path, parts(X=X[:, :3]), "b.npz")], {})
     with pytest.raises(ValueError, match="'y' has texts, the file before has numbers"):
-        JOB.read([first, saved(tmp_path, parts(y=Y.astype(str)), "b.npz")], {})
+        COMMAND.read([first, saved(tmp_path, parts(y=Y.astype(str)), "b.npz")], {})
     (tmp_path / "text").write_text("neither\n")
     with pytest.raises(
         ValueError, match="line 1: .*not an .npz file, so it was read as letter.data"
     ):
-        JOB.read([tmp_path / "text"], {})
+        COMMAND.read([tmp_path / "text"], {})
 
 
 def test_labels_as_lines_or_as_npz(model, tmp_path):
     path = saved(tmp_path, parts(y=None))
     text, arrays = io.BytesIO(), io.BytesIO()
     with path.open("rb") as a, path.open("rb") as b:
-        assert JOB.predict(model, [a, b], text, {}) == 60
+        assert COMMAND.predict(model, [a, b], text, {}) == 60
     with path.open("rb") as a:
-        assert JOB.predict(model, [a], arrays, {"write": "npz"}) == 30
+        assert COMMAND.predict(model, [a], arrays, {"write": "npz"}) == 30
     arrays.seek(0)
     found = read_npz(arrays)
     np.testing.assert_array_equal(found["y"], Y)
@@ -147,21 +147,21 @@ def test_labels_as_lines_or_as_npz(model, tmp_path):
     assert lines[:30] == lines[30:]
     assert " ".join(lines[:30]).split() == Y.astype(str).tolist()
     with path.open("rb") as a, (tmp_path / "out.npz").open("wb") as sink:
-        JOB.predict(model, [a], sink, {})
+        COMMAND.predict(model, [a], sink, {})
     assert read_npz(tmp_path / "out.npz")["y"].tolist() == Y.tolist()
 
 
 def test_labels_with_spaces_need_npz(tmp_path):
-    data = JOB.read([saved(tmp_path, parts(y=np.array(["a b", "c", "d"])[Y]))], {})
-    spaced = JOB.estimator({}).set_params(max_epochs=3, tol=1.0)
-    JOB.fit(spaced, data)
+    data = COMMAND.read([saved(tmp_path, parts(y=np.array(["a b", "c", "d"])[Y]))], {})
+    spaced = COMMAND.estimator({}).set_params(max_epochs=3, tol=1.0)
+    COMMAND.fit(spaced, data)
     with (tmp_path / "data.npz").open("rb") as source, pytest.raises(ValueError, match="write npz"):
-        JOB.predict(spaced, [source], io.BytesIO(), {})
+        COMMAND.predict(spaced, [source], io.BytesIO(), {})
 
 
 def test_labels_that_were_not_learned_are_told(model, tmp_path):
-    data = JOB.read([saved(tmp_path, parts(y=Y + 50))], {})
-    note = JOB.evaluate(model, data)["tables"][0]["note"]
+    data = COMMAND.read([saved(tmp_path, parts(y=Y + 50))], {})
+    note = COMMAND.evaluate(model, data)["tables"][0]["note"]
     assert note == (
         "30 of 30 sequences have labels that the model has not learned, which count as wrong:"
         " 50, 51, 52."
@@ -172,8 +172,8 @@ def test_evaluation(model, tmp_path):
     y = Y.copy()
     last = slice(len(Y) - LENGTHS[-1], None)
     y[last] = (y[last] + 1) % 3
-    data = JOB.read([saved(tmp_path, parts(y=y))], {})
-    found = JOB.evaluate(model, data, shown=3)
+    data = COMMAND.read([saved(tmp_path, parts(y=y))], {})
+    found = COMMAND.evaluate(model, data, shown=3)
     assert json.loads(json.dumps(found, allow_nan=False)) == finite(found)
     values = {metric["name"]: metric["value"] for metric in found["metrics"]}
     assert values["label error"] == found["error"] == pytest.approx(LENGTHS[-1] / len(Y))
@@ -185,13 +185,13 @@ def test_evaluation(model, tmp_path):
     assert worst["tokens"] == [str(t + 1) for t in range(LENGTHS[-1])]
     assert worst["predicted"] == Y[last].astype(str).tolist()
     with pytest.raises(ValueError, match="are texts, those of the model are numbers"):
-        JOB.evaluate(model, JOB.read([saved(tmp_path, parts(y=Y.astype(str)))], {}))
+        COMMAND.evaluate(model, COMMAND.read([saved(tmp_path, parts(y=Y.astype(str)))], {}))
 
 
 @pytest.mark.parametrize("arrays", [parts(X=X - 0.5), csr(X)])
 def test_rows_are_drawn_as_images(model, tmp_path, arrays):
-    data = JOB.read([saved(tmp_path, arrays)], {"image": "2x2"})
-    drawing = JOB.evaluate(model, data, shown=1)["drawings"][0]
+    data = COMMAND.read([saved(tmp_path, arrays)], {"image": "2x2"})
+    drawing = COMMAND.evaluate(model, data, shown=1)["drawings"][0]
     assert (drawing["kind"], drawing["height"], drawing["width"]) == ("images", 2, 2)
     pixels = np.array(drawing["images"])
     assert pixels.shape == (len(drawing["truth"]), 4)
@@ -200,7 +200,7 @@ def test_rows_are_drawn_as_images(model, tmp_path, arrays):
 
 
 def test_what_the_model_has_learned(model):
-    features, pairs, ends = JOB.describe(model)
+    features, pairs, ends = COMMAND.describe(model)
     best = {label: name for label, name, weight in reversed(features["rows"]) if weight > 0}
     assert best == {"0": "feature 0", "1": "feature 1", "2": "feature 2"}
     assert all(isinstance(row[2], float) for row in pairs["rows"])
@@ -208,40 +208,40 @@ def test_what_the_model_has_learned(model):
 
 
 def test_kernels_are_options_and_are_told(tmp_path):
-    data = JOB.read([saved(tmp_path, parts())], {})
+    data = COMMAND.read([saved(tmp_path, parts())], {})
     options = {"kernel": "poly", "degree": 2, "gamma": 0.5, "kernel-size": 6}
-    found = JOB.estimator(options).set_params(tol=0.01)
+    found = COMMAND.estimator(options).set_params(tol=0.01)
     assert (
         found.kernel.get_params()
         == KernelMap("poly", degree=2, gamma=0.5, max_support=6).get_params()
     )
-    JOB.fit(found, data)
-    kernel, pairs, _ = JOB.describe(found)
+    COMMAND.fit(found, data)
+    kernel, pairs, _ = COMMAND.describe(found)
     told = dict(kernel["rows"])
     assert told["kernel"] == "poly"
     assert told["support vectors"] == str(found.n_support_)
     assert len(pairs["rows"]) == 9
-    assert JOB.evaluate(found, data)["error"] == 0
-    assert JOB.estimator({}).kernel is None
+    assert COMMAND.evaluate(found, data)["error"] == 0
+    assert COMMAND.estimator({}).kernel is None
     with pytest.raises(ValueError, match="--gamma goes with --kernel"):
-        JOB.estimator({"gamma": 1.0})
-    random = JOB.estimator({"kernel": "rbf", "kernel-method": "random", "kernel-size": 8})
+        COMMAND.estimator({"gamma": 1.0})
+    random = COMMAND.estimator({"kernel": "rbf", "kernel-method": "random", "kernel-size": 8})
     random.set_params(tol=0.01)
-    JOB.fit(random, data)
-    assert dict(JOB.describe(random)[0]["rows"])["coordinates"] == "8"
+    COMMAND.fit(random, data)
+    assert dict(COMMAND.describe(random)[0]["rows"])["coordinates"] == "8"
 
 
 def test_letters(data_dir):
     path = data_dir / "ocr_letters" / "letter.data.gz"
-    data = JOB.read([path], {"folds": ("0",)})
+    data = COMMAND.read([path], {"folds": ("0",)})
     assert data.facts == {"sequences": 626, "rows": 4617, "features": 128, "labels": 26}
     assert data.extra["image"] == (16, 8)
-    letters = JOB.estimator({}).set_params(max_epochs=1, tol=1.0)
-    JOB.fit(letters, JOB.take(data, range(100)))
-    drawing = JOB.evaluate(letters, data, shown=1)["drawings"][0]
+    letters = COMMAND.estimator({}).set_params(max_epochs=1, tol=1.0)
+    COMMAND.fit(letters, COMMAND.take(data, range(100)))
+    drawing = COMMAND.evaluate(letters, data, shown=1)["drawings"][0]
     assert (drawing["kind"], len(drawing["images"][0])) == ("images", 128)
     sink = io.BytesIO()
     with path.open("rb") as source:
-        assert JOB.predict(letters, [source], sink, {"folds": ("0",)}) == 6877
+        assert COMMAND.predict(letters, [source], sink, {"folds": ("0",)}) == 6877
     lines = sink.getvalue().decode().splitlines()
     assert sum(len(line.split()) for line in lines) == 52152

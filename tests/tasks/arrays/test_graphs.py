@@ -9,12 +9,12 @@ from scipy import sparse
 
 from maxmargin import GraphCutSVM
 from maxmargin.formats.npz import read_npz
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 
 @pytest.fixture(scope="module")
-def job():
-    return job_named("graph")
+def command():
+    return find_task_command("graph")
 
 
 def grid(height, width):
@@ -59,19 +59,19 @@ def one_graph(**changes):
 
 
 @pytest.fixture(scope="module")
-def case(job, tmp_path_factory):
+def case(command, tmp_path_factory):
     folder = tmp_path_factory.mktemp("graphs")
     train, test = (saved(folder, make_arrays(n, n), f"{n}.npz") for n in (40, 12))
-    model = job.estimator({}).set_params(alpha=0.01)
-    job.fit(model, job.read([train], {}))
+    model = command.estimator({}).set_params(alpha=0.01)
+    command.fit(model, command.read([train], {}))
     return model, train, test
 
 
-def test_labels_of_nodes_are_learned(job, case):
+def test_labels_of_nodes_are_learned(command, case):
     model, _, test = case
-    data = job.read([test], {})
+    data = command.read([test], {})
     assert isinstance(model, GraphCutSVM)
-    evaluation = job.evaluate(model, data, shown=3)
+    evaluation = command.evaluate(model, data, shown=3)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))
     assert evaluation["error"] < 0.1
@@ -96,8 +96,8 @@ def test_labels_of_nodes_are_learned(job, case):
     assert [drawing["errors"] for drawing in evaluation["drawings"]] == wrong[:3]
 
 
-def test_a_file_without_parts_is_one_graph(job, tmp_path):
-    data = job.read([saved(tmp_path, one_graph())], {})
+def test_a_file_without_parts_is_one_graph(command, tmp_path):
+    data = command.read([saved(tmp_path, one_graph())], {})
     assert len(data) == 1
     assert data.inputs[0].edges.tolist() == [[0, 1], [2, 1]]
     assert data.inputs[0].edge_features.tolist() == [[1.0], [1.0]]
@@ -108,7 +108,7 @@ def test_a_file_without_parts_is_one_graph(job, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pointers", "counts"])
-def test_samples_are_as_written(job, tmp_path, kind):
+def test_samples_are_as_written(command, tmp_path, kind):
     nodes = sparse.csr_array(np.eye(5))
     arrays = {
         "nodes_data": nodes.data,
@@ -122,7 +122,7 @@ def test_samples_are_as_written(job, tmp_path, kind):
     parts = {"node_ptr": [0, 2, 5], "edge_ptr": [0, 1, 3]}
     if kind == "counts":
         parts = {"n_nodes": [2, 3], "n_edges": [1, 2]}
-    data = job.read([saved(tmp_path, arrays | parts)], {})
+    data = command.read([saved(tmp_path, arrays | parts)], {})
     assert [own.nodes.toarray().argmax(axis=1).tolist() for own in data.inputs] == [
         [0, 1],
         [2, 3, 4],
@@ -130,65 +130,65 @@ def test_samples_are_as_written(job, tmp_path, kind):
     assert [own.edges.tolist() for own in data.inputs] == [[[1, 0]], [[0, 2], [1, 2]]]
     assert data.inputs[1].edge_features.tolist() == [[2.0, 0.0], [3.0, 0.1]]
     assert [own.tolist() for own in data.outputs] == [["a", "b"], ["b", "a", "b"]]
-    part = job.take(data, [1])
+    part = command.take(data, [1])
     assert (part.facts["nodes"], part.outputs[0].tolist()) == (3, ["b", "a", "b"])
 
 
-def test_predictions_are_lines_or_arrays(job, case, tmp_path):
+def test_predictions_are_lines_or_arrays(command, case, tmp_path):
     model, _, test = case
-    wanted = model.predict(job.read([test], {}).inputs)
+    wanted = model.predict(command.read([test], {}).inputs)
     sink = io.BytesIO()
     with open(test, "rb") as source:
-        assert job.predict(model, [source], sink, {}) == 12
+        assert command.predict(model, [source], sink, {}) == 12
     assert [line.split() for line in sink.getvalue().decode().splitlines()] == [
         own.tolist() for own in wanted
     ]
     with open(test, "rb") as source, open(tmp_path / "out.npz", "wb") as file:
-        job.predict(model, [source], file, {})
+        command.predict(model, [source], file, {})
     arrays = read_npz(tmp_path / "out.npz")
     np.testing.assert_array_equal(arrays["labels"], np.concatenate(wanted))
     assert arrays["node_ptr"].tolist() == np.cumsum([0, *map(len, wanted)]).tolist()
 
 
-def test_a_graph_without_edges_is_labelled(job, case, tmp_path):
+def test_a_graph_without_edges_is_labelled(command, case, tmp_path):
     path = saved(
         tmp_path, {"nodes": np.array([[3.0, 3.0], [-3.0, -3.0]]), "edges": np.zeros((0, 2))}
     )
     sink = io.BytesIO()
     with open(path, "rb") as source:
-        assert job.predict(case[0], [source], sink, {}) == 1
+        assert command.predict(case[0], [source], sink, {}) == 1
     assert sink.getvalue() == b"sea land\n"
 
 
-def test_four_tables_can_be_asked_for(job, case):
-    model = job.estimator({"tables": True, "bias": False}).set_params(alpha=0.01, max_epochs=20)
-    job.fit(model, job.take(job.read([case[1]], {}), range(10)))
+def test_four_tables_can_be_asked_for(command, case):
+    model = command.estimator({"tables": True, "bias": False}).set_params(alpha=0.01, max_epochs=20)
+    command.fit(model, command.take(command.read([case[1]], {}), range(10)))
     assert model.edge_coef_.shape == (1, 4)
-    nodes, edges = job.describe(model)
+    nodes, edges = command.describe(model)
     assert {row[0] for row in nodes["rows"]} == {"feature 0", "feature 1"}
     assert edges["columns"] == ["feature", "land land", "land sea", "sea land", "sea sea"]
     assert [row[0] for row in edges["rows"]] == ["edge feature 0"]
-    plain = job.describe(case[0])
+    plain = command.describe(case[0])
     assert sorted(row[0] for row in plain[0]["rows"]) == ["bias", "feature 0", "feature 1"]
     assert plain[1]["rows"][0][1] >= 0
 
 
-def test_more_labels_can_be_asked_for(job, case):
-    data = job.take(job.read([case[1]], {}), range(6))
+def test_more_labels_can_be_asked_for(command, case):
+    data = command.take(command.read([case[1]], {}), range(6))
     for own in data.outputs:
         own[-3:] = "isle"
-    model = job.estimator({"multiclass": True}).set_params(alpha=0.05, tol=0.5, max_epochs=50)
-    job.fit(model, data)
-    assert job.evaluate(model, data)["confusion"]["labels"] == ["isle", "land", "sea"]
-    nodes, edges = job.describe(model)
+    model = command.estimator({"multiclass": True}).set_params(alpha=0.05, tol=0.5, max_epochs=50)
+    command.fit(model, data)
+    assert command.evaluate(model, data)["confusion"]["labels"] == ["isle", "land", "sea"]
+    nodes, edges = command.describe(model)
     assert nodes["columns"] == ["feature", "isle", "land", "sea"]
     assert len(edges["rows"]) == 1
 
 
-def test_labels_that_the_model_does_not_know_count_as_wrong(job, case, tmp_path):
+def test_labels_that_the_model_does_not_know_count_as_wrong(command, case, tmp_path):
     arrays = make_arrays(2, 5)
     arrays["labels"] = np.where(arrays["labels"] == "sea", "lake", arrays["labels"])
-    evaluation = job.evaluate(case[0], job.read([saved(tmp_path, arrays)], {}))
+    evaluation = command.evaluate(case[0], command.read([saved(tmp_path, arrays)], {}))
     assert evaluation["confusion"]["labels"] == ["lake", "land", "sea"]
     lake = evaluation["confusion"]["counts"][0]
     assert lake[0] == 0
@@ -196,7 +196,7 @@ def test_labels_that_the_model_does_not_know_count_as_wrong(job, case, tmp_path)
     with pytest.raises(
         ValueError, match="labels of the data are numbers, those of the model are texts"
     ):
-        job.evaluate(case[0], job.read([saved(tmp_path, one_graph())], {}))
+        command.evaluate(case[0], command.read([saved(tmp_path, one_graph())], {}))
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_labels_that_the_model_does_not_know_count_as_wrong(job, case, tmp_path)
         ({"node_ptr": np.array([0, 3, 1, 3]), "edge_ptr": np.arange(4) // 2 * 2}, "sample 1 has"),
     ],
 )  # fmt: skip
-def test_errors_are_named(job, tmp_path, changes, words):
+def test_errors_are_named(command, tmp_path, changes, words):
     path = saved(tmp_path, one_graph(**changes))
     with pytest.raises(ValueError, match=rf"x\.npz: {words}|x\.npz: array .*{words}"):
-        job.read([path], {})
+        command.read([path], {})
 
 
-def test_files_must_go_together(job, tmp_path):
+def test_files_must_go_together(command, tmp_path):
     first = saved(tmp_path, one_graph())
     for changes, words in (
         ({"nodes": np.ones((3, 4))}, "'nodes' has 4 features of nodes, the file before has 2"),
@@ -239,7 +239,7 @@ def test_files_must_go_together(job, tmp_path):
     ):
         second = saved(tmp_path, one_graph(**changes), "y.npz")
         with pytest.raises(ValueError, match=words):
-            job.read([first, second], {})
-    assert len(job.read([first, first], {})) == 2
+            command.read([first, second], {})
+    assert len(command.read([first, first], {})) == 2
     with pytest.raises(ValueError, match="no data file was given"):
-        job.read([], {})
+        command.read([], {})

@@ -9,14 +9,14 @@ from scipy.optimize import linear_sum_assignment
 
 from maxmargin import MatchingSVM
 from maxmargin.domains import Signs
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 WEIGHTS = np.array([1.0, -2.0, 0.5])
 
 
 @pytest.fixture(scope="module")
-def job():
-    return job_named("matching")
+def command():
+    return find_task_command("matching")
 
 
 def make_arrays(n, seed=0, sparse=False):
@@ -50,19 +50,19 @@ def saved(folder, arrays, name="x.npz"):
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["all pairs", "candidates"])
-def case(request, job, tmp_path_factory):
+def case(request, command, tmp_path_factory):
     folder = tmp_path_factory.mktemp("arrays")
     train = saved(folder, make_arrays(80, 0, request.param), "train.npz")
     test = saved(folder, make_arrays(40, 1, request.param), "test.npz")
-    model = job.estimator({})
-    job.fit(model, job.read([train], {}))
+    model = command.estimator({})
+    command.fit(model, command.read([train], {}))
     return model, train, test
 
 
-def test_a_matching_is_learned(job, case):
+def test_a_matching_is_learned(command, case):
     model, _, test = case
-    data = job.read([test], {})
-    evaluation = job.evaluate(model, data, shown=5)
+    data = command.read([test], {})
+    evaluation = command.evaluate(model, data, shown=5)
     assert evaluation["error"] == pytest.approx(1.0 - model.score(data.inputs, data.outputs))
     assert evaluation["error"] < 0.1
     assert json.loads(json.dumps(evaluation)) == evaluation
@@ -84,25 +84,25 @@ def test_a_matching_is_learned(job, case):
     assert (len(first["source"]), len(first["target"])) == data.inputs[i].shape[:2]
 
 
-def test_samples_are_as_written(job, tmp_path):
+def test_samples_are_as_written(command, tmp_path):
     arrays = {
         "X": np.arange(14.0).reshape(7, 2),
         "shapes": np.array([[2, 3], [1, 1]]),
         "links": np.array([[1, 0, 0], [0, 1, 2], [0, 0, 1]]),
     }
-    data = job.read([saved(tmp_path, arrays)], {})
+    data = command.read([saved(tmp_path, arrays)], {})
     np.testing.assert_array_equal(data.inputs[0], np.arange(12.0).reshape(2, 3, 2))
     np.testing.assert_array_equal(data.inputs[1], [[[12.0, 13.0]]])
     assert [own.tolist() for own in data.outputs] == [[[0, 1], [1, 2]], [[0, 0]]]
     assert data.facts == {"samples": 2, "rows": 3, "columns": 4, "links": 3}
-    part = job.take(data, [1])
+    part = command.take(data, [1])
     assert part.facts == {"samples": 1, "rows": 1, "columns": 1, "links": 1}
     assert part.outputs[0].tolist() == [[0, 0]]
-    both = job.read([saved(tmp_path, arrays), saved(tmp_path, arrays, "y.npz")], {})
+    both = command.read([saved(tmp_path, arrays), saved(tmp_path, arrays, "y.npz")], {})
     assert len(both) == 4
 
 
-def test_candidates_are_as_written(job, tmp_path):
+def test_candidates_are_as_written(command, tmp_path):
     arrays = {
         "X": np.eye(3),
         "shapes": np.array([[2, 2], [5, 1]]),
@@ -110,54 +110,54 @@ def test_candidates_are_as_written(job, tmp_path):
         "n_edges": np.array([2, 1]),
         "links": np.array([[0, 1, 0]]),
     }
-    data = job.read([saved(tmp_path, arrays)], {})
+    data = command.read([saved(tmp_path, arrays)], {})
     assert data.inputs[0].shape == (2, 2)
     np.testing.assert_array_equal(data.inputs[0].edges, [[1, 0], [0, 1]])
     np.testing.assert_array_equal(data.inputs[1].features, [[0.0, 0.0, 1.0]])
     assert [own.tolist() for own in data.outputs] == [[[1, 0]], []]
 
 
-def test_predictions_are_lines_of_links(job, case):
+def test_predictions_are_lines_of_links(command, case):
     model, _, test = case
     sink = io.BytesIO()
     with open(test, "rb") as source:
-        assert job.predict(model, [source], sink, {}) == 40
+        assert command.predict(model, [source], sink, {}) == 40
     lines = sink.getvalue().decode().split("\n")
     assert lines.pop() == ""
-    wanted = model.predict(job.read([test], {}).inputs)
+    wanted = model.predict(command.read([test], {}).inputs)
     found = [[list(map(int, link.split("-"))) for link in line.split()] for line in lines]
     assert found == [np.unique(own, axis=0).reshape(-1, 2).tolist() for own in wanted]
 
 
-def test_a_sample_without_edges_is_an_empty_line(job, case, tmp_path):
+def test_a_sample_without_edges_is_an_empty_line(command, case, tmp_path):
     model = case[0]
     arrays = {"X": np.array([[9.0, -9.0, 0.0]]), "shapes": np.array([[0, 3], [1, 1], [2, 0]])}
     path = saved(tmp_path, arrays)
     sink = io.BytesIO()
     with open(path, "rb") as source:
-        assert job.predict(model, [source], sink, {}) == 3
+        assert command.predict(model, [source], sink, {}) == 3
     assert sink.getvalue() == b"\n0-0\n\n"
     with pytest.raises(ValueError, match=r"x\.npz: sample 0 has nothing to link"):
-        job.read([path], {})
+        command.read([path], {})
 
 
-def test_without_a_truth_there_is_no_error(job, case, tmp_path):
+def test_without_a_truth_there_is_no_error(command, case, tmp_path):
     model, _, test = case
     with np.load(test) as file:
         arrays = {key: file[key] for key in file.files if key != "links"}
-    data = job.read([saved(tmp_path, arrays)], {})
+    data = command.read([saved(tmp_path, arrays)], {})
     assert data.outputs is None
-    evaluation = job.evaluate(model, data, shown=2)
+    evaluation = command.evaluate(model, data, shown=2)
     assert evaluation["error"] is None
     assert [own["name"] for own in evaluation["metrics"]] == ["links predicted"]
     assert not any(drawing["truth_known"] for drawing in evaluation["drawings"])
     with pytest.raises(ValueError, match="no links to learn from"):
-        job.fit(MatchingSVM(), data)
+        command.fit(MatchingSVM(), data)
 
 
-def test_a_description_lists_all_weights(job, case):
+def test_a_description_lists_all_weights(command, case):
     model = case[0]
-    (table,) = job.describe(model)
+    (table,) = command.describe(model)
     weights = dict(table["rows"])
     assert weights == {
         "feature 0": model.coef_[0],
@@ -168,15 +168,15 @@ def test_a_description_lists_all_weights(job, case):
     assert table["rows"][0][0] == "feature 1"
 
 
-def test_options_reach_the_estimator(job, case):
-    model = job.estimator({"row-cap": 2, "column-cap": 3, "bias": False})
+def test_options_reach_the_estimator(command, case):
+    model = command.estimator({"row-cap": 2, "column-cap": 3, "bias": False})
     assert (model.row_cap, model.column_cap, model.bias) == (2, 3, False)
     assert model.domain is None
-    signed = job.estimator({"positive": (0,), "negative": (1, 2)})
+    signed = command.estimator({"positive": (0,), "negative": (1, 2)})
     assert isinstance(signed.domain, Signs)
     signed.set_params(solver="dual-extragradient", max_epochs=200, tol=0.4)
-    data = job.read([case[1]], {})
-    job.fit(signed, job.take(data, range(20)))
+    data = command.read([case[1]], {})
+    command.fit(signed, command.take(data, range(20)))
     assert signed.coef_[0] >= 0 >= signed.coef_[1]
     assert signed.coef_[2] <= 0  # though the truth has it above
 
@@ -223,49 +223,49 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_arrays_name_the_file_and_the_array(job, tmp_path, name):
+def test_bad_arrays_name_the_file_and_the_array(command, tmp_path, name):
     arrays, message = BAD[name]
     with pytest.raises(ValueError, match=rf"x\.npz: .*{message}|x\.npz: {message}"):
-        job.read([saved(tmp_path, arrays)], {})
+        command.read([saved(tmp_path, arrays)], {})
 
 
-def test_good_arrays_are_read(job, tmp_path):
+def test_good_arrays_are_read(command, tmp_path):
     for arrays in (GOOD, SPARSE):
-        assert len(job.read([saved(tmp_path, arrays)], {})) == 1
+        assert len(command.read([saved(tmp_path, arrays)], {})) == 1
 
 
-def test_files_without_samples_are_passed_over(job, tmp_path):
+def test_files_without_samples_are_passed_over(command, tmp_path):
     empty = {"X": np.ones((0, 1)), "shapes": np.zeros((0, 2), int)}
     paths = [saved(tmp_path, empty, "empty.npz"), saved(tmp_path, GOOD)]
-    assert len(job.read(paths, {})) == len(job.read(paths[::-1], {})) == 1
+    assert len(command.read(paths, {})) == len(command.read(paths[::-1], {})) == 1
 
 
-def test_files_with_and_without_links_do_not_mix(job, tmp_path):
+def test_files_with_and_without_links_do_not_mix(command, tmp_path):
     plain = saved(tmp_path, {key: GOOD[key] for key in ("X", "shapes")}, "plain.npz")
     linked = saved(tmp_path, GOOD, "linked.npz")
     for paths in ([plain, linked], [linked, plain]):
         with pytest.raises(ValueError, match="some of the files have links and some do not"):
-            job.read(paths, {})
+            command.read(paths, {})
     with pytest.raises(ValueError, match="no data file was given"):
-        job.read([], {})
+        command.read([], {})
 
 
-def test_what_is_no_archive_is_refused(job, tmp_path):
+def test_what_is_no_archive_is_refused(command, tmp_path):
     path = tmp_path / "x.npz"
     path.write_bytes(b"X, shapes\n")
     with pytest.raises(ValueError, match=r"x\.npz: "):
-        job.read([path], {})
+        command.read([path], {})
     np.savez(path, X=np.array([object()], dtype=object))
     with pytest.raises(ValueError, match=r"x\.npz: array 'X'"):
-        job.read([path], {})
+        command.read([path], {})
 
 
-def test_kernels_are_options_and_are_told(job, tmp_path):
-    data = job.read([saved(tmp_path, make_arrays(12))], {})
-    model = job.estimator({"kernel": "rbf", "kernel-method": "nystroem", "kernel-size": 10})
-    job.fit(model.set_params(alpha=0.05, tol=0.05), data)
-    (kernel,) = job.describe(model)
+def test_kernels_are_options_and_are_told(command, tmp_path):
+    data = command.read([saved(tmp_path, make_arrays(12))], {})
+    model = command.estimator({"kernel": "rbf", "kernel-method": "nystroem", "kernel-size": 10})
+    command.fit(model.set_params(alpha=0.05, tol=0.05), data)
+    (kernel,) = command.describe(model)
     assert dict(kernel["rows"])["support vectors"] == "10"
-    assert 0 <= job.evaluate(model, data)["error"] < 0.5
+    assert 0 <= command.evaluate(model, data)["error"] < 0.5
     with pytest.raises(ValueError, match="signs are of features"):
-        job.estimator({"kernel": "rbf", "positive": (0,)})
+        command.estimator({"kernel": "rbf", "positive": (0,)})

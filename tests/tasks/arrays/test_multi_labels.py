@@ -11,14 +11,14 @@ from maxmargin.cli import main
 from maxmargin.datasets import make_multilabel
 from maxmargin.formats.multi_label import write_multilabel
 from maxmargin.formats.npz import read_npz
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 NAMES = np.array(["10", "2", "sea"])
 
 
 @pytest.fixture(scope="module")
-def job():
-    return job_named("multilabel")
+def command():
+    return find_task_command("multilabel")
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +35,16 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=["margin", "likelihood"])
-def model(job, files, request):
-    model = job.estimator({"objective": request.param}).set_params(alpha=0.01, tol=0.02)
-    job.fit(model, job.read([files / "train.svm"], {}))
+def model(command, files, request):
+    model = command.estimator({"objective": request.param}).set_params(alpha=0.01, tol=0.02)
+    command.fit(model, command.read([files / "train.svm"], {}))
     return model
 
 
-def test_sets_are_learned(job, files, model):
-    data = job.read([files / "test.svm"], {})
+def test_sets_are_learned(command, files, model):
+    data = command.read([files / "test.svm"], {})
     assert isinstance(model, MultiLabelSVM)
-    evaluation = job.evaluate(model, data, shown=3)
+    evaluation = command.evaluate(model, data, shown=3)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))
     assert evaluation["error"] < 0.3
@@ -57,25 +57,25 @@ def test_sets_are_learned(job, files, model):
     assert ("reliability" in evaluation) == (model.objective == "likelihood")
 
 
-def test_arrays_say_the_same_as_text(job, files):
-    text, arrays = (job.read([files / f"test.{kind}"], {}) for kind in ("svm", "npz"))
+def test_arrays_say_the_same_as_text(command, files):
+    text, arrays = (command.read([files / f"test.{kind}"], {}) for kind in ("svm", "npz"))
     assert text.facts == arrays.facts
     assert text.outputs == arrays.outputs
     assert np.array_equal(text.inputs.matrix.toarray(), arrays.inputs.matrix.toarray())
-    some = job.take(text, [5, 2])
+    some = command.take(text, [5, 2])
     assert some.outputs == [text.outputs[5], text.outputs[2]]
-    both = job.read([files / "train.svm", files / "test.svm"], {})
+    both = command.read([files / "train.svm", files / "test.svm"], {})
     assert both.facts["samples"] == 120
 
 
 @pytest.mark.parametrize("probable", [False, True])
 @pytest.mark.parametrize("write", ["auto", "npz"])
-def test_predictions_are_written(job, files, model, write, probable, tmp_path):
-    data = job.read([files / "test.svm"], {})
+def test_predictions_are_written(command, files, model, write, probable, tmp_path):
+    data = command.read([files / "test.svm"], {})
     expected, sink = model.predict(data.inputs), io.BytesIO()
     with (files / "test.svm").open("rb") as source:
         options = {"write": write, "probabilities": probable}
-        assert job.predict(model, [source], sink, options) == len(expected)
+        assert command.predict(model, [source], sink, options) == len(expected)
     if write == "npz":
         (tmp_path / "y.npz").write_bytes(sink.getvalue())
         arrays = read_npz(tmp_path / "y.npz")
@@ -90,16 +90,16 @@ def test_predictions_are_written(job, files, model, write, probable, tmp_path):
     assert all(("/" in line) == probable for line in lines if line)
 
 
-def test_what_was_learned_is_described(job, model):
-    features, pairs = job.describe(model)
+def test_what_was_learned_is_described(command, model):
+    features, pairs = command.describe(model)
     assert {row[0] for row in features["rows"]} == set(NAMES)
     assert len(pairs["rows"]) == 3
 
 
-def test_labels_that_were_not_learned_count_as_missed(job, model, files, tmp_path):
+def test_labels_that_were_not_learned_count_as_missed(command, model, files, tmp_path):
     text = (files / "test.svm").read_text().splitlines()
     (tmp_path / "new.svm").write_text("lake,2 1:1\n" + "\n".join(text[1:]) + "\n")
-    evaluation = job.evaluate(model, job.read([tmp_path / "new.svm"], {}))
+    evaluation = command.evaluate(model, command.read([tmp_path / "new.svm"], {}))
     table = {row[0]: row for row in evaluation["tables"][0]["rows"]}
     assert table["lake"][2:] == [0.0, 0.0, 1, 0]
 
@@ -118,31 +118,31 @@ def test_labels_that_were_not_learned_count_as_missed(job, model, files, tmp_pat
         ({"X": np.ones((2, 0))}, "array 'X'"),
     ],
 )
-def test_arrays_that_are_wrong(job, tmp_path, arrays, message):
+def test_arrays_that_are_wrong(command, tmp_path, arrays, message):
     given = {"X": np.ones((2, 4)), "Y": np.ones((2, 3), dtype=int)} | arrays
     np.savez(tmp_path / "x.npz", **{k: own for k, own in given.items() if own is not None})
     with pytest.raises(ValueError, match=rf"x\.npz: {message}"):
-        job.read([tmp_path / "x.npz"], {})
+        command.read([tmp_path / "x.npz"], {})
 
 
-def test_texts_that_are_wrong(job, model, files, tmp_path):
+def test_texts_that_are_wrong(command, model, files, tmp_path):
     (tmp_path / "x.svm").write_text("a 5:1\n")
     with (
         (tmp_path / "x.svm").open("rb") as source,
         pytest.raises(ValueError, match="line 1: index 5 is beyond the 4 features"),
     ):
-        job.predict(model, [source], io.BytesIO(), {})
+        command.predict(model, [source], io.BytesIO(), {})
     (tmp_path / "x.svm").write_text("# nothing\n")
     with pytest.raises(ValueError, match=r"x\.svm: holds no samples"):
-        job.read([tmp_path / "x.svm"], {})
+        command.read([tmp_path / "x.svm"], {})
     (tmp_path / "x.svm").write_text("a\nb\n")
     with pytest.raises(ValueError, match=r"x\.svm: no sample has a feature"):
-        job.read([tmp_path / "x.svm"], {})
+        command.read([tmp_path / "x.svm"], {})
     with pytest.raises(ValueError, match="arrays and text do not go together"):
-        job.read([files / "train.svm", files / "test.npz"], {})
+        command.read([files / "train.svm", files / "test.npz"], {})
     (tmp_path / "x.svm").write_text("1:1\n2:1\n")
     with pytest.raises(ValueError, match="no sample has a label"):
-        job.fit(job.estimator({}), job.read([tmp_path / "x.svm"], {}))
+        command.fit(command.estimator({}), command.read([tmp_path / "x.svm"], {}))
 
 
 def test_from_files_to_a_report(files, tmp_path, capsys):

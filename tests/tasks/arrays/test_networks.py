@@ -9,14 +9,14 @@ from scipy import sparse
 
 from maxmargin import NetworkSVM
 from maxmargin.formats.npz import read_npz
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 NAMES = np.array(["noun", "verb", "other"])
 
 
 @pytest.fixture(scope="module")
-def job():
-    return job_named("network")
+def command():
+    return find_task_command("network")
 
 
 def make_arrays(n, seed=0):
@@ -39,20 +39,20 @@ def saved(folder, arrays, name="x.npz"):
 
 
 @pytest.fixture(scope="module", params=["margin", "likelihood"])
-def case(job, tmp_path_factory, request):
+def case(command, tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("networks")
     train, test = (saved(folder, make_arrays(n, n), f"{n}.npz") for n in (40, 12))
-    model = job.estimator({"objective": request.param}).set_params(alpha=0.01, tol=0.02)
-    job.fit(model, job.read([train], {}))
+    model = command.estimator({"objective": request.param}).set_params(alpha=0.01, tol=0.02)
+    command.fit(model, command.read([train], {}))
     return model, test
 
 
-def test_labels_of_nodes_are_learned(job, case):
+def test_labels_of_nodes_are_learned(command, case):
     model, test = case
-    data = job.read([test], {})
+    data = command.read([test], {})
     assert isinstance(model, NetworkSVM)
     assert data.facts["networks"] == 12
-    evaluation = job.evaluate(model, data, shown=3)
+    evaluation = command.evaluate(model, data, shown=3)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))
     assert evaluation["error"] < 0.15
@@ -66,7 +66,7 @@ def test_labels_of_nodes_are_learned(job, case):
     assert {own["kind"] for own in evaluation["drawings"]} == {"tokens"}
 
 
-def test_edge_features_may_be_sparse(job, tmp_path):
+def test_edge_features_may_be_sparse(command, tmp_path):
     arrays = make_arrays(3)
     features = np.random.default_rng(0).integers(0, 2, size=(len(arrays["edges"]), 4)) * 1.5
     rows = sparse.csr_array(features)
@@ -76,23 +76,23 @@ def test_edge_features_may_be_sparse(job, tmp_path):
         "edge_features_indptr": rows.indptr,
         "edge_features_shape": rows.shape,
     }
-    dense = job.read([saved(tmp_path, arrays | {"edge_features": features})], {})
-    found = job.read([saved(tmp_path, arrays | four)], {})
+    dense = command.read([saved(tmp_path, arrays | {"edge_features": features})], {})
+    found = command.read([saved(tmp_path, arrays | four)], {})
     for own, other in zip(found.inputs, dense.inputs, strict=True):
         assert np.array_equal(own.edge_features.toarray(), other.edge_features)
     short = arrays | four
     del short["edge_features_shape"]
     with pytest.raises(ValueError, match="edge_features_indptr and edge_features_shape of a CSR"):
-        job.read([saved(tmp_path, short)], {})
+        command.read([saved(tmp_path, short)], {})
 
 
 @pytest.mark.parametrize("write", ["auto", "npz"])
-def test_predictions_are_written(job, case, write, tmp_path):
+def test_predictions_are_written(command, case, write, tmp_path):
     model, test = case
-    expected = model.predict(job.read([test], {}).inputs)
+    expected = model.predict(command.read([test], {}).inputs)
     sink = io.BytesIO()
     with test.open("rb") as source:
-        assert job.predict(model, [source], sink, {"write": write}) == len(expected)
+        assert command.predict(model, [source], sink, {"write": write}) == len(expected)
     if write == "npz":
         (tmp_path / "y.npz").write_bytes(sink.getvalue())
         arrays = read_npz(tmp_path / "y.npz")
@@ -101,8 +101,8 @@ def test_predictions_are_written(job, case, write, tmp_path):
         assert sink.getvalue().decode().splitlines() == [" ".join(own) for own in expected]
 
 
-def test_what_was_learned_is_described(job, case):
-    features, pairs = job.describe(case[0])
+def test_what_was_learned_is_described(command, case):
+    features, pairs = command.describe(case[0])
     assert {row[0] for row in features["rows"]} == set(NAMES)
     assert pairs["columns"] == ["edge", "first end", "second end", "weight"]
     best = max(pairs["rows"], key=lambda row: row[-1])
@@ -110,15 +110,15 @@ def test_what_was_learned_is_described(job, case):
     assert following[best[1]] == best[2]
 
 
-def test_options_reach_the_estimator(job, tmp_path):
+def test_options_reach_the_estimator(command, tmp_path):
     options = {"method": "bounded", "transitions": False, "bias": False, "ends": True}
-    model = job.estimator(options)
+    model = command.estimator(options)
     assert {name: getattr(model, name) for name in options} == options
-    assert job.knows(model)
-    assert not job_named("tree").knows(model)
-    data = job.read([saved(tmp_path, make_arrays(5))], {})
-    job.fit(model.set_params(alpha=10.0), data)
-    titles = [table["title"] for table in job.describe(model)]
+    assert command.knows(model)
+    assert not find_task_command("tree").knows(model)
+    data = command.read([saved(tmp_path, make_arrays(5))], {})
+    command.fit(model.set_params(alpha=10.0), data)
+    titles = [table["title"] for table in command.describe(model)]
     assert titles == ["Strongest features of each label", "Roots and leaves"]
 
 
@@ -132,7 +132,7 @@ def test_options_reach_the_estimator(job, tmp_path):
         ({"edge_features": np.ones((1, 2))}, r"has 1 rows for 3 edges"),
     ],
 )
-def test_errors_name_the_array_and_the_cure(job, tmp_path, changes, message):
+def test_errors_name_the_array_and_the_cure(command, tmp_path, changes, message):
     arrays = {
         "nodes": np.arange(6.0).reshape(3, 2),
         "edges": np.array([[0, 1], [1, 2], [2, 0]]),
@@ -140,4 +140,4 @@ def test_errors_name_the_array_and_the_cure(job, tmp_path, changes, message):
     } | changes
     kept = {key: value for key, value in arrays.items() if value is not None}
     with pytest.raises(ValueError, match=message):
-        job.read([saved(tmp_path, kept)], {})
+        command.read([saved(tmp_path, kept)], {})

@@ -10,14 +10,14 @@ import pytest
 from maxmargin import TreeSVM
 from maxmargin.formats.npz import read_npz
 from maxmargin.tasks.arrays.reports import order_nodes
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 NAMES = np.array(["noun", "verb", "other"])
 
 
 @pytest.fixture(scope="module")
-def job():
-    return job_named("tree")
+def command():
+    return find_task_command("tree")
 
 
 def make_arrays(n, seed=0):
@@ -70,19 +70,19 @@ def one_tree(**changes):
 
 
 @pytest.fixture(scope="module", params=["margin", "likelihood"])
-def case(job, tmp_path_factory, request):
+def case(command, tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("trees")
     train, test = (saved(folder, make_arrays(n, n), f"{n}.npz") for n in (80, 20))
-    model = job.estimator({"objective": request.param}).set_params(alpha=0.01, tol=0.02)
-    job.fit(model, job.read([train], {}))
+    model = command.estimator({"objective": request.param}).set_params(alpha=0.01, tol=0.02)
+    command.fit(model, command.read([train], {}))
     return model, test
 
 
-def test_labels_of_nodes_are_learned(job, case):
+def test_labels_of_nodes_are_learned(command, case):
     model, test = case
-    data = job.read([test], {})
+    data = command.read([test], {})
     assert isinstance(model, TreeSVM)
-    evaluation = job.evaluate(model, data, shown=3)
+    evaluation = command.evaluate(model, data, shown=3)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))
     assert evaluation["error"] < 0.2
@@ -94,30 +94,30 @@ def test_labels_of_nodes_are_learned(job, case):
     assert {own["kind"] for own in evaluation["drawings"]} == {"outline"}
 
 
-def test_edges_say_the_same_as_parents(job, tmp_path):
+def test_edges_say_the_same_as_parents(command, tmp_path):
     arrays = make_arrays(6)
-    by_parents = job.read([saved(tmp_path, arrays)], {})
-    by_edges = job.read([saved(tmp_path, as_edges(arrays), "e.npz")], {})
+    by_parents = command.read([saved(tmp_path, arrays)], {})
+    by_edges = command.read([saved(tmp_path, as_edges(arrays), "e.npz")], {})
     assert by_parents.facts == by_edges.facts
     for a, b in zip(by_parents.inputs, by_edges.inputs, strict=True):
         assert sorted(a.edges.tolist()) == sorted(b.edges.tolist())
         assert np.array_equal(a.nodes, b.nodes)
 
 
-def test_edge_features_are_those_of_nodes_with_a_parent(job, tmp_path):
+def test_edge_features_are_those_of_nodes_with_a_parent(command, tmp_path):
     arrays = one_tree(edge_features=np.array([[5.0], [7.0]]))
-    (graph,) = job.read([saved(tmp_path, arrays)], {}).inputs
+    (graph,) = command.read([saved(tmp_path, arrays)], {}).inputs
     told = dict(zip(map(tuple, graph.edges.tolist()), graph.edge_features.ravel(), strict=True))
     assert told == {(1, 0): 5.0, (1, 2): 7.0}
 
 
 @pytest.mark.parametrize("write", ["auto", "text", "npz"])
-def test_predictions_are_written(job, case, write, tmp_path):
+def test_predictions_are_written(command, case, write, tmp_path):
     model, test = case
-    expected = model.predict(job.read([test], {}).inputs)
+    expected = model.predict(command.read([test], {}).inputs)
     sink = io.BytesIO()
     with test.open("rb") as source:
-        assert job.predict(model, [source], sink, {"write": write}) == len(expected)
+        assert command.predict(model, [source], sink, {"write": write}) == len(expected)
     if write == "npz":
         (tmp_path / "y.npz").write_bytes(sink.getvalue())
         arrays = read_npz(tmp_path / "y.npz")
@@ -128,8 +128,8 @@ def test_predictions_are_written(job, case, write, tmp_path):
         assert lines == [" ".join(own) for own in expected]
 
 
-def test_what_was_learned_is_described(job, case):
-    features, pairs, ends = job.describe(case[0])
+def test_what_was_learned_is_described(command, case):
+    features, pairs, ends = command.describe(case[0])
     assert {row[0] for row in features["rows"]} == set(NAMES)
     best = max(pairs["rows"], key=lambda row: row[-1])
     usual = dict(zip(NAMES, np.roll(NAMES, -1), strict=True))
@@ -171,14 +171,14 @@ def test_what_was_learned_is_described(job, case):
         ({"labels": None}, r"array 'labels' is missing"),
     ],
 )
-def test_errors_name_the_array_and_the_cure(job, tmp_path, changes, message):
+def test_errors_name_the_array_and_the_cure(command, tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
-        job.read([saved(tmp_path, one_tree(**changes))], {})
+        command.read([saved(tmp_path, one_tree(**changes))], {})
 
 
-def test_several_roots_may_be_promised(job, tmp_path):
+def test_several_roots_may_be_promised(command, tmp_path):
     path = saved(tmp_path, one_tree(parents=np.array([-1, -1, 1])))
-    (graph,) = job.read([path], {"forest": True}).inputs
+    (graph,) = command.read([path], {"forest": True}).inputs
     assert graph.edges.tolist() == [[1, 2]]
 
 

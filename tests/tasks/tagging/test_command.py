@@ -1,4 +1,4 @@
-"""The job of tagging: files in, tagged files out, evaluations and tables."""
+"""The task command of tagging: files in, tagged files out, evaluations and tables."""
 
 import gzip
 import io
@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from maxmargin.tasks.documents import finite
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 TRAIN = """\
 the DT B-NP
@@ -26,16 +26,16 @@ barks VBZ B-VP
 dogs NNS B-NP
 bark VBP B-VP
 """
-JOB = job_named("tagging")
+COMMAND = find_task_command("tagging")
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("tagging") / "train.txt"
     path.write_text(TRAIN)
-    data = JOB.read([path], {})
-    found = JOB.estimator({"bio": True}).set_params(tol=1e-4, max_epochs=500)
-    JOB.fit(found, data)
+    data = COMMAND.read([path], {})
+    found = COMMAND.estimator({"bio": True}).set_params(tol=1e-4, max_epochs=500)
+    COMMAND.fit(found, data)
     return found
 
 
@@ -43,7 +43,7 @@ def tag(model, text, **options):
     raw = text if isinstance(text, bytes) else text.encode()
     sink = io.BytesIO()
     options = {name.replace("_", "-"): value for name, value in options.items()}
-    count = JOB.predict(model, [io.BytesIO(raw)], sink, options)
+    count = COMMAND.predict(model, [io.BytesIO(raw)], sink, options)
     return count, sink.getvalue().decode(options.get("encoding", "utf-8"))
 
 
@@ -54,11 +54,11 @@ def written(tmp_path, text, name="data.txt"):
 
 
 def test_the_last_column_is_the_tag_and_the_others_are_features(tmp_path):
-    data = JOB.read([written(tmp_path, TRAIN)], {})
+    data = COMMAND.read([written(tmp_path, TRAIN)], {})
     assert data.inputs[0] == [("the", "DT"), ("cat", "NN"), ("sleeps", "VBZ")]
     assert data.outputs[0] == ["B-NP", "I-NP", "B-VP"]
     assert data.facts == {"sentences": 3, "tokens": 9, "tags": 4}
-    some = JOB.take(data, [2, 0])
+    some = COMMAND.take(data, [2, 0])
     assert some.inputs == [data.inputs[2], data.inputs[0]]
     assert some.facts == {"sentences": 2, "tokens": 5, "tags": 3}
 
@@ -76,19 +76,19 @@ def test_the_last_column_is_the_tag_and_the_others_are_features(tmp_path):
     ],
 )
 def test_columns_may_be_chosen_and_keep_their_names(tmp_path, options, token, first, names):
-    data = JOB.read([written(tmp_path, TRAIN)], options)
+    data = COMMAND.read([written(tmp_path, TRAIN)], options)
     assert (data.inputs[0][0], data.outputs[0][0]) == (token, first)
     assert data.extra["columns"] == names
-    model = JOB.estimator(options).set_params(max_epochs=1, tol=10.0)
-    JOB.fit(model, data)
+    model = COMMAND.estimator(options).set_params(max_epochs=1, tol=10.0)
+    COMMAND.fit(model, data)
     assert model.features_.columns_ == names
 
 
 def test_of_conll_u_forms_and_upos_are_taken(tmp_path):
     text = "# text = go\n1\tgo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n\n"
-    data = JOB.read([written(tmp_path, text)], {})
+    data = COMMAND.read([written(tmp_path, text)], {})
     assert (data.inputs, data.outputs) == ([["go"]], [["VERB"]])
-    data = JOB.read(
+    data = COMMAND.read(
         [written(tmp_path, text)], {"columns": ["form", "lemma"], "tag-column": "deprel"}
     )
     assert (data.inputs, data.outputs) == ([[("go", "go")]], [["root"]])
@@ -110,15 +110,15 @@ def test_of_conll_u_forms_and_upos_are_taken(tmp_path):
 )
 def test_errors_of_files_name_the_line_and_the_option(tmp_path, text, options, message):
     with pytest.raises(ValueError, match=message):
-        JOB.read([written(tmp_path, text)], options)
+        COMMAND.read([written(tmp_path, text)], options)
 
 
 def test_files_with_other_columns_are_refused(tmp_path):
     paths = [written(tmp_path, TRAIN), written(tmp_path, "a b\n", "other.txt")]
     with pytest.raises(ValueError, match="differ in their number of columns"):
-        JOB.read(paths, {})
+        COMMAND.read(paths, {})
     with pytest.raises(ValueError, match="no data file"):
-        JOB.read([], {})
+        COMMAND.read([], {})
 
 
 def test_predicted_tags_are_appended_and_all_else_is_kept(model):
@@ -168,23 +168,23 @@ def test_the_best_taggings_come_with_rank_and_score(model):
 
 
 def test_errors_on_some_tags_may_cost_more(tmp_path):
-    data = JOB.read([written(tmp_path, TRAIN)], {})
-    options = JOB.with_defaults({"class-weight": ("B-NP=2.5", "O=0")})
-    model = JOB.priced(JOB.estimator(options), options)
+    data = COMMAND.read([written(tmp_path, TRAIN)], {})
+    options = COMMAND.with_defaults({"class-weight": ("B-NP=2.5", "O=0")})
+    model = COMMAND.priced(COMMAND.estimator(options), options)
     assert model.loss.class_weight == {"B-NP": 2.5, "O": 0.0}
     assert model.loss.normalize is False
-    JOB.check_labels(data, options)
+    COMMAND.check_labels(data, options)
     model.loss = "hamming"
-    assert JOB.priced(model, options).loss.normalize is True
+    assert COMMAND.priced(model, options).loss.normalize is True
     options["class-weight"] = ("B-NB=2",)
     with pytest.raises(ValueError, match="'B-NB' is not a label of the data; did you mean 'B-NP'"):
-        JOB.check_labels(data, options)
+        COMMAND.check_labels(data, options)
     for wrong in ("B-NP", "=2", "B-NP=x", "B-NP=-1", "B-NP=inf"):
         with pytest.raises(ValueError, match=r"is not LABEL=X"):
-            JOB.priced(model, {"class-weight": (wrong,)})
-    crf = JOB.estimator({"objective": "likelihood"})
+            COMMAND.priced(model, {"class-weight": (wrong,)})
+    crf = COMMAND.estimator({"objective": "likelihood"})
     with pytest.raises(ValueError, match="a likelihood has no loss"):
-        JOB.priced(crf, {"class-weight": ("O=2",)})
+        COMMAND.priced(crf, {"class-weight": ("O=2",)})
 
 
 @pytest.mark.parametrize("tag_column", ["3", "-1", "pos"])
@@ -213,9 +213,9 @@ def test_errors_when_predicting(model):
 
 
 def test_a_model_of_words_tags_files_of_words(tmp_path):
-    data = JOB.read([written(tmp_path, TRAIN)], {"columns": ("1",)})
-    words = JOB.estimator({}).set_params(tol=1e-3, max_epochs=500)
-    JOB.fit(words, data)
+    data = COMMAND.read([written(tmp_path, TRAIN)], {"columns": ("1",)})
+    words = COMMAND.estimator({}).set_params(tol=1e-3, max_epochs=500)
+    COMMAND.fit(words, data)
     assert tag(words, "the\ncat\n")[1] == "the B-NP\ncat I-NP\n"
     # as the run's own options say
     assert tag(words, "the DT X\ncat NN X\n", columns=("1",))[1] == "the DT X B-NP\ncat NN X I-NP\n"
@@ -232,7 +232,7 @@ def test_a_pipe_is_answered_sentence_by_sentence(model):
     ):
         counts = []
         work = threading.Thread(
-            target=lambda: counts.append(JOB.predict(model, [source], sink, {}))
+            target=lambda: counts.append(COMMAND.predict(model, [source], sink, {}))
         )
         work.start()
         for _ in range(3):
@@ -248,8 +248,10 @@ def test_a_pipe_is_answered_sentence_by_sentence(model):
 
 
 def test_evaluation_has_tags_never_seen_and_draws_the_worst_first(model, tmp_path):
-    data = JOB.read([written(tmp_path, TRAIN + "\nx LS I-LST\n\nthe DT B-VP\ncat NN B-VP\n")], {})
-    found = JOB.evaluate(model, data, shown=2)
+    data = COMMAND.read(
+        [written(tmp_path, TRAIN + "\nx LS I-LST\n\nthe DT B-VP\ncat NN B-VP\n")], {}
+    )
+    found = COMMAND.evaluate(model, data, shown=2)
     assert json.loads(json.dumps(found, allow_nan=False)) == finite(found)
     values = {metric["name"]: metric["value"] for metric in found["metrics"]}
     assert values["token accuracy"] == pytest.approx(9 / 12)
@@ -276,7 +278,7 @@ def test_evaluation_has_tags_never_seen_and_draws_the_worst_first(model, tmp_pat
 def test_sentences_of_several_files_stay_apart(model, how):
     texts, sink = ("the DT", "dogs NNS\n\n", "# none\n", "a DT\n", "the DT"), io.BytesIO()
     sources = [io.BytesIO(text.encode()) for text in texts]
-    assert JOB.predict(model, sources, sink, {"write": how}) == 4
+    assert COMMAND.predict(model, sources, sink, {"write": how}) == 4
     found = sink.getvalue().decode()
     assert found.count("\n\n") == (4 if how == "only" else 3)
     if how == "append":
@@ -284,9 +286,9 @@ def test_sentences_of_several_files_stay_apart(model, how):
 
 
 def test_data_without_the_tag_cannot_be_compared_with(model, tmp_path):
-    data = JOB.read([written(tmp_path, "the DT\ncat NN\n")], {})
+    data = COMMAND.read([written(tmp_path, "the DT\ncat NN\n")], {})
     with pytest.raises(ValueError, match="1 feature column.* trained on 2; give files with the"):
-        JOB.evaluate(model, data)
+        COMMAND.evaluate(model, data)
 
 
 def test_long_sentences_are_drawn_in_part_and_many_labels_are_pooled(model):
@@ -303,7 +305,7 @@ def test_long_sentences_are_drawn_in_part_and_many_labels_are_pooled(model):
 
 
 def test_what_the_model_has_learned(model):
-    features, pairs = JOB.describe(model)
+    features, pairs = COMMAND.describe(model)
     assert features["columns"] == ["tag", "feature", "weight"]
     assert {row[0] for row in features["rows"]} == {"B-NP", "I-NP", "B-VP", "O"}
     assert pairs["rows"][0][2] == max(row[2] for row in pairs["rows"])
@@ -311,10 +313,10 @@ def test_what_the_model_has_learned(model):
 
 def test_conll2000_comes_back_with_one_column_more(data_dir):
     path = data_dir / "conll2000" / "train.txt.gz"
-    data = JOB.read([path], {})
+    data = COMMAND.read([path], {})
     assert data.facts == {"sentences": 8936, "tokens": 211727, "tags": 22}
-    few = JOB.estimator({"bio": True}).set_params(max_epochs=2, tol=1.0)
-    JOB.fit(few, JOB.take(data, range(100)))
+    few = COMMAND.estimator({"bio": True}).set_params(max_epochs=2, tol=1.0)
+    COMMAND.fit(few, COMMAND.take(data, range(100)))
     raw = b"\n".join(gzip.decompress(path.read_bytes()).split(b"\n")[:5000]) + b"\n"
     found = tag(few, raw)[1].split("\n")
     kept = [line.rsplit(" ", 1)[0] for line in found]

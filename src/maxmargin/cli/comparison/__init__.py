@@ -1,1 +1,1 @@
-"""Studies: solvers side by side at several sizes of the data, each run in a process of its own."""
+"""Comparisons: solvers side by side at several sizes of the data, each run in its own process."""

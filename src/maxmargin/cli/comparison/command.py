@@ -14,78 +14,83 @@ from maxmargin.cli.comparison.options import KEYS, compare_options
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
 from maxmargin.cli.options import given_task_options, task_options
-from maxmargin.cli.task_group import TaskCommand, TaskGroup
+from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
 from maxmargin.cli.text import phrase
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Job
+    from maxmargin.tasks.registry import TaskCommand
 
 _EXAMPLES = (
-    "compare tagging --data train.txt --sizes 500,1000,5000 --out study",
+    "compare tagging --data train.txt --sizes 500,1000,5000 --out comparison",
     "compare tagging --data train.txt --test dev.txt --solvers bcfw,ssg --sizes 500,1000"
-    " --seeds 3 --out study",
-    "compare --config study.toml --out study",
-    "compare --resume study",
+    " --seeds 3 --out comparison",
+    "compare --config comparison.toml --out comparison",
+    "compare --resume comparison",
 )
 
 
-def _command_of(job: Job) -> Command:
+def _command_of(command: TaskCommand) -> Command:
     def callback(**values: Any) -> None:
-        _compare(job, values)
+        _compare(command, values)
 
     # of images and scans a few are many
-    sizes = ("5,10,20", "5,20") if job.one_each else ("500,1000,5000", "100,1000")
-    return TaskCommand(
-        job,
+    sizes = ("5,10,20", "5,20") if command.one_each else ("500,1000,5000", "100,1000")
+    return TaskSubcommand(
+        command,
         files="Files of --data and --test",
         callback=callback,
-        help=f"Compare solvers: {job.title.lower()} ({phrase(job.summary)}).",
-        params=[*compare_options(job, sizes[0]), *task_options(job)],
+        help=f"Compare solvers: {command.title.lower()} ({phrase(command.summary)}).",
+        params=[*compare_options(command, sizes[0]), *task_options(command)],
         examples=(
-            f"compare {job.name} --data ... --sizes {sizes[0]} --seeds 3 --out study",
-            f"compare {job.name} --data ... --solvers bcfw,dual-extragradient"
-            f" --set dual-extragradient.alpha=0 --sizes {sizes[1]} --out study",
+            f"compare {command.name} --data ... --sizes {sizes[0]} --seeds 3 --out comparison",
+            f"compare {command.name} --data ... --solvers bcfw,dual-extragradient"
+            f" --set dual-extragradient.alpha=0 --sizes {sizes[1]} --out comparison",
         ),
     )
 
 
-def _compare(job: Job, values: Mapping[str, Any]) -> None:
+def _compare(command: TaskCommand, values: Mapping[str, Any]) -> None:
     if values["out"] is None:
-        raise UsageError("--out STUDY is missing: the folder to make for the study")
-    from maxmargin.cli.comparison.run import plan_in
+        raise UsageError("--out COMPARISON is missing: the folder to make for the comparison")
+    from maxmargin.cli.comparison.run import config_in
 
     out, under = values["out"], {}
-    resume = values["resume"] and (out / "study.toml").exists()
+    resume = values["resume"] and (out / "comparison.toml").exists()
     if values["config"]:
-        under = _config(job, values["config"])
+        under = _config(command, values["config"])
     elif resume:
-        under = plan_in(out)
-    if under.get("task", job.name) != job.name:
-        raise UsageError(f"the configuration is for the task {under['task']!r}, not {job.name!r}")
-    _go({**_joined(job, values, under), "task": job.name}, out, resume)
+        under = config_in(out)
+    if under.get("task", command.name) != command.name:
+        raise UsageError(
+            f"the configuration is for the task {under['task']!r}, not {command.name!r}"
+        )
+    _go({**_joined(command, values, under), "task": command.name}, out, resume)
 
 
-def _joined(job: Job, values: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(
+    command: TaskCommand, values: Mapping[str, Any], under: Mapping[str, Any]
+) -> dict[str, Any]:
     """The configuration, with what the command line says over it."""
-    plan = dict(under)
+    config = dict(under)
     for parameter, key in KEYS.items():
         value = values.get(parameter)
         if value is not None and value != ():
-            plan[key] = [str(v) for v in value] if key in ("data", "test") else value
-    options = given_task_options(job, values)
+            config[key] = [str(v) for v in value] if key in ("data", "test") else value
+    options = given_task_options(command, values)
     if options:
-        plan["task-options"] = {**plan.get("task-options", {}), **options}
-    known = plan.get("solvers", {})
+        config["task-options"] = {**config.get("task-options", {}), **options}
+    known = config.get("solvers", {})
     known = known if isinstance(known, Mapping) else {label: {} for label in known}
-    chosen = values["solvers"] or known or job.solvers(plan.get("task-options", {}))
+    chosen = values["solvers"] or known or command.solvers(config.get("task-options", {}))
     solvers = {label: dict(known.get(label, {})) for label in chosen}
     for label, key, value in values["set"]:
         if label not in solvers:
             raise UsageError(
-                f"--set {label}.{key}: the study has no solver {label!r}, only {', '.join(solvers)}"
+                f"--set {label}.{key}: the comparison has no solver {label!r}, only"
+                f" {', '.join(solvers)}"
             )
         solvers[label][key] = value
-    return {**plan, "solvers": solvers}
+    return {**config, "solvers": solvers}
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -95,17 +100,17 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is not TOML: {error}") from None
 
 
-def _config(job: Job, path: Path) -> dict[str, Any]:
+def _config(command: TaskCommand, path: Path) -> dict[str, Any]:
     """A configuration file; its paths start from its own folder."""
-    plan, home = _read_toml(path), path.absolute().parent
+    config, home = _read_toml(path), path.absolute().parent
     for key in ("data", "test"):
-        if key in plan:
-            plan[key] = _placed(plan[key], home)
-    options = plan.get("task-options")
-    for option in job.options:
+        if key in config:
+            config[key] = _placed(config[key], home)
+    options = config.get("task-options")
+    for option in command.options:
         if isinstance(options, dict) and option.kind is Path and option.name in options:
             options[option.name] = _placed(options[option.name], home)
-    return plan
+    return config
 
 
 def _placed(value: Any, home: Path) -> Any:
@@ -114,29 +119,29 @@ def _placed(value: Any, home: Path) -> Any:
     return str(home / value) if isinstance(value, str) else value
 
 
-def _go(plan: Mapping[str, Any], out: Path, resume: bool) -> None:
-    from maxmargin.cli.comparison.run import run_study
+def _go(config: Mapping[str, Any], out: Path, resume: bool) -> None:
+    from maxmargin.cli.comparison.run import run_comparison
     from maxmargin.cli.comparison.text import Progress, words
 
     try:
-        summary = run_study(plan, out, resume=resume, listener=Progress(console()))
+        summary = run_comparison(config, out, resume=resume, listener=Progress(console()))
     except KeyboardInterrupt:
         again = f"maxmargin compare --resume {shlex.quote(str(out))}"
         raise Interrupted(f"interrupted; go on with: {again}") from None
     report = _report(out)
-    console().facts({"study": str(out), **summary, "report": report and str(report)})
+    console().facts({"comparison": str(out), **summary, "report": report and str(report)})
     console().say(words(summary, out, report))
     failed = summary["failed"]
     if failed:
         first = failed[0]
         where = f"{first['solver']}-{first['size']}-{first['seed']}"
         raise RunFailed(
-            f"{len(failed)} of {summary['cells']} cells failed, first {where}: {first['message']}"
+            f"{len(failed)} of {summary['runs']} runs failed, first {where}: {first['message']}"
         )
 
 
 def _report(out: Path) -> Path | None:
-    """The study as an HTML file; a error there does not spoil what was measured."""
+    """The comparison as an HTML file; a error there does not spoil what was measured."""
     if find_spec("maxmargin.cli.report") is None:
         return None
     from maxmargin.cli.report import write_report
@@ -144,14 +149,14 @@ def _report(out: Path) -> Path | None:
     try:
         return write_report(out)
     except (OSError, ValueError) as error:
-        console().warn(f"the study is complete, but it has no report: {error}")
+        console().warn(f"the comparison is complete, but it has no report: {error}")
         return None
 
 
 def _recorded(path: Path, force: bool) -> dict[str, Any]:
-    from maxmargin.cli.comparison.run import plan_in
+    from maxmargin.cli.comparison.run import config_in
 
-    return dict(plan_in(path))
+    return dict(config_in(path))
 
 
 compare = TaskGroup(
@@ -159,14 +164,14 @@ compare = TaskGroup(
     make=_command_of,
     read=_read_toml,
     recorded=_recorded,
-    folder="STUDY",
+    folder="COMPARISON",
     examples=lambda: _EXAMPLES,
     help="""Train with several solvers on more and more data, and compare what that takes and
     brings.
 
-    Each run, a cell of the study, has a process of its own, so that its memory is its own; time
+    Each run, a run of the comparison, has a process of its own, so that its memory is its own; time
     and calls are those of training, without compiling and without the certificates. Sizes and seeds
-    choose the same samples for all solvers. Cells that are done are kept: a study that was stopped
-    goes on with the one that it was at.
+    choose the same samples for all solvers. Runs that are done are kept: a comparison that was
+    stopped goes on with the one that it was at.
     """,
 )

@@ -1,4 +1,4 @@
-"""Options of `maxmargin compare`, and what they become in the plan of a study."""
+"""Options of `maxmargin compare`, and what they become in the configuration of a comparison."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from maxmargin.cli.options import FILE, LOSS_HELP, LOSSES, SOLVERS
 from maxmargin.cli.types import Duration, Known, Number, Whole, parsed
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Job
+    from maxmargin.tasks.registry import TaskCommand
 
-#: parameter of the command -> key of the plan
+#: parameter of the command -> key of the configuration
 KEYS = {
     "data": "data",
     "test": "test",
@@ -81,9 +81,14 @@ class Setting(click.ParamType):
         return label, key, parsed(text.strip())
 
 
-def compare_options(job: Job, sizes: str) -> list[click.Parameter]:
+def compare_options(command: TaskCommand, sizes: str) -> list[click.Parameter]:
     """What `compare` takes for every task; sizes: an example."""
-    return [*_data_options(), *_study_options(job, sizes), *_training_options(), *_folder_options()]
+    return [
+        *_data_options(),
+        *_comparison_options(command, sizes),
+        *_training_options(),
+        *_folder_options(),
+    ]
 
 
 def _data_options() -> list[click.Parameter]:
@@ -103,9 +108,9 @@ def _data_options() -> list[click.Parameter]:
     ]
 
 
-def _study_options(job: Job, sizes: str) -> list[click.Parameter]:
+def _comparison_options(command: TaskCommand, sizes: str) -> list[click.Parameter]:
     def option(name: str, kind: click.ParamType, metavar: str, text: str, **more: Any) -> Option:
-        return Option(name, type=kind, metavar=metavar, section="Study", help=text, **more)
+        return Option(name, type=kind, metavar=metavar, section="Comparison", help=text, **more)
 
     return [
         option(
@@ -113,7 +118,7 @@ def _study_options(job: Job, sizes: str) -> list[click.Parameter]:
             Names(),
             "NAMES",
             f"Of {', '.join(SOLVERS)}, or labels of the configuration file."
-            f"  [default: {','.join(job.compared)}]",
+            f"  [default: {','.join(command.compared)}]",
         ),
         option("--sizes", Sizes(), "SIZES", f"Training samples, such as {sizes}."),
         option("--seeds", Whole(1), "N", "Repeat with so many seeds.  [default: 1]"),
@@ -138,12 +143,12 @@ def _training_options() -> list[click.Parameter]:
         option("--loss", Known(LOSSES), "NAME", f"What an error costs: {LOSS_HELP}."),
         option("--tol", Number(), "X", "Stop when the gap is at most X times the objective."),
         option("--max-epochs", Whole(1), "N", "Passes over the data at most."),
-        option("--time-limit", Duration(), "TIME", "Stop training of a cell after 30s, 5m, 2h ..."),
+        option("--time-limit", Duration(), "TIME", "Stop training of a run after 30s, 5m, 2h ..."),
         option(
             "--kill-after",
             Duration(),
             "TIME",
-            "Give a cell up if its process is not done then.  [default: never; with --time-limit,"
+            "Give a run up if its process is not done then.  [default: never; with --time-limit,"
             " ten minutes after twice that]",
         ),
         option("--certify-every", Whole(1), "N", "Epochs between the points of the curves."),
@@ -153,14 +158,16 @@ def _training_options() -> list[click.Parameter]:
 
 
 def _folder_options() -> list[click.Parameter]:
-    section = "Study folder"
+    section = "Comparison folder"
     return [
-        Option("--out", type=FILE, metavar="STUDY", section=section, help="The folder to make."),
+        Option(
+            "--out", type=FILE, metavar="COMPARISON", section=section, help="The folder to make."
+        ),
         Option(
             "--resume",
             is_flag=True,
             section=section,
-            help="Go on with the study in that folder, if there is one; it may get more sizes,"
+            help="Go on with the comparison in that folder, if there is one; it may get more sizes,"
             " seeds and solvers.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""Processes of a study: one for each cell, watched, and ended when its time is over."""
+"""Processes of a comparison: one for each run, watched, and ended when its time is over."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT = 2000  # characters of what a crashed process said last
 
 
-class CellError(Exception):
-    """A cell could not be measured."""
+class ComparisonRunError(Exception):
+    """A run could not be measured."""
 
 
 def ask(
@@ -28,7 +28,7 @@ def ask(
 
     seconds : the process is ended then.
     """
-    command = [sys.executable, "-P", "-m", "maxmargin.cli.comparison.cell"]
+    command = [sys.executable, "-P", "-m", "maxmargin.cli.comparison.measure"]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             command,
@@ -49,7 +49,7 @@ def ask(
             process.kill()
             process.wait()
         if late.is_set():
-            raise CellError(f"not done after {seconds:g} s; the process was ended")
+            raise ComparisonRunError(f"not done after {seconds:g} s; the process was ended")
         return _parsed(text, process.returncode, said)
 
 
@@ -71,11 +71,11 @@ def _parsed(text: bytes, code: int, said: Any) -> dict[str, Any]:
     if code == 0:
         answer = json.loads(text)
         if "error" in answer:
-            raise CellError(answer["error"])
+            raise ComparisonRunError(answer["error"])
         return answer
     said.seek(0)
     last = said.read().decode(errors="replace")[-KEPT:].strip()
-    raise CellError(_why(code) + (f": {last}" if last else ""))
+    raise ComparisonRunError(_why(code) + (f": {last}" if last else ""))
 
 
 def _why(code: int) -> str:

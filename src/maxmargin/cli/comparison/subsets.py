@@ -1,4 +1,4 @@
-"""Which samples a cell trains on: the same for all solvers, smaller sizes within larger ones."""
+"""Which samples a run trains on: the same for all solvers, smaller sizes within larger ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def order(n_samples: int, seed: int) -> list[int]:
     return np.random.default_rng(seed).permutation(n_samples).tolist()
 
 
-def wanted(plan: Mapping[str, Any]) -> int:
-    """How many samples the study needs, where a task can be asked for so many."""
-    return max(plan["sizes"]) + (0 if plan.get("test") else plan.get("test-size", 0))
+def wanted(config: Mapping[str, Any]) -> int:
+    """How many samples the comparison needs, where a task can be asked for so many."""
+    return max(config["sizes"]) + (0 if config.get("test") else config.get("test-size", 0))
 
 
 def check_size(n_samples: int, size: int) -> None:
@@ -34,6 +34,6 @@ def training(n_samples: int, size: int, seed: int) -> list[int]:
 
 
 def held_out(n_samples: int, largest: int, seed: int, limit: int | None = None) -> list[int]:
-    """The samples that no size of the study trains on, `limit` at most."""
+    """The samples that no size of the comparison trains on, `limit` at most."""
     rest = order(n_samples, seed)[largest:]
     return rest if limit is None else rest[:limit]

@@ -1,4 +1,4 @@
-"""What a study has found: a row for each solver and size, and how the costs grow."""
+"""What a comparison has found: a row for each solver and size, and how the costs grow."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from maxmargin.cli.comparison.config import settings_of
 from maxmargin.cli.comparison.growth import growth
-from maxmargin.cli.comparison.plan import settings_of
 
 #: what rows give the mean and spread of
 QUANTITIES = (
@@ -28,7 +28,7 @@ QUANTITIES = (
     "train_error",
     "test_error",
 )
-#: what every cell that did not fail has
+#: what every run that did not fail has
 NEEDED = {*QUANTITIES, "base_bytes", "alpha", "n_parts", "n_weights", "error_name"} - {
     "memory_bytes",
     "solver_bytes",
@@ -49,68 +49,68 @@ LEAST_BYTES = 2**20
 
 
 def summarise(
-    plan: Mapping[str, Any],
-    cells: Sequence[Mapping[str, Any]],
+    config: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
     about: Mapping[str, Any],
     title: str,
 ) -> dict[str, Any]:
-    """The document `study.json`. about : what was found when the data were read."""
-    good = [_with_memory(cell) for cell in cells if cell["status"] != "failed"]
-    failed = [_named(cell) for cell in cells if cell["status"] == "failed"]
-    solvers = list(plan["solvers"])
+    """The document `comparison.json`. about : what was found when the data were read."""
+    good = [_with_memory(run) for run in runs if run["status"] != "failed"]
+    failed = [_named(run) for run in runs if run["status"] == "failed"]
+    solvers = list(config["solvers"])
     return {
-        "task": plan["task"],
+        "task": config["task"],
         "title": title,
         "solvers": solvers,
-        "settings": {label: settings_of(plan, label) for label in solvers},
-        "sizes": plan["sizes"],
-        "seeds": plan["seeds"],
+        "settings": {label: settings_of(config, label) for label in solvers},
+        "sizes": config["sizes"],
+        "seeds": config["seeds"],
         "size_name": about["size_name"],
         "error_name": good[0]["error_name"] if good else "",
-        "facts": {**about["facts"], "test samples": _n_test(plan, about)},
-        "cells": len(cells),
+        "facts": {**about["facts"], "test samples": _n_test(config, about)},
+        "runs": len(runs),
         "failed": failed,
         "rows": [
             row
             for label in solvers
-            for size in plan["sizes"]
+            for size in config["sizes"]
             if (row := _row(label, size, good, failed)) is not None
         ],
         "exponents": [found for label in solvers for found in _exponents(label, good)],
     }
 
 
-def _n_test(plan: Mapping[str, Any], about: Mapping[str, Any]) -> int:
+def _n_test(config: Mapping[str, Any], about: Mapping[str, Any]) -> int:
     if about["n_test"] is not None:
         return about["n_test"]
-    rest = about["n_samples"] - max(plan["sizes"])
-    return min(rest, plan.get("test-size", rest))
+    rest = about["n_samples"] - max(config["sizes"])
+    return min(rest, config.get("test-size", rest))
 
 
-def _named(cell: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: cell[key] for key in ("solver", "size", "seed", "message")}
+def _named(run: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: run[key] for key in ("solver", "size", "seed", "message")}
 
 
-def _with_memory(cell: Mapping[str, Any]) -> dict[str, Any]:
+def _with_memory(run: Mapping[str, Any]) -> dict[str, Any]:
     """With what training took beyond the process that had the data and kernels already."""
-    peak, base = cell["peak_bytes"], cell["base_bytes"]
+    peak, base = run["peak_bytes"], run["base_bytes"]
     above = None if None in (peak, base) else peak - base
-    return {"solver_bytes": None, **cell, "memory_bytes": above}
+    return {"solver_bytes": None, **run, "memory_bytes": above}
 
 
 def _row(
     label: str, size: int, good: list[dict[str, Any]], failed: list[dict[str, Any]]
 ) -> dict[str, Any] | None:
-    own = [cell for cell in good if (cell["solver"], cell["size"]) == (label, size)]
-    bad = sum((cell["solver"], cell["size"]) == (label, size) for cell in failed)
+    own = [run for run in good if (run["solver"], run["size"]) == (label, size)]
+    bad = sum((run["solver"], run["size"]) == (label, size) for run in failed)
     if not own and not bad:
         return None
     row: dict[str, Any] = {"solver": label, "size": size, "runs": len(own), "failed": bad}
-    row["statuses"] = sorted({cell["status"] for cell in own})
+    row["statuses"] = sorted({run["status"] for run in own})
     for name in ("alpha", "n_parts", "n_weights"):
-        row[name] = _same_or_mean([cell[name] for cell in own])
+        row[name] = _same_or_mean([run[name] for run in own])
     for name in QUANTITIES:
-        row |= _spread(name, [cell[name] for cell in own])
+        row |= _spread(name, [run[name] for run in own])
     return row
 
 
@@ -137,16 +137,16 @@ def _spread(name: str, values: Sequence[float | None]) -> dict[str, float | None
 
 
 def _exponents(label: str, good: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    own = [cell for cell in good if cell["solver"] == label]
-    cut = any(cell["status"] == "time_limit" for cell in own)
+    own = [run for run in good if run["solver"] == label]
+    cut = any(run["status"] == "time_limit" for run in own)
     found = []
     for quantity, key in GROWING.items():
-        if not own or any(cell[key] is None for cell in own) or (cut and quantity in _WORK):
+        if not own or any(run[key] is None for run in own) or (cut and quantity in _WORK):
             continue
-        values = [cell[key] for cell in own]
+        values = [run[key] for run in own]
         if quantity == "peak_bytes" and max(values) < LEAST_BYTES:
             continue
-        fit = growth([cell["size"] for cell in own], values)
+        fit = growth([run["size"] for run in own], values)
         if fit is not None:
             found.append({"solver": label, "quantity": quantity, **fit._asdict()})
     return found

@@ -36,7 +36,7 @@ QUANTITIES = {
 
 
 class Progress:
-    """Lines on stderr as cells begin and end."""
+    """Lines on stderr as runs begin and end."""
 
     def __init__(self, console: Console):
         self.console = console
@@ -44,11 +44,11 @@ class Progress:
     def __call__(self, event: Event) -> None:
         """Tell about the event."""
         if event.stage == "prepare":
-            self.console.note(f"reading the data of {event.total} cells")
+            self.console.note(f"reading the data of {event.total} runs")
             return
-        assert event.cell is not None
-        what = f"{event.cell.solver}, size {event.cell.size:,}, seed {event.cell.seed}"
-        where = f"cell {event.number} of {event.total}"
+        assert event.run_spec is not None
+        what = f"{event.run_spec.solver}, size {event.run_spec.size:,}, seed {event.run_spec.seed}"
+        where = f"run {event.number} of {event.total}"
         document = event.document or {}
         if event.stage == "start":
             self.console.note(f"{where}: {what}{_left(event.left)}")
@@ -69,13 +69,13 @@ def _left(seconds: float | None) -> str:
     )
 
 
-def _result(cell: Mapping[str, Any]) -> str:
-    parts = [f"{cell['seconds']:.2f} s", counted(cell["n_epochs"], "epoch")]
-    if cell["relative_gap"] is not None:
-        parts.append(f"gap {100 * cell['relative_gap']:.2g} %")
-    if cell["test_error"] is not None:
-        parts.append(f"test {cell['error_name']} {cell['test_error']:.4f}")
-    return ", ".join([*parts, cell["status"]])
+def _result(run_spec: Mapping[str, Any]) -> str:
+    parts = [f"{run_spec['seconds']:.2f} s", counted(run_spec["n_epochs"], "epoch")]
+    if run_spec["relative_gap"] is not None:
+        parts.append(f"gap {100 * run_spec['relative_gap']:.2g} %")
+    if run_spec["test_error"] is not None:
+        parts.append(f"test {run_spec['error_name']} {run_spec['test_error']:.4f}")
+    return ", ".join([*parts, run_spec["status"]])
 
 
 def words(summary: Mapping[str, Any], out: Path, report: Path | None) -> str:
@@ -122,7 +122,7 @@ def _rows(summary: Mapping[str, Any]) -> str:
         for row in summary["rows"]
     ]
     note = "means ± standard deviations over seeds; " if summary["seeds"] > 1 else ""
-    title = f"Cells ({note}memory: peak of the process above its size with the data loaded; solver:"
+    title = f"Runs ({note}memory: peak of the process above its size with the data loaded; solver:"
     return f"{title} what it allocates itself)\n" + _table(head, lines)
 
 

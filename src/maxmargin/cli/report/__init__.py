@@ -1,4 +1,4 @@
-"""Reports: one HTML file for a run or a study, which loads nothing and runs only its own script."""
+"""Reports: one HTML file for a run or a comparison, which loads nothing and runs one script."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["write_report"]
 def write_report(
     folder: str | os.PathLike, out: str | os.PathLike | None = None, worst: int | None = None
 ) -> Path:
-    """Write the report of a run folder or a study folder.
+    """Write the report of a run folder or a comparison folder.
 
     folder : what `train` or `compare` made; which of them is told by its files.
     out : the file to write; None means `report.html` in the folder.
@@ -20,8 +20,8 @@ def write_report(
 
     Returns the path written. A folder that is neither is a ValueError.
     """
+    from maxmargin.cli.report.comparison_page import comparison_report
     from maxmargin.cli.report.run_page import run_report
-    from maxmargin.cli.report.study_page import study_report
     from maxmargin.cli.runs.places import check_output, refuse_links
     from maxmargin.persistence.files import write_whole
 
@@ -29,18 +29,21 @@ def write_report(
     if worst is not None and worst < 0:
         raise ValueError(f"worst={worst} must be 0 or more.")
     if not folder.is_dir():
-        raise FileNotFoundError(f"{folder}: no such folder; give the folder of a run or a study.")
+        raise FileNotFoundError(
+            f"{folder}: no such folder; give the folder of a run or a comparison."
+        )
     path = folder / "report.html" if out is None else Path(out)
     refuse_links(folder)
     check_output(path, report_of=folder)
-    if any((folder / name).exists() for name in ("study.json", "study.toml", "cells")):
-        content = study_report(folder)
+    if any((folder / name).exists() for name in ("comparison.json", "comparison.toml", "runs")):
+        content = comparison_report(folder)
     elif any((folder / name).exists() for name in ("summary.json", "history.jsonl")):
         content = run_report(folder, worst)
     else:
         raise ValueError(
-            f"{folder}: neither a run (summary.json, history.jsonl) nor a study (study.json,"
-            " cells/). Make a run with `maxmargin train`, a study with `maxmargin compare`."
+            f"{folder}: neither a run (summary.json, history.jsonl) nor a comparison"
+            " (comparison.json,"
+            " runs/). Make a run with `maxmargin train`, a comparison with `maxmargin compare`."
         )
     raw = content.encode("utf-8")
     if path.exists() and not path.is_file() and not path.is_dir():  # a pipe or a device stays one

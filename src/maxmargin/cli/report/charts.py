@@ -145,7 +145,7 @@ def _points_table(runs: Sequence[tuple[str, str, list[dict[str, Any]]]], most: i
     columns = ["epoch", "seconds", "n_oracle", "primal", "dual", "gap", "train_error"]
     names = ["pass", "seconds", "oracle calls", "objective", "bound", "gap", MISTAKES]
     if len(runs) != 1:
-        return None  # a study has tables of its own
+        return None  # a comparison has tables of its own
     rows = [[number(r.get(key)) for key in columns] for r in thin(runs[0][2], min(most, 60))]
     kept = [k for k in range(len(columns)) if any(row[k] is not None for row in rows)]
     table = grid_html("", [names[k] for k in kept], [[row[k] for k in kept] for row in rows])

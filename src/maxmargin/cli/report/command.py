@@ -1,4 +1,4 @@
-"""`maxmargin report`: one HTML file about a run or a study."""
+"""`maxmargin report`: one HTML file about a run or a comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maxmargin.cli.types import Whole
 
 @command(
     "report",
-    click.Argument(["folder"], type=FILE, metavar="RUN|STUDY"),
+    click.Argument(["folder"], type=FILE, metavar="RUN|COMPARISON"),
     Option("--out", type=FILE, metavar="FILE", help="Write there; by default RUN/report.html."),
     Option(
         "--worst",
@@ -26,10 +26,10 @@ from maxmargin.cli.types import Whole
     ),
     Option("--open", "show", is_flag=True, help="Show it in the web browser."),
     with_json=True,
-    examples=("report run", "report study --out study.html --open"),
+    examples=("report run", "report comparison --out comparison.html --open"),
 )
 def report(folder: Path, out: Path | None, worst: int | None, show: bool) -> None:
-    """Write one HTML file about a run or a study: errors, certificate, curves, predictions.
+    """Write one HTML file about a run or a comparison: errors, certificate, curves, predictions.
 
     The file needs no network and nothing beside it. How many samples a run keeps is said by
     --worst of `train` and `evaluate`.
@@ -38,7 +38,7 @@ def report(folder: Path, out: Path | None, worst: int | None, show: bool) -> Non
 
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
-        raise UsageError(f"{str(folder)!r} {what}; name the folder of a run or of a study")
+        raise UsageError(f"{str(folder)!r} {what}; name the folder of a run or of a comparison")
     path = write_report(folder, out, worst)
     console().facts({"report": str(path), "bytes": path.stat().st_size})
     console().chat(f"Report: {shown(path)}")

@@ -1,4 +1,4 @@
-"""The files of a run folder or a study folder, as they are found: parts may be missing."""
+"""The files of a run folder or a comparison folder, as they are found: parts may be missing."""
 
 from __future__ import annotations
 

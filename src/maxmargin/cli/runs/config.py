@@ -59,12 +59,12 @@ def absolute(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if key in found:
             found[key] = [_absolute(path, folder) for path in found[key]]
     if "task" in found and found.get("task-options"):
-        job = _job(found["task"])
-        kinds = {option.name: option.kind for option in job.options}
+        command = _find_command(found["task"])
+        kinds = {option.name: option.kind for option in command.options}
 
         def placed(name: str, value: Any) -> Any:
             path = _absolute(value, folder)
-            return str(job.placed(name, Path(path))) if isinstance(path, str) and path else path
+            return str(command.placed(name, Path(path))) if isinstance(path, str) and path else path
 
         found["task-options"] = {
             name: placed(name, value) if kinds[name] is Path else value
@@ -129,7 +129,7 @@ def _text(key: str, value: Any) -> str:
 
 
 def _task(key: str, value: Any) -> str:
-    return _job(_text(key, value)).name
+    return _find_command(_text(key, value)).name
 
 
 def _paths(key: str, value: Any) -> list[str]:
@@ -207,20 +207,20 @@ def _check_checkpoints(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # -- options of tasks ------------------------------------------------------------------------------
-def _job(name: str) -> Any:
-    from maxmargin.tasks.registry import JOBS, job_named
+def _find_command(name: str) -> Any:
+    from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
-    if name not in JOBS:
-        near = difflib.get_close_matches(name, JOBS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(JOBS)}."
+    if name not in TASK_COMMANDS:
+        near = difflib.get_close_matches(name, TASK_COMMANDS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(TASK_COMMANDS)}."
         raise ValueError(f"task {name[:80]!r} is unknown; {hint}")
-    return job_named(name)
+    return find_task_command(name)
 
 
 def _check_task_options(task: str | None, table: Mapping[str, Any]) -> dict[str, Any]:
     if task is None:
         return dict(table)
-    known = {option.name: option for option in _job(task).options}
+    known = {option.name: option for option in _find_command(task).options}
     check_names(table, known, f"in task-options of {task}: ")
     return {name: _of_option(known[name], value) for name, value in table.items()}
 
@@ -251,13 +251,13 @@ def _of_kind(key: str, kind: Any, value: Any) -> Any:
     return found
 
 
-def task_options(config: Mapping[str, Any], job: Any) -> dict[str, Any]:
-    """All options of the task, as its job takes them."""
+def task_options(config: Mapping[str, Any], command: Any) -> dict[str, Any]:
+    """All options of the task, as its command takes them."""
     given = config.get("task-options", {})
-    return {option.name: _for_job(option, given) for option in job.options}
+    return {option.name: _for_command(option, given) for option in command.options}
 
 
-def _for_job(option: Any, given: Mapping[str, Any]) -> Any:
+def _for_command(option: Any, given: Mapping[str, Any]) -> Any:
     if option.name not in given:
         return option.default
     value = given[option.name]

@@ -33,16 +33,16 @@ def environment(threads: int) -> dict[str, Any]:
     }
 
 
-def files_of(config: Mapping[str, Any], job: Any) -> list[dict[str, Any]]:
+def files_of(config: Mapping[str, Any], command: Any) -> list[dict[str, Any]]:
     """Size and checksum of every file that the run reads."""
     named = [(key, Path(path)) for key in ("data", "validation") for path in config.get(key, ())]
     given = config.get("task-options", {})
-    for option in job.options:
+    for option in command.options:
         if option.kind is Path and given.get(option.name):
             value = given[option.name]
             own = value if option.many else [value]
             role = f"task-options.{option.name}"
-            named += [(role, job.placed(option.name, Path(path))) for path in own]
+            named += [(role, command.placed(option.name, Path(path))) for path in own]
     return [{"role": role, **_facts(path)} for role, path in named]
 
 

@@ -14,7 +14,7 @@ from maxmargin.cli.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from maxmargin.tasks.documents import Evaluation
-    from maxmargin.tasks.registry import Data, Job
+    from maxmargin.tasks.registry import Data, TaskCommand
 
 __all__ = [
     "OF_THE_RUN",
@@ -45,9 +45,9 @@ def evaluate(
     worst : how many samples to keep drawings of, those with the most errors.
     """
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    job, files = folder.open().job(), [Path(path) for path in paths]
-    data = job.read(files, options_of_files(folder.config, job, options or {}))
-    evaluation = judged(job, folder.model(), data, files, worst)
+    command, files = folder.open().command(), [Path(path) for path in paths]
+    data = command.read(files, options_of_files(folder.config, command, options or {}))
+    evaluation = judged(command, folder.model(), data, files, worst)
     if save:
         folder.write_json(f"evaluations/{evaluation_name(files[0])}.json", evaluation)
     return evaluation
@@ -61,12 +61,12 @@ def evaluation_name(file: Path) -> str:
 
 
 def options_of_files(
-    config: Mapping[str, Any], job: Job, given: Mapping[str, Any]
+    config: Mapping[str, Any], command: TaskCommand, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Options with which to read other files than those of training: given, kept, or defaults."""
-    kept = {option.name for option in job.options if option.kept}
+    kept = {option.name for option in command.options if option.kept}
     recorded = {k: v for k, v in config.get("task-options", {}).items() if k in kept}
-    return task_options({"task-options": recorded | dict(given)}, job)
+    return task_options({"task-options": recorded | dict(given)}, command)
 
 
 @contextmanager
@@ -82,10 +82,10 @@ def telling(files: Sequence[Path]) -> Iterator[None]:
 
 
 def judged(
-    job: Job, model: Any, data: Data, files: Sequence[Path], worst: int = WORST
+    command: TaskCommand, model: Any, data: Data, files: Sequence[Path], worst: int = WORST
 ) -> Evaluation:
-    """What the job finds, with the names of the files."""
+    """What the command finds, with the names of the files."""
     with telling(files):
-        evaluation = job.evaluate(model, data, worst)
+        evaluation = command.evaluate(model, data, worst)
     evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
     return evaluation

@@ -41,7 +41,7 @@ from maxmargin.persistence.files import remove_partial, write_whole
 from maxmargin.tasks.documents import finite
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Job
+    from maxmargin.tasks.registry import TaskCommand
 
 
 class RunFolder:
@@ -213,7 +213,7 @@ class RunFolder:
 
         but : a role whose files may be others.
         """
-        found = files_of(config, self.job())
+        found = files_of(config, self.command())
         if not self.has(DATA):
             return found
         then, now = self.read_json(DATA).get("files"), [x for x in found if x["role"] != but]
@@ -239,11 +239,11 @@ class RunFolder:
             yield self
 
     # -- what is in it -----------------------------------------------------------------------------
-    def job(self) -> Job:
+    def command(self) -> TaskCommand:
         """The task."""
-        from maxmargin.tasks.registry import job_named
+        from maxmargin.tasks.registry import find_task_command
 
-        return job_named(self.config["task"])
+        return find_task_command(self.config["task"])
 
     def model(self) -> Any:
         """What was learned."""

@@ -15,7 +15,7 @@ from maxmargin.solvers.base import solver_classes
 from maxmargin.tasks.documents import Table
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import Data, Job
+    from maxmargin.tasks.registry import Data, TaskCommand
 
 log = logging.getLogger("maxmargin")
 
@@ -28,7 +28,7 @@ STEPS, PATIENCE = 6, 2
 
 
 def choose_alpha(
-    job: Job,
+    command: TaskCommand,
     make: Callable[[], Any],
     data: Data,
     validation: Data | None,
@@ -47,8 +47,8 @@ def choose_alpha(
     solver = make().solver
     if not getattr(solver_classes().get(solver, solver), "has_objective", True):
         raise RunError("alpha = 'auto': the solver has no penalty; leave alpha out.")
-    job.prepare(make(), data, prepared)
-    parts = [(data, validation)] if validation is not None else _folds(job, data, seed)
+    command.prepare(make(), data, prepared)
+    parts = [(data, validation)] if validation is not None else _folds(command, data, seed)
     scale = float(np.mean([len(train) for train, _ in parts])) / len(data)
     models = [make().set_params(warm_start=True) for _ in parts]
     tried: dict[int, tuple[float, float]] = {}
@@ -59,10 +59,10 @@ def choose_alpha(
         for model, (train, held_out) in zip(used, parts, strict=True):
             if step:
                 model.alpha = tried[0][0] / scale * RATIO**step
-            job.fit(model, train)
+            command.fit(model, train)
             if model.result_.message.startswith("interrupted"):
                 raise KeyboardInterrupt
-            scores.append(job.score(model, held_out))
+            scores.append(command.score(model, held_out))
         alpha = scale * float(np.mean([getattr(own, "model_", own).alpha for own in used]))
         tried[step] = alpha, float(np.mean(scores))
         log.info("alpha %.3g: %.4f", *tried[step])
@@ -71,7 +71,7 @@ def choose_alpha(
     best = _climb(score)
     return {
         "alpha": tried[best][0],
-        "metric": job.metric(data)[0],
+        "metric": command.metric(data)[0],
         "by": "validation" if validation is not None else f"{len(parts)} folds",
         "tried": sorted(map(list, tried.values())),
     }
@@ -93,7 +93,7 @@ def _climb(score: Callable[[int], float]) -> int:
     return best
 
 
-def _folds(job: Job, data: Data, seed: int) -> list[tuple[Data, Data]]:
+def _folds(command: TaskCommand, data: Data, seed: int) -> list[tuple[Data, Data]]:
     n = len(data)
     if n < 2:
         raise RunError(
@@ -105,7 +105,10 @@ def _folds(job: Job, data: Data, seed: int) -> list[tuple[Data, Data]]:
     for k in range(count):
         kept = np.sort(np.delete(order, np.s_[k::count]))
         parts.append(
-            (job.take(data, kept.tolist()), job.take(data, sorted(order[k::count].tolist())))
+            (
+                command.take(data, kept.tolist()),
+                command.take(data, sorted(order[k::count].tolist())),
+            )
         )
     return parts
 

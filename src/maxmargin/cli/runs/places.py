@@ -18,7 +18,7 @@ ENVIRONMENT, REPORT, LOCK = "environment.json", "report.html", ".lock"
 #: what a run makes, in the order in which it is made
 FILES = (CONFIG, ENVIRONMENT, DATA, HISTORY, CHECKPOINT, MODEL, SUMMARY, REPORT)
 FOLDERS = ("evaluations", "prepared")
-_OF_STUDIES = ("study.toml", "study.json", "cells", "common")
+_OF_COMPARISONS = ("comparison.toml", "comparison.json", "runs", "common")
 
 
 def replacement_of(home: Path) -> Path:
@@ -99,7 +99,7 @@ def remove_run(path: Path) -> None:
 
 
 def refuse_links(folder: Path) -> None:
-    """That the folder of a run or a study has no links, which could lead out of it."""
+    """That the folder of a run or a comparison has no links, which could lead out of it."""
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             _refuse_link(Path(place, name))
@@ -114,7 +114,8 @@ def _refuse_link(path: Path) -> None:
 
 
 def check_output(path: Path, report_of: Path | None = None) -> None:
-    """That a file to be written is none that a run or a study has made, nor a link beside those.
+    """That a file to be written is none that a run or a comparison has made, nor a link beside
+    those.
 
     report_of : a folder whose own report it may be.
     """
@@ -124,14 +125,15 @@ def check_output(path: Path, report_of: Path | None = None) -> None:
     for own in (named, real):
         for folder in own.parents:
             first = own.relative_to(folder).parts[0]
-            taken = first in (LOCK, *FILES, *FOLDERS, *_OF_STUDIES) or path.is_symlink()
+            taken = first in (LOCK, *FILES, *FOLDERS, *_OF_COMPARISONS) or path.is_symlink()
             if taken and _is_ours(folder):
                 raise RunError(
-                    f"{str(path)!r} is among the files of the run or study in {str(folder)!r}, so"
+                    f"{str(path)!r} is among the files of the run or comparison in"
+                    f" {str(folder)!r}, so"
                     " it is not written over. Name another file."
                 )
 
 
 def _is_ours(folder: Path) -> bool:
-    kinds = (CONFIG, "study.toml")
+    kinds = (CONFIG, "comparison.toml")
     return (folder / ENVIRONMENT).is_file() and any((folder / own).is_file() for own in kinds)

@@ -19,7 +19,7 @@ from maxmargin.cli.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY,
 
 if TYPE_CHECKING:
     from maxmargin.callbacks import Callback
-    from maxmargin.tasks.registry import Data, Job
+    from maxmargin.tasks.registry import Data, TaskCommand
 
 log = logging.getLogger("maxmargin")
 
@@ -53,7 +53,8 @@ def train(
 
     SIGINT and SIGTERM end the run after the epoch, with a checkpoint and the model so far; the
     message of the summary begins with "interrupted" then. A second one is a KeyboardInterrupt.
-    Where one of them is ignored, as SIGINT is in background jobs of scripts, it stays ignored.
+    Where one of them is ignored, as SIGINT is in background jobs of scripts, it stays
+    ignored.
     """
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     with folder.open().locked():
@@ -68,8 +69,8 @@ class _Training:
     def __init__(self, folder: RunFolder, resume: bool, callbacks: Sequence[Callback]):
         self.folder, self.resume, self.given = folder, resume, list(callbacks)
         self.config = folder.config
-        self.job: Job = folder.job()
-        self.options = task_options(self.config, self.job)
+        self.command: TaskCommand = folder.command()
+        self.options = task_options(self.config, self.command)
 
     def go(self) -> dict[str, Any]:
         """Read, fit, save, judge."""
@@ -138,14 +139,14 @@ class _Training:
         folder.write_json("environment.json", now)
 
     def _estimator(self) -> Any:
-        model = self.job.estimator(self.options)
+        model = self.command.estimator(self.options)
         known = model.get_params(deep=False)
         wanted = {"seed": 0, "threads": 1} | self.config
         for key, name in _OPTIONS.items():
             if key not in wanted or wanted[key] == AUTO:
                 continue
             if name not in known:
-                raise RunError(f"the task {self.job.name!r} has no {key}; leave it out.")
+                raise RunError(f"the task {self.command.name!r} has no {key}; leave it out.")
             setattr(model, name, wanted[key])
         solver = self.config.get("solver", model.solver)
         if isinstance(solver, str):
@@ -157,21 +158,21 @@ class _Training:
                 "solver-options are those of one solver: name it, by solver = 'bcfw' in a file or"
                 " --solver bcfw."
             )
-        return self.job.priced(model, self.options)
+        return self.command.priced(model, self.options)
 
     def _read(self) -> tuple[Data, Data | None, Data | None]:
         files = self.folder.check_files(self.config)
-        data = self.job.read([Path(path) for path in self.config["data"]], self.options)
+        data = self.command.read([Path(path) for path in self.config["data"]], self.options)
         validation, facts = None, None
         if "validation" in self.config:
             paths = [Path(path) for path in self.config["validation"]]
-            validation = self.job.read(paths, self.options)
+            validation = self.command.read(paths, self.options)
             facts = validation.facts
             if validation.outputs is None:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
-        self.job.check_labels(data, self.options)
+        self.command.check_labels(data, self.options)
         held_out = self._held_out(data, files)
         found = {"files": files, "facts": data.facts, "validation": facts}
         self.folder.write_json(DATA, found)
@@ -187,7 +188,7 @@ class _Training:
                     f"{path}: {what} among the data, of which the model is surer than it should be;"
                     " calibrate on other files."
                 )
-        return self.job.held_out(self.options, data)
+        return self.command.held_out(self.options, data)
 
     # -- training ----------------------------------------------------------------------------------
     def _choose_alpha(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
@@ -207,7 +208,7 @@ class _Training:
                 return self._estimator().set_params(callbacks=[interrupts, *self.given])
 
             seed = self.config.get("seed", 0)
-            self.search = choose_alpha(self.job, make, data, validation, seed, prepared)
+            self.search = choose_alpha(self.command, make, data, validation, seed, prepared)
             self.folder.write_json(SEARCH, self.search)
         self.model.alpha = self.search["alpha"]
 
@@ -220,7 +221,7 @@ class _Training:
         path, intervals = self.folder.path, self.config.get("checkpoints", {})
         stopping = []
         if validation is not None:
-            _, metric = self.job.metric(validation)
+            _, metric = self.command.metric(validation)
             stopping = [EarlyStopping(validation.inputs, validation.outputs, metric)]
         self.model.callbacks = [
             *stopping,
@@ -233,7 +234,7 @@ class _Training:
         prepared.mkdir(exist_ok=True)
         names = data.extra.get("names", ())
         with named(names, () if validation is None else validation.extra.get("names", ())):
-            self.job.fit(self.model, data, prepared)
+            self.command.fit(self.model, data, prepared)
         with suppress(OSError):  # most tasks keep nothing there
             prepared.rmdir()
 
@@ -254,7 +255,7 @@ class _Training:
             if own is not None:
                 paths = [Path(p) for p in self._paths_of(name)]
                 worst = self.config.get("worst", WORST)
-                evaluation = judged(self.job, self.model, own, paths, worst)
+                evaluation = judged(self.command, self.model, own, paths, worst)
                 self.folder.write_json(f"evaluations/{name}.json", evaluation)
                 found[name] = {metric["name"]: metric["value"] for metric in evaluation["metrics"]}
         return found
@@ -275,8 +276,8 @@ class _Training:
         has_loss = matters and objective != "likelihood"
         return finite(
             {
-                "task": self.job.name,
-                "title": self.job.title,
+                "task": self.command.name,
+                "title": self.command.title,
                 "status": result.status.value,
                 "message": result.message,
                 "certificate": result.certificate(),
@@ -299,7 +300,7 @@ class _Training:
                 "alpha_search": self.search,
                 "tables": [
                     *map(search_table, filter(None, [self.search])),
-                    *self.job.describe(model),
+                    *self.command.describe(model),
                 ],
                 "metrics": metrics,
             }

@@ -188,16 +188,16 @@ class SaddleSolver(Solver):
         threads = min(problem.n_jobs, count)
         if threads > 1:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda job: visit(*job), jobs))
+                list(pool.map(lambda command: visit(*command), jobs))
         else:
-            for job in jobs:
-                visit(*job)
-        facts = np.array([job[3] for job in jobs])
+            for command in jobs:
+                visit(*command)
+        facts = np.array([command[3] for command in jobs])
         if np.isnan(facts).any():
             raise FloatingPointError("a step in z failed; scale the features down.")
         total = facts.sum(axis=0)
         total[2] = facts[:, 2].max()
-        return [np.sum([job[2][k] for job in jobs], axis=0) for k in range(sums)], total
+        return [np.sum([command[2][k] for command in jobs], axis=0) for k in range(sums)], total
 
     def ascend(
         self,

@@ -16,7 +16,7 @@ from maxmargin.structures.base import Constraints, Layout, Structure
 from maxmargin.structures.from_oracle.outputs import TimedOut, as_vector, split_bound
 from maxmargin.structures.linear_program.program import Program
 from maxmargin.validation.learned import Checked
-from maxmargin.validation.options import Bounds, Jobs, check_option, check_options
+from maxmargin.validation.options import Bounds, TaskCommands, check_option, check_options
 
 #: options that are functions, which model files do not hold
 _FUNCTIONS = ("oracle", "size", "encoder", "decoder", "feasible", "rows")
@@ -71,7 +71,7 @@ class OracleStructure(Structure):
         rows: Any = None,
         exact: bool | Literal["bounded"] = True,
         zero_one: bool = True,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         time_limit: Annotated[float, Bounds(0, 10**9, open_low=True)] | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
     ):

@@ -32,7 +32,7 @@ from maxmargin.tasks.alignment.files import (
     streamed,
 )
 from maxmargin.tasks.alignment.tables import Judged, strongest_tables, text_tables
-from maxmargin.tasks.command import Data, Job, Option
+from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Evaluation, Table
 
 log = logging.getLogger("maxmargin")
@@ -48,7 +48,7 @@ _OF_STATISTICS = {
 BY_MODELS = "no links by hand were given; the links are those of the two directed models"
 
 
-class AlignmentJob(Job):
+class AlignmentCommand(TaskCommand):
     """Word alignment, by `WordAligner`."""
 
     name: ClassVar[str] = "alignment"

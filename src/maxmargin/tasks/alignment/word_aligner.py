@@ -41,11 +41,11 @@ from maxmargin.tasks.tagging.reports import WeightTable, strongest
 from maxmargin.validation.options import (
     Count,
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
     check_options,
 )
@@ -118,7 +118,7 @@ class WordAligner(LinkProbabilities, Task):
         strict: bool = False,
         statistics: WordStatistics | None = None,
         features: AlignmentFeatures | None = None,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -102,7 +102,7 @@ def _explain_output(arrays: str, line: str, probable: bool = True) -> str:
     )
 
 
-class ChainJob(LabelTask):
+class ChainCommand(LabelTask):
     """Label sequences from rows of numbers, by `ChainSVM`."""
 
     name, noun = "chain", "sequence"
@@ -229,7 +229,7 @@ class NodeTask(LabelTask):
         return found
 
 
-class GraphJob(NodeTask):
+class GraphCommand(NodeTask):
     """One of two labels for the nodes of graphs, by `GraphCutSVM`."""
 
     name = noun = "graph"
@@ -270,7 +270,7 @@ class GraphJob(NodeTask):
         return weight_tables(model, names, edges)
 
 
-class TreeJob(NodeTask):
+class TreeCommand(NodeTask):
     """Labels for the nodes of trees, by `TreeSVM`."""
 
     name = noun = "tree"
@@ -316,7 +316,7 @@ class TreeJob(NodeTask):
         return reports.draw_labels(f"Tree {i + 1}", errors, first, second, order, depth)
 
 
-class NetworkJob(NodeTask):
+class NetworkCommand(NodeTask):
     """Labels for the nodes of any graphs, by `NetworkSVM`."""
 
     name = noun = "network"
@@ -343,7 +343,7 @@ class NetworkJob(NodeTask):
         return evaluation
 
 
-class MatchingJob(ArrayTask):
+class MatchingCommand(ArrayTask):
     """Bipartite matchings, by `MatchingSVM`."""
 
     name = "matching"
@@ -444,7 +444,7 @@ class MatchingJob(ArrayTask):
         return [Table(title="Weights", columns=["feature", "weight"], rows=rows, note=note)]
 
 
-class MultiLabelJob(ArrayTask):
+class MultiLabelCommand(ArrayTask):
     """Sets of labels, by `MultiLabelSVM`."""
 
     name = "multilabel"

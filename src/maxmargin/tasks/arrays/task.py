@@ -15,14 +15,14 @@ from maxmargin.tasks.arrays.options import make_kernel
 from maxmargin.tasks.arrays.reading import Array, Contents, Parts, check_spelling, read_contents
 from maxmargin.tasks.arrays.reports import draw_labels
 from maxmargin.tasks.arrays.samples import Samples
-from maxmargin.tasks.command import Data, Job
+from maxmargin.tasks.command import Data, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation
 from maxmargin.tasks.labels import kind_of, lines_of, texts_of
 from maxmargin.tasks.probabilities import of_chosen, with_reliability
 from maxmargin.tasks.sequences import check_kinds, label_evaluation
 
 
-class ArrayTask(Job):
+class ArrayTask(TaskCommand):
     """A task whose samples are arrays in .npz files.
 
     A subclass is a declaration: its arrays, its estimator and the options that go to it, how

@@ -29,11 +29,11 @@ from maxmargin.tasks.segmentation.probabilities import SegmentProbabilities
 from maxmargin.tasks.tagging.reports import WeightTable, strongest
 from maxmargin.validation.options import (
     CountOrZero,
-    Jobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
+    TaskCommands,
     Verbosity,
     check_options,
 )
@@ -100,7 +100,7 @@ class Segmenter(SegmentProbabilities, Task):
         *,
         graphs: Annotated[GraphMaker | None, "Such as ImageGraphs() or PointGraphs()."] = None,
         tables: bool = False,
-        n_jobs: Jobs = None,
+        n_jobs: TaskCommands = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.metrics import chunk_f1
 from maxmargin.tasks import SequenceTagger
-from maxmargin.tasks.command import CLASS_WEIGHT, MANY_LABELS, OBJECTIVE, Data, Job, Option
+from maxmargin.tasks.command import CLASS_WEIGHT, MANY_LABELS, OBJECTIVE, Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.probabilities import CALIBRATE, PROBABILITIES, with_reliability
 from maxmargin.tasks.sequences import (
@@ -27,7 +27,7 @@ from maxmargin.tasks.tagging.files import read_file, tag_file
 from maxmargin.tasks.tagging.schemes import mark_chunks
 
 
-class TaggingJob(Job):
+class TaggingCommand(TaskCommand):
     """Sequence tagging: chunks, names, parts of speech."""
 
     name = "tagging"

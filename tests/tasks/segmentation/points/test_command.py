@@ -12,13 +12,13 @@ import pytest
 import maxmargin
 from maxmargin.cli import main
 from maxmargin.tasks.folders import predict_folder
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 from maxmargin.tasks.segmentation.points.files import read_scans
 
 
 @pytest.fixture(scope="module")
-def job():
-    return job_named("scan")
+def command():
+    return find_task_command("scan")
 
 
 def make_scan(seed, n=300):
@@ -36,24 +36,24 @@ def lines(points, labels, separator=" "):
 
 
 @pytest.fixture(scope="module")
-def case(job, tmp_path_factory):
+def case(command, tmp_path_factory):
     folder = tmp_path_factory.mktemp("scans")
     for k in range(4):
         raw = lines(*make_scan(k)).encode()
         (folder / f"s{k}.txt").write_bytes(raw)
         (folder / f"s{k}.txt.gz").write_bytes(gzip.compress(raw))
-    model = job.estimator({"neighbours": 4, "graph": "knn"}).set_params(
+    model = command.estimator({"neighbours": 4, "graph": "knn"}).set_params(
         alpha=1e-2, max_epochs=100, tol=0.05
     )
-    job.fit(model, job.read([folder / "s0.txt", folder / "s1.txt.gz"], {}))
+    command.fit(model, command.read([folder / "s0.txt", folder / "s1.txt.gz"], {}))
     return model, folder
 
 
-def test_labels_of_points_are_learned(job, case):
+def test_labels_of_points_are_learned(command, case):
     model, folder = case
-    data = job.read([folder / "s2.txt", folder / "s3.txt"], {})
+    data = command.read([folder / "s2.txt", folder / "s3.txt"], {})
     assert data.facts == {"scans": 2, "points": 600}
-    evaluation = job.evaluate(model, data, shown=1)
+    evaluation = command.evaluate(model, data, shown=1)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))
     assert evaluation["error"] < 0.1
@@ -62,74 +62,74 @@ def test_labels_of_points_are_learned(job, case):
     assert [own["name"] for own in drawing["maps"]] == ["from above", "in perspective"]
     assert all(max(own["height"], own["width"]) <= 240 for own in drawing["maps"])
     assert len(json.dumps(drawing)) < 100_000
-    part = job.take(data, [1])
+    part = command.take(data, [1])
     assert (part.extra["names"], part.facts["scans"]) == (["s3.txt"], 1)
-    assert {table["title"] for table in job.describe(model)} == {
+    assert {table["title"] for table in command.describe(model)} == {
         "Weights of nodes",
         "Weights of edges",
     }
 
 
-def test_labels_that_were_not_learned_are_told(job, case):
+def test_labels_that_were_not_learned_are_told(command, case):
     model, folder = case
-    data = job.read([folder / "s2.txt"], {})
-    assert job.evaluate(model, data)["tables"][0]["note"] == ""
+    data = command.read([folder / "s2.txt"], {})
+    assert command.evaluate(model, data)["tables"][0]["note"] == ""
     data.outputs[0][:3] = 7
-    evaluation = job.evaluate(model, data)
+    evaluation = command.evaluate(model, data)
     assert evaluation["tables"][0]["note"] == (
         "the model has not learned 7: its points count as wrong"
     )
     assert evaluation["error"] >= 3 / 300
 
 
-def predicted(job, model, raw, options=None):
+def predicted(command, model, raw, options=None):
     sink = io.BytesIO()
-    assert job.predict(model, [io.BytesIO(raw)], sink, options or {}) == 1
+    assert command.predict(model, [io.BytesIO(raw)], sink, options or {}) == 1
     return sink.getvalue()
 
 
-def test_points_come_back_with_labels(job, case):
+def test_points_come_back_with_labels(command, case):
     model, _ = case
     points, labels = make_scan(2)
     wanted = lines(points, model.predict([points])[0]).encode()
-    assert predicted(job, model, lines(points, labels).encode()) == wanted
+    assert predicted(command, model, lines(points, labels).encode()) == wanted
     bare = "".join(" ".join(map(str, row)) + "\n" for row in points.tolist()).encode()
-    assert predicted(job, model, bare) == wanted
-    assert predicted(job, model, bare, {"no-label": True}) == wanted
-    assert predicted(job, model, gzip.compress(bare)) == wanted
+    assert predicted(command, model, bare) == wanted
+    assert predicted(command, model, bare, {"no-label": True}) == wanted
+    assert predicted(command, model, gzip.compress(bare)) == wanted
     named = b"z,y,x\n" + "".join(f"{z},{y},{x}\n" for x, y, z in points.tolist()).encode()
-    assert predicted(job, model, named).splitlines()[:2] == [
+    assert predicted(command, model, named).splitlines()[:2] == [
         b"x,y,z,label",
         wanted.splitlines()[0].replace(b" ", b","),
     ]
 
 
-def test_further_columns_are_not_taken_for_labels(job):
+def test_further_columns_are_not_taken_for_labels(command):
     points, labels = make_scan(4, 80)
     wide = np.column_stack([points, np.arange(80) % 7])
-    model = job.estimator({"features": ("height", "extra")}).set_params(max_epochs=30, tol=0.1)
+    model = command.estimator({"features": ("height", "extra")}).set_params(max_epochs=30, tol=0.1)
     model.fit([wide], [labels])
     bare = "".join(" ".join(map(str, row)) + "\n" for row in wide.tolist()).encode()
-    wanted = predicted(job, model, lines(wide, labels).encode())
-    assert predicted(job, model, bare) == wanted
+    wanted = predicted(command, model, lines(wide, labels).encode())
+    assert predicted(command, model, bare) == wanted
     assert len(wanted.splitlines()[0].split()) == 5
 
 
-def test_a_file_without_labels_is_not_judged(job, tmp_path):
+def test_a_file_without_labels_is_not_judged(command, tmp_path):
     points, labels = make_scan(4, 80)
     wide = np.column_stack([points, np.arange(80) % 7])
-    model = job.estimator({"features": ("height", "extra")}).set_params(max_epochs=5, tol=0.1)
+    model = command.estimator({"features": ("height", "extra")}).set_params(max_epochs=5, tol=0.1)
     model.fit([wide], [labels])
     (tmp_path / "new.txt").write_text(lines(points, wide[:, 3].astype(int)))
     words = r"new\.txt: 3 columns beside the label, expected 4, .* is its last column no label\?"
     with pytest.raises(ValueError, match=words):
-        job.evaluate(model, job.read([tmp_path / "new.txt"], {}))
+        command.evaluate(model, command.read([tmp_path / "new.txt"], {}))
     (tmp_path / "bare.txt").write_text("1 2 3\n")
     with (
         open(tmp_path / "bare.txt", "rb") as source,
         pytest.raises(ValueError, match=r"bare\.txt has 0 columns after x, y and z, expected 1"),
     ):
-        job.predict(model, [source], io.BytesIO(), {})
+        command.predict(model, [source], io.BytesIO(), {})
 
 
 def test_training_names_the_file_of_a_fault(case, tmp_path, capsys):
@@ -146,40 +146,44 @@ def test_training_names_the_file_of_a_fault(case, tmp_path, capsys):
     assert "expected two; odd.txt brings the third" in capsys.readouterr().err
 
 
-def test_arrays_come_back_as_arrays(job, case, tmp_path):
+def test_arrays_come_back_as_arrays(command, case, tmp_path):
     model, _ = case
     scans = [make_scan(5, 50)[0], make_scan(6, 70)[0]]
     np.savez(tmp_path / "in.npz", points=np.concatenate(scans), ptr=[0, 50, 120])
     with open(tmp_path / "in.npz", "rb") as source, open(tmp_path / "out.npz", "wb") as sink:
-        assert job.predict(model, [source], sink, {}) == 2
+        assert command.predict(model, [source], sink, {}) == 2
     found = read_scans(tmp_path / "out.npz")
     for own, points, labels in zip(found, scans, model.predict(scans), strict=True):
         np.testing.assert_array_equal(own.points, points)
         np.testing.assert_array_equal(own.labels, labels)
 
 
-def test_several_files_go_into_a_folder(job, case, tmp_path):
+def test_several_files_go_into_a_folder(command, case, tmp_path):
     model, folder = case
     paths = [folder / "s2.txt", folder / "s3.txt.gz"]
-    assert predict_folder(job, model, paths, tmp_path / "out", {}) == 2
+    assert predict_folder(command, model, paths, tmp_path / "out", {}) == 2
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["s2.txt", "s3.txt"]
     (own,) = read_scans(tmp_path / "out" / "s3.txt")
     points = make_scan(3)[0]
     np.testing.assert_array_equal(own.points, points)
     np.testing.assert_array_equal(own.labels, model.predict([points])[0])
     with pytest.raises(ValueError, match=r"s2\.txt and .*s2\.txt\.gz would both be written as s2"):
-        predict_folder(job, model, [folder / "s2.txt", folder / "s2.txt.gz"], tmp_path / "o", {})
+        predict_folder(
+            command, model, [folder / "s2.txt", folder / "s2.txt.gz"], tmp_path / "o", {}
+        )
     with pytest.raises(ValueError, match=r"s2\.txt would be replaced"):
-        predict_folder(job, model, [folder / "s2.txt", folder / "s3.txt"], folder, {})
+        predict_folder(command, model, [folder / "s2.txt", folder / "s3.txt"], folder, {})
     assert (folder / "s2.txt").read_text() == lines(*make_scan(2))
     assert not (tmp_path / "o").exists()
 
 
-def test_an_error_leaves_what_was_done_and_no_half_files(job, case, tmp_path):
+def test_an_error_leaves_what_was_done_and_no_half_files(command, case, tmp_path):
     model, folder = case
     (tmp_path / "bad.txt").write_text("1 2 3 0\n1 2\n")
     with pytest.raises(ValueError, match=r"bad\.txt, line 2"):
-        predict_folder(job, model, [folder / "s2.txt", tmp_path / "bad.txt"], tmp_path / "out", {})
+        predict_folder(
+            command, model, [folder / "s2.txt", tmp_path / "bad.txt"], tmp_path / "out", {}
+        )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["s2.txt"]
 
 
@@ -193,25 +197,25 @@ def test_an_error_leaves_what_was_done_and_no_half_files(job, case, tmp_path):
         (None, "out.txt.gz", "not written compressed; name the file out.txt"),
     ],
 )
-def test_a_file_to_write_ends_as_it_is_written(job, source, out, hint):
-    assert re.search(hint, job.misnamed(source and Path(source), Path(out)))
+def test_a_file_to_write_ends_as_it_is_written(command, source, out, hint):
+    assert re.search(hint, command.misnamed(source and Path(source), Path(out)))
     for right in ("out.csv", "out"):
-        assert job.misnamed(Path("new.txt.gz"), Path(right)) == ""
+        assert command.misnamed(Path("new.txt.gz"), Path(right)) == ""
 
 
-def test_files_must_go_together(job, tmp_path):
+def test_files_must_go_together(command, tmp_path):
     (tmp_path / "a.txt").write_text("1 2 3 0\n4 5 6 1\n")
     for raw, words in (("1 2 3 9 0\n", "4 columns beside"), ("1 2 3 tree\n", "labels are texts")):
         (tmp_path / "b.txt").write_text(raw)
         with pytest.raises(ValueError, match=rf"b\.txt: {words}"):
-            job.read([tmp_path / "a.txt", tmp_path / "b.txt"], {})
+            command.read([tmp_path / "a.txt", tmp_path / "b.txt"], {})
     (tmp_path / "c.txt").write_text("1 2 3\n")
     with pytest.raises(ValueError, match=r"c\.txt: no column of labels is known; name it with"):
-        job.read([tmp_path / "c.txt"], {})
+        command.read([tmp_path / "c.txt"], {})
     with pytest.raises(ValueError, match="no-label is for predict"):
-        job.read([tmp_path / "a.txt"], {"no-label": True})
+        command.read([tmp_path / "a.txt"], {"no-label": True})
     with pytest.raises(ValueError, match="no data file was given"):
-        job.read([], {})
+        command.read([], {})
 
 
 def test_a_model_file_tells_its_task(case, tmp_path, capsysbinary):

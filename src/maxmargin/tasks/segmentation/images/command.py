@@ -19,7 +19,7 @@ from maxmargin.formats.images import read_image
 from maxmargin.formats.npz import read_npz, seekable, write_npz
 from maxmargin.formats.text_lines import name_of
 from maxmargin.tasks import Segmenter
-from maxmargin.tasks.command import Data, Job, Option
+from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.sample_names import named
 from maxmargin.tasks.segmentation.areas import Areas
@@ -36,7 +36,7 @@ from maxmargin.tasks.segmentation.pictures import area_roles, image_map, packed
 from maxmargin.tasks.segmentation.weight_tables import weight_tables
 
 
-class SegmentationJob(Job):
+class SegmentationCommand(TaskCommand):
     """Masks of images, by `Segmenter(kind="images")`."""
 
     name: ClassVar[str] = "segmentation"

@@ -21,7 +21,7 @@ import numpy as np
 from maxmargin.formats.npz import write_npz
 from maxmargin.formats.point_cloud import LABEL_HINT, Cloud, Wish
 from maxmargin.tasks import Segmenter
-from maxmargin.tasks.command import Data, Job, Option
+from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.labels import kind_of
 from maxmargin.tasks.sample_names import named
@@ -34,7 +34,7 @@ from maxmargin.tasks.segmentation.weight_tables import weight_tables
 SUFFIXES = (".txt", ".xyz", ".csv", ".pts", ".asc", ".ply", ".npz", ".gz")
 
 
-class ScanJob(Job):
+class ScanCommand(TaskCommand):
     """Two labels for the points of scans, by `Segmenter(kind="points")`."""
 
     name: ClassVar[str] = "scan"

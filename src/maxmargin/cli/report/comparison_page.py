@@ -1,4 +1,4 @@
-"""The report of a study: solvers compared at several sizes."""
+"""The report of a comparison: solvers compared at several sizes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from maxmargin.cli.report.cells import (
+from maxmargin.cli.report.charts import chart_html, convergence_chart
+from maxmargin.cli.report.glossary import term
+from maxmargin.cli.report.markup import Html, bdi, el, join, visible
+from maxmargin.cli.report.page import Section, page_html
+from maxmargin.cli.report.provenance import command_line, environment_section, foot
+from maxmargin.cli.report.reading import mapping, read_json, read_toml, rows
+from maxmargin.cli.report.runs import (
     FIELDS,
     QUANTITIES,
     Group,
@@ -14,62 +20,61 @@ from maxmargin.cli.report.cells import (
     grouped,
     has_failed,
 )
-from maxmargin.cli.report.charts import chart_html, convergence_chart
-from maxmargin.cli.report.glossary import term
-from maxmargin.cli.report.markup import Html, bdi, el, join, visible
-from maxmargin.cli.report.page import Section, page_html
-from maxmargin.cli.report.provenance import command_line, environment_section, foot
-from maxmargin.cli.report.reading import mapping, read_json, read_toml, rows
 from maxmargin.cli.report.tables import facts_html, grid_html
 from maxmargin.cli.report.words import STATUS, count, moment, percent, seconds, value, word
 from maxmargin.drawing.svg import Curve, line_svg, number
 
-__all__ = ["study_report"]
+__all__ = ["comparison_report"]
 
 
-def study_report(folder: Path) -> str:
-    """The HTML of a study folder."""
-    study = mapping(read_json(folder / "study.json"))
+def comparison_report(folder: Path) -> str:
+    """The HTML of a comparison folder."""
+    comparison = mapping(read_json(folder / "comparison.json"))
     environment = mapping(read_json(folder / "environment.json"))
-    config, config_text = read_toml(folder / "study.toml")
-    cells = [mapping(read_json(path)) for path in sorted((folder / "cells").glob("*.json"))]
-    cells = [cell for cell in cells if cell.get("solver") is not None]
-    cells.sort(key=lambda c: (number(c.get("size")) or 0, str(c["solver"]), str(c.get("seed"))))
-    solvers = _solvers(study, cells)
-    unit = str(study.get("size_name") or "samples")
-    groups = grouped([c for c in cells if not has_failed(c)], solvers)
-    title = str(study.get("title") or study.get("task") or config.get("task") or folder.name)
+    config, config_text = read_toml(folder / "comparison.toml")
+    runs = [mapping(read_json(path)) for path in sorted((folder / "runs").glob("*.json"))]
+    runs = [run for run in runs if run.get("solver") is not None]
+    runs.sort(key=lambda c: (number(c.get("size")) or 0, str(c["solver"]), str(c.get("seed"))))
+    solvers = _solvers(comparison, runs)
+    unit = str(comparison.get("size_name") or "samples")
+    groups = grouped([c for c in runs if not has_failed(c)], solvers)
+    title = str(
+        comparison.get("title") or comparison.get("task") or config.get("task") or folder.name
+    )
     sections = [
         Section(
-            "compared", "Compared", "What was run on what.", _compared(study, cells, solvers, unit)
+            "compared",
+            "Compared",
+            "What was run on what.",
+            _compared(comparison, runs, solvers, unit),
         ),
-        _scaling(study, groups, solvers, unit),
-        _convergence(cells, solvers, unit),
-        figures_section(groups, cells, unit),
-        Section("repeat", "Repeat", "The same study again.", _repeat(folder, environment)),
-        environment_section(environment, config_text, "study.toml"),
+        _scaling(comparison, groups, solvers, unit),
+        _convergence(runs, solvers, unit),
+        figures_section(groups, runs, unit),
+        Section("repeat", "Repeat", "The same comparison again.", _repeat(folder, environment)),
+        environment_section(environment, config_text, "comparison.toml"),
     ]
     return page_html(
         title=title,
-        eyebrow="maxmargin · study of solvers",
+        eyebrow="maxmargin · comparison of solvers",
         lead=_lead(groups, unit),
-        facts=_facts(study, solvers, unit, environment),
+        facts=_facts(comparison, solvers, unit, environment),
         sections=[section for section in sections if section is not None],
         foot=foot(environment),
     )
 
 
-def _solvers(study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    named = study.get("solvers")
+def _solvers(comparison: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    named = comparison.get("solvers")
     listed = [str(name) for name in named] if isinstance(named, list) else []
-    return list(dict.fromkeys([*listed, *(str(cell["solver"]) for cell in cells)]))
+    return list(dict.fromkeys([*listed, *(str(run["solver"]) for run in runs)]))
 
 
 def _lead(groups: Sequence[Group], unit: str) -> Html:
     """The finding in a sentence: times at the largest size that all, or most, reached."""
     timed = [g for g in groups if g.get("seconds") is not None]
     if not timed:
-        return el("p", "No cell of this study has finished yet.")
+        return el("p", "No run of this comparison has finished yet.")
     reached: dict[float, int] = {}
     for g in timed:
         reached[g["size"]] = reached.get(g["size"], 0) + 1
@@ -89,33 +94,36 @@ def _lead(groups: Sequence[Group], unit: str) -> Html:
 
 
 def _facts(
-    study: Mapping[str, Any], solvers: Sequence[str], unit: str, environment: Mapping[str, Any]
+    comparison: Mapping[str, Any], solvers: Sequence[str], unit: str, environment: Mapping[str, Any]
 ) -> Html:
-    sizes = study.get("sizes")
+    sizes = comparison.get("sizes")
     shown = {
         "solvers": ", ".join(solvers),
         unit: ", ".join(count(s) for s in sizes) if isinstance(sizes, list) else None,
-        "seeds": study.get("seeds"),
+        "seeds": comparison.get("seeds"),
         "date": moment(environment["started"]) if environment.get("started") else None,
     }
     return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
 
 
 def _compared(
-    study: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
+    comparison: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+    solvers: Sequence[str],
+    unit: str,
 ) -> Html:
-    failed = [cell for cell in cells if has_failed(cell)]
-    planned = number(study.get("cells"))
-    done = f"{count(len(cells) - len(failed))} cells finished"
-    if planned and planned > len(cells):
+    failed = [run for run in runs if has_failed(run)]
+    planned = number(comparison.get("runs"))
+    done = f"{count(len(runs) - len(failed))} runs finished"
+    if planned and planned > len(runs):
         done += f" of {count(planned)} planned"
     words = (
         f"{done}: each trains one of {len(solvers)} solvers on a number of {unit} drawn with a"
         " seed, in a process of its own."
     )
-    parts = [el("p", words), _endings(cells)]
-    if mapping(study.get("facts")):
-        parts.append(facts_html(mapping(study["facts"])))
+    parts = [el("p", words), _endings(runs)]
+    if mapping(comparison.get("facts")):
+        parts.append(facts_html(mapping(comparison["facts"])))
     if failed:
         named = [
             [
@@ -132,30 +140,30 @@ def _compared(
             el(
                 "div",
                 grid_html(
-                    f"✗ {len(failed)} {'cell' if len(failed) == 1 else 'cells'} failed",
+                    f"✗ {len(failed)} {'run' if len(failed) == 1 else 'runs'} failed",
                     columns,
                     named,
                 ),
                 class_="alarm",
             )
         )
-    elif study.get("failed"):
-        parts.append(el("p", bdi(f"✗ failed: {value(study['failed'])}"), class_="alarm"))
+    elif comparison.get("failed"):
+        parts.append(el("p", bdi(f"✗ failed: {value(comparison['failed'])}"), class_="alarm"))
     return join(parts)
 
 
-def _endings(cells: Sequence[Mapping[str, Any]]) -> Html:
+def _endings(runs: Sequence[Mapping[str, Any]]) -> Html:
     """How the runs ended: a time means little without it."""
     found: dict[tuple[str, str], int] = {}
-    for cell in cells:
-        key = (str(cell["solver"]), STATUS.get(str(cell.get("status")), ("", "failed"))[1])
+    for run in runs:
+        key = (str(run["solver"]), STATUS.get(str(run.get("status")), ("", "failed"))[1])
         found[key] = found.get(key, 0) + 1
     ends = [join((term(solver), f": {n} {how}")) for (solver, how), n in sorted(found.items())]
     return el("p", "How they ended: ", join(ends, "; "), ".") if ends else Html("")
 
 
 def _scaling(
-    study: Mapping[str, Any], groups: Sequence[Group], solvers: Sequence[str], unit: str
+    comparison: Mapping[str, Any], groups: Sequence[Group], solvers: Sequence[str], unit: str
 ) -> Section | None:
     if not groups:
         return None
@@ -198,7 +206,7 @@ def _scaling(
         "p", "Points are means over seeds; bars go from the least to the most.", class_="note"
     )
     lead = "Straight lines on these axes are powers of the size; the steeper, the faster it grows."
-    return Section("scaling", "Scaling", lead, join((chart, note, _exponents(study))))
+    return Section("scaling", "Scaling", lead, join((chart, note, _exponents(comparison))))
 
 
 def _static_times(series: Sequence[Mapping[str, Any]], unit: str) -> str:
@@ -219,8 +227,8 @@ def _static_times(series: Sequence[Mapping[str, Any]], unit: str) -> str:
     return line_svg(curves, title=title, x_label=unit, y_label="seconds", log_x=True, log_y=True)
 
 
-def _exponents(study: Mapping[str, Any]) -> Html | None:
-    found = rows(study.get("exponents"))
+def _exponents(comparison: Mapping[str, Any]) -> Html | None:
+    found = rows(comparison.get("exponents"))
     table = []
     for own in found:
         low, high = number(own.get("low")), number(own.get("high"))
@@ -253,14 +261,14 @@ def _grown(quantity: str) -> str:
 
 
 def _convergence(
-    cells: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
+    runs: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
 ) -> Section | None:
-    runs = [
+    curves = [
         (str(c["solver"]), count(c.get("size")), rows(c.get("history")))
-        for c in cells
+        for c in runs
         if rows(c.get("history"))
     ]
-    chart = convergence_chart(runs, unit, solvers) if runs else None
+    chart = convergence_chart(curves, unit, solvers) if curves else None
     if chart is None:
         return None
     return Section("convergence", "Convergence", "Every run, one line for each seed.", chart)
@@ -269,5 +277,5 @@ def _convergence(
 def _repeat(folder: Path, environment: Mapping[str, Any]) -> Html:
     line = command_line(environment)
     if not line:
-        return el("p", "The settings are in ", el("code", "study.toml"), " beside this file.")
+        return el("p", "The settings are in ", el("code", "comparison.toml"), " beside this file.")
     return el("pre", el("code", bdi(line)), class_="scroll", tabindex="0")

@@ -1,4 +1,4 @@
-"""The cells of a study: gathered over seeds, and as tables."""
+"""The runs of a comparison: gathered over seeds, and as tables."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FIELDS = tuple(key for _, _, curves in QUANTITIES for key, _ in curves)
 Group = dict[str, Any]
 
 
-def has_failed(cell: Mapping[str, Any]) -> bool:
-    """Whether there is no model from this cell."""
-    return str(cell.get("status")) not in (
+def has_failed(run: Mapping[str, Any]) -> bool:
+    """Whether there is no model from this run."""
+    return str(run.get("status")) not in (
         "converged",
         "max_epochs",
         "time_limit",
@@ -39,19 +39,19 @@ def has_failed(cell: Mapping[str, Any]) -> bool:
     )
 
 
-def grouped(cells: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[Group]:
+def grouped(runs: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[Group]:
     """Mean, least and most over seeds, for each solver and size."""
     found: dict[tuple[int, float], list[Mapping[str, Any]]] = {}
-    for cell in cells:
-        size = number(cell.get("size"))
+    for run in runs:
+        size = number(run.get("size"))
         if size is not None:
-            found.setdefault((solvers.index(str(cell["solver"])), size), []).append(cell)
+            found.setdefault((solvers.index(str(run["solver"])), size), []).append(run)
     groups = []
     for (k, size), own in sorted(found.items(), key=lambda item: (item[0][1], item[0][0])):
         group: Group = {"solver": solvers[k], "index": k, "size": size, "seeds": len(own)}
         group["error_name"] = str(own[0].get("error_name") or "error")
         for field in FIELDS:
-            values = [v for v in (_field(cell, field) for cell in own) if v is not None]
+            values = [v for v in (_field(run, field) for run in own) if v is not None]
             if values:
                 group[field] = sum(values) / len(values)
                 group[f"{field}_low"], group[f"{field}_high"] = min(values), max(values)
@@ -60,14 +60,14 @@ def grouped(cells: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[
     return groups
 
 
-def _field(cell: Mapping[str, Any], field: str) -> float | None:
+def _field(run: Mapping[str, Any], field: str) -> float | None:
     if field == "train_mb":  # what training took beyond data and program
-        peak, base = number(cell.get("peak_bytes")), number(cell.get("base_bytes"))
+        peak, base = number(run.get("peak_bytes")), number(run.get("base_bytes"))
         return None if peak is None or base is None else max(0.0, peak - base) / 1e6
     if field.endswith("_mb"):
-        size = number(cell.get(field.replace("_mb", "_bytes")))
+        size = number(run.get(field.replace("_mb", "_bytes")))
         return None if size is None else size / 1e6
-    return number(cell.get(field))
+    return number(run.get(field))
 
 
 Column = tuple[str, str, Callable[[Any], str]]
@@ -84,10 +84,10 @@ COLUMNS: tuple[Column, ...] = (
 
 
 def figures_section(
-    groups: Sequence[Group], cells: Sequence[Mapping[str, Any]], unit: str
+    groups: Sequence[Group], runs: Sequence[Mapping[str, Any]], unit: str
 ) -> Section | None:
-    """Everything that was measured, by solver and size and by cell."""
-    if not cells:
+    """Everything that was measured, by solver and size and by run."""
+    if not runs:
         return None
     used = [column for column in COLUMNS if any(g.get(column[0]) for g in groups)]
     table = []
@@ -99,7 +99,7 @@ def figures_section(
     columns = ["solver", unit, "seeds", *(term(name) for _, name, _ in used)]
     error = groups[0]["error_name"] if groups else "error"
     note = f"Means and standard deviations over seeds. Errors: {error}."
-    body = join((grid_html("By solver and size", columns, table, note), _cells_table(cells, unit)))
+    body = join((grid_html("By solver and size", columns, table, note), _runs_table(runs, unit)))
     return Section("figures", "All figures", "Click on a column to sort by it.", body)
 
 
@@ -109,7 +109,7 @@ def _with_spread(group: Group, key: str, words: Callable[[Any], str]) -> str:
     return f"{shown} ± {words(spread)}" if group["seeds"] > 1 and spread > 0 else shown
 
 
-def _cells_table(cells: Sequence[Mapping[str, Any]], unit: str) -> Html:
+def _runs_table(runs: Sequence[Mapping[str, Any]], unit: str) -> Html:
     table = [
         [
             str(c["solver"]),
@@ -123,7 +123,7 @@ def _cells_table(cells: Sequence[Mapping[str, Any]], unit: str) -> Html:
             number(c.get("primal")),
             number(c.get("gap")),
         ]
-        for c in cells
+        for c in runs
     ]
     columns = [
         "solver",
@@ -137,4 +137,4 @@ def _cells_table(cells: Sequence[Mapping[str, Any]], unit: str) -> Html:
         "objective",
         term("gap"),
     ]
-    return el("details", el("summary", "Every cell"), grid_html("", columns, table))
+    return el("details", el("summary", "Every run"), grid_html("", columns, table))

@@ -1,40 +1,50 @@
 import pytest
 
-from maxmargin.cli.comparison.plan import Cell, cells_of, check_plan, key_of, settings_of
+from maxmargin.cli.comparison.config import (
+    ComparisonRun,
+    check_comparison,
+    key_of,
+    runs_of,
+    settings_of,
+)
 
-PLAN = {"task": "tiny", "data": ["a"], "solvers": ["bcfw", "perceptron"], "sizes": [20, 10]}
+CONFIG = {"task": "tiny", "data": ["a"], "solvers": ["bcfw", "perceptron"], "sizes": [20, 10]}
 FILES = [{"sha256": "1"}]
 pytestmark = pytest.mark.usefixtures("tiny")
 
 
 def test_plan_is_filled_in():
-    plan = check_plan(PLAN)
-    assert plan["sizes"] == [10, 20]
-    assert plan["solvers"] == {"bcfw": {}, "perceptron": {}}
-    assert (plan["seeds"], plan["seed"]) == (1, 0)
-    assert plan["data"][0].endswith("/a")
-    assert plan["data"][0].startswith("/")
+    config = check_comparison(CONFIG)
+    assert config["sizes"] == [10, 20]
+    assert config["solvers"] == {"bcfw": {}, "perceptron": {}}
+    assert (config["seeds"], config["seed"]) == (1, 0)
+    assert config["data"][0].endswith("/a")
+    assert config["data"][0].startswith("/")
 
 
 def test_small_cells_come_first():
-    cells = cells_of(check_plan({**PLAN, "seeds": 2, "seed": 5}))
-    assert cells[:3] == [Cell("bcfw", 10, 5), Cell("perceptron", 10, 5), Cell("bcfw", 10, 6)]
-    assert cells[-1].name == "perceptron-20-6"
-    assert len(cells) == 8
+    run_specs = runs_of(check_comparison({**CONFIG, "seeds": 2, "seed": 5}))
+    assert run_specs[:3] == [
+        ComparisonRun("bcfw", 10, 5),
+        ComparisonRun("perceptron", 10, 5),
+        ComparisonRun("bcfw", 10, 6),
+    ]
+    assert run_specs[-1].name == "perceptron-20-6"
+    assert len(run_specs) == 8
 
 
 def test_a_solvers_own_settings_come_before_the_common_ones():
     own = {"alpha": 0, "max-epochs": 500, "memory": "low"}
-    plan = check_plan(
+    config = check_comparison(
         {
-            **PLAN,
+            **CONFIG,
             "alpha": 0.1,
             "tol": 0.01,
             "certify-every": 5,
             "solvers": {"bcfw": {}, "lean": {"solver": "dual-extragradient", **own}},
         }
     )
-    assert settings_of(plan, "lean") == {
+    assert settings_of(config, "lean") == {
         "solver": "dual-extragradient",
         "alpha": 0.0,
         "tol": 0.01,
@@ -42,21 +52,21 @@ def test_a_solvers_own_settings_come_before_the_common_ones():
         "certify-every": 5,
         "options": {"memory": "low"},
     }
-    assert settings_of(plan, "bcfw")["alpha"] == 0.1
+    assert settings_of(config, "bcfw")["alpha"] == 0.1
 
 
 def test_key_tells_what_a_cell_rests_on():
-    plan = check_plan({**PLAN, "solvers": {"bcfw": {}, "fw": {"alpha": 1}}})
-    key = key_of(plan, "bcfw", FILES)
+    config = check_comparison({**CONFIG, "solvers": {"bcfw": {}, "fw": {"alpha": 1}}})
+    key = key_of(config, "bcfw", FILES)
     changed = {
-        "data": key_of(plan, "bcfw", [{"sha256": "2"}]),
-        "solver": key_of(plan, "fw", FILES),
-        "largest size": key_of({**plan, "sizes": [10, 30]}, "bcfw", FILES),
-        "tol": key_of({**plan, "tol": 0.5}, "bcfw", FILES),
+        "data": key_of(config, "bcfw", [{"sha256": "2"}]),
+        "solver": key_of(config, "fw", FILES),
+        "largest size": key_of({**config, "sizes": [10, 30]}, "bcfw", FILES),
+        "tol": key_of({**config, "tol": 0.5}, "bcfw", FILES),
     }
     assert all(other != key for other in changed.values())
-    assert key_of({**plan, "sizes": [5, 20], "seeds": 9}, "bcfw", FILES) == key
-    tested = {**plan, "test": ["/b"]}
+    assert key_of({**config, "sizes": [5, 20], "seeds": 9}, "bcfw", FILES) == key
+    tested = {**config, "test": ["/b"]}
     more = key_of({**tested, "sizes": [10, 30]}, "bcfw", FILES)
     assert more == key_of(tested, "bcfw", FILES)
     more = key_of({**tested, "sizes": [10, 30]}, "bcfw", FILES, fixed=False)
@@ -102,13 +112,13 @@ def test_key_tells_what_a_cell_rests_on():
 )
 def test_errors_are_named(change, words):
     with pytest.raises(ValueError, match=words):
-        check_plan({**PLAN, **change})
+        check_comparison({**CONFIG, **change})
 
 
 def test_task_options_are_checked():
-    plan = check_plan({**PLAN, "task-options": {"raise-at": 3}})
-    assert plan["task-options"] == {"raise-at": 3}
+    config = check_comparison({**CONFIG, "task-options": {"raise-at": 3}})
+    assert config["task-options"] == {"raise-at": 3}
     with pytest.raises(ValueError, match="'rise-at' is no key .*did you mean 'raise-at'"):
-        check_plan({**PLAN, "task-options": {"rise-at": 3}})
+        check_comparison({**CONFIG, "task-options": {"rise-at": 3}})
     with pytest.raises(ValueError, match="raise-at must be a whole number"):
-        check_plan({**PLAN, "task-options": {"raise-at": "x"}})
+        check_comparison({**CONFIG, "task-options": {"raise-at": "x"}})

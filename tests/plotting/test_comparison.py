@@ -1,4 +1,4 @@
-"""Scaling plots: means over seeds at their sizes, from the files of a study."""
+"""Scaling plots: means over seeds at their sizes, from the files of a comparison."""
 
 import json
 
@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
 
-from maxmargin.plotting import StudyDisplay
+from maxmargin.plotting import ComparisonDisplay
 
 
 @pytest.fixture(autouse=True)
@@ -17,19 +17,19 @@ def _close():
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "cells").mkdir()
+    (tmp_path / "runs").mkdir()
     for solver, rate in (("bcfw", 1.0), ("fw", 3.0)):
         for size in (1000, 100):
             for seed in (0, 1):
-                cell = {"solver": solver, "size": size, "seed": seed, "status": "converged"}
-                cell |= {"seconds": rate * size / 100 + seed, "n_project": 0, "test_error": None}
+                run = {"solver": solver, "size": size, "seed": seed, "status": "converged"}
+                run |= {"seconds": rate * size / 100 + seed, "n_project": 0, "test_error": None}
                 name = f"{solver}-{size}-{seed}.json"
-                (tmp_path / "cells" / name).write_text(json.dumps(cell))
+                (tmp_path / "runs" / name).write_text(json.dumps(run))
     return tmp_path
 
 
 def test_points_are_means_in_order_of_size(folder):
-    display = StudyDisplay.from_folder(folder)
+    display = ComparisonDisplay.from_folder(folder)
     assert list(display.lines_) == ["bcfw", "fw"]
     assert display.lines_["bcfw"].get_xdata().tolist() == [100, 1000]
     assert display.lines_["bcfw"].get_ydata().tolist() == [1.5, 10.5]
@@ -46,9 +46,9 @@ def test_names_and_exponents_come_from_the_summary(folder):
         {"solver": "fw", "quantity": "n_oracle", "exponent": 1.0},
     ]
     summary = {"size_name": "sentences", "exponents": exponents}
-    (folder / "study.json").write_text(json.dumps(summary))
+    (folder / "comparison.json").write_text(json.dumps(summary))
     ax = Figure().subplots()
-    display = StudyDisplay.from_folder(folder, ax=ax)
+    display = ComparisonDisplay.from_folder(folder, ax=ax)
     assert display.ax_ is ax
     assert ax.get_xlabel() == "sentences"
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
@@ -56,21 +56,21 @@ def test_names_and_exponents_come_from_the_summary(folder):
 
 
 def test_failed_cells_are_left_out_and_memory_is_that_of_training():
-    cells = [
+    runs = [
         {"solver": "a", "size": 10, "status": "converged", "peak_bytes": 70, "base_bytes": 50},
         {"solver": "a", "size": 10, "status": "failed", "peak_bytes": 900, "base_bytes": 50},
         {"solver": "a", "size": 20, "status": "max_epochs", "peak_bytes": 90, "base_bytes": 50},
     ]
-    line = StudyDisplay(cells).plot(y="peak_bytes").lines_["a"]
+    line = ComparisonDisplay(runs).plot(y="peak_bytes").lines_["a"]
     assert line.get_ydata().tolist() == [20, 40]
 
 
 def test_zeros_count_in_means_but_a_mean_of_zero_is_not_drawn():
-    cells = [
+    runs = [
         {"solver": solver, "size": size, "status": "converged", "test_error": error}
         for solver, size, error in (("a", 10, 0.5), ("a", 10, 0.0), ("a", 20, 0.0), ("b", 10, 0.0))
     ]
-    display = StudyDisplay(cells).plot(y="test_error")
+    display = ComparisonDisplay(runs).plot(y="test_error")
     assert list(display.lines_) == ["a"]
     assert display.lines_["a"].get_xdata().tolist() == [10]
     assert display.lines_["a"].get_ydata().tolist() == [0.25]
@@ -78,9 +78,9 @@ def test_zeros_count_in_means_but_a_mean_of_zero_is_not_drawn():
 
 def test_what_cannot_be_drawn_is_said(folder):
     with pytest.raises(ValueError, match="no cell has a positive y='n_project'; numbers are n_pro"):
-        StudyDisplay.from_folder(folder, y="n_project")
-    (folder / "cells" / "bcfw-100-0.json").write_text('{"solver": ')
+        ComparisonDisplay.from_folder(folder, y="n_project")
+    (folder / "runs" / "bcfw-100-0.json").write_text('{"solver": ')
     with pytest.raises(ValueError, match=r"bcfw-100-0.json' is no JSON, or is cut short"):
-        StudyDisplay.from_folder(folder)
-    with pytest.raises(ValueError, match=r"is no study, or has no cell yet"):
-        StudyDisplay.from_folder(folder / "cells")
+        ComparisonDisplay.from_folder(folder)
+    with pytest.raises(ValueError, match=r"is not a comparison, or has no cell yet"):
+        ComparisonDisplay.from_folder(folder / "runs")

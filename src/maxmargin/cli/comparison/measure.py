@@ -1,7 +1,8 @@
-"""Measure one cell of a study, in a process of its own: `python -m maxmargin.cli.comparison.cell`.
+"""Measure one run of a comparison, in a process of its own: `python -m
+maxmargin.cli.comparison.measure`.
 
-The request comes as one line of JSON on stdin, which stays open as long as the study lives; the
-answer goes to stdout. So a study that is killed takes its running cell with it.
+The request comes as one line of JSON on stdin, which stays open as long as the comparison lives;
+the answer goes to stdout. So a comparison that is killed takes its running run with it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 from maxmargin.callbacks import Callback
 from maxmargin.cli.comparison import memory, subsets
-from maxmargin.cli.comparison.plan import Cell, settings_of
+from maxmargin.cli.comparison.config import ComparisonRun, settings_of
 from maxmargin.cli.comparison.solver_memory import solver_bytes
 from maxmargin.cli.runs.config import task_options
 from maxmargin.cli.runs.solvers import make_solver
@@ -30,7 +31,7 @@ from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.result import Result, Status
 from maxmargin.solvers.run import Run
 from maxmargin.tasks.documents import finite
-from maxmargin.tasks.registry import Data, Job
+from maxmargin.tasks.registry import Data, TaskCommand
 
 WARM_SAMPLES = 10
 WARM_EPOCHS = 2
@@ -54,19 +55,19 @@ class Facts(Callback):
         }
 
 
-def job_at(place: str) -> Job:
-    """The job of that class, "module:Class"."""
+def command_at(place: str) -> TaskCommand:
+    """The task command of that class, "module:Class"."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)()
 
 
-def prepare(job: Job, plan: Mapping[str, Any], common: Path) -> dict[str, Any]:
-    """Read all data once, to find errors before the first cell, and do the steps cells share."""
-    data, test = _read(job, plan)
-    chosen = subsets.training(len(data), max(plan["sizes"]), plan["seed"])
-    label, largest = next(iter(plan["solvers"])), job.take(data, chosen)
-    job.check_labels(largest, task_options(plan, job))
-    _warm_up(job, plan, settings_of(plan, label), largest, common)
+def prepare(command: TaskCommand, config: Mapping[str, Any], common: Path) -> dict[str, Any]:
+    """Read all data once, to find errors before the first run, and do the steps runs share."""
+    data, test = _read(command, config)
+    chosen = subsets.training(len(data), max(config["sizes"]), config["seed"])
+    label, largest = next(iter(config["solvers"])), command.take(data, chosen)
+    command.check_labels(largest, task_options(config, command))
+    _warm_up(command, config, settings_of(config, label), largest, common)
     names = [key for key, value in data.facts.items() if value == len(data)]
     return {
         "n_samples": len(data),
@@ -76,27 +77,29 @@ def prepare(job: Job, plan: Mapping[str, Any], common: Path) -> dict[str, Any]:
     }
 
 
-def measure(job: Job, plan: Mapping[str, Any], cell: Cell, common: Path) -> dict[str, Any]:
+def measure(
+    command: TaskCommand, config: Mapping[str, Any], run_spec: ComparisonRun, common: Path
+) -> dict[str, Any]:
     """Train and judge once; everything that is known about it."""
     started = time.perf_counter()
-    data, test = _read(job, plan)
-    train = job.take(data, subsets.training(len(data), cell.size, cell.seed))
+    data, test = _read(command, config)
+    train = command.take(data, subsets.training(len(data), run_spec.size, run_spec.seed))
     if test is None:
-        limit = plan.get("test-size")
-        rest = subsets.held_out(len(data), max(plan["sizes"]), cell.seed, limit)
-        test = job.take(data, rest)
+        limit = config.get("test-size")
+        rest = subsets.held_out(len(data), max(config["sizes"]), run_spec.seed, limit)
+        test = command.take(data, rest)
     del data
     read = time.perf_counter() - started
-    settings = settings_of(plan, cell.solver)
-    compiling = _warm_up(job, plan, settings, train, common)
+    settings = settings_of(config, run_spec.solver)
+    compiling = _warm_up(command, config, settings, train, common)
     facts = Facts()
-    model = _model(job, plan, settings, cell.seed)
+    model = _model(command, config, settings, run_spec.seed)
     model.set_params(callbacks=[*model.callbacks, facts])
     gc.collect()
     memory.reset_peak()
     base = memory.resident()
     started, worked = time.perf_counter(), time.process_time()
-    job.fit(model, train, common)
+    command.fit(model, train, common)
     wall, worked = time.perf_counter() - started, time.process_time() - worked
     measured = {
         "wall_seconds": wall,
@@ -111,46 +114,52 @@ def measure(job: Job, plan: Mapping[str, Any], cell: Cell, common: Path) -> dict
     measured["solver_bytes"] = solver_bytes(
         facts.run.solver, facts.run.problem, model.result_.state
     )
-    return measured | _errors(job, model, train, test)
+    return measured | _errors(command, model, train, test)
 
 
-def _read(job: Job, plan: Mapping[str, Any]) -> tuple[Data, Data | None]:
-    options = task_options(plan, job)
-    wanted = job.sized(options, subsets.wanted(plan))
-    data = job.read([Path(path) for path in plan["data"]], wanted)
-    if not plan.get("test"):
+def _read(command: TaskCommand, config: Mapping[str, Any]) -> tuple[Data, Data | None]:
+    options = task_options(config, command)
+    wanted = command.sized(options, subsets.wanted(config))
+    data = command.read([Path(path) for path in config["data"]], wanted)
+    if not config.get("test"):
         return data, None
-    return data, job.read([Path(path) for path in plan["test"]], options)
+    return data, command.read([Path(path) for path in config["test"]], options)
 
 
-def _model(job: Job, plan: Mapping[str, Any], settings: Mapping[str, Any], seed: int) -> Any:
+def _model(
+    command: TaskCommand, config: Mapping[str, Any], settings: Mapping[str, Any], seed: int
+) -> Any:
     """The estimator that `train` uses, with this solver."""
     options = dict(settings["options"])
     if "certify-every" in settings:
         options.setdefault("check_every", settings["certify-every"])
     solver = make_solver(settings["solver"], options)
-    model = job.estimator(task_options(plan, job))
+    model = command.estimator(task_options(config, command))
     known = model.get_params(deep=False)
-    wanted = {"solver": solver, "random_state": seed, "n_jobs": plan.get("threads", 1)}
+    wanted = {"solver": solver, "random_state": seed, "n_jobs": config.get("threads", 1)}
     for key in ("alpha", "loss", "tol", "max-epochs", "time-limit"):
         name = key.replace("-", "_")
         if key not in settings:
             continue
         if name not in known:
-            raise ValueError(f"task {job.name} has no {key}; leave it out.")
+            raise ValueError(f"task {command.name} has no {key}; leave it out.")
         wanted[name] = settings[key]
-    return job.priced(model.set_params(**wanted), task_options(plan, job))
+    return command.priced(model.set_params(**wanted), task_options(config, command))
 
 
 def _warm_up(
-    job: Job, plan: Mapping[str, Any], settings: Mapping[str, Any], data: Data, common: Path
+    command: TaskCommand,
+    config: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    data: Data,
+    common: Path,
 ) -> float:
     """Load or compile the kernels by a short run on a few samples; its seconds."""
     started = time.perf_counter()
-    few = job.take(data, range(min(WARM_SAMPLES, len(data))))
-    model = _model(job, plan, settings, 0).set_params(max_epochs=WARM_EPOCHS)
+    few = command.take(data, range(min(WARM_SAMPLES, len(data))))
+    model = _model(command, config, settings, 0).set_params(max_epochs=WARM_EPOCHS)
     with suppress(ValueError):  # too few samples, or a error that the run itself will meet
-        job.fit(model, few, common)
+        command.fit(model, few, common)
     return time.perf_counter() - started
 
 
@@ -172,9 +181,9 @@ def _outcome(result: Result) -> dict[str, Any]:
     }
 
 
-def _errors(job: Job, model: Any, train: Data, test: Data) -> dict[str, Any]:
-    own = job.evaluate(model, train, shown=0)
-    other = job.evaluate(model, test, shown=0) if len(test) else {**own, "error": None}
+def _errors(command: TaskCommand, model: Any, train: Data, test: Data) -> dict[str, Any]:
+    own = command.evaluate(model, train, shown=0)
+    other = command.evaluate(model, test, shown=0) if len(test) else {**own, "error": None}
     # a task may have to train without truth, on labels that it makes, and say so by the name
     name = (own if other["error"] is None else other)["error_name"]
     return {"train_error": own["error"], "test_error": other["error"], "error_name": name}
@@ -184,11 +193,11 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """Do what is asked; {"error": message} if it cannot be done."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # the status says it
     try:
-        job, plan = job_at(request["job"]), request["plan"]
+        command, config = command_at(request["command"]), request["config"]
         common = Path(request["common"])
-        if request["cell"] is None:
-            return finite(prepare(job, plan, common))
-        return finite(measure(job, plan, Cell(**request["cell"]), common))
+        if request["run"] is None:
+            return finite(prepare(command, config, common))
+        return finite(measure(command, config, ComparisonRun(**request["run"]), common))
     except MemoryError:
         return {"error": "out of memory"}
     except Exception as error:
@@ -196,7 +205,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         return {"error": str(error) if expected else f"{type(error).__name__}: {error}"}
 
 
-def _end_with_the_study() -> None:
+def _end_with_the_comparison() -> None:
     """Wait until the other end of stdin is gone; then nobody wants the answer."""
     while sys.stdin.buffer.read(1):
         pass
@@ -205,9 +214,9 @@ def _end_with_the_study() -> None:
 
 def main() -> None:
     """Answer one request."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the study decides, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the comparison decides, and ends this process
     request = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_the_study, daemon=True).start()
+    threading.Thread(target=_end_with_the_comparison, daemon=True).start()
     sink = os.dup(1)
     os.dup2(2, 1)  # what a task prints must not be taken for the answer
     with os.fdopen(sink, "w", encoding="utf-8") as stream:

@@ -1,4 +1,4 @@
-"""What a study is to measure: its configuration, checked, and the cells that it is made of."""
+"""What a comparison is to measure: its configuration, checked, and the runs that it is made of."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ NUMBERS: dict[str, tuple[type, float]] = {
 ABOVE_ZERO = ("time-limit", "kill-after")
 #: what one solver may have of its own; any further key is an option of the solver itself
 OWN = ("solver", "alpha", "loss", "tol", "max-epochs", "time-limit", "certify-every")
-#: options of all solvers that studies set themselves
+#: options of all solvers that comparisons set themselves
 FIXED = ("random-state", "check-every")
 KEYS = ("task", "data", "test", "solvers", "sizes", "loss", "task-options", *NUMBERS)
 
 
 @dataclass(frozen=True, order=True)
-class Cell:
-    """One training run of a study."""
+class ComparisonRun:
+    """One training run of a comparison."""
 
     solver: str
     size: int
@@ -53,36 +53,36 @@ class Cell:
         return f"{self.solver}-{self.size}-{self.seed}"
 
 
-def check_plan(given: Mapping[str, Any]) -> dict[str, Any]:
+def check_comparison(given: Mapping[str, Any]) -> dict[str, Any]:
     """The same configuration with every value checked; `solvers` becomes {label: settings}."""
     for key in given:
         if key not in KEYS:
             raise ValueError(f"unknown key {key!r}{_meant(key, KEYS)}; use {', '.join(KEYS)}.")
-    plan = {key: given[key] for key in KEYS if given.get(key) is not None}
+    config = {key: given[key] for key in KEYS if given.get(key) is not None}
     for key in ("task", "data", "solvers", "sizes"):
-        if not plan.get(key):
+        if not config.get(key):
             raise ValueError(f"{key} is missing: give --{key}, or `{key}` in the configuration.")
     for key in ("data", "test"):
-        if key in plan:
-            plan[key] = _paths(key, plan[key])
+        if key in config:
+            config[key] = _paths(key, config[key])
     for key, (kind, least) in NUMBERS.items():
-        if key in plan:
-            plan[key] = _number(key, plan[key], kind, least)
-    if "loss" in plan and not isinstance(plan["loss"], str):
-        raise ValueError(f"loss={plan['loss']!r} must be the name of a loss.")
-    plan["sizes"] = _sizes(plan["sizes"])
-    plan["seeds"], plan["seed"] = plan.get("seeds", 1), plan.get("seed", 0)
-    plan["solvers"] = _solvers(plan["solvers"])
-    config = {key: plan.get(key) for key in ("task", "task-options")}
-    plan["task-options"] = check_config(config).get("task-options", {})
-    _check_objective(plan)
-    return plan
+        if key in config:
+            config[key] = _number(key, config[key], kind, least)
+    if "loss" in config and not isinstance(config["loss"], str):
+        raise ValueError(f"loss={config['loss']!r} must be the name of a loss.")
+    config["sizes"] = _sizes(config["sizes"])
+    config["seeds"], config["seed"] = config.get("seeds", 1), config.get("seed", 0)
+    config["solvers"] = _solvers(config["solvers"])
+    config = {key: config.get(key) for key in ("task", "task-options")}
+    config["task-options"] = check_config(config).get("task-options", {})
+    _check_objective(config)
+    return config
 
 
-def _check_objective(plan: Mapping[str, Any]) -> None:
-    """Fail before the first cell if a solver cannot minimise what the task's options ask for."""
-    objective = plan["task-options"].get("objective", "margin")
-    for label, settings in plan["solvers"].items():
+def _check_objective(config: Mapping[str, Any]) -> None:
+    """Fail before the first run if a solver cannot minimise what the task's options ask for."""
+    objective = config["task-options"].get("objective", "margin")
+    for label, settings in config["solvers"].items():
         if settings.get("solver", label) not in (able := solvers_for(objective)):
             raise ValueError(
                 f"solver {label}: cannot minimise the objective {objective!r}; solvers that can:"
@@ -175,23 +175,23 @@ def _check_options(label: str, settings: Mapping[str, Any]) -> None:
         raise ValueError(f"solver {label}: {error}") from None
 
 
-def cells_of(plan: Mapping[str, Any]) -> list[Cell]:
-    """All cells, small ones first, so that something is seen of every solver early."""
-    seeds = range(plan["seed"], plan["seed"] + plan["seeds"])
+def runs_of(config: Mapping[str, Any]) -> list[ComparisonRun]:
+    """All runs, small ones first, so that something is seen of every solver early."""
+    seeds = range(config["seed"], config["seed"] + config["seeds"])
     return [
-        Cell(solver, size, seed)
-        for size in plan["sizes"]
+        ComparisonRun(solver, size, seed)
+        for size in config["sizes"]
         for seed in seeds
-        for solver in plan["solvers"]
+        for solver in config["solvers"]
     ]
 
 
-def settings_of(plan: Mapping[str, Any], label: str) -> dict[str, Any]:
+def settings_of(config: Mapping[str, Any], label: str) -> dict[str, Any]:
     """What a solver runs with: its own settings before the common ones, its options apart."""
-    own = dict(plan["solvers"][label])
+    own = dict(config["solvers"][label])
     settings: dict[str, Any] = {"solver": own.pop("solver", label)}
     for key in OWN[1:]:
-        value = own.pop(key, plan.get(key))
+        value = own.pop(key, config.get(key))
         if value is not None:
             settings[key] = value
     settings["options"] = {key.replace("-", "_"): value for key, value in own.items()}
@@ -199,23 +199,23 @@ def settings_of(plan: Mapping[str, Any], label: str) -> dict[str, Any]:
 
 
 def key_of(
-    plan: Mapping[str, Any], label: str, files: Sequence[Mapping[str, Any]], fixed: bool = True
+    config: Mapping[str, Any], label: str, files: Sequence[Mapping[str, Any]], fixed: bool = True
 ) -> dict[str, Any]:
-    """All on which a cell's numbers rest; two cells with the same key may stand side by side.
+    """All on which a run's numbers rest; two runs with the same key may stand side by side.
 
     files : digests of the data; where they lie does not matter. fixed : which samples are read does
-    not depend on how many the study needs.
+    not depend on how many the comparison needs.
     """
     key = {
-        "task": plan["task"],
-        "task-options": plan["task-options"],
-        "threads": plan.get("threads", 1),
-        "test-size": plan.get("test-size"),
+        "task": config["task"],
+        "task-options": config["task-options"],
+        "threads": config.get("threads", 1),
+        "test-size": config.get("test-size"),
         "files": contents_of(files),
-        **settings_of(plan, label),
+        **settings_of(config, label),
     }
-    if not (fixed and plan.get("test")):
-        key["largest size"] = max(plan["sizes"])
+    if not (fixed and config.get("test")):
+        key["largest size"] = max(config["sizes"])
     return key
 
 

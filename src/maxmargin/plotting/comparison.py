@@ -1,4 +1,4 @@
-"""How solvers scale: what a study measured, against the size of the training data."""
+"""How solvers scale: what a comparison measured, against the size of the training data."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ LABELS = {
 }
 
 
-class StudyDisplay:
-    """One number of a study against the size of the training data, a line for each solver.
+class ComparisonDisplay:
+    """One number of a comparison against the size of the training data, a line for each solver.
 
     Points are means over seeds, bars reach from the least to the greatest. Both axes are
     logarithmic, so that a power of the size is a straight line; its exponent is in the legend where
-    the study has estimated it. Cells that failed are left out.
+    the comparison has estimated it. Cells that failed are left out.
 
     Make one by `from_folder`.
 
     Parameters
     ----------
-    cells : what was measured of each solver, size and seed; dictionaries with "solver", "size" and
+    runs : what was measured of each solver, size and seed; dictionaries with "solver", "size" and
         the numbers.
     size_name : what is counted, e.g. "sentences".
     exponents : {(solver, name of a number): exponent}, optional.
@@ -52,38 +52,42 @@ class StudyDisplay:
 
     def __init__(
         self,
-        cells: Sequence[Mapping[str, Any]],
+        runs: Sequence[Mapping[str, Any]],
         size_name: str = "samples",
         exponents: Mapping[tuple[str, str], float] | None = None,
     ):
-        self.cells = cells
+        self.runs = runs
         self.size_name = size_name
         self.exponents = exponents
 
     @classmethod
     def from_folder(
         cls, path: str | os.PathLike, *, y: str = "seconds", ax: Axes | None = None
-    ) -> StudyDisplay:
-        """Draw the study that `maxmargin compare` wrote to a folder, finished or not."""
+    ) -> ComparisonDisplay:
+        """Draw the comparison that `maxmargin compare` wrote to a folder, finished or not."""
         folder = Path(path).expanduser()
-        files = sorted(folder.glob("cells/*.json"))
+        files = sorted(folder.glob("runs/*.json"))
         if not files:
-            raise ValueError(f"{str(folder)!r} is no study, or has no cell yet: no cells/*.json.")
-        cells = [_read(file) for file in files]
-        summary = _read(folder / "study.json") if (folder / "study.json").is_file() else {}
+            raise ValueError(
+                f"{str(folder)!r} is not a comparison, or has no run yet: no runs/*.json."
+            )
+        runs = [_read(file) for file in files]
+        summary = (
+            _read(folder / "comparison.json") if (folder / "comparison.json").is_file() else {}
+        )
         exponents = {
             (own["solver"], own["quantity"]): own["exponent"]
             for own in summary.get("exponents", [])
             if own.get("exponent") is not None
         }
-        return cls(cells, summary.get("size_name", "samples"), exponents).plot(y=y, ax=ax)
+        return cls(runs, summary.get("size_name", "samples"), exponents).plot(y=y, ax=ax)
 
-    def plot(self, *, y: str = "seconds", ax: Axes | None = None) -> StudyDisplay:
-        """Draw one number of all cells.
+    def plot(self, *, y: str = "seconds", ax: Axes | None = None) -> ComparisonDisplay:
+        """Draw one number of all runs.
 
         Parameters
         ----------
-        y : its name in the cells: "seconds", "peak_bytes", "n_oracle", "relative_gap",
+        y : its name in the runs: "seconds", "peak_bytes", "n_oracle", "relative_gap",
             "train_error", "test_error", ...
         ax : axes to draw on; None means a new figure.
         """
@@ -120,10 +124,10 @@ class StudyDisplay:
     def _curves(self, y: str) -> dict[str, dict[float, list[float]]]:
         """{solver: {size: values over seeds}}, sizes in order; a mean of zero has no logarithm."""
         curves: dict[str, dict[float, list[float]]] = {}
-        for cell in sorted(self.cells, key=lambda own: (own["solver"], own["size"])):
-            value = _number(cell, y)
+        for run in sorted(self.runs, key=lambda own: (own["solver"], own["size"])):
+            value = _number(run, y)
             if value is not None and np.isfinite(value):
-                curves.setdefault(cell["solver"], {}).setdefault(cell["size"], []).append(value)
+                curves.setdefault(run["solver"], {}).setdefault(run["size"], []).append(value)
         curves = {
             solver: {size: values for size, values in sizes.items() if np.mean(values) > 0}
             for solver, sizes in curves.items()
@@ -132,21 +136,21 @@ class StudyDisplay:
         if not curves:
             names = {
                 name
-                for cell in self.cells
-                for name, own in cell.items()
+                for run in self.runs
+                for name, own in run.items()
                 if isinstance(own, int | float) and name not in ("size", "seed")
             }
             raise ValueError(
-                f"no cell has a positive y={y!r}; numbers are {', '.join(sorted(names))}."
+                f"no run has a positive y={y!r}; numbers are {', '.join(sorted(names))}."
             )
         return curves
 
 
-def _number(cell: Mapping[str, Any], y: str) -> Any:
-    """What a cell measured, None if it failed; of memory, what training itself took."""
-    if cell.get("status") == "failed":
+def _number(run: Mapping[str, Any], y: str) -> Any:
+    """What a run measured, None if it failed; of memory, what training itself took."""
+    if run.get("status") == "failed":
         return None
-    value, base = cell.get(y), cell.get("base_bytes")
+    value, base = run.get(y), run.get("base_bytes")
     if y == "peak_bytes" and value is not None and base is not None:
         return value - base
     return value

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from maxmargin import ChainSVM
-from maxmargin.tasks.registry import Data, Job, Option
+from maxmargin.tasks.registry import Data, Option, TaskCommand
 
 
-class TinyJob(Job):
+class TinyCommand(TaskCommand):
     name = "tiny"
     title = "Tiny sequences"
     summary = "A label for each row."

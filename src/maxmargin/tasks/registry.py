@@ -10,16 +10,16 @@ __all__ = ["TASK_COMMANDS", "Data", "Option", "TaskCommand", "find_task_command"
 
 #: name of a task -> where its task command is; imported only when asked for
 TASK_COMMANDS: dict[str, str] = {
-    "tagging": "maxmargin.tasks.tagging.command:TaggingJob",
-    "alignment": "maxmargin.tasks.alignment.command:AlignmentJob",
-    "chain": "maxmargin.tasks.arrays.table:ChainJob",
-    "matching": "maxmargin.tasks.arrays.table:MatchingJob",
-    "graph": "maxmargin.tasks.arrays.table:GraphJob",
-    "tree": "maxmargin.tasks.arrays.table:TreeJob",
-    "network": "maxmargin.tasks.arrays.table:NetworkJob",
-    "multilabel": "maxmargin.tasks.arrays.table:MultiLabelJob",
-    "segmentation": "maxmargin.tasks.segmentation.images.command:SegmentationJob",
-    "scan": "maxmargin.tasks.segmentation.points.command:ScanJob",
+    "tagging": "maxmargin.tasks.tagging.command:TaggingCommand",
+    "alignment": "maxmargin.tasks.alignment.command:AlignmentCommand",
+    "chain": "maxmargin.tasks.arrays.table:ChainCommand",
+    "matching": "maxmargin.tasks.arrays.table:MatchingCommand",
+    "graph": "maxmargin.tasks.arrays.table:GraphCommand",
+    "tree": "maxmargin.tasks.arrays.table:TreeCommand",
+    "network": "maxmargin.tasks.arrays.table:NetworkCommand",
+    "multilabel": "maxmargin.tasks.arrays.table:MultiLabelCommand",
+    "segmentation": "maxmargin.tasks.segmentation.images.command:SegmentationCommand",
+    "scan": "maxmargin.tasks.segmentation.points.command:ScanCommand",
 }
 
 

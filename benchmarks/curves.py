@@ -219,14 +219,14 @@ def _key(task: Task, alpha: float) -> str:
 _TASKS: dict[str, Task] = {}  # what processes inherit by fork instead of being sent
 
 
-def _optimum_run(command: tuple[str, float]) -> dict[str, float]:
+def _optimum_run(case: tuple[str, float]) -> dict[str, float]:
     with threadpool_limits(1):
-        return best_known(_TASKS[command[0]], command[1])
+        return best_known(_TASKS[case[0]], case[1])
 
 
-def _find_command(command: tuple[str, float, str, int, int]) -> list[dict[str, Any]]:
+def _trace_run(case: tuple[str, float, str, int, int]) -> list[dict[str, Any]]:
     with threadpool_limits(1):
-        return trace(_TASKS[command[0]], *command[1:])
+        return trace(_TASKS[case[0]], *case[1:])
 
 
 def measure(
@@ -246,12 +246,12 @@ def measure(
                 todo += [(task.name, alpha, name, s, passes[task.name]) for s in range(count)]
     # the most expensive first, so that no core waits for one of them at the end
     todo.sort(
-        key=lambda command: (
-            command[0] != "chunks",
-            command[2] not in ("online-EG", "BCFW-corrective"),
+        key=lambda case: (
+            case[0] != "chunks",
+            case[2] not in ("online-EG", "BCFW-corrective"),
         )
     )
-    return [row for rows in _spread(_find_command, todo, jobs) for row in rows]
+    return [row for rows in _spread(_trace_run, todo, jobs) for row in rows]
 
 
 def _spread(work: Callable[[Any], Any], todo: Sequence[Any], jobs: int) -> list[Any]:

@@ -44,7 +44,7 @@ def test_info_for_programs_names_tasks_and_solvers(capsys):
 
 
 def test_a_task_that_cannot_be_imported_is_not_usable(capsys, monkeypatch):
-    monkeypatch.setitem(TASK_COMMANDS, "ghost", "maxmargin.tasks.registry.ghost:GhostJob")
+    monkeypatch.setitem(TASK_COMMANDS, "ghost", "maxmargin.tasks.registry.ghost:GhostCommand")
     assert "ghost" not in info(capsys)["tasks"]
 
 

@@ -25,7 +25,7 @@ def samples(tmp_path_factory):
 def known(samples):
     """The tiny task among the known ones."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(TASK_COMMANDS, "tiny", "tiny_command:TinyJob")
+        patch.setitem(TASK_COMMANDS, "tiny", "tiny_command:TinyCommand")
         yield
 
 

@@ -27,7 +27,7 @@ def request(config, tmp_path, solver="bcfw", size=40, **options):
     config = check_comparison({**config, "task-options": options})
     run_spec = {"solver": solver, "size": size, "seed": 0}
     return {
-        "command": "tiny_command:TinyJob",
+        "command": "tiny_command:TinyCommand",
         "config": config,
         "run": run_spec,
         "common": str(tmp_path),

@@ -181,23 +181,23 @@ class SaddleSolver(Solver):
         """
         count = max(1, min(_RANGES, problem.n // 32, 2**22 // problem.dim))
         bounds = np.linspace(0, problem.n, count + 1).astype(int)
-        jobs = [
+        chunks = [
             (a, b, [np.zeros(problem.dim) for _ in range(sums)], np.zeros(5))
             for a, b in pairwise(bounds)
         ]
         threads = min(problem.n_jobs, count)
         if threads > 1:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda command: visit(*command), jobs))
+                list(pool.map(lambda chunk: visit(*chunk), chunks))
         else:
-            for command in jobs:
-                visit(*command)
-        facts = np.array([command[3] for command in jobs])
+            for chunk in chunks:
+                visit(*chunk)
+        facts = np.array([chunk[3] for chunk in chunks])
         if np.isnan(facts).any():
             raise FloatingPointError("a step in z failed; scale the features down.")
         total = facts.sum(axis=0)
         total[2] = facts[:, 2].max()
-        return [np.sum([command[2][k] for command in jobs], axis=0) for k in range(sums)], total
+        return [np.sum([chunk[2][k] for chunk in chunks], axis=0) for k in range(sums)], total
 
     def ascend(
         self,

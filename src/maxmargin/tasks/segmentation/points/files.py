@@ -24,7 +24,7 @@ EDGES_HINT = "give edges (E, 2), pairs of points, numbered from 0 over all scans
 
 @dataclass(frozen=True)
 class NpzLayout:
-    """Arrays are written at once, see `ScanJob.predict`."""
+    """Arrays are written at once, see `ScanCommand.predict`."""
 
     def write(self, sink: BinaryIO, points: np.ndarray, labels: np.ndarray) -> None:
         """Points and labels of one scan."""

@@ -176,24 +176,25 @@ def growth(place: Path) -> None:
         for n in SIZES:
             command = [sys.executable, "-m", "benchmarks.alignment", str(place), name, str(n)]
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            facts = json.loads(done.stdout.splitlines()[-1])
-            measured.setdefault(name, []).append(facts)
+            metrics = json.loads(done.stdout.splitlines()[-1])
+            measured.setdefault(name, []).append(metrics)
             print(
-                f"{name:32s} {n:5d} sentences, {facts['edges']:6d} edges:"
-                f" {facts['seconds']:6.1f} s, {facts['calls']:8d} calls,"
-                f" solver's own memory {facts['memory']:6.1f} MB, process {facts['peak']:5.0f} MB,"
-                f" AER {facts['aer']:.4f}; {facts['words']}",
+                f"{name:32s} {n:5d} sentences, {metrics['edges']:6d} edges:"
+                f" {metrics['seconds']:6.1f} s, {metrics['calls']:8d} calls,"
+                f" solver's own memory {metrics['memory']:6.1f} MB, process {metrics['peak']:5.0f}"
+                " MB,"
+                f" AER {metrics['aer']:.4f}; {metrics['words']}",
                 flush=True,
             )
-        edges = [facts["edges"] for facts in measured[name]]
-        times = [facts["seconds"] for facts in measured[name]]
+        edges = [metrics["edges"] for metrics in measured[name]]
+        times = [metrics["seconds"] for metrics in measured[name]]
         print(f"{name:32s} time ~ edges^{exponent(edges, times):.2f}")
     ours, theirs = (measured[name][-1]["seconds"] for name in ("dual extragradient", "bcfw"))
     print(f"dual extragradient, {EPOCHS} epochs / bcfw to 1 %: {ours / theirs:.1f}")
 
 
 def one(place: str, name: str, n: int) -> None:
-    """One training run; facts as a line of JSON. Time and memory of the solver in two runs."""
+    """One training run; metrics as a line of JSON. Time and memory of the solver in two runs."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     statistics, dev = load(Path(place) / "statistics"), load_hansards("dev")
     pairs = [p for p in load_hansards("parallel", n_pairs=n + 50).pairs if all(p)][:n]
@@ -203,7 +204,7 @@ def one(place: str, name: str, n: int) -> None:
     keep = Keep()
     model = WordAligner(**GROWTH[name], callbacks=[keep]).fit(pairs, links, statistics)
     result = model.result_
-    facts = {
+    metrics = {
         "edges": sum(len(a) * len(b) for a, b in pairs),
         "seconds": result.state.seconds,
         "calls": result.state.n_oracle + result.state.n_project,
@@ -212,7 +213,7 @@ def one(place: str, name: str, n: int) -> None:
         "memory": own_memory(GROWTH[name]["solver"], keep.problem) / 1e6,
         "words": f"objective {result.primal:.4f}, {result.status.value}",
     }
-    print(json.dumps(facts))
+    print(json.dumps(metrics))
 
 
 class Keep(Callback):

@@ -67,11 +67,11 @@ def run(name: str) -> None:
     train, tags = data.sentences[:cut], data.tags[:cut]
     test, truth = data.sentences[cut:], data.tags[cut:]
     passes = train_ours if name in OURS else train_theirs
-    seconds, tagging, predicted, facts = passes(name, train, tags, test)
+    seconds, tagging, predicted, metrics = passes(name, train, tags, test)
     f1 = chunk_f1(truth, predicted)
     print(
         f"  {name:40s} fit {seconds:6.1f} s, tagging {tagging:.2f} s,"
-        f" F1 {100 * f1:.2f}, peak {peak_memory():.0f} MB; {facts}",
+        f" F1 {100 * f1:.2f}, peak {peak_memory():.0f} MB; {metrics}",
         flush=True,
     )
     print(json.dumps({"seconds": seconds, "f1": f1}))
@@ -85,8 +85,8 @@ def train_ours(name: str, train: list, tags: list, test: list) -> tuple[float, f
     predicted = tagger.predict(test)
     result = tagger.result_
     each = result.history[-1].seconds / result.n_epochs
-    facts = f"{len(tagger.coef_)} weights, {each:.2f} s a pass, {result.certificate()}"
-    return trained - begun, time.perf_counter() - trained, predicted, facts
+    metrics = f"{len(tagger.coef_)} weights, {each:.2f} s a pass, {result.certificate()}"
+    return trained - begun, time.perf_counter() - trained, predicted, metrics
 
 
 def train_theirs(name: str, train: list, tags: list, test: list) -> tuple[float, float, list, str]:
@@ -106,8 +106,8 @@ def train_theirs(name: str, train: list, tags: list, test: list) -> tuple[float,
         tagger.open(path)
         predicted = [tagger.tag(pycrfsuite.ItemSequence(items)) for items in attributes(test)]
         tagger.close()
-    facts = f"{made - begun:.1f} s of it making features"
-    return trained - begun, time.perf_counter() - trained, predicted, facts
+    metrics = f"{made - begun:.1f} s of it making features"
+    return trained - begun, time.perf_counter() - trained, predicted, metrics
 
 
 def attributes(sentences: list) -> list[list[list[str]]]:

@@ -167,9 +167,9 @@ def trace(
             continue
         for called, w in zip(method.names, solver.candidates(problem, state), strict=True):
             if called is not None:
-                facts = _measured(task, problem, w)
+                metrics = _measured(task, problem, w)
                 moment = {"method": called, "seed": seed, "passes": epoch, "seconds": seconds}
-                rows.append({"data": task.name, "alpha": alpha} | moment | facts)
+                rows.append({"data": task.name, "alpha": alpha} | moment | metrics)
     return rows
 
 

@@ -57,9 +57,9 @@ def trace(problem: Problem, method: str, limit: float) -> list[dict[str, Any]]:
         primal = min([primal, *(problem.primal(w) for w in solver.candidates(problem, state))])
         solver.certified(state)
         dual = max(dual, solver.bound(problem, state))
-        facts = {"primal": primal, "dual": dual, "relative_gap": (primal - dual) / primal}
+        metrics = {"primal": primal, "dual": dual, "relative_gap": (primal - dual) / primal}
         passes = state.n_oracle / problem.n
-        rows.append({"method": method, "seed": 0, "passes": passes, "seconds": seconds} | facts)
+        rows.append({"method": method, "seed": 0, "passes": passes, "seconds": seconds} | metrics)
         if late or primal - dual <= LEVELS[-1] * primal:
             return rows
 

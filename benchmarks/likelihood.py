@@ -48,12 +48,12 @@ def main(given: tuple[str, ...] = ()) -> None:
     names = options.only or [*OURS, *THEIRS]
     for c2 in options.penalties:
         best = ask("optimum", n, c2, 0.0, 0.0)
-        print(f"  {n} sentences, c2 = {c2:g}: optimum {best['bound']:.6f}, {best['facts']}")
+        print(f"  {n} sentences, c2 = {c2:g}: optimum {best['bound']:.6f}, {best['metrics']}")
         for name in names:
             found = ask(name, n, c2, best["bound"], best["seconds"])
             times = [f"{t:8.2f} s" if t is not None else "   not yet" for t in found["times"]]
             shown = ", ".join(f"{e:g}: {t}" for e, t in zip(LEVELS, times, strict=True))
-            print(f"    {name:15s} {shown}; {found['facts']}", flush=True)
+            print(f"    {name:15s} {shown}; {found['metrics']}", flush=True)
 
 
 def ask(name: str, n: int, c2: float, bound: float, limit: float) -> dict:
@@ -73,7 +73,7 @@ def one(name: str, n: int, c2: float, bound: float, limit: float) -> None:
         found = theirs(THEIRS[name], rows, data.tags[:n], c2, bound)
     else:
         found = ours(name, rows, data.tags[:n], c2, bound, limit)
-    found["facts"] += f", features {read:.1f} s, peak {peak_memory():.0f} MB"
+    found["metrics"] += f", features {read:.1f} s, peak {peak_memory():.0f} MB"
     print(json.dumps(found))
 
 
@@ -109,8 +109,10 @@ def ours(name: str, rows, tags, c2: float, bound: float, limit: float) -> dict:
         if gap <= target or (limit and seconds > SLOW * limit):
             break
     proof = f"proven to 1e-4 after {first:.2f} s" if first else f"proven to {gap:.1e}"
-    facts = f"{state.epoch} passes of {seconds / state.epoch:.3f} s, {proof}, packing {ready:.1f} s"
-    return {"times": reached(curve, bound), "bound": dual, "seconds": seconds, "facts": facts}
+    metrics = (
+        f"{state.epoch} passes of {seconds / state.epoch:.3f} s, {proof}, packing {ready:.1f} s"
+    )
+    return {"times": reached(curve, bound), "bound": dual, "seconds": seconds, "metrics": metrics}
 
 
 # -- crfsuite --------------------------------------------------------------------------------------
@@ -149,8 +151,8 @@ def theirs(algorithm: str, rows, tags, c2: float, bound: float) -> dict:
         trainer.train(str(Path(folder) / "model"))
     ready = started[0] - begun
     passes, last = len(curve), curve[-1]
-    facts = f"{passes} passes of {last[0] / passes:.3f} s, ended at {last[1] / bound - 1:.1e}"
-    return {"times": reached(curve, bound), "facts": f"{facts}, packing {ready:.1f} s"}
+    metrics = f"{passes} passes of {last[0] / passes:.3f} s, ended at {last[1] / bound - 1:.1e}"
+    return {"times": reached(curve, bound), "metrics": f"{metrics}, packing {ready:.1f} s"}
 
 
 def attributes(rows):

@@ -71,17 +71,17 @@ def _row(place: str, task: str, n: int) -> bool:
     except subprocess.TimeoutExpired:
         print(f"{task:10} {n:7}  stopped after {4 * LIMIT:.0f} s", flush=True)
         return False
-    facts = json.loads(done.stdout.splitlines()[-1])
-    start = f"{task:10} {n:7} {facts['parts']:7} {facts['dim']:7} |"
-    if "refused" in facts:
-        print(f"{start} refused: {facts['refused']} | {facts['bcfw']:8.2f}", flush=True)
+    metrics = json.loads(done.stdout.splitlines()[-1])
+    start = f"{task:10} {n:7} {metrics['parts']:7} {metrics['dim']:7} |"
+    if "refused" in metrics:
+        print(f"{start} refused: {metrics['refused']} | {metrics['bcfw']:8.2f}", flush=True)
         return False
     print(
-        f"{start} {facts['qp']:10.2f} {facts['memory']:10.1f} {facts['estimate']:8.1f}"
-        f" {facts['gap']:9.1e} | {facts['bcfw']:8.2f}",
+        f"{start} {metrics['qp']:10.2f} {metrics['memory']:10.1f} {metrics['estimate']:8.1f}"
+        f" {metrics['gap']:9.1e} | {metrics['bcfw']:8.2f}",
         flush=True,
     )
-    return bool(facts["qp"] <= LIMIT)
+    return bool(metrics["qp"] <= LIMIT)
 
 
 def _pairs(n: int) -> list:
@@ -110,29 +110,29 @@ def _problem(place: str, task: str, n: int) -> Problem:
 
 
 def one(place: str, task: str, n: int) -> None:
-    """Both solvers on one problem; facts as a line of JSON."""
+    """Both solvers on one problem; metrics as a line of JSON."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     problem = _problem(place, task, n)
-    facts = {"parts": len(problem.truth), "dim": problem.dim}
+    metrics = {"parts": len(problem.truth), "dim": problem.dim}
     BCFW(max_epochs=1).run(problem)  # compiles
     start = time.process_time()
     BCFW(tol=1e-4, max_epochs=1000).run(problem)
-    facts["bcfw"] = time.process_time() - start
+    metrics["bcfw"] = time.process_time() - start
     reset_peak()
     before, start = resident() or 0, time.process_time()
     solver = ReferenceQP()
     try:
         result = solver.run(problem)
     except ProgramTooLargeError as error:
-        facts["refused"] = str(error).split(". ")[0]
+        metrics["refused"] = str(error).split(". ")[0]
     else:
-        facts |= {
+        metrics |= {
             "qp": time.process_time() - start,
             "memory": ((peak() or 0) - before) / 1e6,
             "estimate": result.state.extra["bytes"] / 1e6,
             "gap": result.relative_gap,
         }
-    print(json.dumps(facts))
+    print(json.dumps(metrics))
 
 
 if __name__ == "__main__":

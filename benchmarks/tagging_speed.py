@@ -41,11 +41,11 @@ def main() -> None:
         data = command.read([folder / "train.txt.gz"], {})
         train(command, data, ours, theirs)
         sentences = data.inputs
-        print(f"  {len(sentences)} sentences, {data.facts['tokens']} tokens, {REPEATS} passes")
+        print(f"  {len(sentences)} sentences, {data.counts['tokens']} tokens, {REPEATS} passes")
         rates = ours_rates(command, load(ours), sentences, folder) | crfsuite_rates(
             theirs, sentences
         )
-        n = data.facts["tokens"]
+        n = data.counts["tokens"]
         for name, seconds in rates.items():
             print(f"  {name:58s} {n / seconds:9.0f} tokens/s", flush=True)
         compare(rates)
@@ -159,11 +159,11 @@ def stream(model: Path, place: Path, folder: Path) -> None:
                 written, at = written + block.strip(b"\n").count(b"\n") + 1, at + 1
         command = [sys.executable, "-m", "benchmarks.tagging_speed", str(model), str(path)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        facts = json.loads(done.stdout)
+        metrics = json.loads(done.stdout)
         print(
-            f"  predict on a file of {written} tokens: {facts['seconds']:.1f} s by the clock,"
-            f" {written / facts['cpu']:.0f} tokens/s of CPU, peak memory {facts['peak']:.0f} MB"
-            f" ({facts['before']:.0f} MB of it the loaded model and the library)",
+            f"  predict on a file of {written} tokens: {metrics['seconds']:.1f} s by the clock,"
+            f" {written / metrics['cpu']:.0f} tokens/s of CPU, peak memory {metrics['peak']:.0f} MB"
+            f" ({metrics['before']:.0f} MB of it the loaded model and the library)",
             flush=True,
         )
 
@@ -196,13 +196,13 @@ def tag_file(model_path: str, path: str) -> None:
     start, cpu = time.perf_counter(), time.process_time()
     with open(path, "rb") as source, tempfile.TemporaryFile() as sink:
         command.predict(model, [source], sink, {})
-    facts = {
+    metrics = {
         "seconds": time.perf_counter() - start,
         "cpu": time.process_time() - cpu,
         "peak": peak_now(),
         "before": before,
     }
-    print(json.dumps(facts))
+    print(json.dumps(metrics))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 Number the pixels of snakes
 ===========================
 
-A snake of ten pixels lies on a blue ground; its pixels are to be numbered from head to tail. The
-colour of each tells in which direction the next one lies, so a pixel and those around it tell the
-ends, but not where in the middle one is: labels have to be found jointly, on a grid, which has
+A snake of ten pixels lies on a blue background; its pixels are to be numbered from head to tail.
+The colour of each tells in which direction the next one lies, so a pixel and those around it tell
+the ends, but not where in the middle one is: labels have to be found jointly, on a grid, which has
 cycles. This is the classic test for such models (Nowozin et al., 2011).
 
 The snakes here are made by `make_snakes`. With the original images::

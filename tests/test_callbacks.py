@@ -102,7 +102,7 @@ def test_a_recorder_annotates_each_record():
     training = case("chain").training
     for record, w in zip(result.history[:-1], seen[:-1], strict=True):
         assert record.primal == pytest.approx(training.primal(w), abs=1e-12)
-    assert result.history[0].facts()["nonzeros"] == np.count_nonzero(seen[0])
+    assert result.history[0].metrics()["nonzeros"] == np.count_nonzero(seen[0])
 
 
 def test_a_recorder_may_not_overwrite_what_is_certified():
@@ -150,8 +150,8 @@ def test_the_progress_bar_serves_every_solver(solver, capfd):
 def test_the_time_left_follows_the_fall_of_the_gap():
     """A gap that falls by e each second needs log(gap / target) seconds."""
     records = [SimpleNamespace(gap=np.exp(-t), seconds=float(t)) for t in range(5)]
-    facts = SimpleNamespace(history=records, target=1e-3)
-    assert _time_to_tolerance(facts) == pytest.approx(np.log(1e3) - 4)
+    metrics = SimpleNamespace(history=records, target=1e-3)
+    assert _time_to_tolerance(metrics) == pytest.approx(np.log(1e3) - 4)
     assert _time_to_tolerance(SimpleNamespace(history=records[:2], target=1e-3)) is None
     rising = [SimpleNamespace(gap=1.0 + t, seconds=float(t)) for t in range(5)]
     assert _time_to_tolerance(SimpleNamespace(history=rising, target=1e-3)) is None

@@ -12,11 +12,11 @@ from maxmargin.result import History, Record, Result, State, Status
 from maxmargin.solvers import BCFW, Perceptron
 
 
-def made(**facts):
+def made(**metrics):
     state = State(np.zeros(2), np.zeros(3), np.random.default_rng(0))
     given = {"w": np.zeros(2), "primal": 2.0, "dual": 1.9, "gap": 0.1, "n_epochs": 7}
     given |= {"status": Status.CONVERGED, "history": History(), "state": state}
-    return Result(**given | facts)
+    return Result(**given | metrics)
 
 
 def test_no_status_is_assumed():
@@ -35,7 +35,7 @@ def test_results_and_records_do_not_change():
     record = Record(1, 0.1, 5, 0, 2.0, 1.0, 1.0, 0.5)
     with pytest.raises(FrozenInstanceError):
         record.gap = 0.0
-    more = record.with_facts(train_error=0.5, mine=3.0).with_facts(yours=4.0)
+    more = record.with_metrics(train_error=0.5, mine=3.0).with_metrics(yours=4.0)
     assert (more.train_error, more.extra) == (0.5, {"mine": 3.0, "yours": 4.0})
     assert record.extra == {}
     assert replace(more, train_error=0.0).extra == more.extra

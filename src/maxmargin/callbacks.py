@@ -83,14 +83,14 @@ class ProgressBar(Callback):
             self._bar.set_postfix_str(f"{self._calls} calls of the oracle")
 
     def on_epoch(self, run: Run) -> None:
-        facts = {}
+        metrics = {}
         if np.isfinite(run.gap) and run.primal:
-            facts["gap"] = f"{100 * run.gap / abs(run.primal):.3g} %"
+            metrics["gap"] = f"{100 * run.gap / abs(run.primal):.3g} %"
         left = _time_to_tolerance(run)
         if left is not None and left < AN_HOUR:  # beyond that, a guess says nothing
-            facts["left"] = f"~{left:.0f} s"
-        if facts:
-            self._bar.set_postfix(facts, refresh=False)
+            metrics["left"] = f"~{left:.0f} s"
+        if metrics:
+            self._bar.set_postfix(metrics, refresh=False)
         self._bar.update(run.state.epoch - self._bar.n)
 
     def on_end(self, run: Run, result: Result) -> None:

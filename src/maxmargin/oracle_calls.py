@@ -19,7 +19,7 @@ TOL = 1e-6
 CHUNK = 1024
 
 
-class Asking:
+class OracleCalls:
     """Part of `Samples`: every answer of a Python method comes through here, and is checked."""
 
     structure: Structure
@@ -32,17 +32,17 @@ class Asking:
         """Where sample i's parts stand in arrays of all samples' parts."""
         raise NotImplementedError
 
-    def _begin_asking(self) -> None:
+    def _reset_oracle_counts(self) -> None:
         self._counts: Counter[str] = Counter()
         self._known: dict[int, tuple[np.ndarray, float]] = {}
 
-    def take_facts(self) -> dict[str, float]:
+    def take_oracle_metrics(self) -> dict[str, float]:
         """What was counted since the last call, for the record of a certificate."""
         counts = Counter(self._counts)
         self._counts.clear()
         found = {}
-        if counts["judged"]:
-            found["fractional"] = counts["fractional"] / counts["judged"]
+        if counts["checked"]:
+            found["fractional"] = counts["fractional"] / counts["checked"]
         if not self.structure.gap_is_proof and self.structure.expensive_oracle:
             found["worse_than_truth"] = float(counts["worse_than_truth"])
         if self.structure.may_time_out:
@@ -81,13 +81,13 @@ class Asking:
 
     def projected(self, point: np.ndarray, i: int) -> np.ndarray:
         """The point of sample i's polytope next to the given one, by the structure's method."""
-        return self._ask("project", point, i)
+        return self._call_oracle("project", point, i)
 
     def marginals_of(self, theta: np.ndarray, i: int) -> np.ndarray:
         """The expectation of sample i's parts under scores theta, by the structure's method."""
-        return self._ask("marginals", theta, i)
+        return self._call_oracle("marginals", theta, i)
 
-    def _ask(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
+    def _call_oracle(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the structure's Python method returns for sample i, checked."""
         if ability == "maximize":
             z, _ = next(self.answers([i], [theta]))
@@ -164,7 +164,7 @@ class Asking:
         jobs = self.structure.jobs
         for start in range(0, len(order), jobs):
             batch = order[start : start + jobs].tolist()
-            asked = {} if jobs == 1 else self._asked_at_once(batch, workspace, score_at)
+            outputs = {} if jobs == 1 else self._call_oracle_at_once(batch, workspace, score_at)
             for i in batch:
                 parts = score_at(i)
                 if jobs == 1:
@@ -174,7 +174,7 @@ class Asking:
                     elif gaps is not None and point is not None:
                         gaps[i] = value - score(workspace.theta[:parts], point[self.parts(i)])
                     continue
-                theta, z, value = asked[i]
+                theta, z, value = outputs[i]
                 at = -np.inf if point is None else value - score(theta, point[self.parts(i)])
                 if z is None:
                     self._refuse_none(i, skip=gaps is not None)
@@ -184,7 +184,7 @@ class Asking:
                 if gaps is not None:  # a step of another sample may have made this answer stale
                     gaps[i] = at if z is None else max(gaps[i], at)
 
-    def _asked_at_once(
+    def _call_oracle_at_once(
         self, batch: list[int], workspace: Any, score_at: Callable[[int], int]
     ) -> dict[int, tuple[np.ndarray, np.ndarray | None, float]]:
         """Scores, answers and values of some samples at the present weights."""

@@ -19,7 +19,7 @@ from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint
 from maxmargin.losses.slack_rescaling import rescaled
-from maxmargin.oracle_calls import TOL, Asking
+from maxmargin.oracle_calls import TOL, OracleCalls
 from maxmargin.structures.base import Layout, Structure, score
 from maxmargin.structures.simplex import Finite
 from maxmargin.validation.options import check_options
@@ -31,7 +31,7 @@ ROUNDING = 2.0**-49
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
 
-class Samples(Asking):
+class Samples(OracleCalls):
     """n inputs, packed: their structures' layouts, their features, and costs added to the scores.
 
     The batch oracle works on this; `Problem` adds the truth. `costs` has all samples' parts.
@@ -63,7 +63,7 @@ class Samples(Asking):
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
         check_options(structure)
-        self._begin_asking()
+        self._reset_oracle_counts()
         self._check_layouts()
         layout_ints = [
             np.asarray(structure.layout_as_ints(layout), dtype=np.int64) for layout in self.layouts
@@ -259,13 +259,13 @@ class Samples(Asking):
         if ability == "maximize":
             for i, theta, z, value in self._maximized(numbers, lambda i: self.scores(w, i)):
                 if z is not None and self.structure.expensive_oracle:
-                    self._counts["judged"] += 1
+                    self._counts["checked"] += 1
                     self._counts["fractional"] += self.structure.is_fractional(z)
                 yield i, theta, z, value
             return
         for i in numbers:
             theta = self.scores(w, i)
-            z = self._ask(ability, theta, i)
+            z = self._call_oracle(ability, theta, i)
             yield i, theta, z, self._value(ability, theta, z, self.layouts[i])
 
     def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, layout: Layout) -> float:
@@ -291,7 +291,7 @@ class Samples(Asking):
         theta = self.scores(w, i)
         if not (np.isnan(theta) | np.isposinf(theta)).any():
             try:  # the structure itself can say what is wrong with scores that are numbers
-                self._ask(ability, theta, i)
+                self._call_oracle(ability, theta, i)
             except ValueError as error:
                 raise ValueError(f"sample {self.first + i}: {error}") from error
         raise FloatingPointError(
@@ -419,7 +419,7 @@ class Problem(Samples):
                     f" score {value:.6g} where one of {better:.6g} exists. Correct it, or say"
                     " is_exact = False if it is meant to be approximate."
                 )
-        self.take_facts()
+        self.take_oracle_metrics()
 
     def _probe_layouts(self) -> None:
         """Whether there are best outputs at all, layout by layout."""

@@ -28,7 +28,7 @@ class Status(Checked, Enum):
 class Record(Checked):
     """One certified moment of a run. Times exclude certification; nan where not computed.
 
-    extra : facts that callbacks add under names of their own.
+    extra : metrics that callbacks add under names of their own.
     """
 
     epoch: int
@@ -45,22 +45,24 @@ class Record(Checked):
 
     def validate(self) -> None:
         check_option("Record: extra", self.extra, dict[str, Any])
-        for name, value in self.facts().items():
+        for name, value in self.metrics().items():
             check_option(f"Record: {name}", value, Real | None)
 
-    def facts(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """All numbers by name, those of callbacks included."""
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "extra"}
         return named | self.extra
 
-    def with_facts(self, **facts: float) -> Record:
+    def with_metrics(self, **metrics: float) -> Record:
         """The same moment with more known about it; names of certified numbers are taken."""
         known = {f.name for f in fields(self)} - {"extra"}
         taken = known - {"train_error", "validation_score"}
-        if taken & facts.keys():
-            raise ValueError(f"records have {sorted(taken & facts.keys())} already; rename yours.")
-        extra = self.extra | {k: v for k, v in facts.items() if k not in known}
-        changes: dict[str, Any] = {k: v for k, v in facts.items() if k in known}
+        if taken & metrics.keys():
+            raise ValueError(
+                f"records have {sorted(taken & metrics.keys())} already; rename yours."
+            )
+        extra = self.extra | {k: v for k, v in metrics.items() if k not in known}
+        changes: dict[str, Any] = {k: v for k, v in metrics.items() if k in known}
         return replace(self, extra=extra, **changes)
 
 
@@ -78,7 +80,7 @@ class History(Checked, list[Record]):
         except ImportError as error:
             raise ImportError("to_frame needs pandas: pip install pandas") from error
 
-        return pd.DataFrame([record.facts() for record in self])
+        return pd.DataFrame([record.metrics() for record in self])
 
 
 @dataclass(repr=False)
@@ -233,7 +235,7 @@ class Result(Checked):
         from maxmargin.drawing.svg import convergence_svg, short
 
         words = self.certificate()
-        facts = {
+        metrics = {
             "objective": short(self.primal),
             "lower bound": short(self.dual),
             "gap": short(self.gap),
@@ -243,6 +245,6 @@ class Result(Checked):
             "weights": _weights(self.w),
         }
         if self.state.n_project:
-            facts["projections"] = str(self.state.n_project)
-        drawing = convergence_svg([own.facts() for own in self.history], 560, 240)
-        return figure_html(words[:1].upper() + words[1:], facts, drawing if self.history else "")
+            metrics["projections"] = str(self.state.n_project)
+        drawing = convergence_svg([own.metrics() for own in self.history], 560, 240)
+        return figure_html(words[:1].upper() + words[1:], metrics, drawing if self.history else "")

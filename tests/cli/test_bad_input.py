@@ -113,13 +113,13 @@ def test_one_line_and_code_2(place, monkeypatch, capsys, line, message):
     monkeypatch.chdir(place)
     before = sorted(place.rglob("*"))
     code = main(line.split())
-    said = capsys.readouterr()
-    assert message.lower() in said.err.lower()
+    printed = capsys.readouterr()
+    assert message.lower() in printed.err.lower()
     assert code == 2
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert said.err.startswith("maxmargin: error: ")
-    assert "bug" not in said.err
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert printed.err.startswith("maxmargin: error: ")
+    assert "bug" not in printed.err
     assert [path for path in sorted(place.rglob("*")) if path.name != ".lock"] == [
         path for path in before if path.name != ".lock"
     ]
@@ -128,9 +128,9 @@ def test_one_line_and_code_2(place, monkeypatch, capsys, line, message):
 def test_json_does_not_hide_errors(place, monkeypatch, capsys):
     monkeypatch.chdir(place)
     assert main(["evaluate", "whole.maxmargin", "none.txt", "--json"]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "none.txt" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "none.txt" in printed.err
 
 
 def test_a_failed_run_is_code_1(place, monkeypatch, capsys, tmp_path):
@@ -140,8 +140,8 @@ def test_a_failed_run_is_code_1(place, monkeypatch, capsys, tmp_path):
     data = str(place / "train.txt")
     arguments = ["train", "tagging", "--data", data, "--out", str(tmp_path / "run"), "--json"]
     assert main(arguments) == 1
-    said = capsys.readouterr()
-    assert json.loads(said.out)["status"] == "failed"
-    assert said.err == (
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["status"] == "failed"
+    assert printed.err == (
         "maxmargin: error: training failed: the weights are not finite after epoch 3\n"
     )

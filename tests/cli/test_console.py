@@ -51,7 +51,7 @@ def test_the_log_is_as_before_afterwards(talking, capsys):
 def test_json_leaves_no_other_text_on_stdout(capsys):
     console = Console(json=True)
     console.say("for people")
-    console.facts({"x": float("nan"), "text": "\x1b漢\u202e"})
+    console.emit_json({"x": float("nan"), "text": "\x1b漢\u202e"})
     out = capsys.readouterr().out
     assert out == '{\n  "x": null,\n  "text": "\\u001b\\u6f22\\u202e"\n}\n'
 

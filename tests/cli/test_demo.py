@@ -123,11 +123,11 @@ def test_without_matplotlib_all_but_the_figure_works(folder, capsys, monkeypatch
 def test_errors_are_one_line_and_code_2(folder, capsys, arguments, message):
     (folder / "file").write_text("not a folder")
     assert main(["demo", *arguments]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert said.err.startswith("maxmargin: error: ")
-    assert message in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert printed.err.startswith("maxmargin: error: ")
+    assert message in printed.err
 
 
 def test_progress_is_on_stderr_also_when_it_is_no_terminal(folder):

@@ -51,15 +51,15 @@ def test_codes_and_lines(error, code, line):
 
 
 @pytest.mark.parametrize(
-    "said, note, line",
+    "printed, note, line",
     [
         ("for instance latin-1", "The run is there.", "for instance latin-1. The run is there."),
         ("It has ended.", "The run is there.", "It has ended. The run is there."),
         ("no tokens", "(in a.txt)", "no tokens (in a.txt)"),
     ],
 )
-def test_notes_follow_as_sentences(said, note, line):
-    error = raised(ValueError(said))
+def test_notes_follow_as_sentences(printed, note, line):
+    error = raised(ValueError(printed))
     error.add_note(note)
     assert errors.line_of(error) == line
 
@@ -89,11 +89,11 @@ def broken(monkeypatch):
 def test_tracebacks_are_for_those_who_ask(capsys, broken, arguments, error, traceback):
     broken(error)
     assert main(arguments) == (2 if isinstance(error, ValueError) else 1)
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("maxmargin: error: ")
-    assert ("Traceback" in said.err) is traceback
-    assert traceback or said.err.count("\n") == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("maxmargin: error: ")
+    assert ("Traceback" in printed.err) is traceback
+    assert traceback or printed.err.count("\n") == 1
 
 
 def test_an_error_is_one_harmless_line(capsys, broken):

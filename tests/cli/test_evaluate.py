@@ -13,23 +13,23 @@ from maxmargin.cli.runs.evaluating import evaluation_name
 
 def test_metrics_and_tables_are_printed(model_file, texts, capsys):
     assert main(["evaluate", str(model_file), str(texts / "dev.txt")]) == 0
-    said = capsys.readouterr()
-    lines = said.out.splitlines()
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
     assert lines[0].startswith("On dev.txt (30 sentences, 96 tokens, ")
     assert any(line.strip().startswith("token accuracy") and " %" in line for line in lines)
     assert "Tags" in lines
-    assert said.err == "maxmargin: not saved, because a model file has no run folder\n"
+    assert printed.err == "maxmargin: not saved, because a model file has no run folder\n"
 
 
 def test_json_is_one_document(model_file, texts, capsys):
     arguments = ["evaluate", str(model_file), str(texts / "dev.txt"), "--no-save", "--json"]
     assert main(arguments) == 0
-    said = capsys.readouterr()
-    document = json.loads(said.out)
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)
     assert document["data"]["sentences"] == 30
     assert 0 <= document["error"] < 0.1
     assert document["saved"] is None
-    assert said.err == ""
+    assert printed.err == ""
 
 
 @pytest.mark.parametrize("worst", [0, 1, 20])
@@ -46,9 +46,9 @@ def test_files_of_another_width_are_named(tmp_path, capsys, command):
     model.save(tmp_path / "tree.maxmargin")
     np.savez(tmp_path / "wide.npz", nodes=np.eye(2, 3), **one)
     assert main([command, str(tmp_path / "tree.maxmargin"), str(tmp_path / "wide.npz")]) == 2
-    said = capsys.readouterr().err
-    assert "X has 3 node features, but TreeSVM is expecting 2" in said
-    assert said.endswith("(in wide.npz)\n")
+    printed = capsys.readouterr().err
+    assert "X has 3 node features, but TreeSVM is expecting 2" in printed
+    assert printed.endswith("(in wide.npz)\n")
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", ".hidden", "x\x1b", "train", "validation", ""])

@@ -25,22 +25,22 @@ def info(capsys):
 
 
 def test_info_names_versions_threads_and_kernel_cache(capsys):
-    facts = info(capsys)
-    assert facts["maxmargin"] == maxmargin.__version__
-    assert facts["python"] == platform.python_version()
-    assert facts["numba"] == numba.__version__
-    assert {"numpy", "scipy", "scikit-learn"} <= set(facts)
-    assert int(facts["threads"].split()[0]) >= 1
-    assert facts["kernel cache"] == str(cache_folder())
+    counts = info(capsys)
+    assert counts["maxmargin"] == maxmargin.__version__
+    assert counts["python"] == platform.python_version()
+    assert counts["numba"] == numba.__version__
+    assert {"numpy", "scipy", "scikit-learn"} <= set(counts)
+    assert int(counts["threads"].split()[0]) >= 1
+    assert counts["kernel cache"] == str(cache_folder())
 
 
 def test_info_for_programs_names_tasks_and_solvers(capsys):
     assert main(["info", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["maxmargin"] == maxmargin.__version__
-    assert facts["tasks"] == list(TASK_COMMANDS)
-    assert "tagging" in facts["tasks"]
-    assert "bcfw" in facts["solvers"]
+    counts = json.loads(capsys.readouterr().out)
+    assert counts["maxmargin"] == maxmargin.__version__
+    assert counts["tasks"] == list(TASK_COMMANDS)
+    assert "tagging" in counts["tasks"]
+    assert "bcfw" in counts["solvers"]
 
 
 def test_a_task_that_cannot_be_imported_is_not_usable(capsys, monkeypatch):
@@ -68,31 +68,31 @@ def test_info_lists_data_sets_without_a_download(capsys, monkeypatch, tmp_path):
     (tmp_path / "cache" / "conll2000" / "test.txt").touch()
     monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MAXMARGIN_CACHE", str(tmp_path / "cache"))
-    facts = info(capsys)
-    assert facts["MAXMARGIN_DATA"] == f"{tmp_path / 'data'}: letters"
-    assert facts["data cache"] == f"{tmp_path / 'cache'}: conll2000 (test)"
+    counts = info(capsys)
+    assert counts["MAXMARGIN_DATA"] == f"{tmp_path / 'data'}: letters"
+    assert counts["data cache"] == f"{tmp_path / 'cache'}: conll2000 (test)"
     monkeypatch.delenv("MAXMARGIN_DATA")
     monkeypatch.setenv("MAXMARGIN_CACHE", str(tmp_path / "missing"))
-    facts = info(capsys)
-    assert facts["MAXMARGIN_DATA"] == "not set"
-    assert facts["data cache"].endswith("missing: no such folder")
+    counts = info(capsys)
+    assert counts["MAXMARGIN_DATA"] == "not set"
+    assert counts["data cache"].endswith("missing: no such folder")
     assert not (tmp_path / "missing").exists()
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"]])
 def test_missing_or_unknown_command_is_code_2(capsys, arguments):
     assert main(arguments) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert "command" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert "command" in printed.err
 
 
 @pytest.mark.parametrize(
     "arguments, text",
     [
         (["--help"], "demo"),
-        (["--help"], "nodes of a tree, figures in images"),
+        (["--help"], "nodes of a tree, objects in images"),
         (["demo", "--help"], "--words"),
         (["predict", "--help"], "predict masks-run photo.jpg --out mask.png"),
         (["compare", "scan", "--help"], "segment point clouds (one of two labels for every"),

@@ -25,9 +25,9 @@ def test_a_run_on_networks(tmp_path, capsys):
     np.savez(test, **rings(6, 1))
     arguments = ["train", "network", "--data", str(train), "--out", str(run), "--alpha", "0.05"]
     assert main([*arguments, "--tol", "0.05"]) == 0
-    said = capsys.readouterr().out
-    assert "label networks on train.npz (20 networks, 60 nodes, 60 edges" in said
-    assert "best possible objective" in " ".join(said.split())
+    printed = capsys.readouterr().out
+    assert "label networks on train.npz (20 networks, 60 nodes, 60 edges" in printed
+    assert "best possible objective" in " ".join(printed.split())
     model = maxmargin.load(run / "model.maxmargin")
     assert model.structure_.method == "exact"
     assert main(["predict", str(run), str(test), "-q"]) == 0
@@ -62,6 +62,6 @@ def test_methods_that_do_not_exist_are_refused(tmp_path, capsys):
     np.savez(tmp_path / "train.npz", **rings(3, 0))
     arguments = ["train", "network", "--data", str(tmp_path / "train.npz"), "--method", "best"]
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 2
-    said = capsys.readouterr().err
-    assert "--method" in said
-    assert "bounded" in said
+    printed = capsys.readouterr().err
+    assert "--method" in printed
+    assert "bounded" in printed

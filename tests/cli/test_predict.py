@@ -17,12 +17,12 @@ def columns(text):
 
 def test_a_model_file_is_enough(model_file, texts, capsysbinary):
     assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0
-    said = capsysbinary.readouterr()
-    rows = columns(said.out.decode("utf-8"))
+    printed = capsysbinary.readouterr()
+    rows = columns(printed.out.decode("utf-8"))
     truth = columns((texts / "dev.txt").read_text(encoding="utf-8"))
     assert [row[:1] for row in rows] == [row[:1] for row in truth]
     assert sum(a == b for a, b in zip(rows, truth, strict=True)) > 0.95 * len(rows)
-    assert said.err == b""
+    assert printed.err == b""
 
 
 @pytest.mark.parametrize("arguments", [[], ["-"]])
@@ -75,13 +75,13 @@ def test_threads_and_the_best_taggings(model_file, texts, capsys, monkeypatch):
 
 def test_margins_that_are_not_calibrated_are_said_to_be_no_frequencies(model_file, texts, capsys):
     assert main(["predict", str(model_file), str(texts / "words.txt"), "--probabilities"]) == 0
-    said = capsys.readouterr()
-    rows = [row for row in columns(said.out) if row]
+    printed = capsys.readouterr()
+    rows = [row for row in columns(printed.out) if row]
     assert {len(row) for row in rows} == {3}
     assert all(0 < float(row[2]) <= 1 for row in rows)
-    assert said.err.count("\n") == 1
-    assert "is not calibrated" in said.err
-    assert "--objective likelihood" in said.err
+    assert printed.err.count("\n") == 1
+    assert "is not calibrated" in printed.err
+    assert "--objective likelihood" in printed.err
 
 
 def test_a_file_of_predictions_appears_whole(model_file, texts, tmp_path, capsysbinary):
@@ -89,10 +89,10 @@ def test_a_file_of_predictions_appears_whole(model_file, texts, tmp_path, capsys
     assert main(["predict", str(model_file), str(texts / "words.txt")]) == 0
     expected = capsysbinary.readouterr().out
     assert main(["predict", str(model_file), str(texts / "words.txt"), "--out", str(out)]) == 0
-    said = capsysbinary.readouterr()
+    printed = capsysbinary.readouterr()
     assert out.read_bytes() == expected
-    assert said.out == b""
-    assert said.err.decode() == f"maxmargin: wrote 30 predictions to {out}\n"
+    assert printed.out == b""
+    assert printed.err.decode() == f"maxmargin: wrote 30 predictions to {out}\n"
     assert out.stat().st_mode & 0o777 == 0o666 & ~_mask()
 
 
@@ -120,9 +120,9 @@ def test_what_is_read_is_not_written_over(model_file, texts, tmp_path, capsys):
     for source, out in ((own, own), (own, tmp_path / "link.txt"), (own, model_file)):
         before = out.read_bytes()
         assert main(["predict", str(model_file), str(source), "--out", str(out)]) == 2
-        said = capsys.readouterr().err
-        assert f"{out} would be replaced, but is one of the files to read" in said
-        assert said.count("\n") == 1
+        printed = capsys.readouterr().err
+        assert f"{out} would be replaced, but is one of the files to read" in printed
+        assert printed.count("\n") == 1
         assert out.read_bytes() == before
 
 

@@ -63,9 +63,9 @@ def test_files_read_together_are_one_and_a_second_time_is_another(clock, capsys)
         for name in ("en", "fr"):
             listener("reading", name, done * 10**6, 10**7, "B")
     listener("reading", "en", 10**6, 10**7, "B")
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("reading en fr: ")
-    assert " of 20 MB" in said[0]
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0].startswith("reading en fr: ")
+    assert " of 20 MB" in printed[0]
     listener("learning statistics", "words", 30, 100, " pairs")
     listener("learning statistics", "words", 60, 100, " pairs")
     assert capsys.readouterr().err.startswith("learning statistics words: ")

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from maxmargin.cli.text import cell, counted, cut, facts, pad, quantity, rows, shown, table, width
+from maxmargin.cli.text import cell, counted, counts, cut, pad, quantity, rows, shown, table, width
 
 DANGEROUS = ["\x1b[31m", "\x00", "\x9b2J", "\r", "\n", "\t", "\u202e", "\u2066", "\u2028", "\x7f"]
 
@@ -70,7 +70,7 @@ def test_tables_stay_aligned_with_wide_characters_and_escapes():
 def test_rows_and_facts_are_aligned():
     assert rows([["a", "1"], ["bbb", "2"]]) == "  a    1\n  bbb  2"
     assert rows([]) == ""
-    assert facts({"a": 1, "long": "x\ny"}) == "a     1\nlong  x\\ny"
+    assert counts({"a": 1, "long": "x\ny"}) == "a     1\nlong  x\\ny"
 
 
 def test_cells():
@@ -83,7 +83,7 @@ def test_cells():
 
 
 @pytest.mark.parametrize(
-    "number, plural, said",
+    "number, plural, printed",
     [
         (1, "scans", "1 scan"),
         (2000, "scans", "2,000 scans"),
@@ -92,5 +92,5 @@ def test_cells():
         (1, "pairs without links", "1 pair without links"),
     ],
 )
-def test_one_is_no_plural(number, plural, said):
-    assert quantity(number, plural) == said
+def test_one_is_no_plural(number, plural, printed):
+    assert quantity(number, plural) == printed

@@ -45,8 +45,8 @@ def run(texts, tmp_path_factory):
 
 def test_the_summary_says_what_was_done_and_what_comes_next(texts, tmp_path, capsys):
     assert train(texts, tmp_path / "run", "--max-epochs", "3") == 0
-    said = capsys.readouterr()
-    lines = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line.strip())
+    printed = capsys.readouterr()
+    lines = dict(line.split("  ", 1) for line in printed.out.splitlines() if "  " in line.strip())
     assert "sequence tagging on train.txt (120 sentences," in lines["Trained"]
     assert "bcfw, alpha 0.0833" in lines["Method"]
     assert "% of the best possible objective" in lines["Certificate"]
@@ -55,8 +55,8 @@ def test_the_summary_says_what_was_done_and_what_comes_next(texts, tmp_path, cap
     assert "model.maxmargin" in lines["Files"]
     assert re.fullmatch(r" *\d+\.\d s; \d+\.\d s of training, 3 passes.*", lines["Time"])
     for command in ("predict", "evaluate", "report"):
-        assert f"  maxmargin {command} {tmp_path / 'run'}" in said.out
-    assert "training: epoch 3 of max 3" in said.err
+        assert f"  maxmargin {command} {tmp_path / 'run'}" in printed.out
+    assert "training: epoch 3 of max 3" in printed.err
 
 
 def test_quiet_says_nothing(texts, tmp_path, capsys):
@@ -123,10 +123,10 @@ def test_predict_and_evaluate_and_report(run, texts, tmp_path, capsys):
     truth = [line.split()[1] for line in tagged if line]
     assert tags == truth
     assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "held-out"]) == 0
-    said = capsys.readouterr()
-    assert "token accuracy" in said.out
+    printed = capsys.readouterr()
+    assert "token accuracy" in printed.out
     assert RunFolder(run).read_json("evaluations/held-out.json")["error"] == 0
-    assert "held-out.json" in said.err
+    assert "held-out.json" in printed.err
     out = tmp_path / "report.html"
     assert main(["report", str(run), "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["report"] == str(out)
@@ -139,9 +139,9 @@ def test_a_folder_that_may_not_be_written_to_is_a_warning(run, texts, capsys, mo
 
     monkeypatch.setattr(RunFolder, "write_json", refuse)
     assert main(["evaluate", str(run), str(texts / "dev.txt")]) == 0
-    said = capsys.readouterr()
-    assert "token accuracy" in said.out
-    assert said.err.startswith("maxmargin: warning: not saved in ")
+    printed = capsys.readouterr()
+    assert "token accuracy" in printed.out
+    assert printed.err.startswith("maxmargin: warning: not saved in ")
 
 
 def test_an_existing_run_is_kept_unless_forced(run, texts, tmp_path, capsys):
@@ -149,9 +149,9 @@ def test_an_existing_run_is_kept_unless_forced(run, texts, tmp_path, capsys):
     assert train(texts, out, "-q", "--max-epochs", "1") == 0
     before = (out / "model.maxmargin").read_bytes()
     assert train(texts, out, "-q", "--max-epochs", "2") == 2
-    said = capsys.readouterr().err
-    assert "--resume" in said
-    assert "--force" in said
+    printed = capsys.readouterr().err
+    assert "--resume" in printed
+    assert "--force" in printed
     assert (out / "model.maxmargin").read_bytes() == before
     assert train(texts, out, "-q", "--max-epochs", "2", "--force") == 0
     assert RunFolder(out).read_json("summary.json")["n_epochs"] == 2
@@ -214,13 +214,13 @@ def test_a_likelihood_is_told_without_a_loss(texts, tmp_path, capsys):
     odd = "the D\ncat D\n\nxyz UNSEEN\n\n"  # an error, and a tag that is not in the data
     held_out.write_text((texts / "dev.txt").read_text(encoding="utf-8") + odd, encoding="utf-8")
     assert train(texts, run, "--objective", "likelihood", "--calibrate", str(held_out)) == 0
-    said = capsys.readouterr().out
-    lines = dict(line.split("  ", 1) for line in said.splitlines() if "  " in line.strip())
+    printed = capsys.readouterr().out
+    lines = dict(line.split("  ", 1) for line in printed.splitlines() if "  " in line.strip())
     assert lines["Method"].strip().startswith("sdca, likelihood, alpha 0.00166667; ")
     assert "% of the best possible objective" in lines["Certificate"]
     assert ", from 31 samples; 1 with labels that are not in the data left" in lines["Calibrated"]
     assert "log loss" in lines["On the data"]
-    assert "loss hamming" not in said
+    assert "loss hamming" not in printed
     assert main(["predict", str(run), str(texts / "words.txt"), "--probabilities"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line]
     assert {len(row) for row in rows} == {3}
@@ -234,9 +234,9 @@ def test_a_likelihood_is_told_without_a_loss(texts, tmp_path, capsys):
 def test_a_solver_that_cannot_is_refused(texts, tmp_path, capsys):
     more = ("--objective", "likelihood", "--solver", "bcfw", "--out", str(tmp_path / "run"))
     assert main(["train", "tagging", "--data", str(texts / "train.txt"), *more]) == 2
-    said = capsys.readouterr().err
-    assert "likelihood" in said
-    assert "sdca" in said
+    printed = capsys.readouterr().err
+    assert "likelihood" in printed
+    assert "sdca" in printed
     assert not (tmp_path / "run").exists()
 
 
@@ -253,11 +253,13 @@ def test_a_wrong_column_is_told_before_training(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setattr(SequenceTagger, "fit", lambda *_: pytest.fail("it was trained"))
         assert main(arguments) == 2
-        said = capsys.readouterr().err
-        assert "1,001 different tags ('word0', 'word1', 'word10', ...): is this the right" in said
-        assert "GiB of memory" in said
-        assert "--tag-column" in said
-        assert "add --many-labels" in said
+        printed = capsys.readouterr().err
+        assert (
+            "1,001 different tags ('word0', 'word1', 'word10', ...): is this the right" in printed
+        )
+        assert "GiB of memory" in printed
+        assert "--tag-column" in printed
+        assert "add --many-labels" in printed
         assert not out.exists()
         patch.setattr("maxmargin.tasks.command.available", lambda: 2**20)
         data.write_text("".join(f"NN word{k}\n\n" for k in range(200)))
@@ -340,9 +342,9 @@ def test_a_replacement_that_was_interrupted_goes_on(texts, tmp_path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(SequenceTagger, "save", lambda *_: signal.raise_signal(signal.SIGINT))
         assert train(texts, out, *common, "3", "--force") == 130
-    said = capsys.readouterr().err
-    assert f"go on with: maxmargin train --resume {out} --force" in said
-    assert "the older run stays in its place" in said
+    printed = capsys.readouterr().err
+    assert f"go on with: maxmargin train --resume {out} --force" in printed
+    assert "the older run stays in its place" in printed
     assert (out / "model.maxmargin").read_bytes() == old
     assert main(["train", "--resume", str(out), "--force", "-q"]) == 0
     assert RunFolder(out).read_json("summary.json")["n_epochs"] == 3

@@ -206,9 +206,9 @@ def chain_map(x, labels):
     rows = n_features + 3
     full = np.zeros((rows * labels + labels * labels, length * labels + labels * labels))
     for t in range(length):
-        facts = np.concatenate([x[t], [1.0, float(t == 0), float(t == length - 1)]])
+        metrics = np.concatenate([x[t], [1.0, float(t == 0), float(t == length - 1)]])
         for k in range(labels):
-            full[np.arange(rows) * labels + k, t * labels + k] = facts
+            full[np.arange(rows) * labels + k, t * labels + k] = metrics
     full[rows * labels :, length * labels :] = np.eye(labels * labels)
     return full
 
@@ -372,9 +372,9 @@ def tree_map(x, labels, tied, bias=True, ends=True, transitions=True):
     width, square, tables = len(rows[0]), labels * labels, 1 if tied else m
     pairs = q * square if transitions else 0
     full = np.zeros((width * labels + pairs, n * labels + tables * square))
-    for v, facts in enumerate(rows):
+    for v, metrics in enumerate(rows):
         for k in range(labels):
-            full[np.arange(width) * labels + k, v * labels + k] = facts
+            full[np.arange(width) * labels + k, v * labels + k] = metrics
     for e in range(tables if transitions else 0):
         features = np.ones(1) if tied else x.edge_features[e]
         start = n * labels + e * square
@@ -410,12 +410,12 @@ def tree(
         if method is not None:
             pairs = np.array(list(combinations(range(size), 2))).reshape(-1, 2)
             edges = pairs[rng.random(len(pairs)) < 0.9]
-        facts = None if tied else rng.normal(size=(len(edges), 2))
+        metrics = None if tied else rng.normal(size=(len(edges), 2))
         allowed = rng.random((size, labels)) < 0.8
         allowed[np.arange(size), rng.integers(labels, size=size)] = True
         kind = TreeLayout if method is None else NetworkLayout
         layout = kind(Graph(np.ones((size, 1)), edges), labels, None if tied else allowed)
-        X.append(Graph(rng.normal(size=(size, n_features)), edges, facts))
+        X.append(Graph(rng.normal(size=(size, n_features)), edges, metrics))
         layouts.append(layout)
         found = trees.labelings(size, edges.tolist(), labels, layout.allowed, banned)
         vertices.append([trees.vertex(y, edges.tolist(), labels, tied) for y in found])

@@ -325,8 +325,8 @@ def test_maps_of_trees_equal_the_dense_matrix(tied, flags, seed, sizes, widths, 
 def drawn_tree(rng, size, p, q, joined, tied):
     edges = np.array(trees.random_edges(size, rng, joined)).reshape(-1, 2)
     nodes = rng.standard_normal((size, p)) * (rng.random((size, p)) < 0.8)
-    facts = rng.standard_normal((len(edges), q)) * (rng.random((len(edges), q)) < 0.8)
-    return Graph(nodes, edges, np.ones((len(edges), 1)) if tied else facts)
+    metrics = rng.standard_normal((len(edges), q)) * (rng.random((len(edges), q)) < 0.8)
+    return Graph(nodes, edges, np.ones((len(edges), 1)) if tied else metrics)
 
 
 def test_trees_whose_parts_do_not_fit_are_refused():

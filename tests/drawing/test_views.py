@@ -48,21 +48,21 @@ def test_what_cannot_be_seen():
         views.perspective(CORNERS, distance=1)
 
 
-def test_thin_is_always_the_same_choice():
-    assert views.thin(5, 10).tolist() == [0, 1, 2, 3, 4]
-    chosen = views.thin(100_000, 500)
+def test_subsampling_is_always_the_same_choice():
+    assert views.subsample(5, 10).tolist() == [0, 1, 2, 3, 4]
+    chosen = views.subsample(100_000, 500)
     assert len(np.unique(chosen)) == 500
-    assert np.array_equal(chosen, views.thin(100_000, 500))
+    assert np.array_equal(chosen, views.subsample(100_000, 500))
     assert np.all(np.diff(chosen) > 0)
 
 
 def test_roles_name_each_case():
     found = views.roles([[0, 0], [1, 1]], [[0, 1], [0, 1]])
     assert [views.ROLES[k] for k in found.ravel()] == [
-        "ground",
-        "false figure",
-        "missed figure",
-        "figure",
+        "background",
+        "false foreground",
+        "missed foreground",
+        "foreground",
     ]
     assert views.roles(np.array([True, False])).tolist() == [1, 0]
     assert len(views.COLOURS) == len(views.ROLES)

@@ -20,7 +20,7 @@ from maxmargin.formats.alignment import (
     write_naacl,
     write_pharaoh,
 )
-from maxmargin.metrics.links import as_links, judge_links
+from maxmargin.metrics.links import as_links, compare_links
 
 LINKS = [({(0, 0), (2, 1)}, {(0, 0), (2, 1), (1, 3)}), (set(), set()), (set(), {(4, 0)})]
 
@@ -267,12 +267,12 @@ def test_links_out_of_range():
         check_links(pairs, [set()])
 
 
-def test_judged_links():
-    judged = judge_links([(0, 0), (1, 1), (2, 2)], {(0, 0), (3, 3)}, {(1, 1), (4, 4)})
+def test_compared_links():
+    judged = compare_links([(0, 0), (1, 1), (2, 2)], {(0, 0), (3, 3)}, {(1, 1), (4, 4)})
     assert judged.right == {(0, 0)}
     assert judged.possible == {(1, 1)}
     assert judged.wrong == {(2, 2)}
     assert judged.missed == {(3, 3)}
     assert judged.left == {(4, 4)}
-    assert judge_links(np.array([[1, 2]])).right == {(1, 2)}
-    assert judge_links([(1, 2)], set()).wrong == {(1, 2)}
+    assert compare_links(np.array([[1, 2]])).right == {(1, 2)}
+    assert compare_links([(1, 2)], set()).wrong == {(1, 2)}

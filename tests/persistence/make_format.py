@@ -15,7 +15,7 @@ from persistence.model_files import made
 KINDS = ("words", "dicts", "classes", "chains", "matchings", "aligned")
 
 
-def facts(model, X):
+def metrics(model, X):
     """What a loaded model must say, as JSON holds it exactly; no texts that may be worded anew."""
     outputs = [y.tolist() if hasattr(y, "tolist") else y for y in model.predict(X)]
     outputs = json.loads(json.dumps(outputs))  # no tuples
@@ -40,7 +40,7 @@ def main():
             continue  # kinds of models may join a format, none is written twice
         model.save(folder / f"{name}.mm")
         X = [x.tolist() for x in X if hasattr(x, "tolist")][:5] or list(X)[:5]
-        recorded = {"X": X, "facts": facts(maxmargin.load(folder / f"{name}.mm"), X)}
+        recorded = {"X": X, "facts": metrics(maxmargin.load(folder / f"{name}.mm"), X)}
         text = json.dumps(recorded, ensure_ascii=False) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
 

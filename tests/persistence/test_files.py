@@ -159,9 +159,9 @@ def test_the_header_names_format_version_and_class(saved):
     assert header["version"] == 1
     assert header["library"] == maxmargin.__version__
     assert header["class"] == "SequenceTagger"
-    for name, facts in header["members"].items():
-        assert facts["sha256"] == hashlib.sha256(members[name]).hexdigest()
-        assert facts["bytes"] == len(members[name])
+    for name, metrics in header["members"].items():
+        assert metrics["sha256"] == hashlib.sha256(members[name]).hexdigest()
+        assert metrics["bytes"] == len(members[name])
     with zipfile.ZipFile(saved) as found:
         assert {info.date_time for info in found.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
@@ -269,9 +269,9 @@ def test_an_array_of_objects_is_never_unpickled(saved, tmp_path):
     np.save(path, np.array([Trap()], dtype=object), allow_pickle=True)
     header, members = contents(saved)
     members["a0.npy"] = path.read_bytes()
-    facts = {"bytes": len(members["a0.npy"]), "dtype": "|O", "shape": [1]}
-    facts["sha256"] = hashlib.sha256(members["a0.npy"]).hexdigest()
-    header["members"]["a0.npy"] |= facts
+    metrics = {"bytes": len(members["a0.npy"]), "dtype": "|O", "shape": [1]}
+    metrics["sha256"] = hashlib.sha256(members["a0.npy"]).hexdigest()
+    header["members"]["a0.npy"] |= metrics
     refused(write_file(tmp_path / "wrong.mm", header, members), "not allowed")
 
 
@@ -467,10 +467,10 @@ def test_generators_that_would_read_beyond_their_state(tmp_path):
 def test_features_must_be_as_many_as_the_index_has(saved, tmp_path):
     """Kernels trust these numbers."""
     header, members = contents(saved)
-    facts = header["model"]["facts"]["features_"]["facts"]
-    facts["n_features_"] -= 1
+    metrics = header["model"]["facts"]["features_"]["facts"]
+    metrics["n_features_"] -= 1
     refused(write_file(tmp_path / "wrong.mm", header, members), "differ in the number of features")
-    facts["index_"]["facts"]["n_features"] -= 1
+    metrics["index_"]["facts"]["n_features"] -= 1
     refused(write_file(tmp_path / "wrong.mm", header, members), "do not go with its number")
 
 

@@ -217,7 +217,7 @@ def test_dual_points_that_are_not_of_the_samples_start_afresh(forger, case, chan
 @pytest.mark.filterwarnings("ignore:max_epochs")
 def test_a_warm_start_without_the_shapes_of_its_samples_starts_afresh(forger):
     forged = forger("chain warm")
-    del forged.tree["facts"]["_last_shapes"]
+    del forged.tree["facts"]["_last_layouts"]
     model = forged.load()
     with pytest.warns(UserWarning, match="warm_start: .*starting afresh"):
         model.fit(*CASES["chain warm"]().fit)

@@ -7,7 +7,7 @@ import pytest
 
 import maxmargin
 from maxmargin.persistence.archive import VERSION
-from persistence.make_format import KINDS, facts
+from persistence.make_format import KINDS, metrics
 
 FOLDERS = sorted(Path(__file__).parent.glob("format_*"))
 
@@ -21,7 +21,7 @@ def test_each_format_has_its_files():
 def test_a_file_of_old_says_what_it_said(folder, name):
     recorded = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     model = maxmargin.load(folder / f"{name}.mm")
-    assert facts(model, recorded["X"]) == recorded["facts"]
+    assert metrics(model, recorded["X"]) == recorded["facts"]
 
 
 def test_a_file_of_old_can_be_saved_again(tmp_path):

@@ -257,8 +257,8 @@ def test_a_class_of_the_user_cannot_pass_for_one_of_ours(tmp_path):
 
 
 def test_a_class_defined_anew_replaces_its_older_self(tmp_path):
-    facts = {"__module__": __name__, "__qualname__": "Own"}
-    first, second = (type("Own", (Finite,), facts) for _ in range(2))
+    metrics = {"__module__": __name__, "__qualname__": "Own"}
+    first, second = (type("Own", (Finite,), metrics) for _ in range(2))
     register(first)
     StructuredSVM(first()).save(tmp_path / "model.mm")
     register(second)

@@ -27,9 +27,9 @@ def model():
     return MulticlassSVM(alpha=0.1).fit(*DATA)
 
 
-def record(**facts):
+def record(**metrics):
     base = {"epoch": 1, "seconds": 0.5, "n_oracle": 1, "n_project": 0, "norm_w": 1.0}
-    return Record(**base | facts)
+    return Record(**base | metrics)
 
 
 @pytest.mark.parametrize(

@@ -454,11 +454,11 @@ def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, 
     whole = Saddle(made.training, SETS[domain][1], 1.0).gap(
         state.w, np.split(state.z, made.problem.part_ptr[1:-1])
     )
-    facts = solver.facts(made.problem, state, made.problem.primal(state.w))
-    far = facts["distance_w"], facts["distance_z"]
+    metrics = solver.metrics(made.problem, state, made.problem.primal(state.w))
+    far = metrics["distance_w"], metrics["distance_z"]
     found = solver.restricted_gap(made.problem, state, *far)
     assert found == pytest.approx(whole, rel=1e-4)
-    assert found <= facts["bound"] + 1e-12
+    assert found <= metrics["bound"] + 1e-12
     # points on the way of a step of any length are the farthest of their distance
     start_w, start_z = dense.start()
     rise = [b.matrix.T @ state.w + b.costs for b in made.training.blocks]

@@ -232,9 +232,9 @@ def test_the_bound_is_that_of_the_formula(kind):
     """(D_w + D_z) / (step t), D_w = radius^2 / (2 ratio), D_z = sum omega diameter^2 / 2."""
     made = build("finite", "l2", alpha=0.0)
     result = set_up(SOLVERS[kind], max_epochs=7, tol=0.0, ratio=3.0).run(made.problem)
-    facts = result.history[-1].extra
-    wanted = (0.8**2 / (2 * 3.0) + 2.0 / 2) / (facts["step"] * 7)
-    assert facts["bound"] == pytest.approx(wanted, rel=1e-12)
+    metrics = result.history[-1].extra
+    wanted = (0.8**2 / (2 * 3.0) + 2.0 / 2) / (metrics["step"] * 7)
+    assert metrics["bound"] == pytest.approx(wanted, rel=1e-12)
 
 
 def test_steps_that_are_too_long_promise_nothing():
@@ -326,7 +326,7 @@ def test_restarts_begin_anew_and_go_on_from_the_average(name):
             np.testing.assert_array_equal(state.extra["anchor_z"], z)
         assert state.extra["passed"] == (1.0 if due else passed + 1.0)
         best = min(made.problem.primal(w) for w in solver.candidates(made.problem, state))
-        found = solver.facts(made.problem, state, best)["restricted_gap"]
+        found = solver.metrics(made.problem, state, best)["restricted_gap"]
         mark = found if mark is None else mark
     assert restarts >= 2
     result = set_up(SOLVERS["dual-restarts"], max_epochs=500, tol=1e-3).run(made.problem)

@@ -268,8 +268,8 @@ def test_records_count_projections(kind):
     n = made.problem.n
     assert [r.n_project for r in result.history] == [n * k for k in PER_EPOCH[kind]]
     assert made.problem.structure.calls == n * PER_EPOCH[kind][-1]
-    facts = result.history[-1].facts()
-    assert {"saddle_gap", "restricted_gap", "step", "residual"} <= facts.keys()
+    metrics = result.history[-1].metrics()
+    assert {"saddle_gap", "restricted_gap", "step", "residual"} <= metrics.keys()
     if result.history[-1].primal == result.primal:
         assert result.history[-1].norm_w == pytest.approx(np.linalg.norm(result.w))
 

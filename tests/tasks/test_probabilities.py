@@ -158,7 +158,7 @@ def test_samples_with_unknown_labels_are_left_out_and_counted(task, tmp_path):
     arrays[key] = np.where(np.isin(np.arange(60), (5, 6, 20)), "zzz", arrays[key])
     data = command.read([path], {})
     found = command.held_out({"calibrate": (saved(tmp_path, arrays),)}, data)
-    assert found.facts["left out"] == 2  # samples, of four labels each
+    assert found.counts["left out"] == 2  # samples, of four labels each
     assert len(found) == 13
     assert "zzz" not in np.concatenate(found.outputs)
 

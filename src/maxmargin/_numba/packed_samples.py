@@ -193,7 +193,7 @@ def score_block(packed, i, w, workspace):
 
 
 @piece(types.float64(PACKED, types.int64, WORKSPACE, POINTER, FLOATS))
-def ask_into(packed, i, workspace, ability, out):
+def call_oracle_into(packed, i, workspace, ability, out):
     """Let the ability write `out` for workspace.theta, with sample i's memory; its value."""
     first, last = workspace.memory_ptr[i], workspace.memory_ptr[i + 1]
     known = len(workspace.memory) > 0
@@ -208,9 +208,9 @@ def ask_into(packed, i, workspace, ability, out):
 
 
 @piece(types.float64(PACKED, types.int64, WORKSPACE, POINTER, types.int64))
-def ask(packed, i, workspace, ability, parts):
+def call_oracle(packed, i, workspace, ability, parts):
     """The same, written to workspace.vertex; parts: how many sample i has."""
-    return ask_into(packed, i, workspace, ability, workspace.vertex[:parts])
+    return call_oracle_into(packed, i, workspace, ability, workspace.vertex[:parts])
 
 
 @piece(types.float64(FLOATS, FLOATS, types.int64))

@@ -1,4 +1,4 @@
-"""Where output goes: facts to stdout, everything else to stderr; how much of it was asked for."""
+"""Where output goes: results to stdout, everything else to stderr; how much of it was asked for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Console:
         if not self.quiet:
             self.say(text)
 
-    def facts(self, document: Any) -> None:
+    def emit_json(self, document: Any) -> None:
         """The one document of --json; without it, nothing."""
         if self.json:
             from maxmargin.tasks.documents import finite

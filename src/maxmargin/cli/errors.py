@@ -43,14 +43,14 @@ def code_of(error: BaseException) -> int:
 
 def line_of(error: BaseException) -> str:
     """The error in one line, with what was noted about it on its way."""
-    line = _said(error)
+    line = _describe(error)
     for note in getattr(error, "__notes__", ()):
         stop = "." if note[:1].isupper() and line[-1:].isalnum() else ""
         line += f"{stop} {note}"
     return line
 
 
-def _said(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return _of_click(error)
     if isinstance(error, OSError) and error.strerror:
@@ -95,12 +95,12 @@ def _is_run_error(error: BaseException) -> bool:
 def _of_click(error: click.ClickException) -> str:
     if isinstance(error, click.NoSuchOption):
         near = f"; did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
-        said = f"there is no option {error.option_name}{near}"
+        message = f"there is no option {error.option_name}{near}"
     else:
-        said = error.format_message().strip().rstrip(".")
-        said = said[:1].lower() + said[1:]
+        message = error.format_message().strip().rstrip(".")
+        message = message[:1].lower() + message[1:]
     context = getattr(error, "ctx", None)
-    return f"{said} (see {context.command_path} --help)" if context else said
+    return f"{message} (see {context.command_path} --help)" if context else message
 
 
 def trace_of(error: BaseException) -> str:

@@ -42,9 +42,9 @@ def _evaluate(
     chosen = source()
     chosen.use_threads(threads)
     name = _checked(name) if name else evaluation_name(data[0])
-    evaluation = _judged(chosen, data, values, worst)
+    evaluation = _evaluate_source(chosen, data, values, worst)
     saved = None if no_save else _saved(chosen, evaluation, name)
-    console().facts(evaluation | {"saved": None if saved is None else str(saved)})
+    console().emit_json(evaluation | {"saved": None if saved is None else str(saved)})
     console().say(report_of(evaluation))
     if saved is not None:
         console().note(f"saved in {saved}")
@@ -60,13 +60,15 @@ def _checked(name: str) -> str:
     return name
 
 
-def _judged(chosen: Source, data: Sequence[Path], values: dict[str, Any], worst: int) -> Evaluation:
-    from maxmargin.cli.runs.evaluating import judged
+def _evaluate_source(
+    chosen: Source, data: Sequence[Path], values: dict[str, Any], worst: int
+) -> Evaluation:
+    from maxmargin.cli.runs.evaluating import evaluate_on
 
     samples = chosen.command.read(list(data), chosen.options(values))
     if not len(samples):
         raise UsageError(f"{data[0]}: there are no samples to compare with")
-    return judged(chosen.command, chosen.model, samples, data, worst)
+    return evaluate_on(chosen.command, chosen.model, samples, data, worst)
 
 
 def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
@@ -88,7 +90,9 @@ def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
 def report_of(evaluation: Evaluation) -> str:
     """Metrics, then tables, in aligned columns."""
     lines = [f"On {text.shown(what(evaluation['data']))}:", ""]
-    rows = [[metric["name"], said(metric), metric["help"]] for metric in evaluation["metrics"]]
+    rows = [
+        [metric["name"], format_metric(metric), metric["help"]] for metric in evaluation["metrics"]
+    ]
     size = max((text.width(row[1]) for row in rows), default=0)
     for row in rows:
         row[1] = text.pad(row[1], size, right=True)
@@ -107,14 +111,14 @@ def report_of(evaluation: Evaluation) -> str:
 def what(data: Mapping[str, Any]) -> str:
     """The data in words: `dev.txt (30 sentences, 96 tokens)`."""
     rest = {name: value for name, value in data.items() if name != "files"}
-    facts = [
+    counts = [
         text.quantity(value, name) if isinstance(value, int) else f"{name} {value}"
         for name, value in rest.items()
     ]
-    return f"{data['files']} ({', '.join(facts)})" if "files" in data else ", ".join(facts)
+    return f"{data['files']} ({', '.join(counts)})" if "files" in data else ", ".join(counts)
 
 
-def said(metric: Metric) -> str:
+def format_metric(metric: Metric) -> str:
     """A metric's value for people."""
     value = metric["value"]
     if value is None:

@@ -25,12 +25,12 @@ def info() -> None:
     """Show versions, threads, the kernel cache, the tasks and solvers, and the data sets found."""
     from maxmargin import __version__
 
-    facts: dict[str, Any] = {"maxmargin": __version__, "python": platform.python_version()}
-    facts |= {name: _version(name) for name in PACKAGES}
-    facts |= _threads() | _kernels() | _abilities() | _data()
-    console().facts(facts)
-    lines = {k: ", ".join(v) if isinstance(v, list) else v for k, v in facts.items()}
-    console().say(text.facts(lines))
+    counts: dict[str, Any] = {"maxmargin": __version__, "python": platform.python_version()}
+    counts |= {name: _version(name) for name in PACKAGES}
+    counts |= _threads() | _kernels() | _abilities() | _data()
+    console().emit_json(counts)
+    lines = {k: ", ".join(v) if isinstance(v, list) else v for k, v in counts.items()}
+    console().say(text.format_pairs(lines))
 
 
 def _abilities() -> dict[str, list[str]]:
@@ -71,11 +71,11 @@ def _data() -> dict[str, str]:
     named = os.environ.get("MAXMARGIN_DATA")
     folders = {"MAXMARGIN_DATA": Path(named).expanduser()} if named else {}
     folders["data cache"] = cache_folder()
-    facts = {} if named else {"MAXMARGIN_DATA": "not set"}
+    counts = {} if named else {"MAXMARGIN_DATA": "not set"}
     for name, folder in folders.items():
         found = ", ".join(_found_in(folder)) or "no data sets"
-        facts[name] = f"{folder}: {found if folder.exists() else 'no such folder'}"
-    return dict(sorted(facts.items()))
+        counts[name] = f"{folder}: {found if folder.exists() else 'no such folder'}"
+    return dict(sorted(counts.items()))
 
 
 def _found_in(folder: Path) -> list[str]:

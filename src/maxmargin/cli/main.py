@@ -64,7 +64,7 @@ root = _Root(
     "maxmargin",
     PLACES,
     help="Learn to predict structured things (tags of a sentence, links between words, letters of"
-    " a word, nodes of a tree, figures in images, points of laser scans), with a proof of how good"
+    " a word, nodes of a tree, objects in images, points of laser scans), with a proof of how good"
     " the fit is.",
     params=[
         Option(

@@ -156,8 +156,8 @@ def task_options(command: TaskCommand, of_data: bool = False) -> list[click.Para
 def _task_option(own: TaskOption, command: TaskCommand) -> Option:
     text = own.help[:1].upper() + own.help[1:].rstrip(".") + "."
     if own.default not in (None, "", (), []) and not isinstance(own.default, bool):
-        said = " ".join(map(str, own.default)) if own.many else own.default
-        text += f"  [default: {said}]"
+        default = " ".join(map(str, own.default)) if own.many else own.default
+        text += f"  [default: {default}]"
     names, settings = f"--{own.name}", dict[str, Any]()
     if own.kind is bool:
         names, settings = f"--{own.name}/--no-{own.name}", {"is_flag": True}

@@ -56,7 +56,7 @@ def _predict(
 def _into_file(
     chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
 ) -> int:
-    from maxmargin.cli.runs.evaluating import telling
+    from maxmargin.cli.runs.evaluating import annotate_errors
     from maxmargin.tasks.folders import check_apart
 
     named = [path for path in inputs if str(path) != "-"]
@@ -72,7 +72,7 @@ def _into_file(
         if options.get("probabilities"):
             _check_claim(model)
         sink = stack.enter_context(_sink(out))
-        with telling(named):
+        with annotate_errors(named):
             count = chosen.command.predict(model, streams, sink, options)
         sink.flush()
     return count

@@ -44,12 +44,12 @@ def words(folder: RunFolder, summary: Mapping[str, Any], seconds: float, resumed
         f"  maxmargin evaluate {name} DATA",
         f"  maxmargin report {name}",
     ]
-    return "\n".join([text.facts(lines), "", "Next:", *following])
+    return "\n".join([text.format_pairs(lines), "", "Next:", *following])
 
 
 def _what(folder: RunFolder, summary: Mapping[str, Any]) -> str:
-    facts = folder.read_json("data.json").get("facts", {})
-    counts = [text.quantity(own, key) for key, own in facts.items() if isinstance(own, int)]
+    counts = folder.read_json("data.json").get("counts", {})
+    counts = [text.quantity(own, key) for key, own in counts.items() if isinstance(own, int)]
     samples = ", ".join(counts) or text.counted(summary["n_samples"], "sample")
     names = " ".join(Path(file).name for file in folder.config["data"])
     return f"{summary['title'].lower()} on {names} ({samples})"
@@ -85,12 +85,12 @@ def _calibration(summary: Mapping[str, Any]) -> dict[str, str]:
 
 def _errors(folder: RunFolder, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """The metrics as the evaluations have them, which know what is a share."""
-    from maxmargin.cli.evaluate import said
+    from maxmargin.cli.evaluate import format_metric
 
     titles = {"train": "On the data", "validation": "On validation"}
     return {
         titles.get(name, name): ", ".join(
-            f"{metric['name']} {said(metric)}"
+            f"{metric['name']} {format_metric(metric)}"
             for metric in folder.read_json(f"evaluations/{name}.json")["metrics"]
         )
         for name in metrics

@@ -106,7 +106,7 @@ def _aligned(lines: Sequence[Sequence[str]], numeric: Sequence[bool], indent: st
     return "\n".join(indent + "  ".join(map(pad, line, widths, numeric)).rstrip() for line in lines)
 
 
-def facts(named: dict[str, Any], indent: str = "") -> str:
+def format_pairs(named: dict[str, Any], indent: str = "") -> str:
     """A name and its value on each line."""
     size = max((width(name) for name in named), default=0)
     return "\n".join(f"{indent}{pad(name, size)}  {shown(named[name])}" for name in named)

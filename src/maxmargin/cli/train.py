@@ -176,7 +176,7 @@ def _go(folder: RunFolder, resume: bool) -> None:
     except KeyboardInterrupt:
         raise Interrupted(stopped) from None
     seconds = console().seconds()
-    console().facts(document(folder, summary, seconds))
+    console().emit_json(document(folder, summary, seconds))
     console().chat(words(folder, summary, seconds, resume))
     if summary["status"] == "failed":
         raise RunFailed(f"training failed: {summary['message']}")

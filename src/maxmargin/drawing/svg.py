@@ -150,7 +150,7 @@ def line_svg(
 def convergence_svg(records: list[dict], width: int = 640, height: int = 280) -> str:
     """Objective, lower bound and gap along a run, against passes over the data.
 
-    records : facts of the records of a run, as in `history.jsonl`. Without any certificate the
+    records : metrics of the records of a run, as in `history.jsonl`. Without any certificate the
     errors are drawn instead.
     """
     x = [number(r.get("epoch")) for r in records]

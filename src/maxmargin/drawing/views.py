@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COLOURS", "ROLES", "above", "perspective", "roles", "thin"]
+__all__ = ["COLOURS", "ROLES", "above", "perspective", "roles", "subsample"]
 
-#: what a pixel or point is, by truth and prediction; 1 is the figure, 0 the ground
-ROLES = ("ground", "figure", "false figure", "missed figure")
+#: what a pixel or point is, by truth and prediction; 1 is the foreground, 0 the background
+ROLES = ("background", "foreground", "false foreground", "missed foreground")
 #: of Okabe and Ito, as all pictures: grey, blue, vermilion, and a yellow that is lighter than it
 COLOURS = ("#BDBDBD", "#0072B2", "#D55E00", "#F0C400")
 
@@ -67,7 +67,7 @@ def perspective(
     return flat * (distance / (distance - near))[:, None], np.argsort(near, kind="stable")
 
 
-def thin(n: int, limit: int) -> np.ndarray:
+def subsample(n: int, limit: int) -> np.ndarray:
     """At most `limit` of the numbers 0 .. n - 1, sorted, drawn at random but always the same ones.
 
     Every k-th point would show stripes, since scans list points in rows.

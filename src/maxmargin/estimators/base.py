@@ -319,7 +319,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             return None
         old = result.state
         same = (
-            getattr(self, "_last_shapes", None) == problem.layouts
+            getattr(self, "_last_layouts", None) == problem.layouts
             and result.w.shape[-1] == problem.dim
         )
         same = same and old.outputs in (0, problem.outputs_key)
@@ -601,5 +601,5 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         kept = dict(super().__getstate__())
         if "result_" in kept and not self.warm_start:
             kept["result_"] = replace(kept["result_"], state=None)
-            kept["_last_shapes"] = None
+            kept["_last_layouts"] = None
         return kept

@@ -180,8 +180,8 @@ class ChainSVM(NodeLabels):
         random_state: Any = 0,
     ) -> Any:
         """(length, n_labels) of each sequence, P(label); else as `StructuredSVM` says."""
-        ask = super().predict_marginals
-        return self._filled(X, ask, self._no_rows, method, n_draws, random_state)
+        call = super().predict_marginals
+        return self._filled(X, call, self._no_rows, method, n_draws, random_state)
 
     def decision_function(self, X: Any) -> Any:
         """(length, n_labels) a sequence: the score of the best labels with that label there."""
@@ -196,17 +196,17 @@ class ChainSVM(NodeLabels):
         return super().score(*without_empty(X, y, sample_weight))
 
     def _filled(
-        self, X: Any, ask: Callable[..., Any], nothing: Callable[[], Any], *options: Any
+        self, X: Any, call: Callable[..., Any], nothing: Callable[[], Any], *options: Any
     ) -> Any:
         """What is found for the sequences that have elements, and `nothing` for the others."""
         check_is_fitted(self, "coef_")
         full = has_rows(X)
         if full.all():
-            return ask(X, *options)
+            return call(X, *options)
         found: Iterator[Any] = iter(())
         if full.any():
             rows = check_rows(X, empty_ok=True)
-            found = iter(ask(Rows(rows.matrix, rows.lengths[full]), *options))
+            found = iter(call(Rows(rows.matrix, rows.lengths[full]), *options))
         return [next(found) if own else nothing() for own in full]
 
     def _no_rows(self) -> np.ndarray:

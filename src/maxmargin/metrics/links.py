@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-__all__ = ["JudgedLinks", "Link", "Links", "as_links", "check_range", "judge_links", "link_set"]
+__all__ = ["ComparedLinks", "Link", "Links", "as_links", "check_range", "compare_links", "link_set"]
 
 Link = tuple[int, int]
 Links = tuple[set[Link], set[Link]]  # sure and possible; possible includes sure
 
 
 @dataclass(frozen=True)
-class JudgedLinks:
+class ComparedLinks:
     """Predicted and annotated links of one sentence pair, sorted by what became of them.
 
     right : predicted and sure. possible : predicted and possible but not sure. wrong : predicted
@@ -32,21 +32,21 @@ class JudgedLinks:
         return self.right | self.possible | self.wrong | self.missed | self.left
 
 
-def judge_links(
+def compare_links(
     predicted: Iterable[Any],
     sure: Iterable[Any] | None = None,
     possible: Iterable[Any] | None = None,
-) -> JudgedLinks:
+) -> ComparedLinks:
     """Compare predicted links with annotated ones; sure links are possible ones too.
 
     With neither `sure` nor `possible` there is nothing to compare with: all count as right.
     """
     A = link_set(predicted)
     if sure is None and possible is None:
-        return JudgedLinks(A, set(), set(), set(), set())
+        return ComparedLinks(A, set(), set(), set(), set())
     S = link_set(sure or ())
     P = link_set(possible or ()) | S
-    return JudgedLinks(A & S, A & (P - S), A - P, S - A, P - S - A)
+    return ComparedLinks(A & S, A & (P - S), A - P, S - A, P - S - A)
 
 
 def as_links(item: Any, where: str = "") -> Links:

@@ -162,7 +162,7 @@ def scores_of(estimator: Any, *data: tuple[Any, Any] | None) -> list[float]:
     return [float("nan") if own is None else float(estimator.score(*own)) for own in data]
 
 
-def facts_of(estimator: Any, w: np.ndarray) -> dict[str, Any]:
+def fit_metrics(estimator: Any, w: np.ndarray) -> dict[str, Any]:
     """How large the weights are, and how many."""
     model = getattr(estimator, "model_", estimator)
     # features of nodes where some weight is not zero; weights themselves where rows are parts

@@ -16,7 +16,7 @@ from maxmargin.paths.base import (
     check_estimator,
     check_share,
     check_validation,
-    facts_of,
+    fit_metrics,
     scores_of,
 )
 from maxmargin.paths.certificate import Certificate, at_zero
@@ -260,7 +260,7 @@ def _point(fitted: Any, piece: Piece, train: Any, validation: Any) -> EpsPoint:
         seconds=piece.seconds,
         train_score=scores[0],
         validation_score=scores[1],
-        **facts_of(fitted, piece.w),
+        **fit_metrics(fitted, piece.w),
     )
 
 

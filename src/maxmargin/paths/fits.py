@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from maxmargin.exceptions import ConvergenceWarning
-from maxmargin.paths.base import KeepProblem, PathPoint, facts_of, scores_of
+from maxmargin.paths.base import KeepProblem, PathPoint, fit_metrics, scores_of
 from maxmargin.problem import Problem
 from maxmargin.result import Result
 from maxmargin.validation.samples import as_dense
@@ -71,7 +71,7 @@ class Fits:
             seconds=result.state.seconds,
             train_score=scores[0],
             validation_score=scores[1],
-            **facts_of(fitted, w),
+            **fit_metrics(fitted, w),
         )
 
     def parts(self) -> tuple[list[PathPoint], list[np.ndarray], list[Result], Any]:

@@ -17,7 +17,7 @@ from maxmargin.paths.base import (
     check_count,
     check_estimator,
     check_validation,
-    facts_of,
+    fit_metrics,
     scores_of,
 )
 from maxmargin.paths.fits import prepared
@@ -130,7 +130,7 @@ def _point(fitted: Any, kept: _KeepIterates, index: int, train: Any, validation:
         seconds=record.seconds,
         train_score=scores[0],
         validation_score=scores[1],
-        **facts_of(fitted, w),
+        **fit_metrics(fitted, w),
     )
 
 

@@ -33,7 +33,7 @@ LEVEL = 4
 _MEMBER = re.compile(r"a(0|[1-9]\d{0,6})\.npy")
 _COMMENT = "maxmargin model, sha256 of the header: {}"
 _KEYS = {"format", "version", "library", "class", "model", "members"}
-_FACTS = {"bytes": int, "sha256": str, "dtype": str, "shape": list, "fortran": bool}
+_SPEC = {"bytes": int, "sha256": str, "dtype": str, "shape": list, "fortran": bool}
 #: what Python's zip and JSON readers raise on damaged files
 _DAMAGE = (
     BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError, RuntimeError,
@@ -119,18 +119,18 @@ def _read_zip(archive: ZipFile, size: int, limit: int) -> Contents:
     members = header["members"]
     if members.keys() != infos.keys() - {HEADER}:
         raise ModelFileError("its members are not those that its header names.")
-    for name, facts in members.items():
-        _check_facts(name, facts, infos[name].file_size)
-    total = len(raw) + sum(facts["bytes"] for facts in members.values())
+    for name, spec in members.items():
+        _check_spec(name, spec, infos[name].file_size)
+    total = len(raw) + sum(spec["bytes"] for spec in members.values())
     if total > limit:
         raise ModelFileError(
             f"it unpacks to {total} bytes, more than the {limit} allowed. If you trust it, load it"
             f" with max_bytes={total} or more."
         )
     arrays = {}
-    for name, facts in members.items():
+    for name, spec in members.items():
         with archive.open(infos[name]) as stream:
-            arrays[name] = read_array(stream, name, facts)  # type: ignore[arg-type]
+            arrays[name] = read_array(stream, name, spec)  # type: ignore[arg-type]
     return Contents(header["model"], arrays, limit)
 
 
@@ -186,15 +186,15 @@ def _parse(raw: bytes) -> dict[str, Any]:
     return header
 
 
-def _check_facts(name: str, facts: Any, size: int) -> None:
+def _check_spec(name: str, spec: Any, size: int) -> None:
     """Types and sizes of what the header says about an array, before memory is asked for."""
-    if not isinstance(facts, dict) or facts.keys() != _FACTS.keys():
+    if not isinstance(spec, dict) or spec.keys() != _SPEC.keys():
         raise ModelFileError(f"its header does not describe {name} as the format asks.")
-    if any(type(facts[key]) is not kind for key, kind in _FACTS.items()):
+    if any(type(spec[key]) is not kind for key, kind in _SPEC.items()):
         raise ModelFileError(f"its header does not describe {name} as the format asks.")
-    if any(type(length) is not int or length < 0 for length in facts["shape"]):
+    if any(type(length) is not int or length < 0 for length in spec["shape"]):
         raise ModelFileError(f"its header gives {name} an impossible shape.")
-    if facts["bytes"] != size:
+    if spec["bytes"] != size:
         raise ModelFileError(f"its header and its directory differ on the size of {name}.")
 
 

@@ -112,13 +112,14 @@ class Decoder:
             raise ModelFileError("its lists take more memory than allowed; see max_bytes.")
 
     # -- objects -----------------------------------------------------------------------------------
-    def _object(self, facts: Any, options: Any = None, **rest: Any) -> Any:
+    def _object(self, generator_state: Any, options: Any = None, **rest: Any) -> Any:
         name = rest.pop("class")
         if rest:
             raise ModelFileError("it has an object with unknown parts.")
         cls = class_named(name)
         given, learned = (
-            {k: self.decode(v) for k, v in (part or {}).items()} for part in (options, facts)
+            {k: self.decode(v) for k, v in (part or {}).items()}
+            for part in (options, generator_state)
         )
         return put_together(cls, given, learned, self._oracle)
 
@@ -185,9 +186,9 @@ class Decoder:
         return matrix
 
     def _generator(self, state: Any) -> np.random.Generator:
-        facts = self._generator_state(state)
-        bits = getattr(np.random, facts["bit_generator"])(0)
-        bits.state = facts
+        generator_state = self._generator_state(state)
+        bits = getattr(np.random, generator_state["bit_generator"])(0)
+        bits.state = generator_state
         return np.random.Generator(bits)
 
     def _random_state(self, state: Any) -> np.random.RandomState:
@@ -196,9 +197,12 @@ class Decoder:
         return found
 
     def _generator_state(self, node: Any) -> dict[str, Any]:
-        facts = self.decode(node)
-        if facts["bit_generator"] not in GENERATORS:
+        generator_state = self.decode(node)
+        if generator_state["bit_generator"] not in GENERATORS:
             raise ModelFileError("it has a random generator of an unknown kind.")
-        if facts["bit_generator"] == "MT19937" and not 0 <= facts["state"]["pos"] <= 624:
+        if (
+            generator_state["bit_generator"] == "MT19937"
+            and not 0 <= generator_state["state"]["pos"] <= 624
+        ):
             raise ModelFileError("it has a random generator out of its range.")  # numpy trusts it
-        return facts
+        return generator_state

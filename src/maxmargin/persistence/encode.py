@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from maxmargin.persistence.objects import facts_of, options_of
+from maxmargin.persistence.objects import learned_state, options_of
 from maxmargin.persistence.registry import name_of
 
 #: levels of lists and objects inside each other, when writing and when reading
@@ -76,7 +76,7 @@ class Encoder:
         node: dict[str, Any] = {"is": "object", "class": name}
         if isinstance(value, BaseEstimator):
             node["options"] = self._named(options_of(value), path)
-        node["facts"] = self._named(facts_of(value), path)
+        node["facts"] = self._named(learned_state(value), path)
         return node
 
     def _named(self, values: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -41,12 +41,12 @@ def write_array(out: Any, array: np.ndarray) -> dict[str, Any]:
     }
 
 
-def read_array(stream: BinaryIO, name: str, facts: dict[str, Any]) -> np.ndarray:
-    """Read an array of which the header, whose sizes are checked already, says these facts."""
-    dtype, shape, fortran = array_type(facts["dtype"]), facts["shape"], facts["fortran"]
-    head = _npy_head(facts["dtype"], fortran, tuple(shape))
+def read_array(stream: BinaryIO, name: str, spec: dict[str, Any]) -> np.ndarray:
+    """Read an array whose type and size, checked before, are in `spec`."""
+    dtype, shape, fortran = array_type(spec["dtype"]), spec["shape"], spec["fortran"]
+    head = _npy_head(spec["dtype"], fortran, tuple(shape))
     size = math.prod(shape) * dtype.itemsize
-    if len(head) + size != facts["bytes"]:
+    if len(head) + size != spec["bytes"]:
         raise ModelFileError(f"the size of {name} does not go with its type.")
     flat = np.empty(size, dtype=np.uint8)
     digest = hashlib.sha256(head)
@@ -56,7 +56,7 @@ def read_array(stream: BinaryIO, name: str, facts: dict[str, Any]) -> np.ndarray
         flat[start : start + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
         digest.update(piece)
     rest = stream.read(1)  # also makes zipfile compare its own checksum
-    if found != head or rest or digest.hexdigest() != facts["sha256"]:
+    if found != head or rest or digest.hexdigest() != spec["sha256"]:
         raise ModelFileError(f"{name} is damaged: its checksum is wrong.")
     if dtype.kind == "b" and size and flat.max() > 1:
         raise ModelFileError(f"{name} has bools that are neither true nor false.")

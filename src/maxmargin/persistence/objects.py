@@ -30,7 +30,7 @@ def options_of(estimator: BaseEstimator) -> dict[str, Any]:
     return options
 
 
-def facts_of(value: Any) -> dict[str, Any]:
+def learned_state(value: Any) -> dict[str, Any]:
     """All else that makes up an object, by name; a TypeError if it could not be loaded again."""
     cls = type(value)
     if isinstance(value, Enum):
@@ -39,16 +39,16 @@ def facts_of(value: Any) -> dict[str, Any]:
         return {"records": list(value)}
     if isinstance(value, tuple) or is_dataclass(value):
         return {name: getattr(value, name) for name in _saved_arguments(cls)}
-    facts = {k: v for k, v in (value.__getstate__() or {}).items() if not _is_found_again(cls, k)}
+    learned = {k: v for k, v in (value.__getstate__() or {}).items() if not _is_found_again(cls, k)}
     if isinstance(value, BaseEstimator):
-        facts = {k: v for k, v in facts.items() if k not in value.get_params(deep=False)}
-    for name in facts:
+        learned = {k: v for k, v in learned.items() if k not in value.get_params(deep=False)}
+    for name in learned:
         if not _may_have(cls, name):
             raise TypeError(
                 f"{cls.__name__}.{name} is nothing that a {cls.__name__} learns, and cannot be"
                 f" saved with it: del model.{name} before, and save it by itself."
             )
-    return facts
+    return learned
 
 
 def _saved_arguments(cls: Any) -> tuple[str, ...]:
@@ -72,17 +72,21 @@ def _may_have(cls: Any, name: str) -> bool:
     return name in learned_attributes(cls)
 
 
+#: names of attributes in files of earlier versions -> their names now
+_RENAMED = {"_last_shapes": "_last_layouts", "shape": "layout"}
+
+
 # -- making again ----------------------------------------------------------------------------------
-def put_together(cls: Any, options: dict[str, Any], facts: dict[str, Any], oracle: Any) -> Any:
-    """The object of these options and facts, checked by its class.
+def put_together(cls: Any, options: dict[str, Any], learned: dict[str, Any], oracle: Any) -> Any:
+    """The object of these options and learned attributes, checked by its class.
 
     oracle : what a structure needs that no file holds.
     """
     if options and not issubclass(cls, BaseEstimator):
         raise ModelFileError(f"a {cls.__name__} has no options.")
     if issubclass(cls, Enum):
-        return cls(facts["value"])
-    value = cls(facts["records"]) if issubclass(cls, History) else _made(cls, options, facts)
+        return cls(learned["value"])
+    value = cls(learned["records"]) if issubclass(cls, History) else _made(cls, options, learned)
     supply = getattr(value, "_supply", None)
     if supply is not None:
         supply(oracle)
@@ -95,9 +99,13 @@ def put_together(cls: Any, options: dict[str, Any], facts: dict[str, Any], oracl
     return value
 
 
-def _made(cls: Any, options: dict[str, Any], facts: dict[str, Any]) -> Any:
-    facts = {k: v for k, v in facts.items() if not _is_found_again(cls, k)}
-    for name in facts:
+def _made(cls: Any, options: dict[str, Any], learned: dict[str, Any]) -> Any:
+    learned = {
+        k if _may_have(cls, k) else _RENAMED.get(k, k): v
+        for k, v in learned.items()
+        if not _is_found_again(cls, k)
+    }
+    for name in learned:
         if not _may_have(cls, name):
             raise ModelFileError(f"{name!r} is no attribute that a {cls.__name__} learns.")
     if issubclass(cls, BaseEstimator):
@@ -106,10 +114,10 @@ def _made(cls: Any, options: dict[str, Any], facts: dict[str, Any]) -> Any:
     elif is_own(cls):
         value = cls.__new__(cls)
     else:
-        given = {name: facts.pop(name) for name in _saved_arguments(cls) if name in facts}
+        given = {name: learned.pop(name) for name in _saved_arguments(cls) if name in learned}
         value = cls(**given)
-    if facts:
-        vars(value).update(facts)
+    if learned:
+        vars(value).update(learned)
     return value
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.metrics.links import Link, as_links, check_range, judge_links, link_set
+from maxmargin.metrics.links import Link, as_links, check_range, compare_links, link_set
 from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, new_axes
 
 if TYPE_CHECKING:
@@ -129,18 +129,18 @@ class AlignmentDisplay:
 
     def _layers(self) -> dict[str, set[Link]]:
         """The links by what they are, in the order in which they are drawn."""
-        judged = judge_links(self.predicted, self.sure, self.possible)
-        check_range(judged.all(), len(self.source), len(self.target))
+        compared = compare_links(self.predicted, self.sure, self.possible)
+        check_range(compared.all(), len(self.source), len(self.target))
         if self.sure is None and self.possible is None:
-            return {"link": judged.right}
+            return {"link": compared.right}
         sure = link_set(() if self.sure is None else self.sure)
         return {
             "sure": sure,
             "possible": link_set(() if self.possible is None else self.possible) - sure,
-            "right": judged.right,
-            "right (possible)": judged.possible,
-            "wrong": judged.wrong,
-            "missed": judged.missed,
+            "right": compared.right,
+            "right (possible)": compared.possible,
+            "wrong": compared.wrong,
+            "missed": compared.missed,
         }
 
 

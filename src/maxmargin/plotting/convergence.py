@@ -139,7 +139,7 @@ class ConvergenceDisplay:
         """For each run, the numbers that are known of it, each with where it was measured."""
         found: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
         for run, history in self.histories.items():
-            rows = [(getattr(record, x), _facts(record)) for record in history]
+            rows = [(getattr(record, x), _metrics(record)) for record in history]
             found[run] = {}
             for name in names:
                 known = [(at, own[name]) for at, own in rows if _known(own, name, y)]
@@ -185,16 +185,16 @@ class ConvergenceDisplay:
                 )
 
 
-def _facts(record: Record) -> dict[str, float]:
-    return record.facts() | {"validation_error": 1.0 - record.validation_score}
+def _metrics(record: Record) -> dict[str, float]:
+    return record.metrics() | {"validation_error": 1.0 - record.validation_score}
 
 
-def _known(facts: dict[str, float], name: str, y: str) -> bool:
+def _known(metrics: dict[str, float], name: str, y: str) -> bool:
     """Whether a record has the number; an objective counts only with its certificate."""
-    value = facts.get(name)
+    value = metrics.get(name)
     if value is None or not np.isfinite(value):
         return False
-    return y != "objective" or bool(np.isfinite(facts["gap"]))
+    return y != "objective" or bool(np.isfinite(metrics["gap"]))
 
 
 def _nothing(y: str, histories: Mapping[str, History]) -> str:
@@ -205,7 +205,7 @@ def _nothing(y: str, histories: Mapping[str, History]) -> str:
         )
     if y == "error":
         return "no record has an error: add one by a Recorder, or give EarlyStopping."
-    facts = sorted(
-        {name for history in histories.values() for own in history for name in _facts(own)}
+    metrics = sorted(
+        {name for history in histories.values() for own in history for name in _metrics(own)}
     )
-    return f"no record has y={y!r}; they have {', '.join(facts) or 'nothing'}."
+    return f"no record has y={y!r}; they have {', '.join(metrics) or 'nothing'}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.drawing.views import COLOURS, ROLES, above, perspective, roles, thin
+from maxmargin.drawing.views import COLOURS, ROLES, above, perspective, roles, subsample
 from maxmargin.plotting.style import GREY, HINT
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ VEIL = 0.45  # how much of a colour lies over an image
 class SegmentationDisplay:
     """One image or point cloud: as it is, its true labels, the predicted ones, and the errors.
 
-    The figure (the second label) is blue, with an outline in images, the ground grey in clouds.
-    Where they differ, what was wrongly taken for the figure is dark orange, and what was missed of
-    it light yellow; the legend counts both.
+    The foreground (the second label) is blue, with an outline in images, the background grey in
+    clouds. Where they differ, what was wrongly taken for the foreground is dark orange, and what
+    was missed of it light yellow; the legend counts both.
 
     Make one by `from_estimator` or `from_predictions`.
 
@@ -37,7 +37,7 @@ class SegmentationDisplay:
     sample : image (H, W) or (H, W, 3), or cloud (N, 3) or more columns, or (cloud, edges).
     predicted : labels, (H, W) or (N,).
     truth : labels to compare with, optional.
-    classes : the two labels, (ground, figure); None means those that are found, sorted.
+    classes : the two labels, (background, foreground); None means those that are found, sorted.
 
     Attributes
     ----------
@@ -140,10 +140,10 @@ class SegmentationDisplay:
         return self
 
     def _masks(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Which predicted and which true labels are the figure."""
-        figure = self._classes()[1]
-        predicted = np.asarray(self.predicted) == figure
-        truth = None if self.truth is None else np.asarray(self.truth) == figure
+        """Which predicted and which true labels are the foreground."""
+        foreground = self._classes()[1]
+        predicted = np.asarray(self.predicted) == foreground
+        truth = None if self.truth is None else np.asarray(self.truth) == foreground
         if truth is not None and truth.shape != predicted.shape:
             raise ValueError(f"truth has shape {truth.shape}, predicted {predicted.shape}.")
         return predicted, truth
@@ -161,14 +161,19 @@ class SegmentationDisplay:
             found = [0, found[0] or 1]
         if len(found) != 2:
             raise ValueError(
-                f"labels are {found[:5]}, expected two; say which are meant: classes=(ground,"
-                " figure)."
+                f"labels are {found[:5]}, expected two; say which are meant: classes=(background,"
+                " foreground)."
             )
         return found
 
     def _names(self) -> list[str]:
-        ground, figure = (f"{label}" for label in self._classes())
-        return [ground, figure, f"{ground} taken for {figure}", f"{figure} missed"]
+        background, foreground = (f"{label}" for label in self._classes())
+        return [
+            background,
+            foreground,
+            f"{background} taken for {foreground}",
+            f"{foreground} missed",
+        ]
 
 
 def _panels(panels: Sequence[str] | None, cloud: bool, has_truth: bool) -> list[str]:
@@ -240,10 +245,10 @@ def _draw_image(ax: Axes, image: np.ndarray, codes: np.ndarray, panel: str) -> N
             mixed = (1 - veil) * shown + veil * np.array(to_rgb(COLOURS[code]))
             shown = np.where((codes == code)[:, :, None], mixed, shown)
     ax.imshow(shown, interpolation="nearest")
-    figure = np.isin(codes, (1, 3))  # the true one, where errors are shown
-    if panel != "image" and figure.any() and not figure.all() and min(figure.shape) > 1:
+    foreground = np.isin(codes, (1, 3))  # the true one, where errors are shown
+    if panel != "image" and foreground.any() and not foreground.all() and min(foreground.shape) > 1:
         style: dict[str, Any] = {"colors": "white" if panel == "error" else COLOURS[1]}
-        ax.contour(figure, levels=[0.5], linewidths=1.0, **style)
+        ax.contour(foreground, levels=[0.5], linewidths=1.0, **style)
     ax.set(xticks=[], yticks=[])
 
 
@@ -251,7 +256,7 @@ def _draw_image(ax: Axes, image: np.ndarray, codes: np.ndarray, panel: str) -> N
 
 
 def _draw_cloud(ax: Axes, cloud: np.ndarray, codes: np.ndarray, view: str, max_points: int) -> None:
-    kept = thin(len(cloud), max_points)
+    kept = subsample(len(cloud), max_points)
     places, order = VIEWS[view](cloud[kept])
     own = codes[kept][order]
     # errors last: a wrong point behind many right ones is still to be seen

@@ -99,7 +99,7 @@ class Solver(Checked, BaseEstimator):
         """P(w) of a candidate; a solver may keep what the oracle says on the way."""
         return problem.primal(w)
 
-    def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+    def metrics(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         """More numbers for the record of a certificate; primal: the objective of `candidates`."""
         return {}
 

@@ -220,7 +220,8 @@ class Run:
             gap=primal - self.dual,
             norm_w=float(np.linalg.norm(self.newest)),
             train_error=state.extra.get("train_error", float("nan")),
-            extra=self.solver.facts(self.problem, state, primal) | self.problem.take_facts(),
+            extra=self.solver.metrics(self.problem, state, primal)
+            | self.problem.take_oracle_metrics(),
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.
@@ -239,9 +240,9 @@ class Run:
         for callback in self.callbacks:
             callback.on_record(self, record)
 
-    def annotate(self, **facts: Any) -> None:
-        """Add facts to the newest record."""
-        self.history[-1] = self.history[-1].with_facts(**facts)
+    def annotate(self, **metrics: Any) -> None:
+        """Add metrics to the newest record."""
+        self.history[-1] = self.history[-1].with_metrics(**metrics)
 
     def _result(self) -> Result:
         best = self.state.w if self.best is None else self.best

@@ -69,13 +69,13 @@ MOST_LABELS = 1000
 class Data:
     """Samples as the task command's estimator takes them.
 
-    outputs : None where files hold none. facts : what to tell people, e.g. {"sentences": 8936}.
+    outputs : None where files hold none. counts : what to tell people, e.g. {"sentences": 8936}.
     extra : what else the task command's own `fit` needs.
     """
 
     inputs: Sequence[Any]
     outputs: Sequence[Any] | None
-    facts: dict[str, Any] = field(default_factory=dict)
+    counts: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Data:
 
 
 class TaskCommand(ABC):
-    """How a task is read from files, learned, applied, judged and shown."""
+    """How a task is read from files, learned, applied, evaluated and shown."""
 
     #: as on the command line
     name: ClassVar[str]
@@ -207,7 +207,7 @@ class TaskCommand(ABC):
         return
 
     def metric(self, data: Data) -> tuple[str, Callable[[Any, Any], float] | None]:
-        """What predictions for such data are judged by, the larger the better.
+        """What predictions for such data are evaluated by, the larger the better.
 
         Its name, and metric(outputs, predictions); None for the estimator's own `score`.
         """
@@ -227,7 +227,7 @@ class TaskCommand(ABC):
     def held_out(self, options: Mapping[str, Any], data: Data) -> Data | None:
         """Samples to calibrate a model of `data` on, if the options name files.
 
-        Those with labels that no model of these data knows are left out; facts count them.
+        Those with labels that no model of these data knows are left out; `counts` says how many.
         """
         paths = [Path(path) for path in options.get("calibrate") or ()]
         if not paths:
@@ -251,7 +251,7 @@ class TaskCommand(ABC):
             )
         left_out = len(found) - len(kept)
         found = self.take(found, kept) if left_out else found
-        found.facts["left out"] = left_out
+        found.counts["left out"] = left_out
         return found
 
     @abstractmethod

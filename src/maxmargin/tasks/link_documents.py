@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from maxmargin.metrics.links import JudgedLinks, Link, Links
+from maxmargin.metrics.links import ComparedLinks, Link, Links
 from maxmargin.tasks.documents import Drawing, Metric, Table
 
 
@@ -32,13 +32,17 @@ def f1(precision: float | None, recall: float | None) -> float | None:
     return ratio(2 * precision * recall, precision + recall) or 0.0
 
 
-def kinds_table(judged: Sequence[JudgedLinks], with_possible: bool) -> Table:
+def kinds_table(compared: Sequence[ComparedLinks], with_possible: bool) -> Table:
     """How many links became what."""
     rows = [
-        ["right", sum(len(own.right) for own in judged), "predicted, and sure"],
-        ["possible", sum(len(own.possible) for own in judged), "predicted, not sure but possible"],
-        ["wrong", sum(len(own.wrong) for own in judged), "predicted, but not even possible"],
-        ["missed", sum(len(own.missed) for own in judged), "sure, but not predicted"],
+        ["right", sum(len(own.right) for own in compared), "predicted, and sure"],
+        [
+            "possible",
+            sum(len(own.possible) for own in compared),
+            "predicted, not sure but possible",
+        ],
+        ["wrong", sum(len(own.wrong) for own in compared), "predicted, but not even possible"],
+        ["missed", sum(len(own.missed) for own in compared), "sure, but not predicted"],
     ]
     if not with_possible:
         rows = [

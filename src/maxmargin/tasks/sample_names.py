@@ -18,10 +18,12 @@ def named(names: Sequence[str], held_out: Sequence[str] = ()) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = _SAMPLE.sub(lambda found: _name(found, held_out if found[1] else names), str(error))
-        if said == str(error):
+        message = _SAMPLE.sub(
+            lambda found: _name(found, held_out if found[1] else names), str(error)
+        )
+        if message == str(error):
             raise
-        raise ValueError(said) from error
+        raise ValueError(message) from error
 
 
 def _name(found: re.Match[str], names: Sequence[str]) -> str:

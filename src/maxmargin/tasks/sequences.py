@@ -77,7 +77,7 @@ def reports(truth: Labels, predicted: Labels) -> tuple[SequenceReport, SequenceR
 def label_evaluation(
     truth: Labels,
     predicted: Labels,
-    facts: dict[str, Any],
+    counts: dict[str, Any],
     drawn: Callable[[int, int], Drawing],
     shown: int,
     known: Sequence[str],
@@ -91,7 +91,7 @@ def label_evaluation(
     report = per_label_scores(truth, predicted)
     matrix, note = confusion(truth, predicted)
     return Evaluation(
-        data=dict(facts),
+        data=dict(counts),
         error=report.token_error,
         error_name="share of wrong labels",
         metrics=[

@@ -45,14 +45,14 @@ def made_up(monkeypatch):
     """No processes: answers by a formula. Returns the runs that were asked for, in order."""
     asked = []
 
-    def ask(request, threads=1, seconds=None):
+    def run_in_process(request, threads=1, seconds=None):
         if request["run"] is None:
             about = {"n_samples": 60, "n_test": None, "size_name": "sequences"}
-            return about | {"facts": {"sequences": 60}}
+            return about | {"counts": {"sequences": 60}}
         asked.append((*request["run"].values(), seconds))
         return made_up_run(**request["run"])
 
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", ask)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", run_in_process)
     return asked
 
 

@@ -22,14 +22,14 @@ def failing(made_up, monkeypatch):
     """As made_up, but no run of the perceptron succeeds."""
     import maxmargin.cli.comparison.run as module
 
-    honest = module.ask
+    honest = module.run_in_process
 
-    def ask(request, **options):
+    def run_in_process(request, **options):
         if request["run"] and request["run"]["solver"] == "perceptron":
             raise ComparisonRunError("no \x1b[31mluck")
         return honest(request, **options)
 
-    monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(module, "ask", run_in_process)
 
 
 def test_a_study_by_the_command(samples, tmp_path, capsys):
@@ -40,7 +40,7 @@ def test_a_study_by_the_command(samples, tmp_path, capsys):
     assert main([*arguments, str(out), *settings, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["comparison"] == str(out)
-    assert printed["facts"]["test samples"] == 60
+    assert printed["counts"]["test samples"] == 60
     row = printed["rows"][0]
     assert (row["solver"], row["size"], row["alpha"], row["n_epochs"]) == ("ssg", 20, 0.5, 4)
     assert row["n_oracle"] == 80
@@ -145,10 +145,10 @@ def test_configuration_file(samples, made_up, tmp_path, capsys):
 
 
 def test_interrupted_study_says_how_to_go_on(given, tmp_path, made_up, monkeypatch, capsys):
-    def ask(request, **options):
+    def run_in_process(request, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", ask)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", run_in_process)
     out = tmp_path / "a b"
     assert main([*given, "--out", str(out)]) == 130
     assert f"go on with: maxmargin compare --resume '{out}'" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from maxmargin.cli.comparison.config import check_comparison
-from maxmargin.cli.comparison.process import ComparisonRunError, ask
+from maxmargin.cli.comparison.process import ComparisonRunError, run_in_process
 from maxmargin.cli.comparison.run import run_comparison
 
 COMPARISON = """
@@ -41,7 +41,7 @@ def measured(samples, known, tmp_path_factory):
     config = {"task": "tiny", "data": [str(samples)], "solvers": solvers, "sizes": [40]}
     place = tmp_path_factory.mktemp("runs")
     config |= {"alpha": 0.5, "certify-every": 1, "max-epochs": 50}
-    return {label: ask(request(config, place, label)) for label in solvers}
+    return {label: run_in_process(request(config, place, label)) for label in solvers}
 
 
 def test_cell_holds_what_was_measured(measured):
@@ -75,15 +75,15 @@ def test_solvers_have_settings_of_their_own(measured):
 
 def test_a_process_that_dies_is_told_apart_from_an_error(tiny, tmp_path):
     with pytest.raises(ComparisonRunError, match="ended by SIGKILL .out of memory"):
-        ask(request(tiny, tmp_path, **{"crash-at": 40}))
+        run_in_process(request(tiny, tmp_path, **{"crash-at": 40}))
     with pytest.raises(ComparisonRunError, match="^RuntimeError: made to fail$"):
-        ask(request(tiny, tmp_path, **{"raise-at": 40}))
+        run_in_process(request(tiny, tmp_path, **{"raise-at": 40}))
 
 
 def test_a_process_that_cannot_start_says_why(tiny, tmp_path):
     wrong = {**request(tiny, tmp_path), "command": "no_such_module:Command"}
     with pytest.raises(ComparisonRunError, match="No module named 'no_such_module'"):
-        ask(wrong)
+        run_in_process(wrong)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks for processes in /proc")

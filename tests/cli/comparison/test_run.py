@@ -32,7 +32,7 @@ def test_summary_has_means_spreads_and_exponents(tiny, made_up, tmp_path):
     summary = run_comparison({**tiny, "seeds": 2}, tmp_path / "s")
     assert summary["size_name"] == "sequences"
     assert summary["error_name"] == "label error"
-    assert summary["facts"]["test samples"] == 20
+    assert summary["counts"]["test samples"] == 20
     row = summary["rows"][1]
     assert (row["solver"], row["size"], row["runs"], row["failed"]) == ("bcfw", 40, 2, 0)
     assert row["seconds"] == pytest.approx(2 * 40**1.5)
@@ -178,14 +178,14 @@ def test_locked_folder_is_refused(tiny, made_up, tmp_path):
 def test_failed_cells_are_recorded_and_tried_again(tiny, made_up, tmp_path, monkeypatch):
     import maxmargin.cli.comparison.run as module
 
-    honest = module.ask
+    honest = module.run_in_process
 
-    def ask(request, **options):
+    def run_in_process(request, **options):
         if request["run"] and request["run"]["solver"] == "bcfw":
             raise ComparisonRunError("no luck")
         return honest(request, **options)
 
-    monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(module, "ask", run_in_process)
     events = []
     summary = run_comparison(tiny, tmp_path / "s", listener=events.append)
     failed = {"solver": "bcfw", "size": 10, "seed": 0, "message": "no luck"}
@@ -208,10 +208,10 @@ def test_errors_of_the_data_end_the_study(tiny, tmp_path, made_up, monkeypatch):
     with pytest.raises(ValueError, match="task 'tinny' is unknown"):
         run_comparison({**tiny, "task": "tinny"}, tmp_path / "c")
 
-    def ask(request, **options):
+    def run_in_process(request, **options):
         raise ComparisonRunError("line 3 is wrong")
 
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", ask)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", run_in_process)
     with pytest.raises(ValueError, match="line 3 is wrong"):
         run_comparison(tiny, tmp_path / "d")
 
@@ -230,7 +230,7 @@ def test_work_that_a_time_limit_has_cut_short_has_no_exponent(tiny, made_up, tmp
         late = run_spec is not None and run_spec["solver"] == "bcfw" and run_spec["size"] == 40
         return answer | ({"status": "time_limit"} if late else {})
 
-    honest = sys.modules["maxmargin.cli.comparison.run"].ask
+    honest = sys.modules["maxmargin.cli.comparison.run"].run_in_process
     monkeypatch.setattr("maxmargin.cli.comparison.run.ask", cut)
     summary = run_comparison(tiny, tmp_path / "comparison")
     found = {(e["solver"], e["quantity"]) for e in summary["exponents"]}
@@ -249,7 +249,7 @@ def test_a_larger_size_asks_anew_how_many_samples_there_are(tiny, made_up, tmp_p
             return honest(request) | {"n_samples": max(request["config"]["sizes"])}
         raise KeyboardInterrupt
 
-    honest = sys.modules["maxmargin.cli.comparison.run"].ask
+    honest = sys.modules["maxmargin.cli.comparison.run"].run_in_process
     monkeypatch.setattr("maxmargin.cli.comparison.run.ask", few)
     for sizes in ([10], [10, 50]):
         with pytest.raises(KeyboardInterrupt):

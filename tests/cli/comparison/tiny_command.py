@@ -32,8 +32,8 @@ class TinyCommand(TaskCommand):
         samples = [json.loads(line) for line in lines]
         inputs = [np.array(sample["x"]) for sample in samples]
         outputs = [np.array(sample["y"]) for sample in samples]
-        facts = {"files": len(paths), "sequences": len(inputs)}
-        return Data(inputs, outputs, facts)
+        counts = {"files": len(paths), "sequences": len(inputs)}
+        return Data(inputs, outputs, counts)
 
     def estimator(self, options):
         return ChainSVM(max_epochs=5)

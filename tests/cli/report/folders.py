@@ -220,7 +220,7 @@ def make_run(folder: Path, records=None) -> Path:
     write(folder / "summary.json", summary)
     write(folder / "environment.json", environment())
     files = [{"name": f"train {SCRIPT}.txt", "size": 2842164, "sha256": "ab" * 32}]
-    write(folder / "data.json", {"files": files, "facts": {"sentences": 200, "tokens": 4711}})
+    write(folder / "data.json", {"files": files, "counts": {"sentences": 200, "tokens": 4711}})
     (folder / "config.toml").write_text(f'task = "tagging"\ndata = ["{SCRIPT}"]\n')
     lines = [json.dumps(record) for record in (history() if records is None else records)]
     (folder / "history.jsonl").write_text("\n".join(lines) + '\n{"epoch": 31, "cut off')
@@ -256,7 +256,7 @@ def make_comparison(folder: Path) -> Path:
         "sizes": sizes,
         "seeds": 2,
         "size_name": "sentence pairs",
-        "facts": {"files": "dev.e, dev.f"},
+        "counts": {"files": "dev.e, dev.f"},
         "runs": 18,
         "failed": [f"{SCRIPT}-1600-1"],
         "rows": [],

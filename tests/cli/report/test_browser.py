@@ -370,8 +370,8 @@ def test_the_policy_stops_what_was_not_written_with_the_page(browser, show):
         "document.body.append(i);"
     )
     assert page.execute_script("return window.broken") is None
-    said = [entry["message"] for entry in browser.get_log("browser")]
-    assert sum("Content Security Policy" in line for line in said) == len(said) == 2
+    printed = [entry["message"] for entry in browser.get_log("browser")]
+    assert sum("Content Security Policy" in line for line in printed) == len(printed) == 2
     # tried, and stopped before it left
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     assert not [
@@ -434,7 +434,7 @@ const ground = (node) => {
   }
   return "rgb(255, 255, 255)";
 };
-const kinds = ["body", ".eyebrow", "nav a", ".badge.good", ".badge.bad", ".side p", ".facts dt",
+const kinds = ["body", ".eyebrow", "nav a", ".badge.good", ".badge.bad", ".side p", ".pairs dt",
   ".tile dt", ".tile .under", ".seg input:checked + span", ".seg input:not(:checked) + span",
   ".note", ".tok .t", ".tok.wrong .p", ".tok.wrong .y", "summary", "pre code", "th button"];
 const found = {};

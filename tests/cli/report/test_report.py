@@ -29,7 +29,7 @@ from cli.report.folders import (
     write,
 )
 from maxmargin.cli.report import write_report
-from maxmargin.cli.report.charts import thin
+from maxmargin.cli.report.charts import subsample_records
 from maxmargin.cli.report.drawings import DRAWINGS, drawing_html, drawings_html
 from maxmargin.cli.report.glossary import GLOSSARY
 from maxmargin.cli.report.markup import Html, bdi, data_block, el, visible
@@ -301,8 +301,8 @@ def test_a_large_run_stays_below_three_megabytes(tmp_path):
     path = write_report(folder)
     assert path.stat().st_size < 3_000_000
     page = path.read_text(encoding="utf-8")
-    for said in ("more samples are left out", "more rows are left out", "more words", "of 300"):
-        assert said in page
+    for printed in ("more samples are left out", "more rows are left out", "more words", "of 300"):
+        assert printed in page
 
 
 @pytest.mark.parametrize("text", NASTY)
@@ -506,12 +506,12 @@ def test_numbers_stand_right_and_sort_by_value():
 @pytest.mark.parametrize("most", [20, 100])
 def test_thinning_keeps_both_ends(most):
     records = [{"epoch": k} for k in range(5000)]
-    kept = [r["epoch"] for r in thin(records, most)]
+    kept = [r["epoch"] for r in subsample_records(records, most)]
     assert len(kept) <= most
     assert kept[0] == 0
     assert kept[-1] == 4999
     assert kept == sorted(set(kept))
-    assert thin(records[:10], most) == records[:10]
+    assert subsample_records(records[:10], most) == records[:10]
 
 
 def test_words_for_numbers():

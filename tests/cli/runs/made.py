@@ -112,7 +112,7 @@ def outcome(path):
     """What must not depend on how often a run was stopped; the model first, byte for byte."""
     summary = json.loads((path / "summary.json").read_text())
     history = [json.loads(line) for line in (path / "history.jsonl").read_text().splitlines()]
-    for facts in (summary, *history):
-        facts.pop("seconds")
+    for counts in (summary, *history):
+        counts.pop("seconds")
     evaluations = {p.name: p.read_bytes() for p in (path / "evaluations").iterdir()}
     return (path / "model.maxmargin").read_bytes(), summary, history, evaluations

@@ -69,8 +69,8 @@ def test_disk_that_is_full_for_a_while(whole, tmp_path):
         folder = RunFolder(disk / "run").create(config(whole))
         with pytest.warns(RuntimeWarning) as caught:
             train(folder, callbacks=[Fill(disk / "junk", 4, 8)])
-        said = [str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)]
-        assert any("no checkpoint was written" in words and "full" in words for words in said)
+        printed = [str(w.message) for w in caught if issubclass(w.category, RuntimeWarning)]
+        assert any("no checkpoint was written" in words and "full" in words for words in printed)
         assert outcome(folder.path) == outcome(whole / "run")
 
 

@@ -70,10 +70,10 @@ def _killed(process, path, rng, fresh, counts):
 def _size(path):
     """When and how long the history was written last."""
     try:
-        facts = (path / "history.jsonl").stat()
+        counts = (path / "history.jsonl").stat()
     except FileNotFoundError:
         return None
-    return facts.st_mtime_ns, facts.st_size
+    return counts.st_mtime_ns, counts.st_size
 
 
 def _until(process, happens, seconds=60.0):

@@ -152,7 +152,7 @@ def test_it_climbs_to_the_best(peak, tried):
     assert asked == tried
 
 
-def test_tags_that_mark_chunks_are_judged_by_chunks():
+def test_tags_that_mark_chunks_are_evaluated_by_chunks():
     command = find_task_command("tagging")
     chunks, others = (Data([["a", "b"]], [tags]) for tags in (["B-X", "I-X"], ["D", "N"]))
     assert command.metric(chunks) == ("F1 of chunks", chunk_f1)

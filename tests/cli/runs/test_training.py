@@ -73,9 +73,9 @@ def test_what_a_run_leaves(whole, data):
     records = whole.history()
     assert records[-1]["epoch"] == 12
     assert records[-1]["dual"] == summary["dual"]
-    facts = whole.read_json("data.json")
-    assert facts["files"][0]["name"] == "train.npz"
-    assert len(facts["files"][0]["sha256"]) == 64
+    counts = whole.read_json("data.json")
+    assert counts["files"][0]["name"] == "train.npz"
+    assert len(counts["files"][0]["sha256"]) == 64
     environment = whole.read_json("environment.json")
     assert environment["packages"]["numpy"] == np.__version__
     assert len(whole.model().coef_) == summary["n_weights"]

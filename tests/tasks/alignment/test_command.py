@@ -97,10 +97,10 @@ def test_pharaoh_and_naacl_files_are_told_apart_and_agree(command, files, tmp_pa
     by_numbers = command.read([*files.hand[:2], naacl], {})
     assert by_numbers.inputs == by_lines.inputs
     assert by_numbers.outputs == by_lines.outputs
-    assert by_lines.facts["links"] == "by hand, hand.links (pharaoh)"
-    assert by_numbers.facts["links"] == "by hand, hand.wa (naacl)"
-    assert by_lines.facts["sentence pairs"] == 30
-    assert by_lines.facts["sure links"] == sum(len(sure) for sure, _ in by_lines.outputs)
+    assert by_lines.counts["links"] == "by hand, hand.links (pharaoh)"
+    assert by_numbers.counts["links"] == "by hand, hand.wa (naacl)"
+    assert by_lines.counts["sentence pairs"] == 30
+    assert by_lines.counts["sure links"] == sum(len(sure) for sure, _ in by_lines.outputs)
 
 
 def test_sentences_that_a_naacl_file_leaves_out_are_text(command, files, tmp_path):
@@ -110,7 +110,7 @@ def test_sentences_that_a_naacl_file_leaves_out_are_text(command, files, tmp_pat
     everything = command.read(files.hand, {})
     assert data.inputs == [everything.inputs[2], everything.inputs[6]]
     assert data.outputs == [({(0, 1)}, {(0, 1), (1, 0)}), ({(0, 1)}, {(0, 1)})]
-    assert data.facts["pairs without links"] == 28
+    assert data.counts["pairs without links"] == 28
     text = list(data.extra["text"])
     assert len(text) == 28
     assert text == [pair for s, pair in enumerate(everything.inputs) if s not in (2, 6)]
@@ -260,13 +260,13 @@ def test_without_links_the_directed_models_teach(command, files):
     data = command.read(files.parallel, options)
     assert data.outputs is None
     assert len(data) == 120
-    assert "no links by hand" in data.facts["links"]
-    assert data.facts["pairs in the text"] == 300
+    assert "no links by hand" in data.counts["links"]
+    assert data.counts["pairs in the text"] == 300
     assert data.inputs == command.read(files.parallel, options).inputs
-    facts = dict(data.facts)
+    counts = dict(data.counts)
     model = command.estimator(options)
     command.fit(model, data)
-    assert data.facts == facts
+    assert data.counts == counts
     assert [sorted(sure) for sure, _ in data.outputs] == intersected_links(
         model.statistics_, data.inputs
     )
@@ -291,7 +291,7 @@ def test_parts_share_text_and_statistics(command, files, monkeypatch):
     model = command.estimator(options)
     small = command.take(data, [5, 3, 8])
     assert small.inputs == [data.inputs[5], data.inputs[3], data.inputs[8]]
-    assert small.facts["sentence pairs"] == 3
+    assert small.counts["sentence pairs"] == 3
     command.fit(model, small)
     assert data.outputs is None
     monkeypatch.setattr(WordStatistics, "fit", None)
@@ -522,7 +522,7 @@ def test_hansards_with_and_without_links(command, data_dir):
     text = [folder / "wpt_train_sample.e.gz", folder / "wpt_train_sample.f.gz"]
     train = [folder / f"test001-100.{end}" for end in ("e", "f", "wa.nonullalign")]
     test = command.read(dev, {})
-    assert (test.facts["sentence pairs"], test.facts["sure links"]) == (37, 338)
+    assert (test.counts["sentence pairs"], test.counts["sure links"]) == (37, 338)
     alone = command.read(text, {"sample": 300})
     learned = command.estimator({"stem-length": 0})
     command.fit(learned, alone)

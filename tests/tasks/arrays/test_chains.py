@@ -53,9 +53,9 @@ def test_dense_and_sparse_files_are_the_same_data(tmp_path, kind):
     y = Y.astype(kind)
     dense = COMMAND.read([saved(tmp_path, parts(y=y))], {})
     loose = COMMAND.read([saved(tmp_path, csr(X, y=y))], {})
-    assert dense.facts["sequences"] == 30
-    assert dense.facts["rows"] == len(Y)
-    assert loose.facts == dense.facts
+    assert dense.counts["sequences"] == 30
+    assert dense.counts["rows"] == len(Y)
+    assert loose.counts == dense.counts
     for a, b, own in zip(dense.inputs, loose.inputs, dense.outputs, strict=True):
         np.testing.assert_array_equal(a, b.toarray())
         assert own.dtype == y.dtype
@@ -68,11 +68,11 @@ def test_folds_and_subsets(tmp_path):
     rest = COMMAND.read([path], {"folds": ["1-2"]})
     both = COMMAND.read([path], {"folds": ("0,2",)})
     each = COMMAND.read([path], {"folds": ("all",)})
-    assert [d.facts["sequences"] for d in (zero, rest, both, each)] == [10, 20, 20, 30]
+    assert [d.counts["sequences"] for d in (zero, rest, both, each)] == [10, 20, 20, 30]
     assert [len(x) for x in zero.inputs] == LENGTHS[::3].tolist()
     some = COMMAND.take(zero, [3, 1])
     np.testing.assert_array_equal(some.inputs[1], zero.inputs[1])
-    assert some.facts["sequences"] == 2
+    assert some.counts["sequences"] == 2
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_kernels_are_options_and_are_told(tmp_path):
 def test_letters(data_dir):
     path = data_dir / "ocr_letters" / "letter.data.gz"
     data = COMMAND.read([path], {"folds": ("0",)})
-    assert data.facts == {"sequences": 626, "rows": 4617, "features": 128, "labels": 26}
+    assert data.counts == {"sequences": 626, "rows": 4617, "features": 128, "labels": 26}
     assert data.extra["image"] == (16, 8)
     letters = COMMAND.estimator({}).set_params(max_epochs=1, tol=1.0)
     COMMAND.fit(letters, COMMAND.take(data, range(100)))

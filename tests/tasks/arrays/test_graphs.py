@@ -102,7 +102,7 @@ def test_a_file_without_parts_is_one_graph(command, tmp_path):
     assert data.inputs[0].edges.tolist() == [[0, 1], [2, 1]]
     assert data.inputs[0].edge_features.tolist() == [[1.0], [1.0]]
     assert data.outputs[0].tolist() == [0, 1, 1]
-    assert data.facts == {
+    assert data.counts == {
         "graphs": 1, "nodes": 3, "edges": 2, "features": 2, "edge features": 1,
     }  # fmt: skip
 
@@ -131,7 +131,7 @@ def test_samples_are_as_written(command, tmp_path, kind):
     assert data.inputs[1].edge_features.tolist() == [[2.0, 0.0], [3.0, 0.1]]
     assert [own.tolist() for own in data.outputs] == [["a", "b"], ["b", "a", "b"]]
     part = command.take(data, [1])
-    assert (part.facts["nodes"], part.outputs[0].tolist()) == (3, ["b", "a", "b"])
+    assert (part.counts["nodes"], part.outputs[0].tolist()) == (3, ["b", "a", "b"])
 
 
 def test_predictions_are_lines_or_arrays(command, case, tmp_path):

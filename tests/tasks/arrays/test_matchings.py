@@ -94,9 +94,9 @@ def test_samples_are_as_written(command, tmp_path):
     np.testing.assert_array_equal(data.inputs[0], np.arange(12.0).reshape(2, 3, 2))
     np.testing.assert_array_equal(data.inputs[1], [[[12.0, 13.0]]])
     assert [own.tolist() for own in data.outputs] == [[[0, 1], [1, 2]], [[0, 0]]]
-    assert data.facts == {"samples": 2, "rows": 3, "columns": 4, "links": 3}
+    assert data.counts == {"samples": 2, "rows": 3, "columns": 4, "links": 3}
     part = command.take(data, [1])
-    assert part.facts == {"samples": 1, "rows": 1, "columns": 1, "links": 1}
+    assert part.counts == {"samples": 1, "rows": 1, "columns": 1, "links": 1}
     assert part.outputs[0].tolist() == [[0, 0]]
     both = command.read([saved(tmp_path, arrays), saved(tmp_path, arrays, "y.npz")], {})
     assert len(both) == 4

@@ -59,13 +59,13 @@ def test_sets_are_learned(command, files, model):
 
 def test_arrays_say_the_same_as_text(command, files):
     text, arrays = (command.read([files / f"test.{kind}"], {}) for kind in ("svm", "npz"))
-    assert text.facts == arrays.facts
+    assert text.counts == arrays.counts
     assert text.outputs == arrays.outputs
     assert np.array_equal(text.inputs.matrix.toarray(), arrays.inputs.matrix.toarray())
     some = command.take(text, [5, 2])
     assert some.outputs == [text.outputs[5], text.outputs[2]]
     both = command.read([files / "train.svm", files / "test.svm"], {})
-    assert both.facts["samples"] == 120
+    assert both.counts["samples"] == 120
 
 
 @pytest.mark.parametrize("probable", [False, True])

@@ -51,7 +51,7 @@ def test_labels_of_nodes_are_learned(command, case):
     model, test = case
     data = command.read([test], {})
     assert isinstance(model, NetworkSVM)
-    assert data.facts["networks"] == 12
+    assert data.counts["networks"] == 12
     evaluation = command.evaluate(model, data, shown=3)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))

@@ -98,7 +98,7 @@ def test_edges_say_the_same_as_parents(command, tmp_path):
     arrays = make_arrays(6)
     by_parents = command.read([saved(tmp_path, arrays)], {})
     by_edges = command.read([saved(tmp_path, as_edges(arrays), "e.npz")], {})
-    assert by_parents.facts == by_edges.facts
+    assert by_parents.counts == by_edges.counts
     for a, b in zip(by_parents.inputs, by_edges.inputs, strict=True):
         assert sorted(a.edges.tolist()) == sorted(b.edges.tolist())
         assert np.array_equal(a.nodes, b.nodes)

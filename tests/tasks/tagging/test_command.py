@@ -57,10 +57,10 @@ def test_the_last_column_is_the_tag_and_the_others_are_features(tmp_path):
     data = COMMAND.read([written(tmp_path, TRAIN)], {})
     assert data.inputs[0] == [("the", "DT"), ("cat", "NN"), ("sleeps", "VBZ")]
     assert data.outputs[0] == ["B-NP", "I-NP", "B-VP"]
-    assert data.facts == {"sentences": 3, "tokens": 9, "tags": 4}
+    assert data.counts == {"sentences": 3, "tokens": 9, "tags": 4}
     some = COMMAND.take(data, [2, 0])
     assert some.inputs == [data.inputs[2], data.inputs[0]]
-    assert some.facts == {"sentences": 2, "tokens": 5, "tags": 3}
+    assert some.counts == {"sentences": 2, "tokens": 5, "tags": 3}
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_what_the_model_has_learned(model):
 def test_conll2000_comes_back_with_one_column_more(data_dir):
     path = data_dir / "conll2000" / "train.txt.gz"
     data = COMMAND.read([path], {})
-    assert data.facts == {"sentences": 8936, "tokens": 211727, "tags": 22}
+    assert data.counts == {"sentences": 8936, "tokens": 211727, "tags": 22}
     few = COMMAND.estimator({"bio": True}).set_params(max_epochs=2, tol=1.0)
     COMMAND.fit(few, COMMAND.take(data, range(100)))
     raw = b"\n".join(gzip.decompress(path.read_bytes()).split(b"\n")[:5000]) + b"\n"

@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, ability, piece
-from maxmargin._numba.multi_label.qpbo import dense_pairs, finish, roof
+from maxmargin._numba.multi_label.qpbo import dense_pairs, finish, maximize_qpbo
 from maxmargin._numba.multi_label.subsets import best_set, extremes, fill_low, make_sets
 from maxmargin._numba.tree import maximize as tree
 
@@ -48,7 +48,7 @@ def maximize(theta, layout, out, work, iwork):
         out[:] = 0.0
         return np.nan
     if layout[0] == 2:
-        return roof(theta, layout, out, work, iwork)
+        return maximize_qpbo(theta, layout, out, work, iwork)
     if layout[0] == TREE_KIND:
         size = 2 * labels + 4 * pairs
         scores, found = work[:size], work[size : 2 * size]

@@ -1,4 +1,5 @@
-"""The best subset of many labels, or a bound on its score: roof duality.
+"""The best subset of many labels, or a bound on its score: quadratic pseudo-Boolean optimisation
+(QPBO, roof duality).
 
 Each label has two copies, x and y, of which y means that the label is off. With scores of labels
 halved between x and 1 - y, pairs that attract between (x, x) and (1 - y, 1 - y), and pairs that
@@ -145,7 +146,7 @@ def shuffle(numbers, count, seed):
 
 
 @piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def roof(theta, layout, out, work, iwork):
+def maximize_qpbo(theta, layout, out, work, iwork):
     """Writes a subset, returns its score if it is the best, else a bound on that."""
     labels, pairs = layout[1], layout[2]
     size = 2 * labels + 4 * pairs

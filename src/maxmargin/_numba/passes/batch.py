@@ -9,7 +9,7 @@ from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
     adjoint,
-    ask_into,
+    call_oracle_into,
     dot,
     local_size,
     scatter,
@@ -41,7 +41,7 @@ def apply_range(packed, workspace, ability, w, point, first, last, values, out):
         theta = workspace.theta[:n]
         start = packed.part_ptr[i]
         target = out[start : start + n] if len(out) > 0 else workspace.vertex[:n]
-        values[i] = ask_into(packed, i, workspace, ability, target)
+        values[i] = call_oracle_into(packed, i, workspace, ability, target)
         if len(point) > 0:
             values[i] -= dot(theta, point[start : start + n], n)
 

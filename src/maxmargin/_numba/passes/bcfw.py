@@ -11,7 +11,7 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change, subtract_point
 
 
@@ -68,6 +68,6 @@ def frank_wolfe_pass(
     n = len(packed.weight)
     for i in order:
         parts = score_block(packed, i, w, workspace)
-        ask(packed, i, workspace, maximize, parts)
+        call_oracle(packed, i, workspace, maximize, parts)
         fixed = -1.0 if line_search else 2.0 * n / (clock[1] + 2.0 * n)
         gaps[i] = frank_wolfe_step(packed, i, workspace, alpha, fixed, w, z, lag, clock)

@@ -34,7 +34,7 @@ def along_truth(point, truth, start, n):
 )  # fmt: skip
 def marginals_range(
     packed, workspace, marginals, first, last, mean, look, w, height, far, lead, step,
-    once, q, after, out, truth, scratch, total_u, total_v, facts,
+    once, q, after, out, truth, scratch, total_u, total_v, sums_of_pass,
 ):  # fmt: skip
     """The z half of an entropic dual extragradient step, for first <= i < last.
 
@@ -43,9 +43,9 @@ def marginals_range(
 
     and total_u += omega F (u - y), total_v likewise; with `once`, without v. q (all parts) are the
     potentials of v; if not kept, q_i is height y_i + far (F_i^T mean + c_i). after: where those of
-    the next v go, out: where u goes, both all parts or empty. facts: [2] NaN if marginals failed,
-    [3] sum omega c . (u - y), [4] sum omega (log Z - q . y) of the next v. scratch: one sample
-    long.
+    the next v go, out: where u goes, both all parts or empty. sums_of_pass: [2] NaN if marginals
+    failed, [3] sum omega c . (u - y), [4] sum omega (log Z - q . y) of the next v. scratch: one
+    sample long.
     """
     for i in range(first, last):
         start = packed.part_ptr[i]
@@ -62,8 +62,8 @@ def marginals_range(
         score_two(packed, i, look, w, workspace)
         ahead(base, point, lead, n, point)
         value = marginals(point, layout, z, workspace.work, workspace.iwork)
-        facts[2] = worse(0.0 * value, facts[2])
-        measure(packed, i, z, z, truth, facts)
+        sums_of_pass[2] = worse(0.0 * value, sums_of_pass[2])
+        measure(packed, i, z, z, truth, sums_of_pass)
         for p in range(n):
             if len(out) > 0:
                 out[start + p] = z[p]
@@ -75,7 +75,7 @@ def marginals_range(
         if once:
             continue
         value = marginals(base, layout, z, workspace.work, workspace.iwork)
-        facts[4] += packed.weight[i] * (value - along_truth(base, truth, start, n))
+        sums_of_pass[4] += packed.weight[i] * (value - along_truth(base, truth, start, n))
         for p in range(n):
             z[p] -= truth[start + p]
         add_block(packed, i, workspace, z, total_v)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, kernel
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change
 
 TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 of the first
@@ -120,7 +120,7 @@ def entropic_rate(found, rate, fade, growth):
     )
 )
 def entropic_move(packed, i, workspace, alpha, potentials, w, z, lag, clock):
-    """Take the step that was judged. potentials, z: of all samples."""
+    """Take the step that was measured. potentials, z: of all samples."""
     start = packed.part_ptr[i]
     for p in range(packed.part_ptr[i + 1] - start):
         if workspace.scratch[p] != -np.inf:
@@ -160,7 +160,7 @@ def entropic_pass(
         for _ in range(TRIES):
             entropic_trial(workspace, own, rate, fade)
             clock[2] += 1.0
-            value = ask(packed, i, workspace, marginals, parts)
+            value = call_oracle(packed, i, workspace, marginals, parts)
             if not np.isfinite(value):
                 return i
             entropic_gain(

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, inlined, kernel, piece
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, gather, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, gather, score_block
 from maxmargin._numba.passes.image_cache import IMAGE_CACHE, image_of, learn_image, recall_images
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, put_to_sleep, wake_all
 from maxmargin._numba.passes.vertex_steps import approach, exchange
@@ -128,7 +128,7 @@ def image_oracle_pass(
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(packed, i, course.w, workspace)
-        ask(packed, i, workspace, maximize, parts)
+        call_oracle(packed, i, workspace, maximize, parts)
         gaps[i] = image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, course)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.vertex_cache import (
     NEVER,
     VERTEX_CACHE,
@@ -53,7 +53,7 @@ def gather_violated(packed, workspace, cache, maximize, order, epsilon, most, no
     for a in range(len(order)):
         i = order[a]
         parts = score_block(packed, i, w, workspace)
-        ask(packed, i, workspace, maximize, parts)
+        call_oracle(packed, i, workspace, maximize, parts)
         learnt += consider(packed, i, workspace, cache, epsilon, now, gaps)
         if learnt == most:
             return a + 1

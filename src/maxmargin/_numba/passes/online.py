@@ -5,7 +5,14 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, forward, gather, score_block
+from maxmargin._numba.packed_samples import (
+    PACKED,
+    WORKSPACE,
+    call_oracle,
+    forward,
+    gather,
+    score_block,
+)
 from maxmargin._numba.passes.block_step import apply_change, block_change, subtract_point
 
 INT = types.int64
@@ -55,7 +62,7 @@ def subgradient_pass(packed, workspace, maximize, order, alpha, truth, v, z, vis
     for i in order:
         scale = 1.0 / (alpha * clock[0]) if clock[0] > 0.0 else 0.0
         parts = score_scaled(packed, i, v, scale, workspace)
-        ask(packed, i, workspace, maximize, parts)
+        call_oracle(packed, i, workspace, maximize, parts)
         subgradient_step(packed, i, workspace, truth, v, z, visits, lag, clock)
 
 
@@ -82,6 +89,6 @@ def perceptron_pass(packed, workspace, maximize, order, truth, w, lag, clock):
     mistakes = 0
     for i in order:
         parts = score_block(packed, i, w, workspace)
-        ask(packed, i, workspace, maximize, parts)
+        call_oracle(packed, i, workspace, maximize, parts)
         mistakes += perceptron_step(packed, i, workspace, truth, w, lag, clock)
     return mistakes

@@ -97,8 +97,8 @@ def ahead(base, slope, step, n, point):
 
 
 @kernel(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
-def measure(packed, i, z, base, truth, facts):
-    """Add to facts: [0] omega_i |z - base|^2, [3] omega_i c_i . (z - y_i)."""
+def measure(packed, i, z, base, truth, sums_of_pass):
+    """Add to sums_of_pass: [0] omega_i |z - base|^2, [3] omega_i c_i . (z - y_i)."""
     start = packed.part_ptr[i]
     moved, loss = 0.0, 0.0
     for p in range(packed.part_ptr[i + 1] - start):
@@ -106,8 +106,8 @@ def measure(packed, i, z, base, truth, facts):
         delta = z[p] - truth[start + p]
         if delta != 0.0 and len(packed.costs) > 0:
             loss += packed.costs[start + p] * delta
-    facts[0] += packed.weight[i] * moved
-    facts[3] += packed.weight[i] * loss
+    sums_of_pass[0] += packed.weight[i] * moved
+    sums_of_pass[3] += packed.weight[i] * loss
 
 
 @piece(FLOAT(FLOAT, FLOAT))
@@ -124,11 +124,11 @@ def worse(residual, other):
 )  # fmt: skip
 def ascent_range(
     packed, workspace, project, first, last, w, reference, step, base, out, warm, warm_ptr,
-    truth, total, facts,
+    truth, total, sums_of_pass,
 ):  # fmt: skip
     """out_i = P(base_i + step (F_i^T w + c_i)) for first <= i < last; total += omega F (out - y).
 
-    reference: other weights, or empty. facts: [0] sum omega |out - base|^2, [1] sum omega
+    reference: other weights, or empty. sums_of_pass: [0] sum omega |out - base|^2, [1] sum omega
     |F^T (w - reference)|^2, [2] the largest residual of a projection, [3] sum omega c . (out - y).
     out may be base itself. warm: what projections leave behind, warm_ptr (n + 1); or empty.
     """
@@ -139,7 +139,9 @@ def ascent_range(
             score_two(packed, i, w, reference, workspace)
             for p in range(n):
                 if workspace.theta[p] > -np.inf:
-                    facts[1] += packed.weight[i] * (workspace.theta[p] - workspace.scratch[p]) ** 2
+                    sums_of_pass[1] += (
+                        packed.weight[i] * (workspace.theta[p] - workspace.scratch[p]) ** 2
+                    )
         else:
             score_block(packed, i, w, workspace)
         ahead(base[start : start + n], workspace.theta, step, n, workspace.theta)
@@ -147,9 +149,9 @@ def ascent_range(
         layout = packed.layouts[packed.layout_ptr[i] : packed.layout_ptr[i + 1]]
         z = workspace.vertex[:n]
         residual = project(workspace.theta[:n], layout, z, workspace.work, workspace.iwork)
-        facts[2] = worse(residual, facts[2])
+        sums_of_pass[2] = worse(residual, sums_of_pass[2])
         remember(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
-        measure(packed, i, z, base[start : start + n], truth, facts)
+        measure(packed, i, z, base[start : start + n], truth, sums_of_pass)
         for p in range(n):
             out[start + p] = z[p]
             z[p] -= truth[start + p]
@@ -164,7 +166,7 @@ def ascent_range(
 )  # fmt: skip
 def dual_range(
     packed, workspace, project, first, last, w, look, passed, step, past, anchor,
-    s, mean, warm_v, warm_u, warm_ptr, truth, v, total_v, total_u, facts,
+    s, mean, warm_v, warm_u, warm_ptr, truth, v, total_v, total_u, sums_of_pass,
 ):  # fmt: skip
     """The z half of a dual extragradient step, for first <= i < last.
 
@@ -175,8 +177,8 @@ def dual_range(
 
     s (all parts), if kept: s_i += F_i^T w + c_i first, w being the last step's u; else s_i is
     passed * (F_i^T w + c_i), w being the average of the u's of all `passed` steps. mean: the
-    running average of u, or empty. facts: as in `ascent_range`, of u against v. v: scratch of one
-    sample.
+    running average of u, or empty. sums_of_pass: as in `ascent_range`, of u against v. v: scratch
+    of one sample.
     """
     for i in range(first, last):
         start = packed.part_ptr[i]
@@ -203,14 +205,14 @@ def dual_range(
         else:  # s is zero and the anchor feasible
             for p in range(n):
                 point[p], own[p] = base[p], base[p]
-        facts[2] = worse(residual, facts[2])
+        sums_of_pass[2] = worse(residual, sums_of_pass[2])
         ahead(point if past else own, workspace.scratch, step, n, point)
         if len(warm_u) > 0:
             recall(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         residual = project(point, layout, u, workspace.work, workspace.iwork)
-        facts[2] = worse(residual, facts[2])
+        sums_of_pass[2] = worse(residual, sums_of_pass[2])
         remember(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
-        measure(packed, i, u, own, truth, facts)
+        measure(packed, i, u, own, truth, sums_of_pass)
         for p in range(n):
             if len(mean) > 0:
                 mean[start + p] += (u[p] - mean[start + p]) / (passed + 1.0)

@@ -13,7 +13,14 @@ from __future__ import annotations
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, dot, scatter, score_block
+from maxmargin._numba.packed_samples import (
+    PACKED,
+    WORKSPACE,
+    call_oracle,
+    dot,
+    scatter,
+    score_block,
+)
 from maxmargin._numba.passes.block_step import block_change
 
 
@@ -46,5 +53,5 @@ def ascent_pass(packed, workspace, marginals, order, alpha, w, z, entropy, gaps)
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(packed, i, w, workspace)
-        log_z = ask(packed, i, workspace, marginals, parts)
+        log_z = call_oracle(packed, i, workspace, marginals, parts)
         gaps[i] = ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy)

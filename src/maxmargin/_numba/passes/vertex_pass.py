@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, ask, score_block
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.vertex_cache import (
     VERTEX_CACHE,
     learn,
@@ -69,7 +69,7 @@ def oracle_pass(
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(packed, i, w, workspace)
-        ask(packed, i, workspace, maximize, parts)
+        call_oracle(packed, i, workspace, maximize, parts)
         gaps[i] = vertex_step(
             packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag, clock
         )

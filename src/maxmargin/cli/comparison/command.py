@@ -129,7 +129,7 @@ def _go(config: Mapping[str, Any], out: Path, resume: bool) -> None:
         again = f"maxmargin compare --resume {shlex.quote(str(out))}"
         raise Interrupted(f"interrupted; go on with: {again}") from None
     report = _report(out)
-    console().facts({"comparison": str(out), **summary, "report": report and str(report)})
+    console().emit_json({"comparison": str(out), **summary, "report": report and str(report)})
     console().say(words(summary, out, report))
     failed = summary["failed"]
     if failed:

@@ -37,7 +37,7 @@ WARM_SAMPLES = 10
 WARM_EPOCHS = 2
 
 
-class Facts(Callback):
+class RunRecorder(Callback):
     """What only the solver's own problem tells: the penalty in force and the sizes."""
 
     def __init__(self) -> None:
@@ -68,12 +68,12 @@ def prepare(command: TaskCommand, config: Mapping[str, Any], common: Path) -> di
     label, largest = next(iter(config["solvers"])), command.take(data, chosen)
     command.check_labels(largest, task_options(config, command))
     _warm_up(command, config, settings_of(config, label), largest, common)
-    names = [key for key, value in data.facts.items() if value == len(data)]
+    names = [key for key, value in data.counts.items() if value == len(data)]
     return {
         "n_samples": len(data),
         "n_test": None if test is None else len(test),
         "size_name": names[0] if names else "samples",
-        "facts": data.facts,
+        "counts": data.counts,
     }
 
 
@@ -92,9 +92,9 @@ def measure(
     read = time.perf_counter() - started
     settings = settings_of(config, run_spec.solver)
     compiling = _warm_up(command, config, settings, train, common)
-    facts = Facts()
+    recorder = RunRecorder()
     model = _model(command, config, settings, run_spec.seed)
-    model.set_params(callbacks=[*model.callbacks, facts])
+    model.set_params(callbacks=[*model.callbacks, recorder])
     gc.collect()
     memory.reset_peak()
     base = memory.resident()
@@ -109,10 +109,10 @@ def measure(
         "peak_bytes": memory.peak(),
         "base_bytes": base,
     }
-    measured |= facts.found | _outcome(model.result_)
-    assert facts.run is not None
+    measured |= recorder.found | _outcome(model.result_)
+    assert recorder.run is not None
     measured["solver_bytes"] = solver_bytes(
-        facts.run.solver, facts.run.problem, model.result_.state
+        recorder.run.solver, recorder.run.problem, model.result_.state
     )
     return measured | _errors(command, model, train, test)
 
@@ -177,7 +177,7 @@ def _outcome(result: Result) -> dict[str, Any]:
         "gap": result.gap,
         "relative_gap": result.relative_gap,
         "n_epochs": result.n_epochs,
-        "history": [record.facts() for record in result.history],
+        "history": [record.metrics() for record in result.history],
     }
 
 

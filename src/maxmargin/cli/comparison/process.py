@@ -21,7 +21,7 @@ class ComparisonRunError(Exception):
     """A run could not be measured."""
 
 
-def ask(
+def run_in_process(
     request: Mapping[str, Any], *, threads: int = 1, seconds: float | None = None
 ) -> dict[str, Any]:
     """The answer of a fresh process to that request; `CellError` if it has none.
@@ -29,12 +29,12 @@ def ask(
     seconds : the process is ended then.
     """
     command = [sys.executable, "-P", "-m", "maxmargin.cli.comparison.measure"]
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=stderr,
             env=_environment(threads),
         )
         late = threading.Event()
@@ -50,7 +50,7 @@ def ask(
             process.wait()
         if late.is_set():
             raise ComparisonRunError(f"not done after {seconds:g} s; the process was ended")
-        return _parsed(text, process.returncode, said)
+        return _parsed(text, process.returncode, stderr)
 
 
 def _talk(process: subprocess.Popen, line: str) -> bytes:
@@ -67,14 +67,14 @@ def _talk(process: subprocess.Popen, line: str) -> bytes:
     return text
 
 
-def _parsed(text: bytes, code: int, said: Any) -> dict[str, Any]:
+def _parsed(text: bytes, code: int, stderr: Any) -> dict[str, Any]:
     if code == 0:
         answer = json.loads(text)
         if "error" in answer:
             raise ComparisonRunError(answer["error"])
         return answer
-    said.seek(0)
-    last = said.read().decode(errors="replace")[-KEPT:].strip()
+    stderr.seek(0)
+    last = stderr.read().decode(errors="replace")[-KEPT:].strip()
     raise ComparisonRunError(_why(code) + (f": {last}" if last else ""))
 
 

@@ -21,7 +21,7 @@ from maxmargin.cli.comparison.config import (
     runs_of,
     settings_of,
 )
-from maxmargin.cli.comparison.process import ComparisonRunError, ask
+from maxmargin.cli.comparison.process import ComparisonRunError, run_in_process
 from maxmargin.cli.comparison.summary import NEEDED, summarise
 from maxmargin.cli.runs import RunError, RunFolder
 from maxmargin.cli.runs.config import task_options
@@ -205,7 +205,7 @@ class _Comparison:
             return self.folder.read_json(name)
         self.tell(Event("prepare", total=len(self.run_specs)))
         try:
-            about = ask(self._request(None), threads=self.config.get("threads", 1))
+            about = run_in_process(self._request(None), threads=self.config.get("threads", 1))
         except ComparisonRunError as error:
             raise ValueError(str(error)) from None
         self.folder.write_json(name, about)
@@ -217,7 +217,7 @@ class _Comparison:
         try:
             seconds = _patience(self.config, settings)
             threads = self.config.get("threads", 1)
-            return named | ask(self._request(run_spec), threads=threads, seconds=seconds)
+            return named | run_in_process(self._request(run_spec), threads=threads, seconds=seconds)
         except ComparisonRunError as error:
             return named | {"status": "failed", "message": str(error)}
 

@@ -67,7 +67,7 @@ def summarise(
         "seeds": config["seeds"],
         "size_name": about["size_name"],
         "error_name": good[0]["error_name"] if good else "",
-        "facts": {**about["facts"], "test samples": _n_test(config, about)},
+        "counts": {**about["counts"], "test samples": _n_test(config, about)},
         "runs": len(runs),
         "failed": failed,
         "rows": [

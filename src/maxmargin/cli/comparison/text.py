@@ -94,8 +94,8 @@ def words(summary: Mapping[str, Any], out: Path, report: Path | None) -> str:
 
 
 def _head(summary: Mapping[str, Any]) -> str:
-    facts = ", ".join(f"{shown(key)} {shown(value)}" for key, value in summary["facts"].items())
-    return f"{summary['title']}: {facts}; error: {shown(summary['error_name'])}"
+    counts = ", ".join(f"{shown(key)} {shown(value)}" for key, value in summary["counts"].items())
+    return f"{summary['title']}: {counts}; error: {shown(summary['error_name'])}"
 
 
 def _settings(summary: Mapping[str, Any]) -> str:

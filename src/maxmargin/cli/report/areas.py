@@ -17,7 +17,8 @@ MAX_PLACES = 400 * 400
 MAX_MAPS = 4
 #: pixels on the page of a picture's longer side
 SIDE = 240
-#: what places show: by role (ground, figure, false figure, missed figure), a place in COLOURS
+#: what places show: by role (background, foreground, false and missed foreground), a place in
+#: COLOURS
 PREDICTED, TRUTH, ERRORS = (0, 1, 1, 0), (0, 1, 0, 1), (0, 1, 2, 3)
 
 

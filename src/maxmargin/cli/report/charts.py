@@ -10,7 +10,7 @@ from maxmargin.cli.report.markup import Html, data_block, el, visible
 from maxmargin.cli.report.tables import grid_html
 from maxmargin.drawing.svg import MISTAKES, convergence_svg, number
 
-__all__ = ["chart_html", "convergence_chart", "thin"]
+__all__ = ["chart_html", "convergence_chart", "subsample_records"]
 
 MAX_POINTS = 400
 #: of all curves of a chart together
@@ -49,7 +49,7 @@ def convergence_chart(
     series: list[dict[str, Any]] = []
     left_out = 0
     for name, facet, records in runs:
-        kept = thin(records, most)
+        kept = subsample_records(records, most)
         left_out += len(records) - len(kept)
         series.append(
             {
@@ -76,14 +76,16 @@ def convergence_chart(
         "logX": False,
     }
     longest = max(runs, key=lambda run: len(run[2]))[2]
-    drawn = chart_html(spec, convergence_svg(thin(longest, MAX_POINTS)), "Convergence curves")
+    drawn = chart_html(
+        spec, convergence_svg(subsample_records(longest, MAX_POINTS)), "Convergence curves"
+    )
     notes = f"{left_out} points between those drawn are left out." if left_out else ""
     return el(
         "div", drawn, el("p", notes, class_="note") if notes else None, _points_table(runs, most)
     )
 
 
-def thin(records: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+def subsample_records(records: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     """At most so many records, denser at the beginning, where curves bend; first and last stay."""
     n = len(records)
     if n <= most:
@@ -146,7 +148,10 @@ def _points_table(runs: Sequence[tuple[str, str, list[dict[str, Any]]]], most: i
     names = ["pass", "seconds", "oracle calls", "objective", "bound", "gap", MISTAKES]
     if len(runs) != 1:
         return None  # a comparison has tables of its own
-    rows = [[number(r.get(key)) for key in columns] for r in thin(runs[0][2], min(most, 60))]
+    rows = [
+        [number(r.get(key)) for key in columns]
+        for r in subsample_records(runs[0][2], min(most, 60))
+    ]
     kept = [k for k in range(len(columns)) if any(row[k] is not None for row in rows)]
     table = grid_html("", [names[k] for k in kept], [[row[k] for k in kept] for row in rows])
     return el("details", el("summary", "The points as a table"), table)

@@ -40,7 +40,7 @@ def report(folder: Path, out: Path | None, worst: int | None, show: bool) -> Non
         what = "is a file" if folder.exists() else "does not exist"
         raise UsageError(f"{str(folder)!r} {what}; name the folder of a run or of a comparison")
     path = write_report(folder, out, worst)
-    console().facts({"report": str(path), "bytes": path.stat().st_size})
+    console().emit_json({"report": str(path), "bytes": path.stat().st_size})
     console().chat(f"Report: {shown(path)}")
     if show:
         import webbrowser

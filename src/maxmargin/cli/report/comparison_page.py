@@ -20,7 +20,7 @@ from maxmargin.cli.report.runs import (
     grouped,
     has_failed,
 )
-from maxmargin.cli.report.tables import facts_html, grid_html
+from maxmargin.cli.report.tables import grid_html, pairs_html
 from maxmargin.cli.report.words import STATUS, count, moment, percent, seconds, value, word
 from maxmargin.drawing.svg import Curve, line_svg, number
 
@@ -58,7 +58,7 @@ def comparison_report(folder: Path) -> str:
         title=title,
         eyebrow="maxmargin · comparison of solvers",
         lead=_lead(groups, unit),
-        facts=_facts(comparison, solvers, unit, environment),
+        counts=_page_summary(comparison, solvers, unit, environment),
         sections=[section for section in sections if section is not None],
         foot=foot(environment),
     )
@@ -93,7 +93,7 @@ def _lead(groups: Sequence[Group], unit: str) -> Html:
     return el("p", *parts, ".")
 
 
-def _facts(
+def _page_summary(
     comparison: Mapping[str, Any], solvers: Sequence[str], unit: str, environment: Mapping[str, Any]
 ) -> Html:
     sizes = comparison.get("sizes")
@@ -103,7 +103,7 @@ def _facts(
         "seeds": comparison.get("seeds"),
         "date": moment(environment["started"]) if environment.get("started") else None,
     }
-    return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
+    return pairs_html({name: own for name, own in shown.items() if own not in (None, "")})
 
 
 def _compared(
@@ -122,8 +122,8 @@ def _compared(
         " seed, in a process of its own."
     )
     parts = [el("p", words), _endings(runs)]
-    if mapping(comparison.get("facts")):
-        parts.append(facts_html(mapping(comparison["facts"])))
+    if mapping(comparison.get("counts")):
+        parts.append(pairs_html(mapping(comparison["counts"])))
     if failed:
         named = [
             [

@@ -35,8 +35,9 @@ LEGEND = {
     "links": "A disc is a link that was predicted and is in the truth, a cross one that is not. A"
     " solid square is a sure link, filled with colour where it was missed; a dashed square is a"
     " possible link, which may be left out.",
-    "areas": "Blue is the figure (the second label), grey the ground. Among the mistakes, orange is"
-    " ground that was taken for figure, yellow is figure that was missed.",
+    "areas": "Blue is the foreground (the second label), grey the background. Among the mistakes,"
+    " orange is background that was taken for foreground, yellow is foreground that was"
+    " missed.",
 }
 
 
@@ -209,11 +210,11 @@ def links_html(drawing: dict[str, Any]) -> Html:
         _link(i, j, (i, j) in sure, (i, j) in possible, (i, j) in predicted, known, source, target)
         for i, j in inside
     ]
-    ground = el("span", class_="ground", style=f"grid-area:2/2/{rows + 2}/{cols + 2}")
+    grid_lines = el("span", class_="grid-lines", style=f"grid-area:2/2/{rows + 2}/{cols + 2}")
     corner = el("span", class_="corner")
     grid = el(
         "div",
-        ground,
+        grid_lines,
         join(across),
         join(down),
         join(marks),
@@ -253,12 +254,12 @@ def _link(
     elif sure:
         kinds.append("missed")
     truth = "sure" if sure else "possible" if possible else "not in the truth" if known else ""
-    facts = [fact for fact in (truth, "predicted" if predicted else "not predicted") if fact]
+    words = [part for part in (truth, "predicted" if predicted else "not predicted") if part]
     return el(
         "i",
         class_=" ".join(kind for kind in ("m", *kinds) if kind),
         style=f"grid-area:{i + 2}/{j + 2}",
-        title=join((isolated(source[i]), "–", isolated(target[j]), ": ", ", ".join(facts))),  # noqa: RUF001
+        title=join((isolated(source[i]), "–", isolated(target[j]), ": ", ", ".join(words))),  # noqa: RUF001
     )
 
 

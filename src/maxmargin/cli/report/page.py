@@ -27,7 +27,7 @@ class Section:
 
 
 def page_html(
-    *, title: str, eyebrow: str, lead: Html, facts: Html, sections: Sequence[Section], foot: str
+    *, title: str, eyebrow: str, lead: Html, counts: Html, sections: Sequence[Section], foot: str
 ) -> str:
     """The whole file."""
     script = _assets(SCRIPTS)
@@ -47,7 +47,7 @@ def page_html(
         el("p", eyebrow, class_="eyebrow"),
         el("h1", bdi(title)),
         el("div", lead, class_="lead"),
-        facts,
+        counts,
         class_="top",
     )
     links = [el("li", el("a", s.title, href=f"#{s.key}")) for s in sections]

@@ -12,7 +12,7 @@ __all__ = ["ink_png", "ink_uri", "png_uri"]
 
 
 def ink_png(values: Sequence[float | None], height: int, width: int) -> bytes:
-    """Black ink of strength 0 to 1 on a transparent ground, so that it suits any page.
+    """Black ink of strength 0 to 1 on a transparent background, so that it suits any page.
 
     values : height x width numbers, row after row; what is missing or no number is blank.
     """

@@ -10,7 +10,7 @@ from typing import Any
 from maxmargin.cli.report.markup import Html, bdi, clipped, el, join
 from maxmargin.cli.report.page import Section
 from maxmargin.cli.report.reading import mapping, rows
-from maxmargin.cli.report.tables import facts_html, grid_html
+from maxmargin.cli.report.tables import grid_html, pairs_html
 from maxmargin.cli.report.words import count
 
 __all__ = [
@@ -46,15 +46,15 @@ DataSet = tuple[str, dict[str, Any], list[dict[str, Any]]]
 
 
 def data_sets(data: Mapping[str, Any]) -> list[DataSet]:
-    """(name, facts, files) of each set of data in data.json."""
+    """(name, counts, files) of each set of data in data.json."""
     files = data.get("files")
     if isinstance(files, dict):
         files = [
             {"name": name, **(own if isinstance(own, dict) else {"sha256": own})}
             for name, own in files.items()
         ]
-    found: list[DataSet] = [("", mapping(data.get("facts")), rows(files))]
-    others = ((str(name), own) for name, own in data.items() if name not in ("files", "facts"))
+    found: list[DataSet] = [("", mapping(data.get("counts")), rows(files))]
+    others = ((str(name), own) for name, own in data.items() if name not in ("files", "counts"))
     found += [(name, own, []) for name, own in others if isinstance(own, dict)]
     return [own for own in found if own[1] or own[2]]
 
@@ -62,7 +62,7 @@ def data_sets(data: Mapping[str, Any]) -> list[DataSet]:
 def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
     """The input files with their sizes and checksums, and what was counted in them."""
     parts: list[Html] = []
-    for name, facts, files in data_sets(data):
+    for name, counts, files in data_sets(data):
         listed = [
             [
                 str(f.get("name") or f.get("path") or ""),
@@ -78,12 +78,12 @@ def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
             parts.append(
                 grid_html("", [titles[k] for k in kept], [[row[k] for k in kept] for row in listed])
             )
-        if facts:
+        if counts:
             parts.append(el("h4", "Counted in the ", bdi(name or "training"), " data"))
-            parts.append(facts_html(facts))
+            parts.append(pairs_html(counts))
     if not parts:
         paths = {key: as_list(config.get(key)) for key in ("data", "validation") if key in config}
-        parts.append(facts_html(paths) if paths else el("p", "The run recorded no data files."))
+        parts.append(pairs_html(paths) if paths else el("p", "The run recorded no data files."))
     return join(parts)
 
 
@@ -120,7 +120,7 @@ def environment_section(environment: Mapping[str, Any], config: str, name: str) 
     body = join(
         (
             el("details", el("summary", "Configuration (", el("code", name), ")"), _pre(config)),
-            el("details", el("summary", "Environment"), facts_html(environment)),
+            el("details", el("summary", "Environment"), pairs_html(environment)),
         )
     )
     return Section("environment", "Environment", "Settings, versions, machine.", body)

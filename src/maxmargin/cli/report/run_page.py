@@ -22,7 +22,7 @@ from maxmargin.cli.report.provenance import (
 )
 from maxmargin.cli.report.reading import mapping, read_json, read_lines, read_toml, rows
 from maxmargin.cli.report.reliability import reliability_html
-from maxmargin.cli.report.tables import confusion_html, facts_html, tables_html, tile, tiles
+from maxmargin.cli.report.tables import confusion_html, pairs_html, tables_html, tile, tiles
 from maxmargin.cli.report.values import drawn_or_values
 from maxmargin.cli.report.words import (
     STATUS,
@@ -56,7 +56,7 @@ def run_report(folder: Path, worst: int | None = None) -> str:
             _result(summary, evaluations),
         ),
         _convergence(history),
-        _judged(evaluations, worst),
+        _evaluation_section(evaluations, worst),
         _learned(summary),
         Section("data", "Data", "The files that went in.", data_html(data, config)),
         Section("repeat", "Repeat", "The same run again.", repeat_html(folder, environment)),
@@ -66,7 +66,7 @@ def run_report(folder: Path, worst: int | None = None) -> str:
         title=title,
         eyebrow="maxmargin · report of a run",
         lead=_lead(summary, config),
-        facts=_facts(summary, config, data, environment),
+        counts=_page_summary(summary, config, data, environment),
         sections=[section for section in sections if section is not None],
         foot=foot(environment),
     )
@@ -101,7 +101,7 @@ def _lead(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
     )
 
 
-def _facts(
+def _page_summary(
     summary: Mapping[str, Any],
     config: Mapping[str, Any],
     data: Mapping[str, Any],
@@ -125,7 +125,7 @@ def _facts(
         "date": moment(environment["started"]) if environment.get("started") else None,
         "version": version_of(environment),
     }
-    return facts_html({name: own for name, own in shown.items() if own not in (None, "")})
+    return pairs_html({name: own for name, own in shown.items() if own not in (None, "")})
 
 
 def _loss(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Any:
@@ -153,9 +153,9 @@ def _temperature(calibration: Mapping[str, Any]) -> str | None:
 def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]]) -> Html:
     """The task's own metric on each set of data, those not trained on first; then the bound."""
     ordered = sorted(evaluations.items(), key=lambda item: item[0] == "train")
-    judged = [_headline(name, own) for name, own in ordered if _main(own)]
-    if not judged:
-        judged = [
+    headlines = [_headline(name, own) for name, own in ordered if _main(own)]
+    if not headlines:
+        headlines = [
             tile(f"{name} · {metric}", value(own))
             for name, metrics in mapping(summary.get("metrics")).items()
             for metric, own in mapping(metrics).items()
@@ -171,7 +171,7 @@ def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]
     spent = [tile(term(p[0]), p[1]) for p in cost if p and p[1] not in ("–", "")]  # noqa: RUF001
     return join(
         (
-            tiles(judged) if judged else None,
+            tiles(headlines) if headlines else None,
             el("div", tables_html(compared), class_="compared") if compared else None,  # type: ignore[arg-type]
             _certificate(summary),
             tiles(spent),
@@ -180,7 +180,7 @@ def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]
 
 
 def _main(evaluation: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The metric that the task is judged by: its first, else its error."""
+    """The metric that the task is evaluated by: its first, else its error."""
     for metric in rows(evaluation.get("metrics"))[:1]:
         if number(metric.get("value")) is not None:
             return metric
@@ -256,7 +256,9 @@ def _convergence(history: list[dict[str, Any]]) -> Section | None:
     return Section("convergence", "Convergence", lead, chart)
 
 
-def _judged(evaluations: Mapping[str, dict[str, Any]], worst: int | None) -> Section | None:
+def _evaluation_section(
+    evaluations: Mapping[str, dict[str, Any]], worst: int | None
+) -> Section | None:
     if not evaluations:
         return None
     share = MAX_MARKUP // len(evaluations)
@@ -279,7 +281,7 @@ def _evaluation(name: str, own: Mapping[str, Any], most: int, worst: int | None)
     return el(
         "section",
         el("h3", bdi(name)),
-        facts_html(mapping(own.get("data"))) if own.get("data") else None,
+        pairs_html(mapping(own.get("data"))) if own.get("data") else None,
         tiles(metrics) if metrics else None,
         drawings_html(rows(own.get("drawings")), most, worst),
         tables_html(rows(own.get("tables"))),  # type: ignore[arg-type]

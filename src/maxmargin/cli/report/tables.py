@@ -1,4 +1,4 @@
-"""Tables, facts and confusions as HTML."""
+"""Tables, pairs of names and values, and confusions as HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maxmargin.cli.report.words import count, percent, value
 from maxmargin.drawing.svg import number
 from maxmargin.tasks.documents import Confusion, Table
 
-__all__ = ["Number", "confusion_html", "facts_html", "grid_html", "tables_html", "tile", "tiles"]
+__all__ = ["Number", "confusion_html", "pairs_html", "grid_html", "tables_html", "tile", "tiles"]
 
 MAX_ROWS = 600
 MAX_TABLES = 24
@@ -124,19 +124,19 @@ def _row(row: Sequence[Any], numeric: list[bool], decimals: list[int | None]) ->
     return el("tr", *cells)
 
 
-def facts_html(facts: Mapping[str, Any]) -> Html:
+def pairs_html(counts: Mapping[str, Any]) -> Html:
     """Names and values; what is nested is spelled out with a dot between names."""
-    pairs = _flat(facts)
+    pairs = _flat(counts)
     rows = [
         el("div", el("dt", bdi(name)), el("dd", bdi(clipped(value(own), 2000))))
         for name, own in pairs
     ]
-    return el("dl", *rows[:MAX_ROWS], class_="facts")
+    return el("dl", *rows[:MAX_ROWS], class_="pairs")
 
 
-def _flat(facts: Any, prefix: str = "", depth: int = 0) -> list[tuple[str, Any]]:
+def _flat(counts: Any, prefix: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     pairs: list[tuple[str, Any]] = []
-    for name, own in facts.items():
+    for name, own in counts.items():
         label = f"{prefix}{name}" if prefix else name  # which may be Html
         if isinstance(own, Mapping) and own and depth < 6:
             pairs += _flat(own, f"{label}.", depth + 1)

@@ -43,10 +43,10 @@ def files_of(config: Mapping[str, Any], command: Any) -> list[dict[str, Any]]:
             own = value if option.many else [value]
             role = f"task-options.{option.name}"
             named += [(role, command.placed(option.name, Path(path))) for path in own]
-    return [{"role": role, **_facts(path)} for role, path in named]
+    return [{"role": role, **_file_summary(path)} for role, path in named]
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _file_summary(path: Path) -> dict[str, Any]:
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(
             f"{path}: is a pipe or a device, and data are read more than once; write them to a file"

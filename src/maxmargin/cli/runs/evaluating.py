@@ -21,9 +21,9 @@ __all__ = [
     "WORST",
     "evaluate",
     "evaluation_name",
-    "judged",
+    "evaluate_on",
     "options_of_files",
-    "telling",
+    "annotate_errors",
 ]
 
 #: names of the evaluations that training makes
@@ -47,7 +47,7 @@ def evaluate(
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     command, files = folder.open().command(), [Path(path) for path in paths]
     data = command.read(files, options_of_files(folder.config, command, options or {}))
-    evaluation = judged(command, folder.model(), data, files, worst)
+    evaluation = evaluate_on(command, folder.model(), data, files, worst)
     if save:
         folder.write_json(f"evaluations/{evaluation_name(files[0])}.json", evaluation)
     return evaluation
@@ -70,7 +70,7 @@ def options_of_files(
 
 
 @contextmanager
-def telling(files: Sequence[Path]) -> Iterator[None]:
+def annotate_errors(files: Sequence[Path]) -> Iterator[None]:
     """Within, a ValueError that names none of the files gets a note that does."""
     try:
         yield
@@ -81,11 +81,11 @@ def telling(files: Sequence[Path]) -> Iterator[None]:
         raise
 
 
-def judged(
+def evaluate_on(
     command: TaskCommand, model: Any, data: Data, files: Sequence[Path], worst: int = WORST
 ) -> Evaluation:
     """What the command finds, with the names of the files."""
-    with telling(files):
+    with annotate_errors(files):
         evaluation = command.evaluate(model, data, worst)
     evaluation["data"] = {"files": " ".join(path.name for path in files)} | evaluation["data"]
     return evaluation

@@ -209,7 +209,8 @@ class RunFolder:
         self._config = None
 
     def check_files(self, config: Mapping[str, Any], but: str = "") -> list[dict[str, Any]]:
-        """Facts of the files; an error unless they are those that the run began with, if it has.
+        """Sizes and checksums of the files; an error unless they are those that the run began
+        with, if it has.
 
         but : a role whose files may be others.
         """

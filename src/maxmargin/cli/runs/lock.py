@@ -87,19 +87,19 @@ class Lock:
         os.close(self._handle)
         self._handle = None
 
-    def _write(self, facts: bytes) -> None:
+    def _write(self, counts: bytes) -> None:
         """Say who holds it; not if the file has other names, under which it may be anything."""
         assert self._handle is not None
         with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
             found = os.fstat(self._handle)
             if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                 os.ftruncate(self._handle, 0)
-                os.write(self._handle, facts)
+                os.write(self._handle, counts)
 
 
 def _holder(handle: int) -> str:
     try:
-        facts = json.loads(os.read(handle, 1000))
-        return f"process {int(facts['pid'])} on {str(facts['host'])[:100]}"
+        counts = json.loads(os.read(handle, 1000))
+        return f"process {int(counts['pid'])} on {str(counts['host'])[:100]}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

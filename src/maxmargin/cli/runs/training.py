@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.cli.runs.config import AUTO, HELD_OUT, task_options
 from maxmargin.cli.runs.environment import environment
 from maxmargin.cli.runs.errors import RunError
-from maxmargin.cli.runs.evaluating import WORST, judged
+from maxmargin.cli.runs.evaluating import WORST, evaluate_on
 from maxmargin.cli.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
 
 if TYPE_CHECKING:
@@ -163,18 +163,18 @@ class _Training:
     def _read(self) -> tuple[Data, Data | None, Data | None]:
         files = self.folder.check_files(self.config)
         data = self.command.read([Path(path) for path in self.config["data"]], self.options)
-        validation, facts = None, None
+        validation, counts = None, None
         if "validation" in self.config:
             paths = [Path(path) for path in self.config["validation"]]
             validation = self.command.read(paths, self.options)
-            facts = validation.facts
+            counts = validation.counts
             if validation.outputs is None:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
         self.command.check_labels(data, self.options)
         held_out = self._held_out(data, files)
-        found = {"files": files, "facts": data.facts, "validation": facts}
+        found = {"files": files, "counts": data.counts, "validation": counts}
         self.folder.write_json(DATA, found)
         return data, validation, held_out
 
@@ -246,7 +246,7 @@ class _Training:
         return {
             "temperature": fitted.temperature_,
             "n_samples": len(held_out),
-            "left_out": held_out.facts["left out"],
+            "left_out": held_out.counts["left out"],
         }
 
     def _judge(self, data: Data, validation: Data | None) -> dict[str, Any]:
@@ -255,7 +255,7 @@ class _Training:
             if own is not None:
                 paths = [Path(p) for p in self._paths_of(name)]
                 worst = self.config.get("worst", WORST)
-                evaluation = judged(self.command, self.model, own, paths, worst)
+                evaluation = evaluate_on(self.command, self.model, own, paths, worst)
                 self.folder.write_json(f"evaluations/{name}.json", evaluation)
                 found[name] = {metric["name"]: metric["value"] for metric in evaluation["metrics"]}
         return found

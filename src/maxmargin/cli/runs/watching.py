@@ -87,7 +87,7 @@ class HistoryLines(Callback):
 
 def line_of(record: Record) -> str:
     """A record as a line of JSON."""
-    return json.dumps(finite(record.facts()), allow_nan=False) + "\n"
+    return json.dumps(finite(record.metrics()), allow_nan=False) + "\n"
 
 
 class AtOnce(BaseException):

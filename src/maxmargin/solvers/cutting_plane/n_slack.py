@@ -69,9 +69,9 @@ def round_of_all(problem: Problem, state: State, tol: float, every: int) -> None
     epsilon = tol / 2 * max(dual, 0.0) / float(weight.sum())
     order = np.arange(problem.n)
     while len(order):
-        asked = _gather(problem, state, order, epsilon, every)
-        order = order[asked:]
-        state.n_oracle += asked
+        n_calls = _gather(problem, state, order, epsilon, every)
+        order = order[n_calls:]
+        state.n_oracle += n_calls
         known = (weight > 0) & np.isfinite(extra["gaps"])
         extra["estimate"] = float(weight[known] @ np.maximum(extra["gaps"][known], 0.0))
         _solve(problem, state, _SHARE * extra["estimate"])
@@ -89,11 +89,11 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
         args = (epsilon, most, state.epoch, state.w, gaps)
         return int(gather_violated(packed, workspace, vertex_cache, kernel, order, *args))
     learnt = 0
-    for asked, i in enumerate(order, start=1):
+    for n_calls, i in enumerate(order, start=1):
         problem.answer(i, workspace, score_block(packed, i, state.w, workspace))
         learnt += consider(packed, i, workspace, vertex_cache, epsilon, state.epoch, gaps)
         if learnt == most:
-            return asked
+            return n_calls
     return len(order)
 
 

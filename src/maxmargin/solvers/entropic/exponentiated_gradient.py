@@ -225,7 +225,7 @@ class ExponentiatedGradient(Solver):
             entropic.entropic_trial(workspace, own, rate, fade)
             state.clock[2] += 1.0
             theta = workspace.theta[:parts].copy()
-            z = problem._ask("marginals", theta, i)
+            z = problem._call_oracle("marginals", theta, i)
             workspace.vertex[:parts] = z
             value = problem._value("marginals", theta, z, problem.layouts[i])
             entropic.entropic_gain(

@@ -114,7 +114,7 @@ class SDCA(Solver):
         for i in order:
             parts = score_block(packed, i, state.w, workspace)
             theta = workspace.theta[:parts].copy()
-            workspace.vertex[:parts] = problem._ask("marginals", theta, i)
+            workspace.vertex[:parts] = problem._call_oracle("marginals", theta, i)
             log_z = problem.structure.log_partition(theta, problem.layouts[i])
             extra["gaps"][i] = ascent_step(packed, i, workspace, log_z, *point)
 

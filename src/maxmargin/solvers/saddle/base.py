@@ -175,7 +175,8 @@ class SaddleSolver(Solver):
     def in_ranges(
         self, problem: Problem, sums: int, visit: Callable
     ) -> tuple[list[np.ndarray], np.ndarray]:
-        """visit(first, last, sums, facts) over stretches of samples; the sums of all of them.
+        """visit(first, last, sums, sums_of_pass) over stretches of samples; the sums of all of
+        them.
 
         The stretches do not depend on the number of threads.
         """
@@ -192,11 +193,11 @@ class SaddleSolver(Solver):
         else:
             for chunk in chunks:
                 visit(*chunk)
-        facts = np.array([chunk[3] for chunk in chunks])
-        if np.isnan(facts).any():
+        sums_of_pass = np.array([chunk[3] for chunk in chunks])
+        if np.isnan(sums_of_pass).any():
             raise FloatingPointError("a step in z failed; scale the features down.")
-        total = facts.sum(axis=0)
-        total[2] = facts[:, 2].max()
+        total = sums_of_pass.sum(axis=0)
+        total[2] = sums_of_pass[:, 2].max()
         return [np.sum([chunk[2][k] for chunk in chunks], axis=0) for k in range(sums)], total
 
     def ascend(
@@ -210,18 +211,18 @@ class SaddleSolver(Solver):
         pointers: np.ndarray,
         reference: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """out_i = P(base_i + step (F_i^T w + c_i)); returns g(out) and the facts of the pass."""
+        """out_i = P(base_i + step (F_i^T w + c_i)); returns g(out) and the sums of the pass."""
         from maxmargin._numba.passes.saddle import ascent_range
 
         other = np.empty(0) if reference is None else reference
         kernel = problem.structure.kernel("project")
 
-        def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
+        def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
             if kernel is not None:
                 ascent_range(
                     problem.packed, problem.workspace(), kernel, first, last, w, other, step,
                     base, out,
-                    warm, pointers, problem.truth, sums[0], facts,
+                    warm, pointers, problem.truth, sums[0], sums_of_pass,
                 )  # fmt: skip
                 return
             for i in range(first, last):
@@ -230,13 +231,13 @@ class SaddleSolver(Solver):
                 if reference is not None:
                     allowed = np.isfinite(theta)
                     apart = theta[allowed] - problem.scores(reference, i)[allowed]
-                    facts[1] += problem.packed.weight[i] * float(apart @ apart)
+                    sums_of_pass[1] += problem.packed.weight[i] * float(apart @ apart)
                 old = base[part].copy()
                 out[part] = problem.projected(old + step * theta, i)
-                tally(problem, i, out[part], old, sums[0], facts)
+                tally(problem, i, out[part], old, sums[0], sums_of_pass)
 
-        (gradient,), facts = self.in_ranges(problem, 1, visit)
-        return gradient, facts
+        (gradient,), sums_of_pass = self.in_ranges(problem, 1, visit)
+        return gradient, sums_of_pass
 
     # -- certificates ------------------------------------------------------------------------------
     def finalize(self, problem: Problem, state: State) -> None:
@@ -253,7 +254,7 @@ class SaddleSolver(Solver):
         minimum = problem.domain.argmin_linear(state.extra["gradient"], problem.alpha)[1]
         return float(minimum + state.extra["loss"])
 
-    def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+    def metrics(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
         extra = state.extra
         gap = primal - self.bound(problem, state)
         known = {"saddle_gap": gap, "restricted_gap": gap, "step": extra["step"]}
@@ -319,11 +320,11 @@ def tally(
     z: np.ndarray,
     base: np.ndarray,
     total: np.ndarray,
-    facts: np.ndarray,
+    sums_of_pass: np.ndarray,
 ) -> None:
     """What the kernels do with the z_i of a structure that moves it in Python."""
     from maxmargin._numba.passes.saddle import add_block, measure
 
     moved = z - problem.truth[problem.parts(i)]
-    measure(problem.packed, i, z, base, problem.truth, facts)
+    measure(problem.packed, i, z, base, problem.truth, sums_of_pass)
     add_block(problem.packed, i, problem.workspace(), moved, total)

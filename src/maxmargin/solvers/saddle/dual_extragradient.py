@@ -214,8 +214,8 @@ class DualExtragradient(SaddleSolver):
             average, *(argmin(gradient, problem.alpha)[1] + loss for gradient, loss in others)
         )
 
-    def facts(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
-        known = super().facts(problem, state, primal)
+    def metrics(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+        known = super().metrics(problem, state, primal)
         extra = state.extra
         extra["gap"] = known["restricted_gap"]
         extra.setdefault("restart_gap", extra["gap"])

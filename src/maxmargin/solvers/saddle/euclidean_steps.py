@@ -61,18 +61,18 @@ class ProjectedSteps:
             gradient = extra["s_w"] - extra["gradient"]
             point = geometry.step(extra["anchor_w"], gradient, step)
             w, look = geometry.weights(point), extra["u_w"]
-            _, total_u, facts = self._pass(look)
+            _, total_u, sums_of_pass = self._pass(look)
         else:
             ahead = geometry.step(extra["anchor_w"], extra["s_w"], step)
             look = geometry.weights(ahead)
-            total_v, total_u, facts = self._pass(look)
+            total_v, total_u, sums_of_pass = self._pass(look)
             gradient = -(problem.alpha * look + total_v)
             w = geometry.weights(geometry.step(ahead, gradient, step))
             if solver.step_rule == "adaptive":
-                self._adapt(geometry, w - look, total_u - total_v, facts[0])
-        self._arrive(w, total_u, facts)
+                self._adapt(geometry, w - look, total_u - total_v, sums_of_pass[0])
+        self._arrive(w, total_u, sums_of_pass)
 
-    def _arrive(self, w: np.ndarray, total_u: np.ndarray, facts: np.ndarray) -> None:
+    def _arrive(self, w: np.ndarray, total_u: np.ndarray, sums_of_pass: np.ndarray) -> None:
         """Take u into the sums and averages."""
         problem, state, extra = self.problem, self.state, self.state.extra
         t = extra["passed"]
@@ -82,14 +82,14 @@ class ProjectedSteps:
         share = 1.0 / (t + 1.0)
         state.w += share * (w - state.w)
         extra["gradient"] += share * (total_u - extra["gradient"])
-        extra["loss"] += share * (float(facts[3]) - extra["loss"])
-        extra["last"] = (total_u, float(facts[3]))
-        extra["residual"] = max(extra.get("residual", 0.0), float(facts[2]))
+        extra["loss"] += share * (float(sums_of_pass[3]) - extra["loss"])
+        extra["last"] = (total_u, float(sums_of_pass[3]))
+        extra["residual"] = max(extra.get("residual", 0.0), float(sums_of_pass[2]))
         extra["passed"], extra["whole"] = t + 1.0, True
         state.n_project += problem.n if self.solver.past or t == 0 else 2 * problem.n
 
     def _pass(self, look: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """g(v), g(u) and the facts of a pass that looks ahead by the weights `look`."""
+        """g(v), g(u) and the sums of a pass that looks ahead by the weights `look`."""
         from maxmargin._numba.passes.saddle import dual_range
 
         problem, state, extra = self.problem, self.state, self.state.extra
@@ -97,21 +97,22 @@ class ProjectedSteps:
         kernel = problem.structure.kernel("project")
         largest = int(np.diff(problem.part_ptr).max())
 
-        def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
+        def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
             if kernel is None:
-                self._visit_in_python(look, range(first, last), sums, facts)
+                self._visit_in_python(look, range(first, last), sums, sums_of_pass)
                 return
             dual_range(
                 problem.packed, problem.workspace(), kernel, first, last, w, look, t, extra["step"],
                 self.solver.past, extra["anchor_z"], extra["s_z"], state.z, extra["warm_v"],
-                extra["warm_u"], extra["pointers"], problem.truth, np.empty(largest), *sums, facts,
+                extra["warm_u"], extra["pointers"], problem.truth, np.empty(largest), *sums,
+                sums_of_pass,
             )  # fmt: skip
 
-        (total_v, total_u), facts = self.solver.in_ranges(problem, 2, visit)
-        return total_v, total_u, facts
+        (total_v, total_u), sums_of_pass = self.solver.in_ranges(problem, 2, visit)
+        return total_v, total_u, sums_of_pass
 
     def _visit_in_python(
-        self, look: np.ndarray, samples: range, sums: list[np.ndarray], facts: np.ndarray
+        self, look: np.ndarray, samples: range, sums: list[np.ndarray], sums_of_pass: np.ndarray
     ) -> None:
         """`_numba.passes.saddle.dual_range` for structures that project in Python."""
         problem, state, extra = self.problem, self.state, self.state.extra
@@ -131,8 +132,8 @@ class ProjectedSteps:
             else:
                 v = v if t == 0 else problem.projected(base + step * s, i)
                 u = problem.projected(v + step * gradient, i)
-                tally(problem, i, v, v, sums[0], np.zeros(len(facts)))
-            tally(problem, i, u, v, sums[1], facts)
+                tally(problem, i, v, v, sums[0], np.zeros(len(sums_of_pass)))
+            tally(problem, i, u, v, sums[1], sums_of_pass)
             if not low:
                 state.z[part] += (u - state.z[part]) / (t + 1.0)
 

@@ -63,7 +63,7 @@ class Extragradient(SaddleSolver):
         for _ in range(_MANY):
             beta = extra["step"]
             w = geometry.step(state.w, -(alpha * state.w + extra["gradient"]), beta)
-            gradient, facts = self.ascend(
+            gradient, sums_of_pass = self.ascend(
                 problem, state.w, beta, z, predicted, extra["warm_v"], pointers
             )
             last, corrections = self.ascend(
@@ -72,7 +72,7 @@ class Extragradient(SaddleSolver):
             state.n_project += 2 * problem.n
             moved = w - state.w
             back = geometry.squared_dual(alpha * moved + gradient - extra["gradient"])
-            whole = geometry.squared(moved) + facts[0]
+            whole = geometry.squared(moved) + sums_of_pass[0]
             r = beta * float(np.sqrt((back + corrections[1]) / whole)) if whole > 0 else 0.0
             if self.step != "adaptive" or r <= _NU:
                 break
@@ -80,7 +80,7 @@ class Extragradient(SaddleSolver):
         state.w = geometry.step(state.w, -(alpha * w + gradient), beta)
         state.z[:] = corrected
         extra["gradient"], extra["loss"] = last, float(corrections[3])
-        extra["residual"] = float(max(facts[2], corrections[2]))
+        extra["residual"] = float(max(sums_of_pass[2], corrections[2]))
         if self.step == "adaptive" and r < 0.4 and whole > 0:  # at rest, it would grow for ever
             extra["step"] = 1.5 * beta
 

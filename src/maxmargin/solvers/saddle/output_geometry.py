@@ -147,19 +147,19 @@ class EntropicOutputs:
         after, out = np.empty(size), np.empty(size)
         largest = int(np.diff(problem.part_ptr).max())
 
-        def visit(first: int, last: int, sums: list[np.ndarray], facts: np.ndarray) -> None:
+        def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
             if kernel is None:
-                self._visit_in_python(steps, q, after, out, range(first, last), sums, facts)
+                self._visit_in_python(steps, q, after, out, range(first, last), sums, sums_of_pass)
                 return
             marginals_range(
                 problem.packed, problem.workspace("marginals"), kernel, first, last, steps.mean,
                 steps.look,
                 steps.w, self.height, steps.far, steps.lead, steps.step, steps.once, q, after, out,
-                problem.truth, np.empty(largest), *sums, facts,
+                problem.truth, np.empty(largest), *sums, sums_of_pass,
             )  # fmt: skip
 
-        (total_u, total_v), facts = in_ranges(problem, 2, visit)
-        return total_u, total_v, Moved(after, out, float(facts[3]), float(facts[4]))
+        (total_u, total_v), sums_of_pass = in_ranges(problem, 2, visit)
+        return total_u, total_v, Moved(after, out, float(sums_of_pass[3]), float(sums_of_pass[4]))
 
     def _visit_in_python(
         self,
@@ -169,7 +169,7 @@ class EntropicOutputs:
         out: np.ndarray,
         samples: range,
         sums: list[np.ndarray],
-        facts: np.ndarray,
+        sums_of_pass: np.ndarray,
     ) -> None:
         """The compiled `marginals_range`, for structures with `marginals` in Python."""
         problem = self.problem
@@ -184,13 +184,13 @@ class EntropicOutputs:
             base = _ahead(base, problem.scores(steps.w, i), steps.step)
             if len(after):
                 after[part], out[part] = base, u
-            tally(problem, i, u, u, sums[0], facts)
+            tally(problem, i, u, u, sums[0], sums_of_pass)
             if steps.once:
                 continue
             v, on = problem.marginals_of(base, i), truth != 0
-            tally(problem, i, v, v, sums[1], np.zeros(len(facts)))
+            tally(problem, i, v, v, sums[1], np.zeros(len(sums_of_pass)))
             value = problem.structure.log_partition(base, layout) - float(base[on] @ truth[on])
-            facts[4] += omega * value
+            sums_of_pass[4] += omega * value
 
 
 def _ahead(base: np.ndarray, gradient: np.ndarray, step: float) -> np.ndarray:

@@ -74,7 +74,9 @@ class ProjectedGradient(SaddleSolver):
         )
         step = extra["step"] / (np.sqrt(t) if self.decay else 1.0)
         moved = geometry.step(w, -(problem.alpha * w + extra["last_gradient"]), step)
-        gradient, facts = self.ascend(problem, w, step, z, z, extra["warm_v"], extra["pointers"])
+        gradient, sums_of_pass = self.ascend(
+            problem, w, step, z, z, extra["warm_v"], extra["pointers"]
+        )
         extra["last_w"], extra["last_gradient"], extra["passed"] = moved, gradient, t
         state.n_project += problem.n
         # longer steps count for more, so that early points fade no faster than they should
@@ -83,5 +85,5 @@ class ProjectedGradient(SaddleSolver):
         state.w += share * (moved - state.w)
         state.z += share * (z - state.z)
         extra["gradient"] += share * (gradient - extra["gradient"])
-        extra["loss"] += share * (float(facts[3]) - extra["loss"])
-        extra["residual"] = max(extra.get("residual", 0.0), float(facts[2]))
+        extra["loss"] += share * (float(sums_of_pass[3]) - extra["loss"])
+        extra["residual"] = max(extra.get("residual", 0.0), float(sums_of_pass[2]))

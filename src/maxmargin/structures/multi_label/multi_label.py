@@ -25,7 +25,7 @@ FEW, MOST = 20, 25
 HULL = 10
 #: labels of which all pairs are written down
 _PAIRED = 4096
-_ALL, _FOREST, _ROOF = 0, 1, 2
+_ALL, _FOREST, _QPBO = 0, 1, 2
 Method = Literal["exact", "bounded", "auto"]
 
 
@@ -142,7 +142,7 @@ class MultiLabel(Structure):
     def _sums(self, layout: Any, ability: str) -> None:
         """Fail unless all outputs of the layout can be gone through."""
         network = labels_of(layout)
-        if self.layout_as_ints(layout)[0] == _ROOF:
+        if self.layout_as_ints(layout)[0] == _QPBO:
             raise MissingAbilityError(
                 f"MultiLabel(method={self.method!r}) cannot `{ability}` for {network.n_nodes}"
                 " labels whose pairs have cycles: it does not go through all outputs. Use pairs"
@@ -237,7 +237,7 @@ def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
     if method == "exact" or (method == "auto" and labels <= FEW):
         floats = subsets.float_size(labels) + (1 << min(labels, subsets.LOW)) + 3 * labels
         return _as_ints(_ALL, head, []), (floats, labels * labels)
-    return _as_ints(_ROOF, head, []), qpbo.work_size(labels, pairs)
+    return _as_ints(_QPBO, head, []), qpbo.work_size(labels, pairs)
 
 
 def _as_ints(kind: int, head: list[int], rest: Any) -> np.ndarray:

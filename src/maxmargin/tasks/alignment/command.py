@@ -31,7 +31,7 @@ from maxmargin.tasks.alignment.files import (
     sampled,
     streamed,
 )
-from maxmargin.tasks.alignment.tables import Judged, strongest_tables, text_tables
+from maxmargin.tasks.alignment.tables import EvaluatedLinks, strongest_tables, text_tables
 from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Evaluation, Table
 
@@ -170,17 +170,17 @@ class AlignmentCommand(TaskCommand):
         kept = [s for s, own in enumerate(links) if own is not None and all(pairs[s].pair)]
         if not kept:
             raise ValueError(f"{paths[2]}: found no links of any pair of {source} and {target}.")
-        facts: dict[str, Any] = {"links": f"by hand, {Path(paths[2]).name} ({found})"}
+        counts: dict[str, Any] = {"links": f"by hand, {Path(paths[2]).name} ({found})"}
         if len(kept) < len(pairs):
-            facts["pairs without links"] = len(pairs) - len(kept)
+            counts["pairs without links"] = len(pairs) - len(kept)
         skip = frozenset(pairs[s].line for s in kept)
         other = len(pairs) - len(kept) if not parallel else None
         if other is not None and other < len(kept):
             skip = frozenset()  # too little text without links: all of it
         text = Text(((source, target), *parallel), encoding, skip)
         extra = {"text": text, "known": options["statistics"]}
-        data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], facts, extra)
-        data.facts = _counted(data)
+        data = Data([pairs[s].pair for s in kept], [links[s] for s in kept], counts, extra)
+        data.counts = _counted(data)
         return data
 
     def placed(self, name: str, path: Path) -> Path:
@@ -213,9 +213,9 @@ class AlignmentCommand(TaskCommand):
             raise ValueError(
                 f"{source} and {target} have no pair of sentences with 1 to {longest} words each."
             )
-        facts = {"links": BY_MODELS, "pairs in the text": seen}
-        data = Data(pairs, None, facts, {"text": text, "known": options["statistics"]})
-        data.facts = _counted(data)
+        counts = {"links": BY_MODELS, "pairs in the text": seen}
+        data = Data(pairs, None, counts, {"text": text, "known": options["statistics"]})
+        data.counts = _counted(data)
         return data
 
     def sized(self, options: Mapping[str, Any], n: int) -> dict[str, Any]:
@@ -225,8 +225,8 @@ class AlignmentCommand(TaskCommand):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         """Some of the pairs; text and statistics are shared with the data that they come from."""
         outputs = None if data.outputs is None else [data.outputs[s] for s in indices]
-        part = Data([data.inputs[s] for s in indices], outputs, data.facts, data.extra)
-        part.facts = _counted(part)
+        part = Data([data.inputs[s] for s in indices], outputs, data.counts, data.extra)
+        part.counts = _counted(part)
         return part
 
     # -- learning ----------------------------------------------------------------------------------
@@ -342,17 +342,17 @@ class AlignmentCommand(TaskCommand):
         predicted = list(chain.from_iterable(map(model.predict, parts)))
         known = data.outputs is not None
         truth = data.outputs or directed_links(model.statistics_, data.inputs)
-        judged = Judged(data.inputs, predicted, truth)
-        by_models = data.facts.get("links") == BY_MODELS
+        compared = EvaluatedLinks(data.inputs, predicted, truth)
+        by_models = data.counts.get("links") == BY_MODELS
         name = "AER against the directed models" if by_models else "AER"
         return Evaluation(
             data=_counted(data),
-            error=judged.aer if known else None,
+            error=compared.aer if known else None,
             error_name=name,
-            metrics=judged.metrics(name) if known else judged.agreement(),
-            tables=judged.tables(model) if known else [],
+            metrics=compared.metrics(name) if known else compared.agreement(),
+            tables=compared.tables(model) if known else [],
             confusion=None,
-            drawings=judged.drawings(shown, known),
+            drawings=compared.drawings(shown, known),
         )
 
     def describe(self, model: WordAligner) -> list[Table]:
@@ -365,7 +365,7 @@ def _options(statistics: WordStatistics) -> dict[str, Any]:
 
 
 def _counted(data: Data) -> dict[str, Any]:
-    """The facts of the data, with its present counts in front."""
+    """The counts of the data, with its present counts in front."""
     counts = {
         "sentence pairs": len(data.inputs),
         "source words": sum(len(source) for source, _ in data.inputs),
@@ -374,7 +374,7 @@ def _counted(data: Data) -> dict[str, Any]:
     if data.outputs is not None:
         counts["sure links"] = sum(len(sure) for sure, _ in data.outputs)
         counts["possible links"] = sum(len(possible) for _, possible in data.outputs)
-    return counts | {name: fact for name, fact in data.facts.items() if name not in counts}
+    return counts | {name: value for name, value in data.counts.items() if name not in counts}
 
 
 def _longest(own: Numbered) -> int:

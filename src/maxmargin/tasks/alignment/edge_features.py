@@ -62,7 +62,7 @@ def spelling(pairs: Sequence[Pair], edges: Edges) -> Features:
 
 
 class _Side:
-    """The letters of all words of one side, and facts of each edge's word there."""
+    """The letters of all words of one side, and properties of each edge's word there."""
 
     def __init__(self, pairs: Sequence[Pair], side: int, word_of: np.ndarray):
         words = [plain_word(word) for pair in pairs for word in pair[side]]

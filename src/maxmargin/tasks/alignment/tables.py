@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.metrics.links import JudgedLinks, Link, Links, judge_links
+from maxmargin.metrics.links import ComparedLinks, Link, Links, compare_links
 from maxmargin.tasks.alignment.checks import Pair
 from maxmargin.tasks.alignment.word_aligner import WordAligner
 from maxmargin.tasks.documents import Drawing, Metric, Table
@@ -22,15 +22,15 @@ BANDS = (("not in the text", 0), ("1 to 9", 1), ("10 to 99", 10), ("100 to 999",
 LAST_BAND = ("1000 and more", 1000)
 
 
-class Judged:
+class EvaluatedLinks:
     """Predicted links beside true ones."""
 
     def __init__(
         self, pairs: Sequence[Pair], predicted: Sequence[Sequence[Link]], links: Sequence[Links]
     ):
         self.pairs, self.predicted, self.links = pairs, predicted, links
-        self.kinds: list[JudgedLinks] = [
-            judge_links(own, *truth) for own, truth in zip(predicted, links, strict=True)
+        self.kinds: list[ComparedLinks] = [
+            compare_links(own, *truth) for own, truth in zip(predicted, links, strict=True)
         ]
         self.n_predicted = sum(map(len, predicted))
         self.n_sure = sum(len(sure) for sure, _ in links)

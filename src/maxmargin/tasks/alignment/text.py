@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from maxmargin.metrics.links import JudgedLinks, Link, check_range, judge_links
+from maxmargin.metrics.links import ComparedLinks, Link, check_range, compare_links
 
 __all__ = ["render_alignment"]
 
@@ -58,15 +58,15 @@ def render_alignment(
     unicode : whether to use squares for marks; else all, words included, is ASCII.
     width : columns of the terminal, for a matrix in several bands; None means one band.
     """
-    judged = judge_links(predicted, sure, possible)
-    check_range(judged.all(), len(source), len(target))
+    compared = compare_links(predicted, sure, possible)
+    check_range(compared.all(), len(source), len(target))
     marks = UNICODE if unicode else ASCII
     rows = [_cut(_letters(word, unicode), LABEL, marks.cut) for word in source]
     columns = [_cut(_letters(word, unicode), HEAD, marks.cut) for word in target]
     margin = max((_width(letters) for letters in rows), default=0)
     names = [" " * (margin - _width(letters)) + "".join(letters) for letters in rows]
     cell = 1 + max((_cells(c) for letters in columns for c in letters), default=1)
-    signs = _signs(judged, marks)
+    signs = _signs(compared, marks)
     lines: list[str] = []
     for first, last in _bands(len(columns), cell, margin, width):
         heads = _heads(columns[first:last], cell)
@@ -76,12 +76,14 @@ def render_alignment(
             lines.append(name + " " * GAP + "".join(row))
         lines.append("")
     given = sure is not None or possible is not None
-    lines += _legend(judged, marks, width) if given else [f"{marks.right} link {len(judged.right)}"]
+    lines += (
+        _legend(compared, marks, width) if given else [f"{marks.right} link {len(compared.right)}"]
+    )
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _signs(judged: JudgedLinks, marks: _Marks) -> dict[Link, str]:
-    return {link: getattr(marks, kind) for kind in MEANINGS for link in getattr(judged, kind)}
+def _signs(compared: ComparedLinks, marks: _Marks) -> dict[Link, str]:
+    return {link: getattr(marks, kind) for kind in MEANINGS for link in getattr(compared, kind)}
 
 
 def _bands(n: int, cell: int, margin: int, width: int | None) -> list[tuple[int, int]]:
@@ -98,10 +100,10 @@ def _heads(columns: list[list[str]], cell: int) -> list[str]:
     return ["".join(c + " " * (cell - _cells(c)) for c in line) for line in upwards][::-1]
 
 
-def _legend(judged: JudgedLinks, marks: _Marks, width: int | None) -> list[str]:
+def _legend(compared: ComparedLinks, marks: _Marks, width: int | None) -> list[str]:
     lines = [""]
     for kind, meaning in MEANINGS.items():
-        count = len(getattr(judged, kind))
+        count = len(getattr(compared, kind))
         if not count and "possible" in meaning:
             continue  # most annotations have none
         item = f"{getattr(marks, kind)} {meaning} {count}"

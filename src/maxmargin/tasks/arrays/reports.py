@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.estimators.probabilities import fits_probabilities
 from maxmargin.metrics import multi_label_scores
-from maxmargin.metrics.links import JudgedLinks, Link, judge_links
+from maxmargin.metrics.links import ComparedLinks, Link, compare_links
 from maxmargin.tasks.command import Data
 from maxmargin.tasks.documents import Drawing, Evaluation, Metric, Table
 from maxmargin.tasks.link_documents import kinds_table, link_drawing, metric, ratio
@@ -267,42 +267,42 @@ def evaluate_links(data: Data, predicted: Sequence[Sequence[Link]], shown: int) 
     """
     known = data.outputs is not None
     if data.outputs is None:
-        judged = [judge_links(own) for own in predicted]
+        compared = [compare_links(own) for own in predicted]
     else:
         truth = [set(map(tuple, own.tolist())) for own in data.outputs]
-        judged = [judge_links(a, b, b) for a, b in zip(predicted, truth, strict=True)]
-    errors = [len(own.wrong) + len(own.missed) for own in judged]
-    worst = sorted(range(len(judged)), key=lambda i: (-errors[i], i))
+        compared = [compare_links(a, b, b) for a, b in zip(predicted, truth, strict=True)]
+    errors = [len(own.wrong) + len(own.missed) for own in compared]
+    worst = sorted(range(len(compared)), key=lambda i: (-errors[i], i))
     columns, note = ["sample", "missed", "wrong"], "samples are counted from 0"
     rows = [
-        [i, _format_links(judged[i].missed), _format_links(judged[i].wrong)]
+        [i, _format_links(compared[i].missed), _format_links(compared[i].wrong)]
         for i in worst[:MAX_ROWS]
         if errors[i]
     ]
     table = Table(title="Samples with the most errors", columns=columns, rows=rows, note=note)
-    metrics = _link_metrics(judged, errors, known)
+    metrics = _link_metrics(compared, errors, known)
     return Evaluation(
-        data=dict(data.facts),
+        data=dict(data.counts),
         error=1.0 - (metrics[0]["value"] or 0.0) if known else None,
         error_name="1 - F1 of links",
         metrics=metrics,
-        tables=[kinds_table(judged, with_possible=False), table] if known else [],
+        tables=[kinds_table(compared, with_possible=False), table] if known else [],
         confusion=None,
-        drawings=[_draw_links(i, data, judged[i], errors[i]) for i in worst[:shown]],
+        drawings=[_draw_links(i, data, compared[i], errors[i]) for i in worst[:shown]],
     )
 
 
 def _link_metrics(
-    judged: Sequence[JudgedLinks], errors: Sequence[int], known: bool
+    compared: Sequence[ComparedLinks], errors: Sequence[int], known: bool
 ) -> list[Metric]:
-    right = sum(len(own.right) for own in judged)
-    guessed = right + sum(len(own.wrong) for own in judged)
-    true = right + sum(len(own.missed) for own in judged)
+    right = sum(len(own.right) for own in compared)
+    guessed = right + sum(len(own.wrong) for own in compared)
+    true = right + sum(len(own.missed) for own in compared)
     count = metric("links predicted", guessed, "in all samples", "neither", percent=False)
     if not known:
         return [count]
     score = 2 * right / (guessed + true) if guessed + true else 1.0
-    exact = ratio(errors.count(0), len(judged))
+    exact = ratio(errors.count(0), len(compared))
     return [
         metric("F1", score, "harmonic mean of precision and recall"),
         metric("precision", ratio(right, guessed), "share of the predicted links that are true"),
@@ -316,7 +316,7 @@ def _format_links(links: Iterable[Link]) -> str:
     return " ".join(f"{j}-{k}" for j, k in sorted(links))
 
 
-def _draw_links(i: int, data: Data, own: JudgedLinks, errors: int) -> Drawing:
+def _draw_links(i: int, data: Data, own: ComparedLinks, errors: int) -> Drawing:
     rows, columns = data.inputs[i].shape[:2]
     sides = [str(j) for j in range(rows)], [str(k) for k in range(columns)]
     true = own.right | own.missed
@@ -356,7 +356,7 @@ def evaluate_label_sets(
     errors = (truth != predicted).sum(axis=1).tolist()
     worst = sorted(range(len(truth)), key=lambda i: (-errors[i], i))[: max(shown, 0)]
     evaluation = Evaluation(
-        data=dict(data.facts),
+        data=dict(data.counts),
         error=report.hamming_loss,
         error_name="Hamming loss",
         metrics=[

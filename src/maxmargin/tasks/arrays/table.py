@@ -158,11 +158,11 @@ class ChainCommand(LabelTask):
         return {"features": int(sample.shape[1])}
 
     def count(self, data: Data) -> dict[str, Any]:
-        facts = {"sequences": len(data), "rows": sum(x.shape[0] for x in data.inputs)}
+        counts = {"sequences": len(data), "rows": sum(x.shape[0] for x in data.inputs)}
         if data.outputs:
-            facts |= self.widths(data.inputs[0])
-            facts["labels"] = len(np.unique(np.concatenate(data.outputs)))
-        return facts
+            counts |= self.widths(data.inputs[0])
+            counts["labels"] = len(np.unique(np.concatenate(data.outputs)))
+        return counts
 
     def draw(
         self, data: Data, i: int, errors: int, truth: list[str], predicted: list[str]
@@ -210,10 +210,10 @@ class NodeTask(LabelTask):
     def count(self, data: Data) -> dict[str, Any]:
         n_edges = sum(graph.network.n_edges for graph in data.inputs)
         n_nodes = sum(self.measure(data.inputs))
-        facts = {f"{self.noun}s": len(data), "nodes": n_nodes, "edges": n_edges}
+        counts = {f"{self.noun}s": len(data), "nodes": n_nodes, "edges": n_edges}
         if data.inputs:
-            facts["features"], facts["edge features"] = self.widths(data.inputs[0]).values()
-        return facts
+            counts["features"], counts["edge features"] = self.widths(data.inputs[0]).values()
+        return counts
 
     def describe(self, model: Any) -> list[Table]:
         labels = texts_of(model.classes_)
@@ -262,7 +262,7 @@ class GraphCommand(NodeTask):
             for i in areas.worst(shown)
             for true, guessed in [(texts_of(truth[i]), texts_of(guess[i]))]
         ]
-        return areas.evaluation(data.facts, drawings)
+        return areas.evaluation(data.counts, drawings)
 
     def describe(self, model: Any) -> list[Table]:
         names = [f"feature {j}" for j in range(model.n_features_in_)]
@@ -416,8 +416,8 @@ class MatchingCommand(ArrayTask):
 
     def count(self, data: Data) -> dict[str, Any]:
         rows, columns = (sum(own.shape[k] for own in data.inputs) for k in (0, 1))
-        facts = {"samples": len(data), "rows": rows, "columns": columns}
-        return facts if data.outputs is None else facts | {"links": sum(map(len, data.outputs))}
+        counts = {"samples": len(data), "rows": rows, "columns": columns}
+        return counts if data.outputs is None else counts | {"links": sum(map(len, data.outputs))}
 
     def predict_batch(self, model: Any, inputs: Any) -> list[list[tuple[int, int]]]:
         """The links of each sample; none where there is nothing to link."""

@@ -116,7 +116,7 @@ class ArrayTask(TaskCommand):
                 self.check_alike(name, files[0], found)
             files.append(found)
         data = self.join(files or [found])
-        data.facts = self.count(data)
+        data.counts = self.count(data)
         return data
 
     def _read_file(
@@ -160,7 +160,7 @@ class ArrayTask(TaskCommand):
     def take(self, data: Data, indices: Sequence[int]) -> Data:
         outputs = None if data.outputs is None else [data.outputs[i] for i in indices]
         found = Data(self.take_inputs(data.inputs, indices), outputs, extra=data.extra)
-        found.facts = data.facts | self.count(found)
+        found.counts = data.counts | self.count(found)
         return found
 
     def take_inputs(self, inputs: Any, indices: Sequence[int]) -> Any:
@@ -254,7 +254,7 @@ class LabelTask(ArrayTask):
             return self.draw(data, i, errors, truth[i], predicted[i])
 
         known = texts_of(model.classes_)
-        evaluation = label_evaluation(truth, predicted, data.facts, draw, shown, known, self.noun)
+        evaluation = label_evaluation(truth, predicted, data.counts, draw, shown, known, self.noun)
         return with_reliability(evaluation, model, data)
 
     def draw(

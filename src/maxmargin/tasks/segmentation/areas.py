@@ -17,9 +17,9 @@ MAX_ROWS = 200
 class Areas:
     """Counts of true and predicted labels of each sample.
 
-    classes : the labels that the model knows; the last is the figure, whose overlap with the truth
-    is measured. truth, predicted : one array of labels a sample, in any shape. noun : what has a
-    label ("pixel"). names : what to call the samples. nothing of the arrays is kept.
+    classes : the labels that the model knows; the last is the foreground, whose overlap with the
+    truth is measured. truth, predicted : one array of labels a sample, in any shape. noun : what
+    has a label ("pixel"). names : what to call the samples. nothing of the arrays is kept.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Areas:
                 )
         found = [classes, *(np.unique(own) for own in truth)]
         self.labels = np.unique(np.concatenate(found))
-        self.figure = int(np.searchsorted(self.labels, classes[-1]))
+        self.foreground = int(np.searchsorted(self.labels, classes[-1]))
         self.unknown = texts_of(np.setdiff1d(self.labels, classes))
         self.noun, self.names = noun, list(names)
         pairs = zip(truth, predicted, strict=True)
@@ -64,10 +64,10 @@ class Areas:
         size = int(self.counts[i].sum())
         return f"{self.names[i]}: {self.errors(i):,} of {size:,} {self.noun}s wrong"
 
-    def evaluation(self, facts: dict[str, Any], drawings: list[Drawing]) -> Evaluation:
+    def evaluation(self, counts: dict[str, Any], drawings: list[Drawing]) -> Evaluation:
         """The document."""
         return Evaluation(
-            data=dict(facts),
+            data=dict(counts),
             error=_error(self.total),
             error_name=f"share of wrong {self.noun}s",
             metrics=self._metrics(),
@@ -79,13 +79,17 @@ class Areas:
     def _metrics(self) -> list[Metric]:
         error, overlaps = _error(self.total), [_iou(self.total, k) for k in self._used()]
         known = [own for own in overlaps if own is not None]
-        figure = texts_of(self.labels)[self.figure]
+        foreground = texts_of(self.labels)[self.foreground]
         return [
             _metric(f"{self.noun} error", error, f"share of wrong {self.noun}s", "lower"),
             _metric(
                 "accuracy", None if error is None else 1.0 - error, f"share of right {self.noun}s"
             ),
-            _metric("IoU", _iou(self.total, self.figure), f"overlap over union of label {figure}"),
+            _metric(
+                "IoU",
+                _iou(self.total, self.foreground),
+                f"overlap over union of label {foreground}",
+            ),
             _metric("mean IoU", float(np.mean(known)) if known else None, "mean over the labels"),
         ]
 
@@ -125,11 +129,11 @@ class Areas:
                 int(self.counts[i].sum()),
                 self.errors(i),
                 _error(self.counts[i]),
-                _iou(self.counts[i], self.figure),
+                _iou(self.counts[i], self.foreground),
             ]
             for i in order
         ]
-        note = f"IoU of label {texts_of(self.labels)[self.figure]}"
+        note = f"IoU of label {texts_of(self.labels)[self.foreground]}"
         if len(self.names) > MAX_ROWS:
             note += f"; the {MAX_ROWS} worst of {len(self.names):,} samples"
         columns = ["sample", f"{self.noun}s", "wrong", "error", "IoU"]

@@ -35,7 +35,7 @@ def packed(values: np.ndarray) -> str:
 
 def scan_maps(points: np.ndarray, roles: np.ndarray) -> list[AreaMap]:
     """The points from above and in perspective, a dot each."""
-    kept = views.thin(len(points), MAX_POINTS)
+    kept = views.subsample(len(points), MAX_POINTS)
     cloud, own = points[kept], roles[kept]
     # high ones last, as they hide those beneath
     over = np.argsort(cloud[:, 2], kind="stable")
@@ -66,6 +66,6 @@ def _area(name: str, codes: np.ndarray) -> AreaMap:
 
 
 def area_roles(classes: np.ndarray, truth: Any, predicted: Any) -> np.ndarray:
-    """Places in `views.ROLES`; the last of the classes is the figure."""
-    figure = classes[-1]
-    return views.roles(np.asarray(truth) == figure, np.asarray(predicted) == figure)
+    """Places in `views.ROLES`; the last of the classes is the foreground."""
+    foreground = classes[-1]
+    return views.roles(np.asarray(truth) == foreground, np.asarray(predicted) == foreground)

@@ -1,4 +1,4 @@
-"""Figure and ground in images and point clouds."""
+"""Foreground and background in images and point clouds."""
 
 from __future__ import annotations
 

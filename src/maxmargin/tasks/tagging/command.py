@@ -142,12 +142,12 @@ class TaggingCommand(TaskCommand):
                     "the data files differ in their number of columns; name those to use with"
                     " --columns and --tag-column."
                 )
-        facts = {
+        counts = {
             "sentences": len(sentences),
             "tokens": sum(map(len, sentences)),
             "tags": len({tag for own in tags for tag in own}),
         }
-        return Data(sentences, tags, facts, {"columns": names[0]})
+        return Data(sentences, tags, counts, {"columns": names[0]})
 
     def estimator(self, options: Mapping[str, Any]) -> SequenceTagger:
         options = self.with_defaults(options)
@@ -181,9 +181,9 @@ class TaggingCommand(TaskCommand):
         assert data.outputs is not None
         inputs = [data.inputs[i] for i in indices]
         outputs = [data.outputs[i] for i in indices]
-        facts = data.facts | {"sentences": len(inputs), "tokens": sum(map(len, inputs))}
-        facts["tags"] = len({tag for own in outputs for tag in own})
-        return Data(inputs, outputs, facts, data.extra)
+        counts = data.counts | {"sentences": len(inputs), "tokens": sum(map(len, inputs))}
+        counts["tags"] = len({tag for own in outputs for tag in own})
+        return Data(inputs, outputs, counts, data.extra)
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -214,7 +214,7 @@ class TaggingCommand(TaskCommand):
             confused_table(truth, predicted, note),
         ]
         evaluation = Evaluation(
-            data=dict(data.facts),
+            data=dict(data.counts),
             error=labels.token_error,
             error_name="share of wrong tags",
             metrics=sequence_metrics(labels, chunks),

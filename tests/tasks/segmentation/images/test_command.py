@@ -60,7 +60,7 @@ def case(command, tmp_path_factory):
 def test_masks_are_learned(command, case):
     model, _, test = case
     data = command.read([test], {})
-    assert data.facts == {"images": 2, "pixels": 1040}
+    assert data.counts == {"images": 2, "pixels": 1040}
     evaluation = command.evaluate(model, data)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))
@@ -93,7 +93,7 @@ def test_both_layouts_give_the_same(command, case, tmp_path):
 
 
 @pytest.mark.parametrize("values", [(0, 1), (10, 20)])
-def test_the_larger_of_two_values_is_the_figure(command, tmp_path, values):
+def test_the_larger_of_two_values_is_the_foreground(command, tmp_path, values):
     folder = make_folder(tmp_path, (0, 1))
     for k in (0, 1):
         mask = np.array(values, dtype=np.uint8)[make_image(k)[1].astype(int)]
@@ -102,7 +102,7 @@ def test_the_larger_of_two_values_is_the_figure(command, tmp_path, values):
         np.testing.assert_array_equal(found, make_image(k)[1])
 
 
-def test_an_image_may_be_all_ground_or_all_figure(command, tmp_path):
+def test_an_image_may_be_all_background_or_all_foreground(command, tmp_path):
     folder = make_folder(tmp_path, (0, 1, 2))
     Image.new("L", (26, 20), 0).save(folder / "masks/p1.png")
     Image.new("L", (26, 20), 255).save(folder / "masks/p2.png")
@@ -114,7 +114,7 @@ def test_jpeg_masks_are_told(command, tmp_path):
     folder = make_folder(tmp_path, (0,))
     (folder / "masks/p0.png").unlink()
     Image.fromarray(make_image(0)[1].astype(np.uint8) * 255).save(folder / "masks/p0.jpg")
-    assert command.read([folder], {}).facts["masks"] == "in JPEG, cut at 128"
+    assert command.read([folder], {}).counts["masks"] == "in JPEG, cut at 128"
 
 
 def test_errors_of_folders_are_named(command, tmp_path):

@@ -339,7 +339,7 @@ def test_without_scikit_image(monkeypatch):
 
 # -- segmenting ------------------------------------------------------------------------------------
 def discs(n, seed, shape=(30, 40)):
-    """Discs that are a little lighter than the noisy ground."""
+    """Discs that are a little lighter than the noisy background."""
     rng = np.random.default_rng(seed)
     images, masks = [], []
     for _ in range(n):

@@ -52,7 +52,7 @@ def case(command, tmp_path_factory):
 def test_labels_of_points_are_learned(command, case):
     model, folder = case
     data = command.read([folder / "s2.txt", folder / "s3.txt"], {})
-    assert data.facts == {"scans": 2, "points": 600}
+    assert data.counts == {"scans": 2, "points": 600}
     evaluation = command.evaluate(model, data, shown=1)
     assert json.loads(json.dumps(evaluation)) == evaluation
     assert evaluation["error"] == pytest.approx(1 - model.score(data.inputs, data.outputs))
@@ -63,7 +63,7 @@ def test_labels_of_points_are_learned(command, case):
     assert all(max(own["height"], own["width"]) <= 240 for own in drawing["maps"])
     assert len(json.dumps(drawing)) < 100_000
     part = command.take(data, [1])
-    assert (part.extra["names"], part.facts["scans"]) == (["s3.txt"], 1)
+    assert (part.extra["names"], part.counts["scans"]) == (["s3.txt"], 1)
     assert {table["title"] for table in command.describe(model)} == {
         "Weights of nodes",
         "Weights of edges",

@@ -225,14 +225,14 @@ const charts = (() => {
 
     /* What is not drawn, and why. */
     remarks(curves, quantity) {
-      const said = [];
+      const notes = [];
       const known = new Set(curves.filter((c) => c.data[c.field].some((v) => v !== null)).map((c) => c.key));
       const absent = this.many ? this.spec.groups.filter((name) => !known.has(name)) : [];
-      if (absent.length) said.push(`Without a ${quantity.label.toLowerCase()} here: ${absent.join(", ")}.`);
+      if (absent.length) notes.push(`Without a ${quantity.label.toLowerCase()} here: ${absent.join(", ")}.`);
       if (this.dropped) {
-        said.push(`Values at or below zero have no place on a logarithmic axis: ${this.dropped} left out.`);
+        notes.push(`Values at or below zero have no place on a logarithmic axis: ${this.dropped} left out.`);
       }
-      return said;
+      return notes;
     }
 
     across() { return this.spec.x.find((a) => a.key === this.state.x); }

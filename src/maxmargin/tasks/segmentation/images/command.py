@@ -1,9 +1,9 @@
-"""The task `segmentation`: which pixels of an image are figure, which are ground.
+"""The task `segmentation`: which pixels of an image are foreground, which are background.
 
 A folder with sub-folders images and masks, whose files go together by their names without endings;
 or a folder in which photo_mask.png (or photo-mask.png, photo.mask.png) is the mask of photo.jpg; or
 an npz file with shape (n, 2), rgb (pixels, 3) and mask (pixels,), images one after another. A mask
-has two values, of which the larger is the figure: 0 and 255, or 0 and 1, or two colours.
+has two values, of which the larger is the foreground: 0 and 255, or 0 and 1, or two colours.
 """
 
 from __future__ import annotations
@@ -41,18 +41,19 @@ class SegmentationCommand(TaskCommand):
 
     name: ClassVar[str] = "segmentation"
     title: ClassVar[str] = "Segment images"
-    summary: ClassVar[str] = "which pixels of an image are figure and which are ground"
+    summary: ClassVar[str] = "which pixels of an image are foreground and which are background"
     data_help: ClassVar[str] = (
         "Folders. Either with sub-folders images and masks, in which an image and its mask have the"
         " same name but for the ending; or with both side by side, photo.jpg and photo_mask.png."
         " PNG, JPEG, BMP or TIFF; images are turned upright as their EXIF entry says, and"
         " transparent parts are taken for white. A mask is as large as its image and has two values"
-        " in all its pixels, of which the larger is the figure; masks in JPEG are cut at 128. Or"
+        " in all its pixels, of which the larger is the foreground; masks in JPEG are cut at 128."
+        " Or"
         " .npz files with shape (n, 2), the rows and columns of each image, rgb (pixels, 3) uint8"
         " and mask (pixels,), row after row, one image after another."
     )
     predict_help: ClassVar[str] = (
-        "Reads images, or folders of images. Writes masks as PNG, 255 where the figure is and 0"
+        "Reads images, or folders of images. Writes masks as PNG, 255 where the foreground is and 0"
         " elsewhere: of one image to stdout or the file --out, of several images or of folders one"
         " each, photo.png of photo.jpg, into the folder --out. Of an .npz file, an .npz file with"
         " shape and mask."
@@ -94,10 +95,10 @@ class SegmentationCommand(TaskCommand):
             raise ValueError(f"no data were given; {LAYOUT}.")
         values = _Values()
         found = [values.seen(own, path) for path in paths for own in read_pairs(path)]
-        masks = [values.figure(own.mask) for own in found]
+        masks = [values.foreground(own.mask) for own in found]
         names = [own.name for own in found]
         extra = {"names": names, "cut": any(own.cut for own in found)}
-        return _with_facts(Data([own.image for own in found], masks, extra=extra))
+        return _with_counts(Data([own.image for own in found], masks, extra=extra))
 
     def parts(self, paths: Sequence[Path]) -> list[tuple[Path, str]]:
         files = [file for path in paths for file in (images_of(path) if path.is_dir() else [path])]
@@ -127,7 +128,7 @@ class SegmentationCommand(TaskCommand):
         assert data.outputs is not None
         extra = data.extra | {"names": [data.extra["names"][i] for i in indices]}
         outputs = [data.outputs[i] for i in indices]
-        return _with_facts(Data([data.inputs[i] for i in indices], outputs, extra=extra))
+        return _with_counts(Data([data.inputs[i] for i in indices], outputs, extra=extra))
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -143,9 +144,9 @@ class SegmentationCommand(TaskCommand):
                 return _predict_arrays(model, in_arrays(read_npz(file, name), masks=False), sink)
             image = read_image(file, name)
         with named([name]):
-            figure = _figure(model, image)
-        pixels = (figure * np.uint8(255)).tobytes()
-        sink.write(png_bytes(pixels, figure.shape[0], figure.shape[1], "grey"))
+            foreground = _foreground(model, image)
+        pixels = (foreground * np.uint8(255)).tobytes()
+        sink.write(png_bytes(pixels, foreground.shape[0], foreground.shape[1], "grey"))
         sink.flush()
         return 1
 
@@ -166,11 +167,11 @@ class SegmentationCommand(TaskCommand):
                 errors=areas.errors(i),
                 truth_known=True,
                 maps=[own],
-                labels=["ground", "figure"],
+                labels=["background", "foreground"],
                 picture=packed(_colours(data.inputs[i][kept])),
             )
             drawings.append(drawing)
-        return areas.evaluation(data.facts, drawings)
+        return areas.evaluation(data.counts, drawings)
 
     def describe(self, model: Any) -> list[Table]:
         return weight_tables(model.model_, *model.graphs_.names())
@@ -194,19 +195,19 @@ class _Values:
                 )
         return own
 
-    def figure(self, mask: np.ndarray | None) -> np.ndarray:
+    def foreground(self, mask: np.ndarray | None) -> np.ndarray:
         """1 for the larger of two values, or where there is but one, for all but 0."""
         assert mask is not None
         largest = max(self.known)
         return (mask == largest if len(self.known) > 1 else mask != 0).astype(np.uint8)
 
 
-def _figure(model: Any, image: np.ndarray) -> np.ndarray:
+def _foreground(model: Any, image: np.ndarray) -> np.ndarray:
     return model.predict([image])[0] == model.classes_[-1]
 
 
 def _predict_arrays(model: Any, images: Sequence[Pictured], sink: BinaryIO) -> int:
-    masks = [_figure(model, own.image).astype(np.uint8) for own in images]
+    masks = [_foreground(model, own.image).astype(np.uint8) for own in images]
     shape = np.array([own.shape for own in masks], dtype=np.int32)
     write_npz(sink, {"shape": shape, "mask": np.concatenate([own.ravel() for own in masks])})
     sink.flush()
@@ -222,11 +223,11 @@ def _colours(pixels: np.ndarray) -> np.ndarray:
     return np.repeat(grey.astype(np.uint8)[:, :, None], 3, axis=2)
 
 
-def _with_facts(data: Data) -> Data:
-    data.facts = {
+def _with_counts(data: Data) -> Data:
+    data.counts = {
         "images": len(data.inputs),
         "pixels": sum(own.shape[0] * own.shape[1] for own in data.inputs),
     }
     if data.extra["cut"]:
-        data.facts["masks"] = "in JPEG, cut at 128"
+        data.counts["masks"] = "in JPEG, cut at 128"
     return data

@@ -1,4 +1,4 @@
-"""What sets a figure apart in its own image: colours that the border and the rest do not have."""
+"""What sets the foreground apart in its image: colours that neither border nor rest have."""
 
 from __future__ import annotations
 

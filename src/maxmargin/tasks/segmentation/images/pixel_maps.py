@@ -84,7 +84,7 @@ def place_maps(height: int, width: int) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def grid_maps(height: int, width: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Bumps on a grid: which shape the figure often has."""
+    """Bumps on a grid: which shape the foreground often has."""
     row, column = _axes(height, width)
     places = np.linspace(-0.8, 0.8, GRID, dtype=np.float32)
     bumps = [[np.exp(-(((at - p) / 0.3) ** 2)) for p in places] for at in (row, column)]

@@ -124,7 +124,7 @@ class ScanCommand(TaskCommand):
             raise ValueError("no data file was given; name one at least.")
         names = [Path(cloud.name).name for cloud in clouds]
         outputs = [cloud.labels for cloud in clouds]
-        return _with_facts(Data([_sample(own) for own in clouds], outputs, extra={"names": names}))
+        return _with_counts(Data([_sample(own) for own in clouds], outputs, extra={"names": names}))
 
     def parts(self, paths: Sequence[Path]) -> list[tuple[Path, str]]:
         found: list[Path] = []
@@ -164,7 +164,7 @@ class ScanCommand(TaskCommand):
         names = [data.extra["names"][i] for i in indices]
         outputs = [data.outputs[i] for i in indices]
         inputs = [data.inputs[i] for i in indices]
-        return _with_facts(Data(inputs, outputs, extra={"names": names}))
+        return _with_counts(Data(inputs, outputs, extra={"names": names}))
 
     def predict(
         self, model: Any, sources: Sequence[BinaryIO], sink: BinaryIO, options: Mapping[str, Any]
@@ -212,7 +212,7 @@ class ScanCommand(TaskCommand):
             )
             for i in areas.worst(shown)
         ]
-        return areas.evaluation(data.facts, drawings)
+        return areas.evaluation(data.counts, drawings)
 
     def describe(self, model: Any) -> list[Table]:
         return weight_tables(model.model_, *model.graphs_.names())
@@ -258,8 +258,8 @@ def _check_width(name: str, points: np.ndarray, expected: int) -> None:
         )
 
 
-def _with_facts(data: Data) -> Data:
-    data.facts = {
+def _with_counts(data: Data) -> Data:
+    data.counts = {
         "scans": len(data.inputs),
         "points": sum(len(_points(own)) for own in data.inputs),
     }

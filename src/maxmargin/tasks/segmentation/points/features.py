@@ -47,7 +47,7 @@ def mean_spacing(points: np.ndarray, count: int = 2000) -> float:
     return float(np.median(apart[:, -1]) * np.sqrt(np.pi / (k - 1)))
 
 
-def thin(points: np.ndarray, side: float) -> Level:
+def subsample(points: np.ndarray, side: float) -> Level:
     """The means of the points in each cube of the given side; all points if it is 0."""
     if side > 0:
         cell = np.minimum(points / side, 2.0**20).astype(np.int64)

@@ -215,7 +215,7 @@ class PointGraphs(GraphMaker):
         usual = (measures.mean_spacing(points) if "density" in self.features else 0.0) or unit
         sizes = [size for size in self.sizes if "shape" in self.features]
         spins = [0.0, 2.0] if "spin" in self.features else []
-        levels = {size: measures.thin(points, size * unit) for size in {0.0, *sizes, *spins}}
+        levels = {size: measures.subsample(points, size * unit) for size in {0.0, *sizes, *spins}}
         blocks = [cloud.extra] if "extra" in self.features else []
         if "height" in self.features:
             radii = unit * np.asarray(self.radii, dtype=np.float64)

@@ -2,7 +2,7 @@
 
 Statistics come from the unlabelled text. Accuracy: trained on 100 sentence pairs aligned by hand,
 error on 37 others; the number of epochs of solvers without a penalty is chosen on 20 of the 100.
-Growth: labels are the links in which our own two directed aligners agree; one thread, kernels
+Growth: labels are the links in which our own two directed aligners agree; one thread, compiled code
 compiled before, each run in a process of its own.
 """
 

@@ -2,8 +2,8 @@
 
 The first line is the tagger as it is, with its default features, which are others.
 
-Seconds count from sentences in memory to a trained model, features included; one thread, kernels
-warm. The peak memory is that of a process which does nothing else.
+Seconds count from sentences in memory to a trained model, features included; one thread, compiled
+code warm. The peak memory is that of a process which does nothing else.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def run(name: str) -> None:
 
 
 def train_ours(name: str, train: list, tags: list, test: list) -> tuple[float, float, list, str]:
-    SequenceTagger(max_epochs=1).fit(train[:20], tags[:20]).predict(train[:5])  # loads the kernels
+    SequenceTagger(max_epochs=1).fit(train[:20], tags[:20]).predict(
+        train[:5]
+    )  # loads compiled code
     begun = time.perf_counter()
     tagger = SequenceTagger(**OURS[name]).fit(train, tags)
     trained = time.perf_counter()

@@ -143,13 +143,13 @@ def _ours(
 ) -> tuple[np.ndarray, np.ndarray, float, float]:
     """(z, flows left behind, seconds, bound)."""
     floats, ints = CUT.scratch(network)
-    kernel, size, best = CUT.kernel("project"), CUT.warm_size(network), np.inf
+    function, size, best = CUT.compiled_function("project"), CUT.warm_size(network), np.inf
     out, work, iwork = np.zeros(len(point)), np.zeros(floats), np.zeros(ints, dtype=np.int64)
     bound = np.nan
     for _ in range(2 * REPEATS):
         work[:size] = 0.0 if flows is None else flows
         begin = time.process_time()
-        bound = kernel(point, network.as_ints, out, work, iwork)
+        bound = function(point, network.as_ints, out, work, iwork)
         best = min(best, time.process_time() - begin)
     return out, work[:size].copy(), best, bound * max(1.0, np.abs(point).max())
 

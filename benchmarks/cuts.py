@@ -35,7 +35,7 @@ def main() -> None:
         print(f"{name} is left out: it is not installed.")
     begun = time.perf_counter()
     GraphCut().maximize(np.zeros(1), Network(1, []))
-    print(f"compiling or loading our kernel: {time.perf_counter() - begun:.2f} s\n")
+    print(f"compiling or loading our code: {time.perf_counter() - begun:.2f} s\n")
     titles = ["graph", "strength", "ours", "warm", *rivals, *(f"ours / {r}" for r in rivals)]
     print("| " + " | ".join([*titles, *(f"warm / {r}" for r in rivals)]) + " |")
     print("|---" * (len(titles) + len(rivals)) + "|")
@@ -109,12 +109,12 @@ def row(
 def ours(task: Task, work: np.ndarray | None = None) -> tuple[float, float]:
     """Seconds and the score; work: with the memory of the last call, or None."""
     structure = GraphCut()
-    kernel, layout_ints = structure.kernel("maximize"), task.network.as_ints
+    function, layout_ints = structure.compiled_function("maximize"), task.network.as_ints
     floats, ints = structure.scratch(task.network)
     work = np.full(floats, 0.0) if work is None else work
     iwork, out = np.full(ints, 0), np.full(len(task.theta), 0.0)
     begun = time.thread_time()
-    value = kernel(task.theta, layout_ints, out, work, iwork)
+    value = function(task.theta, layout_ints, out, work, iwork)
     return time.thread_time() - begun, value
 
 

@@ -1,7 +1,7 @@
 """Seconds and peak memory of labelling large images and point clouds with a trained model.
 
 Each line is a process of its own, which learns from a small drawn sample and labels a large one;
-its peak includes Python, the libraries and the compiled kernels.
+its peak includes Python, the libraries and the compiled code.
 """
 
 from __future__ import annotations

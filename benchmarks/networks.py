@@ -112,15 +112,15 @@ def asked(
     structure: MarkovNetwork, layout: NetworkLayout, theta: np.ndarray, memory: np.ndarray
 ) -> tuple[float, float, float]:
     """Score, bound and seconds of a call; memory: of the last one, for the next."""
-    kernel, layout_ints = (
-        structure.kernel("maximize"),
+    function, layout_ints = (
+        structure.compiled_function("maximize"),
         np.asarray(structure.layout_as_ints(layout), dtype=np.int64),
     )
     floats, ints = structure.scratch(layout)
     work, iwork, out = np.full(floats, 0.0), np.full(ints, 0), np.full(len(theta), 0.0)
     work[: len(memory)] = memory
     begun = time.thread_time()
-    bound = kernel(theta, layout_ints, out, work, iwork)
+    bound = function(theta, layout_ints, out, work, iwork)
     seconds = time.thread_time() - begun
     memory[:] = work[: len(memory)]
     return float(theta @ out), bound, seconds

@@ -96,7 +96,9 @@ def compare(what: str, problem: Problem, variants: dict[str, Metered]) -> None:
     """A line for each variant."""
     print(f"\n{what}, {problem.dim} weights, alpha = {problem.alpha:g}, limit {LIMIT:g} s")
     for name, solver in variants.items():
-        solver.set_params(max_epochs=1, tol=1.0, check_every=1).run(problem)  # loads its kernels
+        solver.set_params(max_epochs=1, tol=1.0, check_every=1).run(
+            problem
+        )  # loads its compiled code
         crossings, solver.spent = Spent(), 0.0
         solver.set_params(max_epochs=1_000_000, tol=TARGETS[-1])
         with warnings.catch_warnings():

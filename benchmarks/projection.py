@@ -118,8 +118,8 @@ def _our_time(
     ability: str, points: np.ndarray, layout: tuple[int, int], starts: np.ndarray
 ) -> float:
     layout_ints, out, work, iwork = _arguments(layout)
-    kernel, flat, begin = MATCHING.kernel(ability), points.ravel(), starts.ravel()
-    return best_time(lambda: _loop(kernel, flat, layout_ints, begin, out, work, iwork), 15) / len(
+    function, flat, begin = MATCHING.compiled_function(ability), points.ravel(), starts.ravel()
+    return best_time(lambda: _loop(function, flat, layout_ints, begin, out, work, iwork), 15) / len(
         points
     )
 
@@ -129,11 +129,11 @@ def _answers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """All z, and the prices that are left behind."""
     layout_ints, out, work, iwork = _arguments(layout)
-    kernel, nodes = MATCHING.kernel(ability), sum(layout)
+    function, nodes = MATCHING.compiled_function(ability), sum(layout)
     z, prices = np.empty_like(points), np.empty((len(points), nodes))
     for i, point in enumerate(points):
         work[:nodes] = 0.0
-        kernel(point, layout_ints, out, work, iwork)
+        function(point, layout_ints, out, work, iwork)
         z[i], prices[i] = out, work[:nodes]
     return z, prices
 

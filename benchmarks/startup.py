@@ -1,4 +1,4 @@
-"""Import time, and the first fit with kernels to compile and with kernels found in the cache."""
+"""Import time, and the first fit with code to compile and with code found in the cache."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(f"import maxmargin {bare:.2f} s; with ChainSVM {loaded:.2f} s; first fit",
 def main() -> None:
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-        for label in ("empty kernel cache", "second process", "third process"):
+        for label in ("empty compile cache", "second process", "third process"):
             command = [sys.executable, "-W", "ignore", "-c", SCRIPT]
             run = subprocess.run(
                 command, env=environment, capture_output=True, text=True, check=True

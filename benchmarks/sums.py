@@ -1,8 +1,8 @@
 """Sum-product on chains beside Viterbi on the same scores, and its growth in length and labels.
 
-All are kernels called from one compiled loop; processor time, the least of several rounds in turn,
-compilation excluded. "by logs" is the way taken for scores that spread too widely for plain
-products; "plain logs" is forward-backward written with a log-sum-exp for each label.
+All are compiled functions called from one compiled loop; processor time, the least of several
+rounds in turn, compilation excluded. "by logs" is the way taken for scores that spread too widely
+for plain products; "plain logs" is forward-backward written with a log-sum-exp for each label.
 """
 
 from __future__ import annotations
@@ -67,19 +67,19 @@ def plain_logs(theta, layout, out, work, iwork):
 
 
 @njit(types.float64(POINTER, FLOATS, INTS, INTS, FLOATS, FLOATS, INTS, types.int64))
-def call(kernel, scores, starts, layouts, out, work, iwork, repeats):
-    """Run the kernel on all samples, several times; scores lie side by side."""
+def call(function, scores, starts, layouts, out, work, iwork, repeats):
+    """Run the function on all samples, several times; scores lie side by side."""
     total = 0.0
     for _ in range(repeats):
         for i in range(len(starts) - 1):
             theta = scores[starts[i] : starts[i + 1]]
             layout = layouts[3 * i : 3 * i + 3]
-            total += kernel(theta, layout, out[: len(theta)], work, iwork)
+            total += function(theta, layout, out[: len(theta)], work, iwork)
     return total
 
 
 class Samples:
-    """Scores of some chains, and room for the kernels."""
+    """Scores of some chains, and room for the functions."""
 
     def __init__(self, structure: Chain, layouts: list, scores: np.ndarray):
         self.scores = scores
@@ -92,18 +92,20 @@ class Samples:
         self.work = np.zeros(max(floats for floats, _ in sizes))
         self.iwork = np.zeros(max(ints for _, ints in sizes), dtype=np.int64)
 
-    def seconds(self, kernel: object, repeats: int) -> float:
+    def seconds(self, function: object, repeats: int) -> float:
         start = time.process_time()
         room = (self.out, self.work, self.iwork)
-        call(kernel, self.scores, self.starts, self.layouts, *room, repeats)
+        call(function, self.scores, self.starts, self.layouts, *room, repeats)
         return (time.process_time() - start) / repeats
 
-    def times(self, kernels: tuple) -> list[float]:
-        """Least seconds a pass of each kernel, rounds taken in turn."""
+    def times(self, functions: tuple) -> list[float]:
+        """Least seconds a pass of each function, rounds taken in turn."""
         repeats = 1
         while repeats * self.seconds(maximize, repeats) < SECONDS:
             repeats *= 2
-        rounds = [[self.seconds(kernel, repeats) for kernel in kernels] for _ in range(ROUNDS)]
+        rounds = [
+            [self.seconds(function, repeats) for function in functions] for _ in range(ROUNDS)
+        ]
         return [min(column) for column in zip(*rounds, strict=True)]
 
 
@@ -143,10 +145,10 @@ def ratios() -> None:
     real = letters()
     if real is not None:
         cases = {"letters, trained, real words": real, **cases}
-    kernels = (maximize, marginals, marginals_by_logs, plain_logs, max_marginals)
+    functions = (maximize, marginals, marginals_by_logs, plain_logs, max_marginals)
     print("times of Viterbi's:             Viterbi marginals  by logs  plain logs  max-marginals")
     for name, samples in cases.items():
-        least = samples.times(kernels)
+        least = samples.times(functions)
         each = 1e6 * least[0] / (len(samples.starts) - 1)
         found = "".join(
             f"{t / least[0]:{width}.2f}" for t, width in zip(least[1:], (9, 9, 12, 15), strict=True)
@@ -156,16 +158,16 @@ def ratios() -> None:
 
 def growth() -> None:
     lengths, labels = [10, 100, 1000, 10_000], [4, 8, 16, 32, 64, 128]
-    kernels = (maximize, marginals)
+    functions = (maximize, marginals)
     sizes = {
         "length, K=22": (lengths, [drawn(n, 22, n=1) for n in lengths]),
         "labels, T=50": (labels, [drawn(50, k, n=1) for k in labels]),
     }
     for name, (values, samples) in sizes.items():
-        columns = zip(*(s.times(kernels) for s in samples), strict=True)
-        for kernel, column in zip(("Viterbi", "marginals"), columns, strict=True):
+        columns = zip(*(s.times(functions) for s in samples), strict=True)
+        for function, column in zip(("Viterbi", "marginals"), columns, strict=True):
             shown = ", ".join(f"{1e6 * t:.1f}" for t in column)
-            print(f"  {name} = {values}, {kernel}: {shown} us")
+            print(f"  {name} = {values}, {function}: {shown} us")
             all_, last = exponent(values, column), exponent(values[-3:], column[-3:])
             print(f"    exponent {all_:.2f}, of the last three {last:.2f}", flush=True)
 

@@ -2,8 +2,8 @@
 
 Both taggers know the same features (the 19 templates for word and part of speech) and 22 tags,
 and are trained for a few passes only, which does not change the work of tagging. Rates are of CPU
-seconds of one thread, kernels warm, the best of several passes over the text. The peak memory is
-that of a process which does nothing but `predict` on a file of that many tokens.
+seconds of one thread, compiled code warm, the best of several passes over the text. The peak
+memory is that of a process which does nothing but `predict` on a file of that many tokens.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ def test_threads_change_no_bit(family, n_jobs):
 def test_structure_in_plain_python_equals_the_compiled_one(seed):
     compiled = draw(FAMILIES[0], seed, n=8)
     plain = Problem(**compiled.arguments | {"structure": PlainChain()})
-    assert plain.structure.kernel("maximize") is None
+    assert plain.structure.compiled_function("maximize") is None
     w, z = compiled.random_weights(), np.concatenate(compiled.random_points())
     assert plain.primal(w) == pytest.approx(compiled.problem.primal(w), rel=1e-13)
     assert plain.dual(z) == compiled.problem.dual(z)
@@ -331,7 +331,7 @@ def test_values_of_other_abilities(family, ability):
 def test_values_of_other_abilities_in_plain_python(ability):
     drawn = draw(FAMILIES[0], 5)
     plain = Problem(**drawn.arguments | {"structure": PlainMarginals()})
-    assert plain.structure.kernel(ability) is None
+    assert plain.structure.compiled_function(ability) is None
     w = drawn.random_weights()
     expected = drawn.problem.apply(ability, w, point=drawn.problem.truth)
     found = plain.apply(ability, w, point=drawn.problem.truth)

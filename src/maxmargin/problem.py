@@ -113,11 +113,11 @@ class Samples(OracleCalls):
                 )
 
     def _all_parts(self, values: np.ndarray) -> np.ndarray:
-        """Values of all samples' parts, fit for the kernels, which check nothing."""
+        """Values of all samples' parts, fit for compiled code, which checks nothing."""
         return _vector("all samples' parts", values, int(self.part_ptr[-1]))
 
     def _weights(self, w: Any) -> np.ndarray:
-        """Weights fit for the kernels; not all of them would tell NaN from a low score."""
+        """Weights fit for compiled code; not all of it would tell NaN from a low score."""
         found = _vector("w", w, self.dim)
         if not np.isfinite(found).all():
             k = int(np.flatnonzero(~np.isfinite(found))[0])
@@ -208,9 +208,11 @@ class Samples(OracleCalls):
         elif self._all_parts(out) is not out:
             raise ValueError("out must be a contiguous array of float64.")
         values = np.empty(self.n)
-        kernel = self.structure.kernel(ability)
-        run = self._interpreted(ability) if kernel is None else self._compiled(ability, kernel)
-        threads = 1 if kernel is None and self.structure.in_processes else min(self.n_jobs, self.n)
+        function = self.structure.compiled_function(ability)
+        run = self._interpreted(ability) if function is None else self._compiled(ability, function)
+        threads = (
+            1 if function is None and self.structure.in_processes else min(self.n_jobs, self.n)
+        )
         bounds = np.linspace(0, self.n, threads + 1).astype(int)
         ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
         if len(ranges) == 1:
@@ -221,7 +223,7 @@ class Samples(OracleCalls):
         self._check(values, ability, w)
         return values
 
-    def _compiled(self, ability: str, kernel: Any) -> Callable:
+    def _compiled(self, ability: str, function: Any) -> Callable:
         from maxmargin._numba.compile import loading, uninterrupted
 
         with loading():
@@ -229,7 +231,7 @@ class Samples(OracleCalls):
 
         def run(*args: Any) -> None:
             with uninterrupted():
-                apply_range(self.packed, self.workspace(ability), kernel, *args)
+                apply_range(self.packed, self.workspace(ability), function, *args)
 
         return run
 
@@ -269,7 +271,7 @@ class Samples(OracleCalls):
             yield i, theta, z, self._value(ability, theta, z, self.layouts[i])
 
     def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, layout: Layout) -> float:
-        """What the kernel of another ability than `maximize` would return."""
+        """What the compiled function of another ability than `maximize` would return."""
         if ability == "marginals":
             try:
                 return self.structure.log_partition(theta, layout)
@@ -398,7 +400,7 @@ class Problem(Samples):
         or a wrong output is found before it leads to a false certificate.
         """
         self._probe_layouts()
-        if self.structure.kernel("maximize") is not None:
+        if self.structure.compiled_function("maximize") is not None:
             return
         rng = np.random.default_rng(0)
         for i in range(min(3, self.n)):
@@ -551,7 +553,7 @@ def check_objective(objective: str, structure: Structure) -> None:
 def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:
     if sparse.issparse(values) and values.shape == (1, size):
         values = as_dense(values)
-    values = np.require(values, np.float64, ["C", "W"])  # kernels take no read-only arrays
+    values = np.require(values, np.float64, ["C", "W"])  # compiled code takes no read-only arrays
     if values.shape != (size,):
         raise ValueError(f"{name}: shape {values.shape}, expected ({size},).")
     return values

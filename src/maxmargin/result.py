@@ -112,7 +112,7 @@ class State(Checked):
     memory: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def validate(self) -> None:
-        """Of a file, which has none of what kernels trust; sizes are for a problem to tell."""
+        """Check a state from a file; a problem checks its sizes."""
         for name in ("w", "z", "lag", "memory", "clock"):
             check_array(f"State: {name}", getattr(self, name))
         if self.best is not None:

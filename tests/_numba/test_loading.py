@@ -1,4 +1,4 @@
-"""While kernels are loaded, signals wait: raising there would make numba write to address 0."""
+"""While compiled code is loaded, signals wait: raising there would make numba write to address 0."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ def interrupt(number=signal.SIGINT):
     os.kill(os.getpid(), number)
 
 
-def test_a_signal_is_handled_when_the_kernels_are_there():
+def test_a_signal_is_handled_when_the_code_is_compiled():
     reached = []
 
     def load():

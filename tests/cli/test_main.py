@@ -24,14 +24,14 @@ def info(capsys):
     return {name: value.strip() for name, value in facts_of(capsys.readouterr().out).items()}
 
 
-def test_info_names_versions_threads_and_kernel_cache(capsys):
+def test_info_names_versions_threads_and_compile_cache(capsys):
     counts = info(capsys)
     assert counts["maxmargin"] == maxmargin.__version__
     assert counts["python"] == platform.python_version()
     assert counts["numba"] == numba.__version__
     assert {"numpy", "scipy", "scikit-learn"} <= set(counts)
     assert int(counts["threads"].split()[0]) >= 1
-    assert counts["kernel cache"] == str(cache_folder())
+    assert counts["compile cache"] == str(cache_folder())
 
 
 def test_info_for_programs_names_tasks_and_solvers(capsys):

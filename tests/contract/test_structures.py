@@ -406,7 +406,7 @@ def test_maximize_is_the_best_vertex(case, data):
     assert z.dtype == np.float64
     assert is_among(z, vertices)
     # The linear program's own tolerance is 1e-7 of the largest score.
-    slack = 1e-7 * size_of(theta) if case.structure.kernel("maximize") is None else 0.0
+    slack = 1e-7 * size_of(theta) if case.structure.compiled_function("maximize") is None else 0.0
     assert enumeration.score(theta, z) >= enumeration.best(theta, vertices) - slack
 
 
@@ -676,14 +676,15 @@ def test_max_marginals_are_the_best_scores_with_each_part(case, data):
     assert not found[n:].any()
 
 
-# -- the kernels' own signature --------------------------------------------------------------------
+# -- the signature of compiled functions
+# --------------------------------------------------------------------
 
 
 @having("maximize")
-def test_kernels_need_no_more_room_than_they_ask_for(case):
+def test_compiled_functions_need_no_more_room_than_they_ask_for(case):
     """Work space with a fence behind it, full of NaN: nothing is read before it is written."""
     for ability in filter(case.structure.has, case.structure.compiled):
-        kernel = case.structure.kernel(ability)
+        function = case.structure.compiled_function(ability)
         for layout in [*case.layouts, *case.medium]:
             floats, ints = case.structure.scratch(layout)
             n = case.structure.n_parts(layout)
@@ -692,7 +693,7 @@ def test_kernels_need_no_more_room_than_they_ask_for(case):
             room, iroom = np.full(floats + 64, np.nan), np.full(ints + 64, -7)
             out = np.full(n, np.nan)
             layout_ints = np.array(case.structure.layout_as_ints(layout), dtype=np.int64)
-            value = kernel(theta, layout_ints, out, room[:floats], iroom[:ints])
+            value = function(theta, layout_ints, out, room[:floats], iroom[:ints])
             assert np.isfinite(value)
             assert np.isnan(room[floats:]).all()
             assert (iroom[ints:] == -7).all()

@@ -15,7 +15,7 @@ SETS = {
     "nonnegative": (domains.NonNegative(), WeightSet("nonnegative")),
 }
 PROBLEMS = CASES | {"matching": problems.matching}
-#: structures that project by a kernel, and those that do so in Python
+#: structures that project by a compiled function, and those that do so in Python
 FAST = ("multiclass", "finite", "matching")
 SOLVERS = {
     "extragradient": Extragradient(),

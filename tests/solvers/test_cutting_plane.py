@@ -177,7 +177,9 @@ def test_cuts_without_mass_are_dropped_and_others_are_not(grown):
         ("plane_ptr", 0, 1, "plane_ptr of its cuts is out of range"),
     ],
 )
-def test_cuts_from_a_file_that_kernels_must_not_see_are_refused(grown, name, place, value, words):
+def test_cuts_from_a_file_that_compiled_code_must_not_see_are_refused(
+    grown, name, place, value, words
+):
     made, _, state = grown
     cuts = cuts_of.drop_cuts(made.problem, state.extra["grown_cuts"], idle=1, recent=0)
     check_cuts(made.problem, cuts)

@@ -266,7 +266,7 @@ class Halves(GraphCut):
     def maximize(self, theta, layout):
         return 0.5 * super().maximize(theta, layout)
 
-    def kernel(self, ability):
+    def compiled_function(self, ability):
         return None
 
 

@@ -275,7 +275,7 @@ def test_records_count_projections(kind):
 
 
 @pytest.mark.parametrize("kind", ["dual", "dual-low", "dual-past", "dual-low-past"])
-def test_projections_are_counted_from_kernels_too(kind):
+def test_projections_are_counted_from_compiled_code_too(kind):
     made = build("finite", "l2", alpha=0.0)
     result = set_up(kind, max_epochs=4, tol=0.0).run(made.problem)
     assert result.state.n_project == made.problem.n * PER_EPOCH[kind][-1]

@@ -60,13 +60,13 @@ def test_missing_ability_lists_what_is_there():
         AtMostTwo().marginals(np.zeros(2), (2,))
 
 
-def test_an_ability_replaced_in_python_is_not_taken_from_the_kernels():
-    assert Slow().kernel("maximize") is None
-    assert Slow().kernel("marginals") is Finite().kernel("marginals")
+def test_an_ability_replaced_in_python_is_not_taken_from_compiled_code():
+    assert Slow().compiled_function("maximize") is None
+    assert Slow().compiled_function("marginals") is Finite().compiled_function("marginals")
     assert Slow().maximize(np.array([3.0, 1.0, 2.0]), (3,)).tolist() == [0, 1, 0]
 
 
-def test_a_marginals_in_python_does_not_give_the_log_partition_of_the_kernel():
+def test_a_marginals_in_python_does_not_give_the_log_partition_of_compiled_code():
     class Other(Finite):
         def marginals(self, theta, layout):
             return np.full(layout[0], 1 / layout[0])

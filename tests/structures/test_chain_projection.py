@@ -42,14 +42,14 @@ def by_interior_point(structure, point, layout):
 
 
 def run(structure, point, layout, warm=None):
-    """The kernel as solvers call it: (out, value, what it left)."""
+    """The compiled function as solvers call it: (out, value, what it left)."""
     floats, ints = structure.scratch(layout)
     work, iwork = np.full(floats, np.nan), np.full(ints, -1, dtype=np.int64)
     size = structure.warm_size(layout)
     work[:size] = 0.0 if warm is None else warm
     out = np.empty(len(point))
     layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
-    value = structure.kernel("project")(point, layout_ints, out, work, iwork)
+    value = structure.compiled_function("project")(point, layout_ints, out, work, iwork)
     return out, value, work[:size].copy()
 
 
@@ -213,7 +213,7 @@ class NoRepeats(Chain):
 
 def test_an_oracle_of_its_own_is_asked():
     own, layout = NoRepeats(), (3, 2)
-    assert own.kernel("project") is None
+    assert own.compiled_function("project") is None
     point = own.encode([0, 0, 1], layout)
     z = own.project(point, layout)
     assert z[6] == z[9] == 0.0

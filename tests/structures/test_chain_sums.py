@@ -15,7 +15,7 @@ layouts = st.tuples(st.integers(1, 12), st.integers(1, 19))
 small = st.sampled_from([(1, 1), (1, 4), (2, 3), (3, 4), (4, 3), (5, 2), (6, 1)])
 seeds = st.integers(0, 2**32 - 1)
 bans = st.sampled_from([0.0, 0.1, 0.4])
-ways = pytest.mark.parametrize("kernel", [chain_sums.marginals, marginals_by_logs])
+ways = pytest.mark.parametrize("function", [chain_sums.marginals, marginals_by_logs])
 
 
 def draw(layout, tied, seed, scale=1.0, banned=0.0):
@@ -25,14 +25,14 @@ def draw(layout, tied, seed, scale=1.0, banned=0.0):
     return theta
 
 
-def run(kernel, theta, layout, tied):
-    """log Z and marginals by a kernel, whose scratch is full of NaN before."""
+def run(function, theta, layout, tied):
+    """log Z and marginals by a compiled function, whose scratch is full of NaN before."""
     structure = Chain(tied=tied)
     floats, ints = structure.scratch(layout)
     out, work = np.full(len(theta), np.nan), np.full(floats, np.nan)
     layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
     before = theta.copy()
-    value = kernel(theta, layout_ints, out, work, np.empty(ints, dtype=np.int64))
+    value = function(theta, layout_ints, out, work, np.empty(ints, dtype=np.int64))
     assert np.array_equal(theta, before)
     return value, out
 
@@ -62,10 +62,10 @@ def check_consistent(z, layout, tied, tolerance=1e-11):
 
 @ways
 @given(small, st.booleans(), seeds, st.sampled_from([1e-9, 1.0, 50.0, 1e9]), bans)
-def test_sums_equal_those_over_all_sequences(kernel, layout, tied, seed, scale, banned):
+def test_sums_equal_those_over_all_sequences(function, layout, tied, seed, scale, banned):
     theta = draw(layout, tied, seed, scale, banned)
     vertices = list(Chain(tied=tied).vertices(layout))
-    value, z = run(kernel, theta, layout, tied)
+    value, z = run(function, theta, layout, tied)
     if enumeration.best(theta, vertices) == -np.inf:
         assert value == -np.inf
         assert not z.any()
@@ -126,8 +126,8 @@ def test_marginals_are_the_gradient_of_the_log_partition(tied):
 def test_both_ways_equal_the_reference(layout, tied, seed, scale, banned):
     theta = draw(layout, tied, seed, scale, banned)
     expected, marginals = chains.marginals(theta, layout, tied)
-    for kernel in (chain_sums.marginals, marginals_by_logs):
-        value, z = run(kernel, theta, layout, tied)
+    for function in (chain_sums.marginals, marginals_by_logs):
+        value, z = run(function, theta, layout, tied)
         if marginals is None:
             assert value == -np.inf
             continue
@@ -143,7 +143,7 @@ def test_long_chains_at_all_scales(tied, scale, length):
     layout = (length, 5)
     theta = draw(layout, tied, length, scale)
     found = [
-        run(kernel, theta, layout, tied) for kernel in (chain_sums.marginals, marginals_by_logs)
+        run(function, theta, layout, tied) for function in (chain_sums.marginals, marginals_by_logs)
     ]
     for _, z in found:
         check_consistent(z, layout, tied, max(1e-12, 1e-15 * scale))
@@ -158,14 +158,14 @@ def test_long_chains_at_all_scales(tied, scale, length):
 @ways
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_a_score_that_is_no_number_is_a_failure(kernel, tied, number):
+def test_a_score_that_is_no_number_is_a_failure(function, tied, number):
     layout = (4, 3)
     for place in range(Chain(tied=tied).n_parts(layout)):
         theta = draw(layout, tied, 0)
         theta[place] = number
         out, work = np.zeros(len(theta)), np.zeros(Chain(tied=tied).scratch(layout)[0])
         layout_ints = np.array(Chain(tied=tied).layout_as_ints(layout), dtype=np.int64)
-        assert np.isnan(kernel(theta, layout_ints, out, work, np.zeros(1, dtype=np.int64)))
+        assert np.isnan(function(theta, layout_ints, out, work, np.zeros(1, dtype=np.int64)))
 
 
 @given(st.integers(1, 60), st.integers(2, 9), seeds)
@@ -178,43 +178,43 @@ def test_label_that_fades_too_far_is_not_lost(length, labels, seed):
     theta[:nodes:labels] -= 40.0
     theta[nodes:].reshape(labels, labels)[np.diag_indices(labels)] = 0.0
     theta[nodes - labels + 1 : nodes] = -np.inf
-    for kernel in (chain_sums.marginals, marginals_by_logs):
-        value, z = run(kernel, theta, layout, True)
+    for function in (chain_sums.marginals, marginals_by_logs):
+        value, z = run(function, theta, layout, True)
         assert value == pytest.approx(theta[:nodes:labels].sum(), rel=1e-13)
         assert np.abs(z[:nodes:labels] - 1).max() <= 1e-13
 
 
 @ways
-def test_many_equal_sequences_weigh_against_one_better(kernel):
+def test_many_equal_sequences_weigh_against_one_better(function):
     """One sequence leads each of 2^40 others by 20 nats, and yet they have most of the mass."""
     length, labels = 41, 3
     theta = np.zeros(Chain().n_parts((length, labels)))
     table = theta[length * labels :].reshape(labels, labels)
     table[0, 1:] = table[1:, 0] = -np.inf
     theta[0] = 20.0
-    value, z = run(kernel, theta, (length, labels), True)
+    value, z = run(function, theta, (length, labels), True)
     others = 2.0**length
     assert value == pytest.approx(np.log(np.exp(20.0) + others), rel=1e-14)
     assert z[0] == pytest.approx(np.exp(20.0) / (np.exp(20.0) + others), rel=1e-12)
 
 
 @ways
-def test_equal_scores_of_any_size_are_counted(kernel):
+def test_equal_scores_of_any_size_are_counted(function):
     for size in (0.0, 1e-9, 19.0, 21.0, 1e9, -1e9):
         layout = (30, 7)
         theta = np.full(Chain().n_parts(layout), size)
-        value, z = run(kernel, theta, layout, True)
+        value, z = run(function, theta, layout, True)
         assert value == pytest.approx(30 * np.log(7) + 59 * size, rel=1e-14)
         assert np.abs(z[:210] - 1 / 7).max() <= 1e-15
         assert np.abs(z[210:] - 29 / 49).max() <= 1e-14
 
 
 @ways
-def test_dead_ends_deep_in_the_chain_are_infeasible(kernel):
+def test_dead_ends_deep_in_the_chain_are_infeasible(function):
     layout = (400, 4)
     theta = draw(layout, False, 0)
     theta[1600 + 399 * 16 - 16 :] = -np.inf
-    value, z = run(kernel, theta, layout, False)
+    value, z = run(function, theta, layout, False)
     assert value == -np.inf
     assert not z.any()
     with pytest.raises(InfeasibleError, match="every output is forbidden"):
@@ -222,7 +222,7 @@ def test_dead_ends_deep_in_the_chain_are_infeasible(kernel):
 
 
 @ways
-def test_label_that_nothing_leads_to_may_lead_to_the_best(kernel):
+def test_label_that_nothing_leads_to_may_lead_to_the_best(function):
     """Such a label's message back grows far beyond all others, and is not to spoil them."""
     layout = (300, 3)
     theta = np.zeros(Chain(tied=False).n_parts(layout))
@@ -230,17 +230,17 @@ def test_label_that_nothing_leads_to_may_lead_to_the_best(kernel):
     tables = theta[900:].reshape(299, 3, 3)
     tables[:, :2, 2] = -np.inf
     theta[2] = -np.inf
-    value, z = run(kernel, theta, layout, False)
+    value, z = run(function, theta, layout, False)
     assert value == pytest.approx(300 * np.log(2), rel=1e-14)
     assert np.abs(z[:900].reshape(300, 3) - [0.5, 0.5, 0.0]).max() <= 1e-15
 
 
 @ways
 @pytest.mark.parametrize("low, high", [(-159.0, 19.0), (-700.0, -600.0), (-1.0, 1.0), (-1e-9, 0.0)])
-def test_exponentials_are_right_to_the_last_digits(kernel, low, high):
+def test_exponentials_are_right_to_the_last_digits(function, low, high):
     theta = np.random.default_rng(0).uniform(low, high, 301)
     theta[-1] = -np.inf
-    z = run(kernel, theta, (1, 301), False)[1]
+    z = run(function, theta, (1, 301), False)[1]
     top = theta.argmax()
     assert z[-1] == 0
     assert z[:-1] / z[top] == pytest.approx(np.exp(theta[:-1] - theta[top]), rel=1e-14)

@@ -18,7 +18,9 @@ def run(network, point, warm=None):
     size = CUT.warm_size(network)
     work[:size] = 0.0 if warm is None else warm
     layout_ints = network.as_ints.copy()
-    bound = CUT.kernel("project")(point, layout_ints, out, work, np.empty(ints, dtype=np.int64))
+    bound = CUT.compiled_function("project")(
+        point, layout_ints, out, work, np.empty(ints, dtype=np.int64)
+    )
     return out, bound * max(1.0, np.abs(point[np.isfinite(point)]).max()), work[:size].copy()
 
 

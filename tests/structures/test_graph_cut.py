@@ -26,12 +26,12 @@ def drawn(seed, n_nodes, share=0.5, spread=0.0):
 
 
 def ask(theta, network, memory=None):
-    """The kernel's answer, value and memory, from a given memory."""
+    """The compiled function's output, value and memory, from a given memory."""
     floats, ints = CUT.scratch(network)
     work = np.full(floats, np.nan)
     work[: network.n_edges] = 0.0 if memory is None else memory
     out = np.full(len(theta), np.nan)
-    value = CUT.kernel("maximize")(
+    value = CUT.compiled_function("maximize")(
         theta, network.as_ints.copy(), out, work, np.full(ints, -7, dtype=np.int64)
     )
     return out, value, work[: network.n_edges].copy()

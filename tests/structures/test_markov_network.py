@@ -287,12 +287,12 @@ def test_the_optimum_is_between_value_and_bound(layout, tied, seed, some, scale)
 
 
 def called(structure, theta, layout, memory):
-    """The kernel as passes call it: what it writes, its value and its memory."""
+    """The compiled function as passes call it: what it writes, its value and its memory."""
     floats, ints = structure.scratch(layout)
     layout_ints = np.asarray(structure.layout_as_ints(layout), dtype=np.int64)
     out, work = np.zeros(len(theta)), np.full(floats, np.nan)
     work[: len(memory)] = memory
-    value = structure.kernel("maximize")(
+    value = structure.compiled_function("maximize")(
         theta, layout_ints, out, work, np.zeros(ints, dtype=np.int64)
     )
     return out, value, work[: len(memory)].copy()

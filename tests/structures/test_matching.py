@@ -34,13 +34,15 @@ def caps_of(structure, layout):
 
 
 def run(structure, ability, theta, layout, warm=None):
-    """(what the kernel writes, what it returns, the prices that it leaves)."""
+    """(what the compiled function writes, what it returns, the prices that it leaves)."""
     floats, ints = structure.scratch(layout)
     work, out = np.zeros(floats), np.full(structure.n_parts(layout), np.nan)
     size = structure.warm_size(layout)
     work[:size] = 0.0 if warm is None else warm
     layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
-    value = structure.kernel(ability)(theta, layout_ints, out, work, np.empty(ints, dtype=np.int64))
+    value = structure.compiled_function(ability)(
+        theta, layout_ints, out, work, np.empty(ints, dtype=np.int64)
+    )
     return out, value, work[:size].copy()
 
 

@@ -120,7 +120,9 @@ def test_a_score_that_is_no_number_is_a_failure(tied, number):
         theta[place] = number
         out, iwork = np.zeros(len(theta)), np.zeros(ints, dtype=np.int64)
         assert np.isnan(
-            structure.kernel("marginals")(theta, layout_ints, out, np.zeros(floats), iwork)
+            structure.compiled_function("marginals")(
+                theta, layout_ints, out, np.zeros(floats), iwork
+            )
         )
 
 

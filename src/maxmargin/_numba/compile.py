@@ -1,4 +1,4 @@
-"""How kernels are compiled: explicit signatures, cached on disk, free of the interpreter lock."""
+"""How functions are compiled: explicit signatures, cached on disk, free of the interpreter lock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ABILITY = types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS)
 POINTER = types.FunctionType(ABILITY)
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-_SLOW = 1.5  # seconds of loading after which the user is told that kernels are being compiled
+_SLOW = 1.5  # seconds of loading after which the user is told that code is being compiled
 _told = threading.Event()
 
 
@@ -37,14 +37,15 @@ def ability(function: Callable) -> Any:
     return _compile(function, ABILITY, _OPTIONS)
 
 
-def kernel(signature: Any) -> Callable[[Callable], Any]:
-    """A kernel that Python calls; with an explicit signature, so found in the disk cache."""
+def compiled_function(signature: Any) -> Callable[[Callable], Any]:
+    """A function that Python calls; with an explicit signature, so found in the disk cache."""
     options = {**_OPTIONS, "no_cfunc_wrapper": True}
     return lambda function: _compile(function, signature, options)
 
 
 def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callable:
-    """A piece that only other kernels call: without its way in from Python, quicker to compile.
+    """A piece that only other compiled functions call: without its way in from Python, quicker to
+    compile.
 
     reorder : sums may be taken in any order (the same one at every call), for speed.
     no_nan : nothing in it is ever NaN, so that maxima may be taken in any order; -inf may be.
@@ -70,7 +71,7 @@ def _compile(function: Callable, signature: Any, options: dict[str, Any]) -> Any
 
 
 def inlined(function: Callable) -> Any:
-    """A small piece of kernels that is copied into them: calls with many arrays are not free."""
+    """A small function that is copied into its callers: calls with many arrays are not free."""
     return njit(inline="always", error_model="numpy", fastmath={"contract"})(function)
 
 
@@ -81,7 +82,7 @@ def tuple_type(cls: type, fields: dict[str, Any]) -> types.NamedTuple:
 
 @contextmanager
 def loading():
-    """Say once that kernels are being compiled, if loading them takes more than a moment.
+    """Say once that code is being compiled, if loading them takes more than a moment.
 
     Signals wait meanwhile, see `uninterrupted`.
     """
@@ -99,7 +100,7 @@ def _tell() -> None:
     if not _told.is_set():
         _told.set()
         logging.getLogger("maxmargin").warning(
-            "compiling kernels, once for each kind of solver and structure"
+            "compiling, once for each kind of solver and structure"
         )
 
 
@@ -109,7 +110,7 @@ def uninterrupted():
 
     Kernels run to their end anyway, but a handler that raises on the way to them does harm. While
     LLVM asks Python for code, ctypes swallows the exception, LLVM has no code, and numba writes to
-    address 0; while numba takes up a kernel's pointer, another exception comes out, or none.
+    address 0; while numba takes up a function's pointer, another exception comes out, or none.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -18,7 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, SHORTS, kernel, piece, tuple_type
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    POINTER,
+    SHORTS,
+    compiled_function,
+    piece,
+    tuple_type,
+)
 
 
 class PackedSamples(NamedTuple):
@@ -179,7 +187,7 @@ def adjoint(packed, i, z, local):
                     break
 
 
-@kernel(types.int64(PACKED, types.int64, FLOATS, WORKSPACE))
+@compiled_function(types.int64(PACKED, types.int64, FLOATS, WORKSPACE))
 def score_block(packed, i, w, workspace):
     """workspace.theta = F_i^T w + c_i; returns the number of parts."""
     gather(packed, i, w, workspace.local)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, kernel, piece
+from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece
 
 
 @piece(types.void(INTS))
@@ -22,7 +22,7 @@ def sort(x):
         step = step // 2
 
 
-@kernel(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS))
+@compiled_function(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS))
 def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_length):
     """Number the columns that each sample touches, as runs of neighbouring columns.
 
@@ -68,7 +68,7 @@ def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_len
     return runs
 
 
-@kernel(
+@compiled_function(
     types.void(
         INTS, INTS, SHORTS, FLOATS, SHORTS, INTS, INTS, types.int64, types.int64,
         INTS, SHORTS, INTS, SHORTS, INTS, FLOATS,

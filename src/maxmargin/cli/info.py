@@ -1,4 +1,4 @@
-"""`maxmargin info`: what is installed, where kernels are kept, what there is to work with."""
+"""`maxmargin info`: what is installed, where compiled code is kept, what there is to work with."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ PACKAGES = (
 
 @command("info", with_json=True, examples=("info", "info --json"))
 def info() -> None:
-    """Show versions, threads, the kernel cache, the tasks and solvers, and the data sets found."""
+    """Show versions, threads, the compile cache, the tasks and solvers, and the data sets found."""
     from maxmargin import __version__
 
     counts: dict[str, Any] = {"maxmargin": __version__, "python": platform.python_version()}
     counts |= {name: _version(name) for name in PACKAGES}
-    counts |= _threads() | _kernels() | _abilities() | _data()
+    counts |= _threads() | _compiled_code() | _abilities() | _data()
     console().emit_json(counts)
     lines = {k: ", ".join(v) if isinstance(v, list) else v for k, v in counts.items()}
     console().say(text.format_pairs(lines))
@@ -56,13 +56,13 @@ def _threads() -> dict[str, str]:
     return {"threads": f"{usable} (use them with --threads {usable}, or n_jobs={usable} in Python)"}
 
 
-def _kernels() -> dict[str, str]:
+def _compiled_code() -> dict[str, str]:
     from maxmargin._numba.disk_cache import cache_folder
 
     folder = cache_folder()
     count = sum(1 for _ in folder.glob("*.nbc"))
     state = f"{count} compiled" if count else "none compiled yet; the first fit does it, once"
-    return {"kernel cache": str(folder), "kernels": state}
+    return {"compile cache": str(folder), "compiled code": state}
 
 
 def _data() -> dict[str, str]:

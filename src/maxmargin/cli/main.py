@@ -27,7 +27,7 @@ PLACES = {
     ),
     "report": ("maxmargin.cli.report.command:report", "one HTML file about a run or a comparison"),
     "demo": ("maxmargin.cli.demo:demo", "train and show a small model on synthetic words"),
-    "info": ("maxmargin.cli.info:info", "versions, threads, kernel cache, tasks, data sets found"),
+    "info": ("maxmargin.cli.info:info", "versions, threads, compile cache, tasks, data sets found"),
 }
 EXAMPLES = (
     "demo",

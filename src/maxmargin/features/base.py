@@ -1,4 +1,4 @@
-"""Feature maps: what they must do, and how their rows are packed for the kernels."""
+"""Feature maps: what they must do, and how their rows are packed for compiled code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PackedFeatures(NamedTuple):
     row_ptr: np.ndarray
     width: np.ndarray
     indptr: np.ndarray
-    index: np.ndarray  # type: ignore[assignment]  # the kernels' name for it; hides tuple.index
+    index: np.ndarray  # type: ignore[assignment]  # the name in compiled code; hides tuple.index
     global_index: np.ndarray
     value: np.ndarray
     block_ptr: np.ndarray

@@ -63,15 +63,15 @@ class Solver(Checked, BaseEstimator):
         """One pass, in place."""
 
     def load(self, problem: Problem) -> None:
-        """Load the kernels of a pass, so that its time is not theirs."""
+        """Load the compiled code of a pass, so that its time does not count."""
         from maxmargin._numba.compile import loading
 
         with loading():
-            problem.structure.kernel("maximize")
-            for name in self.kernels():
+            problem.structure.compiled_function("maximize")
+            for name in self.compiled_modules():
                 import_module(f"maxmargin._numba.passes.{name}")
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         """Modules of maxmargin._numba.passes that an epoch uses."""
         return ("batch",)
 
@@ -117,7 +117,8 @@ class Solver(Checked, BaseEstimator):
         """Called before the last certificate: remove what rounding has added up."""
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
-        """A ValueError if a state from a file, of the right sizes, has what kernels must not see.
+        """A ValueError if a state from a file, of the right sizes, has what compiled code must not
+        see.
 
         fresh : what `init` returns.
         """
@@ -241,7 +242,7 @@ class Solver(Checked, BaseEstimator):
 def check_counts(problem: Problem, who: str, hint: str = "") -> None:
     """Fail unless the structure has a log-partition beside `marginals`: P needs both."""
     structure, layout = problem.structure, problem.layouts[0]
-    if structure.kernel("marginals") is not None:
+    if structure.compiled_function("marginals") is not None:
         return
     try:
         structure.log_partition(np.zeros(structure.n_parts(layout)), layout)

@@ -49,7 +49,7 @@ class Perceptron(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> State:
@@ -103,10 +103,10 @@ class Perceptron(Solver):
         from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 
         plain = problem.without_loss()
-        kernel = problem.structure.kernel("maximize")
+        function = problem.structure.compiled_function("maximize")
         rest = (problem.truth, w, lag, clock)
-        if kernel is not None:
-            return perceptron_pass(plain.packed, workspace, kernel, order, *rest)
+        if function is not None:
+            return perceptron_pass(plain.packed, workspace, function, order, *rest)
         mistakes = 0
 
         def at(i: int) -> int:

@@ -142,7 +142,7 @@ class Run:
         """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
         from maxmargin._numba.compile import uninterrupted
 
-        compiled = self.problem.structure.kernel("maximize") is not None
+        compiled = self.problem.structure.compiled_function("maximize") is not None
         return uninterrupted() if compiled else nullcontext()
 
     def _due(self) -> bool:

@@ -50,7 +50,7 @@ class Subgradient(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> State:
@@ -122,10 +122,10 @@ class Subgradient(Solver):
         """Steps by the samples of `order`, at w = v / (alpha k)."""
         from maxmargin._numba.passes.online import score_scaled, subgradient_pass, subgradient_step
 
-        kernel = problem.structure.kernel("maximize")
+        function = problem.structure.compiled_function("maximize")
         rest = (problem.truth, v, state.z, state.extra["visits"], lag, state.clock)
-        if kernel is not None:
-            subgradient_pass(problem.packed, workspace, kernel, order, problem.alpha, *rest)
+        if function is not None:
+            subgradient_pass(problem.packed, workspace, function, order, problem.alpha, *rest)
             return
 
         def at(i: int) -> int:

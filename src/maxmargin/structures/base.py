@@ -90,7 +90,7 @@ class Structure(Checked, BaseEstimator):
     ===================  ======================================================================
 
     To add a structure, define `n_parts`, `encode`, `decode` and one of `maximize` and
-    `constraints`. An ability with a compiled kernel is named in `compiled` instead.
+    `constraints`. An ability with a compiled function is named in `compiled` instead.
     """
 
     #: ability -> module of maxmargin._numba whose function of that name has that signature
@@ -211,13 +211,14 @@ class Structure(Checked, BaseEstimator):
         Called once before training for each layout.
         """
 
-    # -- what kernels need -----------------------------------------------------------------------
+    # -- what compiled code needs
+    # -----------------------------------------------------------------------
     def layout_as_ints(self, layout: Layout) -> Sequence[int]:
-        """The layout as the integers that the kernels read."""
+        """The layout as the integers that compiled code reads."""
         return layout
 
     def scratch(self, layout: Layout) -> tuple[int, int]:
-        """How many floats and integers of work space the kernels need."""
+        """How many floats and integers of work space compiled code needs."""
         return self.n_parts(layout), self.n_parts(layout)
 
     def warm_size(self, layout: Layout) -> int:
@@ -248,7 +249,7 @@ class Structure(Checked, BaseEstimator):
         """Numbers of the parts that no output may have."""
         return np.empty(0, dtype=np.int64)
 
-    def kernel(self, ability: str) -> Any | None:
+    def compiled_function(self, ability: str) -> Any | None:
         """The compiled function of an ability, or None if it runs in Python."""
         if ability not in self.compiled or self._overridden(ability):
             return None
@@ -396,7 +397,7 @@ class Structure(Checked, BaseEstimator):
     def _allowed(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """Scores as one checked vector, -inf on the parts that are forbidden."""
         check_options(self)
-        # kernels are compiled for arrays that can be written to
+        # functions are compiled for arrays that can be written to
         theta = np.require(theta, np.float64, ["C", "W"]).ravel()
         expected = self.n_parts(layout)
         if len(theta) != expected:
@@ -412,9 +413,9 @@ class Structure(Checked, BaseEstimator):
         return theta
 
     def _run(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
-        theta, kernel = self._allowed(theta, layout), self._compiled(ability)
+        theta, function = self._allowed(theta, layout), self._compiled(ability)
         layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
-        out, value = self._call(ability, kernel, theta, layout_ints, layout)
+        out, value = self._call(ability, function, theta, layout_ints, layout)
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         if np.isnan(value):
@@ -422,10 +423,15 @@ class Structure(Checked, BaseEstimator):
         return out, value
 
     def _call(
-        self, ability: str, kernel: Any, theta: np.ndarray, layout_ints: np.ndarray, layout: Layout
+        self,
+        ability: str,
+        function: Any,
+        theta: np.ndarray,
+        layout_ints: np.ndarray,
+        layout: Layout,
     ) -> tuple[np.ndarray, float]:
-        """What a kernel writes and returns, with scratch of its own."""
+        """What a compiled function writes and returns, with scratch of its own."""
         floats, ints = self.scratch(layout)
         out = np.zeros(self.n_parts(layout))
-        value = kernel(theta, layout_ints, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
+        value = function(theta, layout_ints, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
         return out, value

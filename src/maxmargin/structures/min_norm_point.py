@@ -21,28 +21,33 @@ class LabelHull(Structure):
     Where a subclass has a `maximize` of its own, the outputs may be others: it is asked instead.
     """
 
-    def kernel(self, ability: str) -> Any | None:
+    def compiled_function(self, ability: str) -> Any | None:
         if ability == "project" and self._overridden("maximize"):
             return None
-        return super().kernel(ability)
+        return super().compiled_function(ability)
 
     def warm_size(self, layout: Layout) -> int:
         """The labels and shares of the vertices that the last projection is a mixture of."""
         return min_norm_sizes.warm_size(self.n_parts(layout), self.variables(layout)[0])
 
     def _call(
-        self, ability: str, kernel: Any, theta: np.ndarray, layout_ints: np.ndarray, layout: Layout
+        self,
+        ability: str,
+        function: Any,
+        theta: np.ndarray,
+        layout_ints: np.ndarray,
+        layout: Layout,
     ) -> tuple[np.ndarray, float]:
         if ability != "project":
-            return super()._call(ability, kernel, theta, layout_ints, layout)
+            return super()._call(ability, function, theta, layout_ints, layout)
         if self._overridden("maximize"):
             return project_by_vertices(lambda scores: self.maximize(scores, layout), theta), 0.0
         nodes = self.variables(layout)[0]
-        return project_compiled(kernel, theta, layout_ints, nodes, self.scratch(layout))
+        return project_compiled(function, theta, layout_ints, nodes, self.scratch(layout))
 
 
 def project_compiled(
-    kernel: Any, point: np.ndarray, layout_ints: np.ndarray, nodes: int, scratch: tuple[int, int]
+    function: Any, point: np.ndarray, layout_ints: np.ndarray, nodes: int, scratch: tuple[int, int]
 ) -> tuple[np.ndarray, float]:
     """`_numba.min_norm_point` with as many active vertices as it takes; its answer and value.
 
@@ -54,7 +59,7 @@ def project_compiled(
         ints = np.empty(scratch[1] + min_norm_sizes.int_size(parts, nodes, most), dtype=np.int64)
         work[0] = -most
         out = np.zeros(parts)
-        value = kernel(point, layout_ints, out, work, ints)
+        value = function(point, layout_ints, out, work, ints)
         if not -np.inf < value < 0.0:
             return out, value
         if most == min(parts, _MANY):

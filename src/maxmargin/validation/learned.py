@@ -71,7 +71,7 @@ def check_array(
     high: float = np.inf,
     any_order: bool = False,
 ) -> None:
-    """Raise ValueError unless found is an array as kernels take it, of finite numbers.
+    """Raise ValueError unless found is an array as compiled code takes it, of finite numbers.
 
     Parameters
     ----------

@@ -230,7 +230,9 @@ def _check_flat(
     if matrix.shape[1] == 0:
         raise ValueError("sample 0: x has no features; give a constant column at least.")
     if not (matrix.data.flags.writeable and matrix.indices.flags.writeable):
-        matrix = matrix.copy()  # memory maps of parallel workers; kernels take plain arrays only
+        matrix = (
+            matrix.copy()
+        )  # memory maps of parallel workers; compiled code takes plain arrays only
     lengths = np.asarray(rows.lengths, dtype=np.int64)
     if lengths.sum() != matrix.shape[0] or (lengths < (0 if empty_ok else 1)).any():
         raise ValueError("lengths must be positive and add up to the number of rows.")

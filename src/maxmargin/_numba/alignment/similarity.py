@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, kernel, piece
+from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece
 
 
 @piece(types.int64(SHORTS, SHORTS, INTS))
@@ -24,7 +24,7 @@ def common_subsequence(a, b, row):
     return row[len(b)]
 
 
-@kernel(types.void(SHORTS, INTS, SHORTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS))
+@compiled_function(types.void(SHORTS, INTS, SHORTS, INTS, INTS, INTS, FLOATS, FLOATS, INTS))
 def compare_words(source, source_ptr, target, target_ptr, left, right, prefix, subsequence, row):
     """Common prefix and longest common subsequence, as shares of the longer word.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, kernel, piece, tuple_type
+from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece, tuple_type
 
 
 class Corpus(NamedTuple):
@@ -27,7 +27,7 @@ class Corpus(NamedTuple):
     source_ptr: np.ndarray
     target: np.ndarray
     target_ptr: np.ndarray
-    cell_of: np.ndarray  # see kernels.word_pairs
+    cell_of: np.ndarray  # see `word_pairs`
     cell_ptr: np.ndarray
 
 
@@ -211,7 +211,7 @@ def space_for(longest: int) -> int:
     return 4 * longest * longest + 4 * longest + 2 * (longest + 1) * (longest + 2)
 
 
-@kernel(
+@compiled_function(
     types.float64(
         CORPUS, TABLES, TABLES, types.float64, types.boolean, types.boolean, types.int64,
         types.int64, types.int64, FLOATS,
@@ -250,7 +250,7 @@ def expect(corpus, tables, counts, p0, jumps, agree, begin, end, longest, work):
     return value
 
 
-@kernel(
+@compiled_function(
     types.float64(
         CORPUS, TABLES, types.float64, types.boolean, types.int64, FLOATS, FLOATS, FLOATS, FLOATS
     )
@@ -275,7 +275,7 @@ def posteriors(corpus, tables, p0, jumps, longest, forward, backward, unused, wo
     return value
 
 
-@kernel(types.void(INTS, SHORTS, FLOATS, FLOATS, types.float64, FLOATS))
+@compiled_function(types.void(INTS, SHORTS, FLOATS, FLOATS, types.float64, FLOATS))
 def maximize_cells(row_ptr, column, counts, cells, floor, total):
     """Turn counts into probabilities, none of them less than floor.
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import INTS, SHORTS, kernel
+from maxmargin._numba.compile import INTS, SHORTS, compiled_function
 
 LONG = types.int64
 
 
-@kernel(LONG(SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS, INTS, SHORTS, SHORTS, SHORTS, INTS))
+@compiled_function(
+    LONG(SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS, INTS, SHORTS, SHORTS, SHORTS, INTS)
+)
 def number_cells(
     source, source_ptr, target, target_ptr, place_ptr, places, owner, cell_ptr,
     cell_of, column, together, row_ptr,
@@ -57,7 +59,7 @@ def number_cells(
     return n
 
 
-@kernel(types.void(SHORTS, INTS, INTS))
+@compiled_function(types.void(SHORTS, INTS, INTS))
 def pairs_with_word(words, ptr, out):
     """out[w] = the number of sentences that contain word w."""
     last = np.full(len(out), -1, dtype=np.int64)
@@ -69,7 +71,7 @@ def pairs_with_word(words, ptr, out):
                 out[w] += 1
 
 
-@kernel(types.void(INTS, SHORTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS))
+@compiled_function(types.void(INTS, SHORTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS))
 def find_cells(row_ptr, column, source, source_ptr, target, target_ptr, cell_ptr, out):
     """The cell of each word pair of each sentence pair, -1 where there is none.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, kernel, piece
+from maxmargin._numba.compile import FLOATS, INTS, compiled_function, piece
 
 
 @piece(types.boolean(FLOATS, types.int64, types.int64))
@@ -63,7 +63,7 @@ def merge(lists, sizes, extra, k, out, origin, value, heap):
     return found
 
 
-@kernel(types.int64(FLOATS, INTS, types.int64, FLOATS, INTS, INTS, FLOATS, INTS))
+@compiled_function(types.int64(FLOATS, INTS, types.int64, FLOATS, INTS, INTS, FLOATS, INTS))
 def k_best(theta, layout, k, scores, labels_out, origin, work, iwork):
     """Viterbi with the k best beginnings of each label; O(T K (K + k log K)).
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, inlined, kernel
+from maxmargin._numba.compile import FLOATS, INTS, ability, compiled_function, inlined
 
 # what is known of a node, side by side in memory: its tree; the arc to its parent; when and how far
 # from its root it was last seen; the next active node, -1 if it is none; the next orphan
@@ -203,7 +203,7 @@ def plant(excess, nodes, queue, lost, both):
                 activate(nodes, queue, j)
 
 
-@kernel(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, types.int64))
+@compiled_function(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, types.int64))
 def max_flow(starts, heads, sisters, residual, excess, ints, patience):
     """Send all the flow that fits; ints: 6 V + 4, entry 6 j becomes 1 if j is on the source's side.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, POINTER, kernel
+from maxmargin._numba.compile import FLOATS, POINTER, compiled_function
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
@@ -17,7 +17,7 @@ from maxmargin._numba.packed_samples import (
 )
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED,
         WORKSPACE,
@@ -46,7 +46,7 @@ def apply_range(packed, workspace, ability, w, point, first, last, values, out):
             values[i] -= dot(theta, point[start : start + n], n)
 
 
-@kernel(types.void(PACKED, WORKSPACE, FLOATS, FLOATS))
+@compiled_function(types.void(PACKED, WORKSPACE, FLOATS, FLOATS))
 def add_features(packed, workspace, z, w):
     """Add to w: sum_i omega_i F_i z_i."""
     for i in range(len(packed.weight)):

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change, subtract_point
 
 
-@kernel(
+@compiled_function(
     types.float64(
         PACKED, types.int64, WORKSPACE, types.float64, types.float64, FLOATS, FLOATS, FLOATS, FLOATS
     )
@@ -46,7 +46,7 @@ def frank_wolfe_step(packed, i, workspace, alpha, fixed, w, z, lag, clock):
     return gap
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED,
         WORKSPACE,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, kernel, piece
+from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE
 
 INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(FLOAT(FLOATS, INT, FLOATS, FLOAT, FLOATS, FLOATS, FLOAT, INT))
+@compiled_function(FLOAT(FLOATS, INT, FLOATS, FLOAT, FLOATS, FLOATS, FLOAT, INT))
 def ascend(gram, room, loss, alpha, mass, slope, tolerance, limit):
     """Maximise mass . loss - |sum_j mass_j b_j|^2 / (2 alpha) over the simplex, in place.
 
@@ -75,7 +75,9 @@ def fingerprint(vertex, first, last, count):
     return np.int64(total >> np.uint64(1))
 
 
-@kernel(types.void(INTS, INTS, INTS, INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS, INTS))
+@compiled_function(
+    types.void(INTS, INTS, INTS, INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS, INTS)
+)
 def find_outputs(part_ptr, head, older, key, entry_ptr, part, value, vertex, ids, found, length):
     """ids[i] = the remembered output of sample i that equals its share of `vertex`, or -1.
 
@@ -101,7 +103,7 @@ def find_outputs(part_ptr, head, older, key, entry_ptr, part, value, vertex, ids
             p = older[p]
 
 
-@kernel(types.void(INTS, FLOATS, INTS, INTS, INTS, SHORTS, FLOATS))
+@compiled_function(types.void(INTS, FLOATS, INTS, INTS, INTS, SHORTS, FLOATS))
 def write_outputs(part_ptr, vertex, sample, new, entry_ptr, part, value):
     """Store the shares of `vertex` of the samples of the outputs `new`."""
     for p in new:
@@ -114,7 +116,7 @@ def write_outputs(part_ptr, vertex, sample, new, entry_ptr, part, value):
                 e += 1
 
 
-@kernel(types.void(INTS, INTS, INTS, SHORTS, FLOATS, INTS, FLOATS, FLOATS))
+@compiled_function(types.void(INTS, INTS, INTS, SHORTS, FLOATS, INTS, FLOATS, FLOATS))
 def add_outputs(part_ptr, sample, entry_ptr, part, value, outputs, share, z):
     """Add to z: share * output, for each of these outputs."""
     for a in range(len(outputs)):
@@ -124,7 +126,9 @@ def add_outputs(part_ptr, sample, entry_ptr, part, value, outputs, share, z):
             z[first + part[e]] += share[a] * (value[e] if len(value) > 0 else 1.0)
 
 
-@kernel(types.void(PACKED, WORKSPACE, INTS, INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS))
+@compiled_function(
+    types.void(PACKED, WORKSPACE, INTS, INTS, INTS, SHORTS, FLOATS, FLOATS, INTS, INTS)
+)
 def best_outputs(packed, workspace, head, older, entry_ptr, part, value, w, ids, stamp):
     """ids[i] = the remembered output of sample i with the highest a_i . v.
 

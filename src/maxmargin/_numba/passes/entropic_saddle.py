@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, POINTER, kernel, piece
+from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, piece
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, score_block
 from maxmargin._numba.passes.saddle import add_block, ahead, measure, score_two, worse
 
@@ -26,7 +26,7 @@ def along_truth(point, truth, start, n):
     return total
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED, WORKSPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOATS, FLOAT, FLOAT, FLOAT, FLOAT,
         types.boolean, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, kernel
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, compiled_function
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change
 
@@ -34,7 +34,7 @@ def scores(theta, layout, out, work, iwork):
     return 0.0
 
 
-@kernel(types.int64(PACKED, types.int64, WORKSPACE, FLOATS))
+@compiled_function(types.int64(PACKED, types.int64, WORKSPACE, FLOATS))
 def entropic_scores(packed, i, workspace, w):
     """workspace.scratch = a = F_i^T w + c_i; returns the number of parts."""
     parts = score_block(packed, i, w, workspace)
@@ -43,7 +43,7 @@ def entropic_scores(packed, i, workspace, w):
     return parts
 
 
-@kernel(types.float64(WORKSPACE, types.int64, types.float64, types.float64))
+@compiled_function(types.float64(WORKSPACE, types.int64, types.float64, types.float64))
 def entropic_limit(workspace, parts, rate, fade):
     """The rate, or less for margins, so that no potential moves by more than FARTHEST."""
     if fade > 0.0:
@@ -56,7 +56,7 @@ def entropic_limit(workspace, parts, rate, fade):
     return FARTHEST / largest if rate * largest > FARTHEST else rate
 
 
-@kernel(types.void(WORKSPACE, FLOATS, types.float64, types.float64))
+@compiled_function(types.void(WORKSPACE, FLOATS, types.float64, types.float64))
 def entropic_trial(workspace, potentials, rate, fade):
     """workspace.theta = the potentials after a step of this rate, from those of this sample."""
     for p in range(len(potentials)):
@@ -64,7 +64,7 @@ def entropic_trial(workspace, potentials, rate, fade):
         workspace.theta[p] = t + rate * (a - fade * t) if a != -np.inf else a
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED, types.int64, WORKSPACE, FLOATS, FLOATS, types.float64, types.float64,
         types.float64, types.float64, types.float64, FLOATS,
@@ -103,7 +103,7 @@ def entropic_gain(packed, i, workspace, potentials, z, value, rate, fade, alpha,
     found[4] = size
 
 
-@kernel(types.float64(FLOATS, types.float64, types.float64, types.float64))
+@compiled_function(types.float64(FLOATS, types.float64, types.float64, types.float64))
 def entropic_rate(found, rate, fade, growth):
     """The rate after a step: shorter if the dual fell, else nearer to the best, growth at most."""
     if found[0] < 0.0:
@@ -114,7 +114,7 @@ def entropic_rate(found, rate, fade, growth):
     return min(rate, 1.0) if fade > 0.0 else rate
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS
     )
@@ -131,7 +131,7 @@ def entropic_move(packed, i, workspace, alpha, potentials, w, z, lag, clock):
     apply_change(packed, i, workspace, -packed.weight[i] / alpha, w, lag, passed)
 
 
-@kernel(
+@compiled_function(
     types.int64(
         PACKED, WORKSPACE, POINTER, INTS, types.float64, types.float64, types.float64,
         FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, inlined, kernel, piece, tuple_type
+from maxmargin._numba.compile import FLOATS, INTS, compiled_function, inlined, piece, tuple_type
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot
 from maxmargin._numba.passes.block_step import block_change
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, NEVER, VERTEX_CACHE, wake_all
@@ -235,7 +235,7 @@ def learn_image(packed, i, workspace, cache, images, now):
     return slot
 
 
-@kernel(types.void(PACKED, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
+@compiled_function(types.void(PACKED, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
 def start_image_cache(packed, workspace, cache, images, z):
     """Give each block its z_i: as the vertex in slot 1 if it can be packed, else as anchor."""
     slots = len(cache.score)
@@ -255,7 +255,7 @@ def start_image_cache(packed, workspace, cache, images, z):
         write_image(packed, i, workspace, cache, images, slot)
 
 
-@kernel(types.void(PACKED, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
+@compiled_function(types.void(PACKED, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
 def rebuild(packed, cache, images, z):
     """z_i = sum_j mass_j v_j for all blocks."""
     slots = len(cache.score)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, inlined, kernel, piece
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, inlined, piece
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, gather, score_block
 from maxmargin._numba.passes.image_cache import IMAGE_CACHE, image_of, learn_image, recall_images
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, put_to_sleep, wake_all
@@ -87,7 +87,9 @@ def step_between(packed, i, cache, alpha, limit, relaxation, gap):
         exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
 
 
-@kernel(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, FLOAT, INT, FLOAT, COURSE))
+@compiled_function(
+    FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, FLOAT, INT, FLOAT, COURSE)
+)
 def image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, course):
     """After the oracle has written workspace.vertex: learn it, step, store the result; returns the
     gap.
@@ -107,7 +109,7 @@ def image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, co
     return gap
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED,
         WORKSPACE,
@@ -132,7 +134,9 @@ def image_oracle_pass(
         gaps[i] = image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, course)
 
 
-@kernel(types.void(PACKED, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INTS, FLOAT, INT, FLOAT, COURSE))
+@compiled_function(
+    types.void(PACKED, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INTS, FLOAT, INT, FLOAT, COURSE)
+)
 def image_cached_pass(packed, workspace, cache, images, order, alpha, limit, relaxation, course):
     """Steps between remembered vertices only; images.gap[i] is set to the gap among them."""
     slots = len(cache.score)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.vertex_cache import (
     NEVER,
@@ -22,7 +22,7 @@ INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOATS))
+@compiled_function(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOATS))
 def consider(packed, i, workspace, cache, epsilon, now, gaps):
     """After the oracle has written workspace.vertex: keep it if it is violated by more than
     epsilon.
@@ -46,7 +46,9 @@ def consider(packed, i, workspace, cache, epsilon, now, gaps):
     return 1 if violated else 0
 
 
-@kernel(INT(PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, INT, FLOATS, FLOATS))
+@compiled_function(
+    INT(PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, INT, FLOATS, FLOATS)
+)
 def gather_violated(packed, workspace, cache, maximize, order, epsilon, most, now, w, gaps):
     """Ask the oracles in `order` until `most` vertices are learnt; returns how many were asked."""
     learnt = 0
@@ -60,7 +62,7 @@ def gather_violated(packed, workspace, cache, maximize, order, epsilon, most, no
     return len(order)
 
 
-@kernel(
+@compiled_function(
     FLOAT(PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS)
 )
 def solve_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, lag, clock):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
@@ -19,7 +19,7 @@ INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(INT(PACKED, INT, FLOATS, FLOAT, WORKSPACE))
+@compiled_function(INT(PACKED, INT, FLOATS, FLOAT, WORKSPACE))
 def score_scaled(packed, i, v, scale, workspace):
     """workspace.theta = scale F_i^T v + c_i; returns the number of parts."""
     gather(packed, i, v, workspace.local)
@@ -33,7 +33,7 @@ def score_scaled(packed, i, v, scale, workspace):
     return n
 
 
-@kernel(types.void(PACKED, INT, WORKSPACE, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS))
+@compiled_function(types.void(PACKED, INT, WORKSPACE, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS))
 def subgradient_step(packed, i, workspace, truth, v, z, visits, lag, clock):
     """Add to v: n omega_i F_i (y_i - s), s in workspace.vertex; z_i becomes the mean of its
     answers.
@@ -52,7 +52,7 @@ def subgradient_step(packed, i, workspace, truth, v, z, visits, lag, clock):
     clock[1] += 1.0 if clock[2] > 0.0 else 1.0 / clock[0]
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED, WORKSPACE, POINTER, INTS, FLOAT, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS
     )
@@ -66,7 +66,7 @@ def subgradient_pass(packed, workspace, maximize, order, alpha, truth, v, z, vis
         subgradient_step(packed, i, workspace, truth, v, z, visits, lag, clock)
 
 
-@kernel(types.boolean(PACKED, INT, WORKSPACE, FLOATS, FLOATS, FLOATS, FLOATS))
+@compiled_function(types.boolean(PACKED, INT, WORKSPACE, FLOATS, FLOATS, FLOATS, FLOATS))
 def perceptron_step(packed, i, workspace, truth, w, lag, clock):
     """Add to w: n omega_i F_i (y_i - s), s in workspace.vertex; returns whether s is wrong."""
     clock[0] += 1.0
@@ -83,7 +83,7 @@ def perceptron_step(packed, i, workspace, truth, w, lag, clock):
     return wrong
 
 
-@kernel(INT(PACKED, WORKSPACE, POINTER, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compiled_function(INT(PACKED, WORKSPACE, POINTER, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
 def perceptron_pass(packed, workspace, maximize, order, truth, w, lag, clock):
     """One step for each sample in `order`; returns the number of mistakes."""
     mistakes = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel, piece
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, piece
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
@@ -63,7 +63,7 @@ def score_two(packed, i, w, other, workspace):
             workspace.scratch[p] += packed.costs[start + p]
 
 
-@kernel(types.void(PACKED, INT, WORKSPACE, FLOATS, FLOATS))
+@compiled_function(types.void(PACKED, INT, WORKSPACE, FLOATS, FLOATS))
 def add_block(packed, i, workspace, z, total):
     """Add to total: omega_i F_i z."""
     if packed.weight[i] == 0.0:
@@ -96,7 +96,7 @@ def ahead(base, slope, step, n, point):
         point[p] = base[p] + step * slope[p] if slope[p] > -np.inf else -np.inf
 
 
-@kernel(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
+@compiled_function(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
 def measure(packed, i, z, base, truth, sums_of_pass):
     """Add to sums_of_pass: [0] omega_i |z - base|^2, [3] omega_i c_i . (z - y_i)."""
     start = packed.part_ptr[i]
@@ -116,7 +116,7 @@ def worse(residual, other):
     return residual if residual > other or residual != residual else other
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED, WORKSPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOAT, FLOATS, FLOATS, FLOATS, INTS,
         FLOATS, FLOATS, FLOATS,
@@ -158,7 +158,7 @@ def ascent_range(
         add_block(packed, i, workspace, z, total)
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED, WORKSPACE, POINTER, INT, INT, FLOATS, FLOATS, FLOAT, FLOAT, types.boolean, FLOATS,
         FLOATS, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
@@ -223,7 +223,7 @@ def dual_range(
             add_block(packed, i, workspace, own, total_v)
 
 
-@kernel(types.void(PACKED, WORKSPACE, INT, INT, FLOATS, FLOATS))
+@compiled_function(types.void(PACKED, WORKSPACE, INT, INT, FLOATS, FLOATS))
 def gram_range(packed, workspace, first, last, x, total):
     """Add to total: sum_i omega_i F_i F_i^T x."""
     for i in range(first, last):
@@ -232,7 +232,7 @@ def gram_range(packed, workspace, first, last, x, total):
         add_block(packed, i, workspace, workspace.theta, total)
 
 
-@kernel(FLOAT(PACKED, WORKSPACE, FLOATS))
+@compiled_function(FLOAT(PACKED, WORKSPACE, FLOATS))
 def score_norm(packed, workspace, x):
     """sum_i omega_i |F_i^T x|^2."""
     total = 0.0
@@ -244,7 +244,7 @@ def score_norm(packed, workspace, x):
     return total
 
 
-@kernel(types.void(PACKED, FLOATS))
+@compiled_function(types.void(PACKED, FLOATS))
 def square_rows(packed, total):
     """Add to total: omega |row of F|^2 for each weight."""
     for i in range(len(packed.weight)):

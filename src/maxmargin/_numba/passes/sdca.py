@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
@@ -24,7 +24,9 @@ from maxmargin._numba.packed_samples import (
 from maxmargin._numba.passes.block_step import block_change
 
 
-@kernel(types.float64(PACKED, types.int64, WORKSPACE, types.float64, types.float64, *[FLOATS] * 3))
+@compiled_function(
+    types.float64(PACKED, types.int64, WORKSPACE, types.float64, types.float64, *[FLOATS] * 3)
+)
 def ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy):
     """Move z_i towards workspace.vertex, the marginals of workspace.theta; the gap before."""
     start = packed.part_ptr[i]
@@ -48,7 +50,7 @@ def ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy):
     return gap
 
 
-@kernel(types.void(PACKED, WORKSPACE, POINTER, INTS, types.float64, *[FLOATS] * 4))
+@compiled_function(types.void(PACKED, WORKSPACE, POINTER, INTS, types.float64, *[FLOATS] * 4))
 def ascent_pass(packed, workspace, marginals, order, alpha, w, z, entropy, gaps):
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
     for i in order:

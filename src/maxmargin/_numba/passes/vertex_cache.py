@@ -14,7 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, inlined, kernel, piece, tuple_type
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    SHORTS,
+    compiled_function,
+    inlined,
+    piece,
+    tuple_type,
+)
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot, forward
 from maxmargin._numba.passes.block_step import block_change
 
@@ -274,7 +282,7 @@ def learn(packed, i, workspace, cache, now):
     return slot
 
 
-@kernel(types.void(PACKED, WORKSPACE, VERTEX_CACHE, FLOATS))
+@compiled_function(types.void(PACKED, WORKSPACE, VERTEX_CACHE, FLOATS))
 def start_vertex_cache(packed, workspace, cache, z):
     """Give each block its z_i: as the vertex in slot 1 if it has few non-zeros, else as anchor."""
     slots = len(cache.score)

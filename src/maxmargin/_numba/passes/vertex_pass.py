@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, kernel
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.vertex_cache import (
     VERTEX_CACHE,
@@ -21,7 +21,7 @@ INT = types.int64
 FLOAT = types.float64
 
 
-@kernel(
+@compiled_function(
     FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS)
 )
 def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag, clock):
@@ -46,7 +46,7 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag
     return gap
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED,
         WORKSPACE,
@@ -75,7 +75,7 @@ def oracle_pass(
         )
 
 
-@kernel(
+@compiled_function(
     types.void(
         PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS
     )

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from maxmargin._numba.compile import kernel
+from maxmargin._numba.compile import compiled_function
 
 TABLE = types.Array(types.float64, 2, "C")
 NUMBERS = types.Array(types.int64, 2, "C")
 
 
-@kernel(types.void(TABLE, TABLE, NUMBERS, types.int64, TABLE))
+@compiled_function(types.void(TABLE, TABLE, NUMBERS, types.int64, TABLE))
 def moments(places, points, near, count, out):
     """How the `count` nearest points of each place are spread.
 
@@ -55,7 +55,7 @@ def moments(places, points, near, count, out):
         out[row, 9], out[row, 10] = low, high
 
 
-@kernel(types.void(TABLE, TABLE, TABLE, NUMBERS, types.float64, types.int64, TABLE))
+@compiled_function(types.void(TABLE, TABLE, TABLE, NUMBERS, types.float64, types.int64, TABLE))
 def spin_images(places, normals, points, near, radius, rings, out):
     """Spin images: how the points around are spread over rings about the normal, and over heights.
 

@@ -154,7 +154,7 @@ def _warm_up(
     data: Data,
     common: Path,
 ) -> float:
-    """Load or compile the kernels by a short run on a few samples; its seconds."""
+    """Load or compile the code by a short run on a few samples; its seconds."""
     started = time.perf_counter()
     few = command.take(data, range(min(WARM_SAMPLES, len(data))))
     model = _model(command, config, settings, 0).set_params(max_epochs=WARM_EPOCHS)

@@ -92,7 +92,7 @@ def _named(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_memory(run: Mapping[str, Any]) -> dict[str, Any]:
-    """With what training took beyond the process that had the data and kernels already."""
+    """With what training took beyond the process that had the data and compiled code already."""
     peak, base = run["peak_bytes"], run["base_bytes"]
     above = None if None in (peak, base) else peak - base
     return {"solver_bytes": None, **run, "memory_bytes": above}

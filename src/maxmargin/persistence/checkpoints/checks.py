@@ -1,4 +1,4 @@
-"""Whether a snapshot may be handed to kernels, which check nothing themselves."""
+"""Whether a snapshot may be handed to compiled code, which checks nothing itself."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class BCFW(Solver):
             return OracleCache(passes=0)
         return self.cache
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "bcfw") if self._cache() is None else ("batch",)
 
     def load(self, problem: Problem) -> None:
@@ -298,11 +298,13 @@ class BCFW(Solver):
         from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
 
         packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
-        kernel = problem.structure.kernel("maximize")
+        function = problem.structure.compiled_function("maximize")
         point = (state.w, state.z, state.lag, state.clock)
         search = self.line_search if search is None else search
-        if kernel is not None:
-            frank_wolfe_pass(packed, workspace, kernel, order, problem.alpha, search, *point, gaps)
+        if function is not None:
+            frank_wolfe_pass(
+                packed, workspace, function, order, problem.alpha, search, *point, gaps
+            )
             return
 
         def at(i: int) -> int:
@@ -323,12 +325,12 @@ class BCFW(Solver):
         from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
 
         packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
-        kernel = problem.structure.kernel("maximize")
+        function = problem.structure.compiled_function("maximize")
         vertex_cache = state.extra["vertex_cache"]
         options = (problem.alpha, *self._policy())
         point = (state.w, state.z, state.lag, state.clock)
-        if kernel is not None:
-            oracle_pass(packed, workspace, vertex_cache, kernel, order, *options, *point, gaps)
+        if function is not None:
+            oracle_pass(packed, workspace, vertex_cache, function, order, *options, *point, gaps)
             return
 
         def at(i: int) -> int:
@@ -361,7 +363,7 @@ class BCFW(Solver):
         policy = self._policy()
 
         def visit(step: Callable[..., None], order: np.ndarray) -> None:
-            if bounded:  # the kernels keep w there
+            if bounded:  # compiled code keeps w there
                 step(problem, state, order, policy, True)
             else:
                 self._visit(partial(step, policy=policy, bounded=False), problem, state, order)

@@ -76,7 +76,7 @@ def make_image_cache(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, A
 
 
 def check_image_cache(fresh: Any, found: Any) -> None:
-    """That every number by which kernels look something up is in its range."""
+    """That every number by which compiled code looks something up is in its range."""
     for name in ("size", "image_ptr", "length", "pack_ptr"):
         if not np.array_equal(getattr(found, name), getattr(fresh, name)):
             raise ValueError(f"{name} of its images is out of range")
@@ -101,7 +101,7 @@ def bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def course(problem: Problem, state: State, bounded: bool) -> Any:
-    """The weights of the state as the kernels move them."""
+    """The weights of the state as compiled code moves them."""
     from maxmargin._numba.passes.image_pass import Course
 
     w_unprojected = lower = upper = np.empty(0)
@@ -126,9 +126,9 @@ def oracle_pass(
     packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
     memory = (state.extra["vertex_cache"], state.extra["image_cache"])
     options = (problem.alpha, *policy, course(problem, state, bounded))
-    kernel = problem.structure.kernel("maximize")
-    if kernel is not None:
-        image_oracle_pass(packed, workspace, *memory, kernel, order, *options, gaps)
+    function = problem.structure.compiled_function("maximize")
+    if function is not None:
+        image_oracle_pass(packed, workspace, *memory, function, order, *options, gaps)
     else:
 
         def at(i: int) -> int:

@@ -63,7 +63,7 @@ def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Any:
 
 
 def check_vertex_cache(problem: Problem, fresh: Any, found: Any) -> None:
-    """That every number by which kernels look something up is in its range."""
+    """That every number by which compiled code looks something up is in its range."""
     packed, n, slots = problem.packed, problem.n, len(fresh.score)
     for name in ("entry_ptr", "room"):
         if not np.array_equal(getattr(found, name), getattr(fresh, name)):

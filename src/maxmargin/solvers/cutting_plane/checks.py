@@ -1,4 +1,4 @@
-"""That cuts from a file may be handed to kernels, which look up what they are told."""
+"""That cuts from a file may be handed to compiled code, which looks up what it is told."""
 
 from __future__ import annotations
 

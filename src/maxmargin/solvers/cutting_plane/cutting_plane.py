@@ -89,7 +89,7 @@ class CuttingPlane(Solver):
     def _cache(self) -> OracleCache | None:
         return OracleCache() if self.cache == "auto" else self.cache
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "cutting_plane" if self.variant == "1-slack" else "n_slack")
 
     # -- the state ---------------------------------------------------------------------------------

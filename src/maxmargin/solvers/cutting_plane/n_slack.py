@@ -55,7 +55,7 @@ def finalize(problem: Problem, state: State) -> None:
 
 
 def check_restored(problem: Problem, fresh: State, state: State) -> None:
-    """That the sets may be handed to kernels."""
+    """That the sets may be handed to compiled code."""
     if state.extra["vertex_cache_size"] != fresh.extra["vertex_cache_size"]:
         raise ValueError("it remembers another number of vertices")
     check_vertex_cache(problem, fresh.extra["vertex_cache"], state.extra["vertex_cache"])
@@ -84,10 +84,10 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
 
     packed, workspace = problem.packed, problem.workspace()
     vertex_cache, gaps = state.extra["vertex_cache"], state.extra["gaps"]
-    kernel = problem.structure.kernel("maximize")
-    if kernel is not None:
+    function = problem.structure.compiled_function("maximize")
+    if function is not None:
         args = (epsilon, most, state.epoch, state.w, gaps)
-        return int(gather_violated(packed, workspace, vertex_cache, kernel, order, *args))
+        return int(gather_violated(packed, workspace, vertex_cache, function, order, *args))
     learnt = 0
     for n_calls, i in enumerate(order, start=1):
         problem.answer(i, workspace, score_block(packed, i, state.w, workspace))

@@ -84,12 +84,12 @@ class ExponentiatedGradient(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "exponentiated_gradient")
 
     def load(self, problem: Problem) -> None:
         super().load(problem)
-        problem.structure.kernel("marginals")
+        problem.structure.compiled_function("marginals")
 
     # -- the state ---------------------------------------------------------------------------------
     def init(self, problem: Problem) -> State:
@@ -193,14 +193,14 @@ class ExponentiatedGradient(Solver):
         from maxmargin._numba.passes.exponentiated_gradient import entropic_pass
 
         extra, fade = state.extra, fade_of(problem)
-        kernel = problem.structure.kernel("marginals")
-        if kernel is None:
+        function = problem.structure.compiled_function("marginals")
+        if function is None:
             workspace = problem.workspace("marginals")
             for i in order:
                 self._visit(problem, state, i, workspace)
             return
         stuck = entropic_pass(
-            problem.packed, problem.workspace("marginals"), kernel, order, problem.alpha, fade,
+            problem.packed, problem.workspace("marginals"), function, order, problem.alpha, fade,
             float(self.growth), extra["potentials"], extra["rates"], extra["entropy"],
             extra["slopes"], state.w, state.z, state.lag, state.clock, np.zeros(5),
         )  # fmt: skip

@@ -51,7 +51,7 @@ class SDCA(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "sdca")
 
     def init(self, problem: Problem) -> State:
@@ -104,9 +104,9 @@ class SDCA(Solver):
 
         packed, workspace, extra = problem.packed, problem.workspace("marginals"), state.extra
         point = (problem.alpha, state.w, state.z, extra["entropy"])
-        kernel = problem.structure.kernel("marginals")
-        if kernel is not None:
-            ascent_pass(packed, workspace, kernel, order, *point, extra["gaps"])
+        function = problem.structure.compiled_function("marginals")
+        if function is not None:
+            ascent_pass(packed, workspace, function, order, *point, extra["gaps"])
             seen = np.zeros(problem.n)
             seen[order] = extra["gaps"][order]
             problem._check(seen, "marginals", state.w)

@@ -54,7 +54,7 @@ class SaddleSolver(Solver):
     step: Any
     ratio: Any
 
-    def kernels(self) -> tuple[str, ...]:
+    def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "saddle")
 
     def load(self, problem: Problem) -> None:
@@ -62,7 +62,7 @@ class SaddleSolver(Solver):
 
         super().load(problem)
         with loading():
-            problem.structure.kernel(self.requires[0][0])
+            problem.structure.compiled_function(self.requires[0][0])
 
     @property
     def step_rule(self) -> Any:
@@ -215,12 +215,12 @@ class SaddleSolver(Solver):
         from maxmargin._numba.passes.saddle import ascent_range
 
         other = np.empty(0) if reference is None else reference
-        kernel = problem.structure.kernel("project")
+        function = problem.structure.compiled_function("project")
 
         def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
-            if kernel is not None:
+            if function is not None:
                 ascent_range(
-                    problem.packed, problem.workspace(), kernel, first, last, w, other, step,
+                    problem.packed, problem.workspace(), function, first, last, w, other, step,
                     base, out,
                     warm, pointers, problem.truth, sums[0], sums_of_pass,
                 )  # fmt: skip
@@ -322,7 +322,7 @@ def tally(
     total: np.ndarray,
     sums_of_pass: np.ndarray,
 ) -> None:
-    """What the kernels do with the z_i of a structure that moves it in Python."""
+    """What compiled code does with the z_i of a structure that moves it in Python."""
     from maxmargin._numba.passes.saddle import add_block, measure
 
     moved = z - problem.truth[problem.parts(i)]

@@ -111,8 +111,12 @@ class DualExtragradient(SaddleSolver):
             return self.step
         return "adaptive" if self.entropic and not self.past else "norm"
 
-    def kernels(self) -> tuple[str, ...]:
-        return (*super().kernels(), "entropic_saddle") if self.entropic else super().kernels()
+    def compiled_modules(self) -> tuple[str, ...]:
+        return (
+            (*super().compiled_modules(), "entropic_saddle")
+            if self.entropic
+            else super().compiled_modules()
+        )
 
     def check(self, problem: Problem) -> None:
         check_options(self)

@@ -94,15 +94,16 @@ class ProjectedSteps:
 
         problem, state, extra = self.problem, self.state, self.state.extra
         w, t = state.w if self.low else extra["u_w"], extra["passed"]
-        kernel = problem.structure.kernel("project")
+        function = problem.structure.compiled_function("project")
         largest = int(np.diff(problem.part_ptr).max())
 
         def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
-            if kernel is None:
+            if function is None:
                 self._visit_in_python(look, range(first, last), sums, sums_of_pass)
                 return
             dual_range(
-                problem.packed, problem.workspace(), kernel, first, last, w, look, t, extra["step"],
+                problem.packed, problem.workspace(), function, first, last, w, look, t,
+                extra["step"],
                 self.solver.past, extra["anchor_z"], extra["s_z"], state.z, extra["warm_v"],
                 extra["warm_u"], extra["pointers"], problem.truth, np.empty(largest), *sums,
                 sums_of_pass,

@@ -122,7 +122,7 @@ class EntropicOutputs:
         squares = np.array([radius[layout] ** 2 for layout in problem.layouts]) / 4
         found = geometry.norm(problem, steps, problem.packed.weight * squares)
         columns = geometry.column_norms(problem)
-        if columns is None or problem.structure.kernel("maximize") is None:
+        if columns is None or problem.structure.compiled_function("maximize") is None:
             return found
         return min(found, self._norm_by_parts(columns))
 
@@ -142,17 +142,17 @@ class EntropicOutputs:
         from maxmargin._numba.passes.entropic_saddle import marginals_range
 
         problem = self.problem
-        kernel = problem.structure.kernel("marginals")
+        function = problem.structure.compiled_function("marginals")
         size = len(problem.truth) if keep else 0
         after, out = np.empty(size), np.empty(size)
         largest = int(np.diff(problem.part_ptr).max())
 
         def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
-            if kernel is None:
+            if function is None:
                 self._visit_in_python(steps, q, after, out, range(first, last), sums, sums_of_pass)
                 return
             marginals_range(
-                problem.packed, problem.workspace("marginals"), kernel, first, last, steps.mean,
+                problem.packed, problem.workspace("marginals"), function, first, last, steps.mean,
                 steps.look,
                 steps.w, self.height, steps.far, steps.lead, steps.step, steps.once, q, after, out,
                 problem.truth, np.empty(largest), *sums, sums_of_pass,

@@ -112,7 +112,8 @@ class Matching(Structure):
             )
         return super()._run(ability, theta, cast(Layout, layout))
 
-    # -- what kernels need -------------------------------------------------------------------------
+    # -- what compiled code needs
+    # -------------------------------------------------------------------------
     def layout_as_ints(self, layout: MatchingLayout) -> Any:
         """(J, K, E, row cap, column cap, where caps begin, where the index begins, ...)."""
         rows, columns = sides_of(layout)

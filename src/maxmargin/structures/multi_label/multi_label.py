@@ -116,20 +116,20 @@ class MultiLabel(Structure):
             return self.method != "bounded"
         return super().has(ability)
 
-    def kernel(self, ability: str) -> Any | None:
+    def compiled_function(self, ability: str) -> Any | None:
         if ability == "leads":
             from maxmargin._numba.compile import loading
 
             with loading():
                 from maxmargin._numba.multi_label.maximize import leads
             return leads
-        return super().kernel(ability)
+        return super().compiled_function(ability)
 
     def leads(self, theta: np.ndarray, layout: Any) -> np.ndarray:
         """By how much the best output with each label leads the best without; else 0."""
         self._sums(layout, "leads")
         layout_ints, scores = self.layout_as_ints(layout).copy(), self._allowed(theta, layout)
-        return self._call("leads", self.kernel("leads"), scores, layout_ints, layout)[0]
+        return self._call("leads", self.compiled_function("leads"), scores, layout_ints, layout)[0]
 
     def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
         if ability != "maximize":
@@ -214,7 +214,7 @@ def forest_of(network: Network) -> TreeLayout | None:
 
 @lru_cache(maxsize=64)
 def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
-    """What the kernels read, and the work space they need."""
+    """What compiled code reads, and the work space it needs."""
     from maxmargin._numba.multi_label import qpbo, subsets
 
     labels, pairs = network.n_nodes, network.n_edges

@@ -152,7 +152,7 @@ def widest_of(n_labels: int, max_table: int) -> int:
 
 @lru_cache(maxsize=1024)
 def junction_tree_ints(layout: NetworkLayout, tied: bool, widest: int) -> np.ndarray:
-    """What the kernels read of the buckets, see `_numba.markov_network.junction_tree`."""
+    """What compiled code reads of the buckets, see `_numba.markov_network.junction_tree`."""
     found = buckets_of(layout.network, layout.n_labels, widest)
     labels, n = layout.n_labels, layout.n_nodes
     terms = _terms(layout, found, tied)

@@ -38,7 +38,7 @@ class Network(Frozen):
 
     @cached_property
     def as_ints(self) -> np.ndarray:
-        """What the kernels read, see `_numba.graph_cut.maximize`."""
+        """What compiled code reads, see `_numba.graph_cut.maximize`."""
         n, m = self.n_nodes, self.n_edges
         found = np.empty(3 + n + 10 * m, dtype=np.int64)
         found[:3] = n, m, 0

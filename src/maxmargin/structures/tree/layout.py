@@ -30,7 +30,7 @@ class TreeLayout(NetworkLayout):
 
     @cached_property
     def order(self) -> np.ndarray:
-        """(4, V), what the kernels read, see `_numba.tree.maximize`."""
+        """(4, V), what compiled code reads, see `_numba.tree.maximize`."""
         return _order(self.network)
 
 

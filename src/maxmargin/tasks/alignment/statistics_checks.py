@@ -1,4 +1,4 @@
-"""What a model file must hold of word statistics, so that kernels read nothing beyond arrays."""
+"""What a model file must hold of word statistics: compiled code checks no bounds."""
 
 from __future__ import annotations
 

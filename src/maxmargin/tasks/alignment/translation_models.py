@@ -211,7 +211,7 @@ class TranslationModels:
             self.jumps = Jumps(weight, self.jumps.far)
 
     def tables(self) -> Any:
-        """The present probabilities, as the kernels take them."""
+        """The present probabilities, as compiled code takes them."""
         moves = [self._moves.probabilities(weight) for weight in self.jumps.weight]
         null_target, null_source = self.null
         return self._kernels.Tables(

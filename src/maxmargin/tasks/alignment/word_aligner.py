@@ -269,7 +269,7 @@ class WordAligner(LinkProbabilities, Task):
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
     def validate(self) -> None:
-        """As many weights as features, on which kernels rely."""
+        """As many weights as features, on which compiled code relies."""
         if not hasattr(self, "model_"):
             return
         features, model = self.features_, self.model_

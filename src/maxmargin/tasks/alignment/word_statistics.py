@@ -303,7 +303,7 @@ class WordStatistics(Checked, BaseEstimator):
         return {k: v for k, v in super().__getstate__().items() if k != "_known"}
 
     def validate(self) -> None:
-        """Tables as `fit` makes them, on which kernels rely."""
+        """Tables as `fit` makes them, on which compiled code relies."""
         if hasattr(self, "hmm_"):
             check_options(self)
             check_tables(self)

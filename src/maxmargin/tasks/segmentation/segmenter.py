@@ -249,7 +249,7 @@ class Segmenter(SegmentProbabilities, Task):
         return WeightTable(("part", "feature", "weight"), tuple(rows))
 
     def validate(self) -> None:
-        """As many weights as features, on which kernels rely."""
+        """As many weights as features, on which compiled code relies."""
         if not hasattr(self, "model_"):
             return
         maker, model = self.graphs_, self.model_

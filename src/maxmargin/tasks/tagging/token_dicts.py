@@ -47,7 +47,7 @@ class DictIndex(Checked):
         return _matrix(rows, self.n_features)
 
     def validate(self) -> None:
-        """Features are numbered as `fit` does it, on which kernels rely."""
+        """Features are numbered as `fit` does it, on which compiled code relies."""
         check_option("DictIndex: min_count", self.min_count, Count)
         if list(self.numbers.values()) != list(range(self.n_features)):
             raise ValueError("DictIndex: its features are not numbered from 0 on")

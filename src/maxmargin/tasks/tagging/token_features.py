@@ -145,7 +145,7 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         return np.array(self.index_.names(), dtype=object)
 
     def validate(self) -> None:
-        """The matrix is as wide as the index says, on which kernels rely."""
+        """The matrix is as wide as the index says, on which compiled code relies."""
         if not hasattr(self, "index_"):
             return
         index, n_columns = self.index_, self.n_columns_

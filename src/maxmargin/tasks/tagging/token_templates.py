@@ -304,7 +304,7 @@ class TemplateIndex(Checked):
         ]
 
     def validate(self) -> None:
-        """No feature has a number beyond the last, on which kernels rely."""
+        """No feature has a number beyond the last, on which compiled code relies."""
         check_option("TemplateIndex: min_count", self.min_count, Count)
         check_option("TemplateIndex: templates", self.templates, list[Template])
         atoms = {atom for template in self.templates for atom in template.atoms}

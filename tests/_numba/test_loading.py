@@ -1,4 +1,4 @@
-"""While compiled code is loaded, signals wait: raising there would make numba write to address 0."""
+"""While compiled code is loaded, signals wait: raising there makes numba write to address 0."""
 
 import os
 import signal

@@ -115,7 +115,7 @@ def accuracy(statistics: WordStatistics) -> None:
         result = model.result_
         text = f"{name:40s} {rates(model.predict(dev.pairs), dev)}"
         calls = result.state.n_oracle + result.state.n_project
-        print(f"{text}  {result.state.seconds:6.2f} s, {calls / len(pairs):.0f} calls a sentence")
+        print(f"{text}  {result.state.seconds:6.2f} s, {calls / len(pairs):.0f} calls per sentence")
 
 
 def rates(predicted, gold) -> str:

@@ -2,7 +2,7 @@
 
 Milliseconds of processor time, the least of several calls, taken in turns. Ours takes scores and
 gives labels; for the others, setting up a graph is in brackets. Warm: after scores have moved by
-1 %. OR-tools knows whole numbers only: capacities are scaled to 2**40. PyMaxflow is under the GPL
+1 %. OR-tools knows integers only: capacities are scaled to 2**40. PyMaxflow is under the GPL
 and so in no extra: `pip install PyMaxflow` by hand brings it in here, and nowhere else.
 """
 

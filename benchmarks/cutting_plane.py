@@ -38,7 +38,7 @@ METHODS = {
 
 
 def trace(problem: Problem, method: str, limit: float) -> list[dict[str, Any]]:
-    """What is known at some epochs, until the last level or so many seconds of processor time."""
+    """What is known at some epochs, until the last level or this many seconds of processor time."""
     solver: Solver = METHODS[method].set_params(tol=LEVELS[-1], random_state=0)
     solver.check(problem)
     solver.load(problem)

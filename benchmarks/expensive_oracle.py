@@ -2,7 +2,7 @@
 
 A knapsack of 12 items as oracle, 40 samples, 6 features, three penalties. Calls are counted in
 all, those of certificates included, and given for each sample, as every call costs the same:
-with an oracle of a second, 40 samples and one process, 100 calls a sample are 67 minutes.
+with an oracle of a second, 40 samples and one process, 100 calls per sample are 67 minutes.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def calls(way: str, alpha: float) -> tuple[float, float]:
 def main() -> None:
     """Print the table."""
     alphas = (0.1, 0.01, 0.002)
-    print(f"{'calls a sample to a gap of 1 %':36}" + "".join(f"alpha {a:<12g}" for a in alphas))
+    print(f"{'calls per sample to a gap of 1 %':36}" + "".join(f"alpha {a:<12g}" for a in alphas))
     for way in WAYS:
         cells = []
         for alpha in alphas:

@@ -13,8 +13,8 @@ may be flattered a little, too.
 python -m benchmarks.isprs --squares: learn from a square of neighbouring points of each scan,
 around a place drawn by the seed, two seeds. That shows too little of each place: errors are far
 higher on some scans, where edges then do not help. The two saddle solvers run there only: their
-projections take minutes a pass on twelve whole scans. --million: features and prediction for a scan
-of 1,000,000 points.
+projections take minutes per pass on twelve whole scans. --million: features and prediction for a
+scan of 1,000,000 points.
 """
 
 from __future__ import annotations

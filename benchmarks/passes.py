@@ -36,15 +36,17 @@ def main() -> None:
     problem = ChainSVM(alpha=ALPHA)._problem(X, y, None, None)
     ours, dual = _our_passes(problem, BCFW(step="frank-wolfe", averaging=False))
     print(f"{len(X)} words, one thread, compiled code warm")
-    print(f"  ours, z-space: {1e3 * ours:.1f} ms a pass, dual after {PASSES}: {dual:.6f}")
+    print(f"  ours, z-space: {1e3 * ours:.1f} ms per pass, dual after {PASSES}: {dual:.6f}")
     theirs = _c_passes(X, y)
     if theirs is not None:
-        print(f"  plain C -O3, w-space: {1e3 * theirs[0]:.1f} ms a pass, dual {theirs[1]:.6f}")
+        print(f"  plain C -O3, w-space: {1e3 * theirs[0]:.1f} ms per pass, dual {theirs[1]:.6f}")
         print(f"  ratio ours / C: {ours / theirs[0]:.2f}")
     others = (BCFW(step="frank-wolfe"), BCFW(), Subgradient(), Perceptron())
     for solver in (*others, ExponentiatedGradient()):
         seconds, _ = _our_passes(problem, solver)
-        print(f"  {solver}: {1e3 * seconds:.1f} ms a pass ({seconds / ours:.2f} of the first line)")
+        print(
+            f"  {solver}: {1e3 * seconds:.1f} ms per pass ({seconds / ours:.2f} of the first line)"
+        )
     _likelihood(ChainSVM(alpha=ALPHA, objective="likelihood")._problem(X, y, None, None), ours)
     _chunking()
 
@@ -52,7 +54,7 @@ def main() -> None:
 def _likelihood(problem: Problem, ours: float) -> None:
     seconds, _ = _our_passes(problem, ExponentiatedGradient())
     share = f"{seconds / ours:.2f} of the first line"
-    print(f"  ExponentiatedGradient(), likelihood: {1e3 * seconds:.1f} ms a pass ({share})")
+    print(f"  ExponentiatedGradient(), likelihood: {1e3 * seconds:.1f} ms per pass ({share})")
 
 
 def _chunking() -> None:
@@ -66,10 +68,10 @@ def _chunking() -> None:
     alpha = 10.0 / len(data.sentences)  # what SequenceTagger takes
     problem = ChainSVM(alpha=alpha)._problem(rows, data.tags, None, None)
     ours, _ = _our_passes(problem, BCFW(step="frank-wolfe", averaging=False))
-    print(f"  BCFW, textbook steps: {1e3 * ours:.1f} ms a pass")
+    print(f"  BCFW, textbook steps: {1e3 * ours:.1f} ms per pass")
     seconds, _ = _our_passes(problem, ExponentiatedGradient())
     share = f"{seconds / ours:.2f} of the first line"
-    print(f"  ExponentiatedGradient(): {1e3 * seconds:.1f} ms a pass ({share})")
+    print(f"  ExponentiatedGradient(): {1e3 * seconds:.1f} ms per pass ({share})")
     _likelihood(
         ChainSVM(alpha=alpha, objective="likelihood")._problem(rows, data.tags, None, None), ours
     )

@@ -28,12 +28,13 @@ MATCHING = Matching()
 def main() -> None:
     rng = np.random.default_rng(0)
     print(
-        f"nearest matchings, microseconds a point; warm: the point moved by 1 %; {N_POINTS} points"
+        f"nearest matchings, microseconds per point; warm: the point moved by 1 %; {N_POINTS}"
+        " points"
     )
     for layout in SHAPES:
         for kind in ("normal", "vertex + 0.5 normal"):
             _projections(layout, kind, _points(rng, layout, kind), rng)
-    print("best matchings, microseconds a point; scipy with columns of zeros to stay unmatched")
+    print("best matchings, microseconds per point; scipy with columns of zeros to stay unmatched")
     for layout in SHAPES:
         _assignments(layout, rng.standard_normal((N_POINTS, layout[0] * layout[1])))
 

@@ -26,7 +26,7 @@ for row in range(N // 2):
 
 
 class Plan(Structure):
-    """Tasks for a day of so many hours. layout = (N,)."""
+    """Tasks for a day of this many hours. layout = (N,)."""
 
     def __init__(self, hours=8):
         self.hours = hours

@@ -40,7 +40,7 @@ def by_highs(theta):
 
 
 def by_cp_sat(theta):
-    """Return the same by OR-tools, which wants whole numbers."""
+    """Return the same by OR-tools, which wants integers."""
     model, solver = cp_model.CpModel(), cp_model.CpSolver()
     parts = [model.new_bool_var(f"part {p}") for p in range(PARTS)]
     for row, bound in zip(RULES.matrix.toarray(), RULES.upper, strict=True):

@@ -69,18 +69,18 @@ BAD = {
         r"edges: \(1, 2\) at place 1 is outside 3 rows and 2 columns"),
     "a negative edge": ({"edges": [(0, 1), (-1, 1), (0, 0)]}, r"edges: \(-1, 1\) at place 1 is outside"),
     "edges that are triples": ({"edges": [(0, 1, 1)]}, r"edges: shape \(1, 3\), expected \(m, 2\)"),
-    "edges of differing lengths": ({"edges": [(0, 1), (1,)]}, "edges: not an array of whole numbers"),
+    "edges of differing lengths": ({"edges": [(0, 1), (1,)]}, "edges: not an array of integers"),
     "edges as a matrix of bool": ({"edges": np.eye(3, 2, dtype=bool)},
         r"edges: shape \(3, 2\) of bool, .* np.argwhere\(matrix\)"),
-    "half an edge": ({"edges": [(0, 0.5)]}, "edges: 0.5 is not a whole number"),
-    "edges in words": ({"edges": [("a", "b")]}, "edges: expected whole numbers"),
+    "half an edge": ({"edges": [(0, 0.5)]}, "edges: 0.5 is not an integer"),
+    "edges in words": ({"edges": [("a", "b")]}, "edges: expected integers"),
     "one side only": ({"shape": 3}, r"shape is 3, expected \(J, K\)"),
     "three sides": ({"shape": (3, 2, 2)}, r"shape is \(3, 2, 2\), expected \(J, K\)"),
     "a negative side": ({"shape": (3, -2)}, r"shape is \(3, -2\), expected"),
     "a negative cap": ({"row_caps": [1, -1, 1]}, "row_caps: -1 at place 1 must be 0 or more; 0 means"),
     "caps of other nodes": ({"column_caps": [1, 1, 1]}, r"column_caps has shape \(3,\), expected \(2,\)"),
     "one cap for all": ({"column_caps": 2}, r"column_caps has shape \(\), expected \(2,\)"),
-    "half a cap": ({"row_caps": [1, 1.5, 1]}, "row_caps: 1.5 is not a whole number"),
+    "half a cap": ({"row_caps": [1, 1.5, 1]}, "row_caps: 1.5 is not an integer"),
 }  # fmt: skip
 
 

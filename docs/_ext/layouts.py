@@ -286,7 +286,7 @@ def linear_program():
     drawing = Drawing(44 + 18 + 4 * CELL)
     drawing.grid("x", "(parts, n_features)", features(4, 5), rows=["0", "1", "2", "3"])
     drawing.words("y", "a set, or z", ["{1, 2}"])
-    drawing.grid("z", "one a part", z, columns=["0", "1", "2", "3"], kind="parts")
+    drawing.grid("z", "one per part", z, columns=["0", "1", "2", "3"], kind="parts")
     drawing.grid("matrix", "(rows, parts)", program.matrix.toarray(), kind="parts")
     drawing.words("upper", "(rows,)", [f"≤ {bound:g}" for bound in program.upper])
     note = (

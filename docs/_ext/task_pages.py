@@ -7,7 +7,7 @@ from sphinx.util.nodes import nested_parse_with_titles
 
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
-KINDS = {bool: "switch", int: "whole number", float: "number", str: "text"}
+KINDS = {bool: "switch", int: "integer", float: "number", str: "text"}
 
 
 def kind_of(option):

@@ -75,7 +75,7 @@ class ProgressBar(Callback):
             run.problem.watch = self._called
 
     def _called(self) -> None:
-        """Count a call of an expensive oracle, and show that at most ten times a second."""
+        """Count a call of an expensive oracle, and show that at most ten times per second."""
         self._calls += 1
         now = time.perf_counter()
         if self._bar is not None and now - self._shown > 0.1:
@@ -148,7 +148,7 @@ class Recorder(Callback):
 
 
 class TimeLimit(Callback):
-    """End the run after so many seconds (wall time, certificates included)."""
+    """End the run after this many seconds (wall time, certificates included)."""
 
     def __init__(self, seconds: NonNegativeOrInf):
         self.seconds = seconds

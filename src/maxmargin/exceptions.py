@@ -22,7 +22,7 @@ class OracleError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A file is no model of maxmargin, is damaged, or is of a version that this one cannot read."""
+    """A file is not a model of maxmargin, is damaged, or of a version that cannot be read."""
 
 
 class UncalibratedWarning(UserWarning):

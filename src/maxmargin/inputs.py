@@ -108,7 +108,9 @@ class Graph:
         found = whole("parents", parents)
         count = (nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")).shape[0]
         if found.shape != (count,):
-            raise ValueError(f"parents have shape {found.shape}, expected ({count},): one a node.")
+            raise ValueError(
+                f"parents have shape {found.shape}, expected ({count},): one per node."
+            )
         _check_parents(found, forest)
         children = np.flatnonzero(found >= 0)
         edges = np.column_stack([found[children], children])
@@ -128,7 +130,7 @@ def _check_allowed(labels: Any, count: int) -> tuple[Any, ...] | None:
     if labels is None:
         return None
     if isinstance(labels, str) or not hasattr(labels, "__len__"):
-        raise TypeError(f"labels={labels!r}: expected a list, one collection of labels a node.")
+        raise TypeError(f"labels={labels!r}: expected a list, one collection of labels per node.")
     if len(labels) != count:
         raise ValueError(f"labels are given for {len(labels)} nodes, but there are {count}.")
     found: list[tuple[Any, ...] | None] = []

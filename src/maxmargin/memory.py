@@ -23,7 +23,7 @@ def available() -> float:
 
 
 def refuse(need: float, what: str, hint: str) -> None:
-    """Fail if so many bytes are not to be had."""
+    """Fail if this many bytes are not to be had."""
     free = available()
     if need > free:
         hint = "Use fewer coordinates, or fewer rows." if hint == "fewer" else hint

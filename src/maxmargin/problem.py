@@ -35,7 +35,7 @@ class Samples(OracleCalls):
     """n inputs, packed: their structures' layouts, their features, and costs added to the scores.
 
     The batch oracle works on this; `Problem` adds the truth. `costs` has all samples' parts.
-    n_jobs is the number of threads, -1 for one a core; the results are the same bit for bit.
+    n_jobs is the number of threads, -1 for one per core; the results are the same bit for bit.
     """
 
     #: what the first sample is called in errors, where these are some of many
@@ -356,7 +356,7 @@ class Problem(Samples):
             why = self.structure.why_infeasible(self.truth[self.parts(i)], layout)
             if why:
                 raise InfeasibleError(
-                    f"sample {i}: its true output is no output of its structure: {why}. Correct"
+                    f"sample {i}: its true output is not an output of its structure: {why}. Correct"
                     " it, or what the structure allows."
                 )
 

@@ -130,7 +130,7 @@ class State(Checked):
 
 
 def check_weights(name: str, found: Any, size: int) -> None:
-    """Raise ValueError unless these are so many weights, in an array or in a sparse row."""
+    """Raise ValueError unless these are this many weights, in an array or in a sparse row."""
     if isinstance(found, sparse.csr_array):
         if found.shape != (1, size):
             raise ValueError(f"{name} has shape {found.shape}, not (1, {size})")

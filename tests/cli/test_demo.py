@@ -112,9 +112,9 @@ def test_without_matplotlib_all_but_the_figure_works(folder, capsys, monkeypatch
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["--words", "3"], "'--words': '3' is not a whole number from 20 to 20000"),
-        (["--words", "many"], "'--words': 'many' is not a whole number"),
-        (["--seed", "-1"], "'--seed': '-1' is not a whole number from 0 to"),
+        (["--words", "3"], "'--words': '3' is not an integer from 20 to 20000"),
+        (["--words", "many"], "'--words': 'many' is not an integer"),
+        (["--seed", "-1"], "'--seed': '-1' is not an integer from 0 to"),
         (["--out", "file/below"], "cannot write to the folder 'file/below'"),
         (["--out", "file"], "cannot write to the folder 'file'"),
         (["--colour"], "there is no option --colour"),

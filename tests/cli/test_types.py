@@ -47,8 +47,8 @@ def test_what_is_no_assignment(text):
 @pytest.mark.parametrize(
     "kind, text, message",
     [
-        (Whole(1), "0", "whole number of 1 or more"),
-        (Whole(1, 9), "1.5", "whole number from 1 to 9"),
+        (Whole(1), "0", "integer of 1 or more"),
+        (Whole(1, 9), "1.5", "integer from 1 to 9"),
         (Number(), "nan", "number of 0 or more"),
         (Number(), "-1", "number of 0 or more"),
         (Number(above_zero=True), "0", "number greater than 0"),

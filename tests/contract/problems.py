@@ -440,7 +440,7 @@ def generic_labels(rng, truth, layout):
 
 
 def multi_label(cost=share_of_labels, n=7, n_features=2, labels=3, seed=15, **options):
-    """All pairs of a few labels; a row of features a sample."""
+    """All pairs of a few labels; a row of features per sample."""
     cost = generic_labels if cost is generic else cost  # parts of the truth that are off cost, too
     rng = np.random.default_rng(seed)
     pairs = list(combinations(range(labels), 2))

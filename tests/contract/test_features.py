@@ -235,7 +235,8 @@ def test_pairs_that_make_no_table_are_refused():
             LabelConjoined().pack(X, 2, np.array([10, wrong]))
 
 
-# -- graphs, whose samples are no single matrices --------------------------------------------------
+# -- graphs, whose samples are not single matrices
+# --------------------------------------------------
 @pytest.mark.parametrize("tables", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
 @given(

@@ -206,7 +206,7 @@ PROGRAMS = [
     Program(np.ones((1, 4)), 3.0, 1.0, part_upper=1.0),
     Program([[1, 1, 1, 1], [1, 1, 0, 0]], [2, 1], equal=[0], part_upper=1),
 ]
-#: the middle of the sides of a triangle is a corner of these rows, which is no whole number
+#: the middle of the sides of a triangle is a corner of these rows, which is not an integer
 TRIANGLE = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
 KNAPSACK = Program([[2.0, 3.0, 4.0, 5.0]], 7.5, part_upper=1.0)
 LOOPS = [
@@ -267,7 +267,7 @@ CASES = [
 
 
 def having(*abilities):
-    """Every case that has the abilities; those that have not are no part of the test."""
+    """Every case that has the abilities; those that have none are not tested."""
     found = [case for case in CASES if all(case.structure.has(a) for a in abilities)]
     return pytest.mark.parametrize("case", found, ids=lambda case: case.name)
 

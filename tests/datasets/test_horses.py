@@ -145,7 +145,7 @@ def test_a_picture_without_partner(tmp_path, kind, other):
 def test_damaged_and_empty(tmp_path):
     draw(tmp_path / "a")
     (tmp_path / "a" / "rgb" / "horse002.jpg").write_bytes(b"not a picture")
-    with pytest.raises(ValueError, match="rgb/horse002.jpg is no picture"):
+    with pytest.raises(ValueError, match="rgb/horse002.jpg is not a picture"):
         load_horses(tmp_path / "a")
     draw(tmp_path / "b", numbers=())
     with pytest.raises(ValueError, match="no rgb/horseNNN.jpg"):

@@ -146,7 +146,7 @@ def set_field(line, column, value):
         (lambda rows: rows[3].append("1"), r"line 4: found 135 TAB-separated fields, expected 134"),
         (lambda rows: rows.__setitem__(0, ["<html>"]), r"line 1: found 1 TAB-separated fields"),
         (set_field(4, 0, "1"), r"line 5: id 1 is that of line 1"),
-        (set_field(1, 2, "77"), r"line 2: next_id 77 is no line's id, nor -1"),
+        (set_field(1, 2, "77"), r"line 2: next_id 77 is not a line's id, nor -1"),
         (set_field(2, 2, "5"), r"line 5: id 5 is the next_id of several lines"),
         (set_field(2, 2, "1"), r"line 1: id 1 leads by next_id to itself"),
         (set_field(1, 5, "8"), r"line 2: fold 8 differs from the start of the word"),

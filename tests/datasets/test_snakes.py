@@ -165,7 +165,7 @@ def test_errors_of_files(tmp_path, changed, message):
 def test_other_types_and_no_archive(tmp_path):
     own = arrays()
     np.savez(tmp_path / "snakes.npz", **own | {"X_test": own["X_test"].astype(float)})
-    with pytest.raises(ValueError, match="test: X must be uint8 and Y whole numbers, found float"):
+    with pytest.raises(ValueError, match="test: X must be uint8 and Y integers, found float"):
         load_snakes(tmp_path)
     (tmp_path / "snakes.npz").write_bytes(b"no archive")
     with pytest.raises(ValueError, match="not a file of snakes"):

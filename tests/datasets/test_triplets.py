@@ -76,8 +76,8 @@ def test_the_model_is_saved_and_loaded(data, model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_samples": 0}, "n_samples=0 must be a whole number, 1 or more"),
-        ({"n_classes": 1}, "n_classes=1 must be a whole number, 2 or more"),
+        ({"n_samples": 0}, "n_samples=0 must be an integer, 1 or more"),
+        ({"n_classes": 1}, "n_classes=1 must be an integer, 2 or more"),
         ({"n_features": 2.5}, "n_features=2.5"),
         ({"n_relevant": 21}, "n_relevant=21 is more than n_features=20"),
         ({"noise": -1}, "noise=-1"),

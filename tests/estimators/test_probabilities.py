@@ -262,7 +262,7 @@ BAD = {
     ),
     "method": (lambda m: m.calibrate(DATA.X, DATA.y, method="mean"), "method='mean' must be"),
     "marginals' method": (lambda m: m.predict_marginals(DATA.X, "mean"), "method='mean' must be"),
-    "draws": (lambda m: m.predict_marginals(DATA.X, n_draws=0), "n_draws=0 must be a whole number"),
+    "draws": (lambda m: m.predict_marginals(DATA.X, n_draws=0), "n_draws=0 must be an integer"),
     "half a draw": (lambda m: m.predict_marginals(DATA.X, n_draws=1.5), "n_draws=1.5 must be"),
 }  # fmt: skip
 

@@ -167,7 +167,7 @@ def test_too_few_or_odd_restrictions_are_refused(chain):
         model.predict_restricted(X[:2], [None])
     with pytest.raises(TypeError, match="must be a list, one for each sample"):
         model.predict_restricted(X[:1], Restriction())
-    with pytest.raises(TypeError, match="is no Restriction"):
+    with pytest.raises(TypeError, match="is not a Restriction"):
         model.predict_restricted(X[:1], [{0: "a"}])
     with pytest.raises(InfeasibleError, match="sample 1: no output keeps all rules"):
         model.predict_restricted(X[:2], [None, Restriction(counts={"a": 6})])

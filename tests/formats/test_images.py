@@ -118,9 +118,9 @@ def forged(width, height, text=b""):
 @pytest.mark.parametrize(
     "raw, words",
     [
-        (b"", "is no image in PNG, JPEG, BMP or TIFF"),
-        (b"GIF89a" + b"\0" * 50, "is no image in PNG"),
-        (b"just text", "is no image in PNG"),
+        (b"", "is not an image in PNG, JPEG, BMP or TIFF"),
+        (b"GIF89a" + b"\0" * 50, "is not an image in PNG"),
+        (b"just text", "is not an image in PNG"),
         (forged(60_000, 60_000), "has more than 100,000,000 pixels"),
         (forged(12_000, 12_000), "has more than 100,000,000 pixels"),
         (forged(100, 100), "damaged or cut short"),
@@ -142,7 +142,7 @@ def test_a_file_cut_short_is_named(tmp_path, form):
     whole = io.BytesIO()
     Image.fromarray(np.repeat(np.repeat(RGB, 9, 0), 9, 1)).save(whole, form)
     (tmp_path / "cut").write_bytes(whole.getvalue()[: len(whole.getvalue()) * 2 // 3])
-    with pytest.raises(ValueError, match=r"cut: (damaged or cut short|is no image)"):
+    with pytest.raises(ValueError, match=r"cut: (damaged or cut short|is not an image)"):
         read_image(tmp_path / "cut")
 
 

@@ -47,7 +47,7 @@ def test_what_is_written_is_read_again():
     "line, message",
     [
         (b"1 2", "found '2', expected index:value"),
-        (b"1 a:2", "found index 'a', expected a whole number from 1"),
+        (b"1 a:2", "found index 'a', expected an integer from 1"),
         (b"1 0:2", "found index 0, but features are counted from 1"),
         (b"1 -1:2", "found index '-1'"),
         (b"1 1_0:2", "found index '1_0'"),

@@ -68,7 +68,7 @@ def test_what_is_written_numpy_reads_and_is_the_same_at_every_time(tmp_path):
         (lambda: packed(a=np.zeros(2, dtype="c16")), "array 'a' has type"),
         (lambda: packed(a=np.zeros(2, dtype=[("x", "i4")])), "array 'a' is of a kind"),
         (lambda: member(b"__import__('os')"), "array 'X' is of a kind that is not read"),
-        (lambda: member(b"{", version=b"\x03\x00"), "member 'X' is no array as numpy.savez"),
+        (lambda: member(b"{", version=b"\x03\x00"), "member 'X' is not an array as numpy.savez"),
         (lambda: member(b" " * 20000), "a head of 20000 bytes"),
         (
             lambda: member(b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999,), }"),

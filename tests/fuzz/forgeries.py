@@ -117,7 +117,7 @@ def _other_array(array, rng):
     if which == 1:
         return array[:-1].copy() if array.ndim else array
     if which == 2:
-        with warnings.catch_warnings(), suppress(ValueError):  # texts that are no numbers
+        with warnings.catch_warnings(), suppress(ValueError):  # texts that are not numbers
             warnings.simplefilter("ignore")
             return array.astype(DTYPES[rng.integers(len(DTYPES))])
     if which == 3:

@@ -204,7 +204,7 @@ def test_outside_the_path(path):
         (ChainSVM(domain=L2Ball(1.0)), {}, ValueError, "L2Ball .* Take domain=None"),
         (ChainSVM(objective="likelihood"), {}, ValueError, "is for .margin.* Take alpha_path"),
         (ChainSVM(solver="ssg"), {}, ValueError, "needs the dual point of BCFW"),
-        (ChainSVM, {}, TypeError, "is no estimator object"),
+        (ChainSVM, {}, TypeError, "is not an estimator object"),
     ],
 )
 def test_bad_options(model, options, error, words, data):

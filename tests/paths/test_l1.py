@@ -144,7 +144,7 @@ def test_bad_options(options, error, words, data):
 
 
 def test_a_class_in_the_place_of_an_estimator(data):
-    with pytest.raises(TypeError, match=r"ChainSVM is no estimator object, such as ChainSVM\("):
+    with pytest.raises(TypeError, match=r"ChainSVM is not an estimator object, such as ChainSVM\("):
         l1_path(ChainSVM, *data)
 
 

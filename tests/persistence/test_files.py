@@ -106,7 +106,7 @@ def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*models'; make it first"):
         ChainSVM().save(tmp_path / "models" / "model.mm")
     (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError, match=r"file' is no folder"):
+    with pytest.raises(NotADirectoryError, match=r"file' is not a folder"):
         ChainSVM().save(tmp_path / "file" / "model.mm")
     with pytest.raises(IsADirectoryError, match="it is a folder; name a file"):
         ChainSVM().save(tmp_path)
@@ -194,7 +194,7 @@ def test_files_that_cannot_be_opened_are_errors_of_the_system(tmp_path):
 def test_other_files(raw, tmp_path):
     path = tmp_path / "other.mm"
     path.write_bytes(raw)
-    refused(path, "is no model file, or is damaged or cut short")
+    refused(path, "is not a model file, or is damaged or cut short")
 
 
 def test_other_archives(tmp_path):
@@ -205,9 +205,9 @@ def test_other_archives(tmp_path):
         found.writestr("a0.npy", b"")
     refused(path, "it has no header.json")
     for header in (b"[]", b"{}", b'{"format": "another model"}'):
-        refused(write_file(path, header, {}), "it is no model of maxmargin")
+        refused(write_file(path, header, {}), "it is not a model of maxmargin")
     for header in (b"{", b"\xff", b'{"format": 1' + b"0" * 5000 + b"}"):
-        refused(write_file(path, header, {}), "is no model file, or is damaged")
+        refused(write_file(path, header, {}), "is not a model file, or is damaged")
 
 
 def test_a_newer_format_asks_for_an_upgrade(saved, tmp_path):
@@ -397,7 +397,7 @@ def test_headers_that_are_too_large_or_too_deep(saved, tmp_path):
     path = write_file(tmp_path / "large.mm", b" " * (archive.MAX_HEADER + 1), {})
     refused(path, "header.json has more than")
     deep = b"[" * 100_000 + b"]" * 100_000
-    refused(write_file(tmp_path / "deep.mm", deep, {}), "is no model file, or is damaged")
+    refused(write_file(tmp_path / "deep.mm", deep, {}), "is not a model file, or is damaged")
     header, members = contents(saved)
     node = []
     for _ in range(200):
@@ -423,11 +423,11 @@ def test_lists_that_would_fill_the_memory(saved, tmp_path):
         ({"is": ["tuple"], "items": []}, "unknown kind"),
         ({"isnt": "tuple"}, "unknown kind 'None'"),
         ({"is": "object", "class": "os.system", "facts": {}}, "'os.system', which this version"),
-        ({"is": "object", "class": "user:Trap", "facts": {}}, "'Trap', which is no class of max"),
+        ({"is": "object", "class": "user:Trap", "facts": {}}, "'Trap', which is not a class"),
         ({"is": "object", "class": ["BCFW"], "facts": {}}, "this version does not know"),
         ({"is": "object", "class": "BCFW", "options": {"speed": 1}, "facts": {}}, "no option 'spe"),
         ({"is": "object", "class": "PartCosts", "options": {}, "facts": {}}, "lacks its option"),
-        ({"is": "object", "class": "BCFW", "options": {}, "facts": {"run": 1}}, "'run' is no attr"),
+        ({"is": "object", "class": "BCFW", "options": {}, "facts": {"run": 1}}, "'run' is not an"),
         ({"is": "object", "class": "BCFW", "options": {}, "facts": {"__class__": 1}}, "__class__"),
         ({"is": "object", "class": "Status", "options": {"a": 1}, "facts": {}}, "has no options"),
         ({"is": "object", "class": "Status", "facts": {"value": "great"}}, "do not make a model"),

@@ -105,7 +105,7 @@ def test_attributes_that_no_class_declares(forger, name):
     value = {"is": "dict", "keys": ["maximize"], "values": ["matching"]}
     for own in forged.all("Chain"):
         own["facts"][name] = value
-    with pytest.raises(ModelFileError, match=f"'{name}' is no attribute that a Chain learns"):
+    with pytest.raises(ModelFileError, match=f"'{name}' is not an attribute that a Chain learns"):
         forged.load()
 
 
@@ -170,7 +170,7 @@ def test_structures_of_another_kind(forger, kind):
     forged.tree["facts"]["structure_"] = {
         "is": "object", "class": kind, "options": {}, "facts": {},
     }  # fmt: skip
-    with pytest.raises(ModelFileError, match="structure_ is no Chain"):
+    with pytest.raises(ModelFileError, match="structure_ is not a Chain"):
         forged.load()
 
 
@@ -195,7 +195,7 @@ def test_states_of_files_hold_nothing_that_compiled_code_trusts(forger, name):
     forged = forger("chain warm")
     own = forged.all("State")[0]
     own["facts"][name] = {"is": "dict", "keys": [], "values": []}
-    with pytest.raises(ModelFileError, match=f"'{name}' is no attribute that a State learns"):
+    with pytest.raises(ModelFileError, match=f"'{name}' is not an attribute that a State learns"):
         forged.load()
 
 
@@ -305,7 +305,7 @@ def test_own_classes_come_back_checked(tmp_path, monkeypatch):
         forged.load()
     for name, value in (("constant", 4), ("validate", None), ("__class__", 0)):
         forged.all("user:Plain")[0]["facts"] = {"size": 1, name: value}
-        with pytest.raises(ModelFileError, match=f"'{name}' is no attribute"):
+        with pytest.raises(ModelFileError, match=f"'{name}' is not an attribute"):
             forged.load()
 
 

@@ -33,37 +33,37 @@ FORGED = [
     ("row_ptr_", lambda a: a + 2**40, "row_ptr_ does not rise from 0"),
     ("row_ptr_", with_item(1, 2**40), "row_ptr_ does not rise from 0"),
     ("row_ptr_", with_item(1, -(2**63)), "row_ptr_ does not rise from 0"),
-    ("row_ptr_", lambda a: a[:-1], "row_ptr_ is no int64 array"),
-    ("row_ptr_", lambda a: a.astype(np.int32), "row_ptr_ is no int64 array"),
+    ("row_ptr_", lambda a: a[:-1], "row_ptr_ is not an int64 array"),
+    ("row_ptr_", lambda a: a.astype(np.int32), "row_ptr_ is not an int64 array"),
     ("row_ptr_", lambda a: a.tolist(), "row_ptr_=.* must be"),
     ("column_", lambda a: a[:-1], "row_ptr_ does not rise from 0"),
-    ("column_", lambda a: a.astype(np.int64), "column_ is no int32 array"),
+    ("column_", lambda a: a.astype(np.int64), "column_ is not an int32 array"),
     ("column_", with_item(0, -1), "numbers of no target word"),
     ("column_", with_item(-1, 2**30), "numbers of no target word"),
     ("column_", lambda a: a[::-1].copy(), "not sorted within its rows"),
     ("column_", with_item(1, 0), "not sorted within its rows"),
-    ("together_", lambda a: a[:-1], "together_ is no int32 array"),
+    ("together_", lambda a: a[:-1], "together_ is not an int32 array"),
     ("together_", with_item(0, 10**6), "together_ has counts"),
-    ("mixture_", lambda a: a[:1], "mixture_ is no float32 array"),
-    ("mixture_", lambda a: a.T.copy(), "mixture_ is no float32 array"),
+    ("mixture_", lambda a: a[:1], "mixture_ is not a float32 array"),
+    ("mixture_", lambda a: a.T.copy(), "mixture_ is not a float32 array"),
     ("mixture_", with_item((0, 0), np.nan), "mixture_ has numbers that are not from 0 to 1"),
-    ("hmm_", lambda a: a[:, :-1], "hmm_ is no float32 array"),
-    ("hmm_", lambda a: a.astype(np.float64), "hmm_ is no float32 array"),
+    ("hmm_", lambda a: a[:, :-1], "hmm_ is not a float32 array"),
+    ("hmm_", lambda a: a.astype(np.float64), "hmm_ is not a float32 array"),
     ("hmm_", with_item((1, 0), 1.5), "hmm_ has numbers that are not from 0 to 1"),
-    ("hmm_null_target_", lambda a: a[:-1], "hmm_null_target_ is no float32 array"),
+    ("hmm_null_target_", lambda a: a[:-1], "hmm_null_target_ is not a float32 array"),
     ("mixture_null_source_", with_item(0, -0.1), "mixture_null_source_ has numbers"),
-    ("source_counts_", lambda a: a[:-1], "source_counts_ is no int64 array"),
-    ("target_counts_", lambda a: a[:-1], "target_counts_ is no int64 array"),
+    ("source_counts_", lambda a: a[:-1], "source_counts_ is not an int64 array"),
+    ("target_counts_", lambda a: a[:-1], "target_counts_ is not an int64 array"),
     ("target_counts_", with_item(0, 0), "target_counts_ has counts"),
-    ("source_words_", lambda words: [*words, "more"], "row_ptr_ is no int64 array"),
+    ("source_words_", lambda words: [*words, "more"], "row_ptr_ is not an int64 array"),
     ("target_words_", lambda words: words[:-1], "numbers of no target word"),
     ("target_words_", lambda words: [*words[:-1], 7], "target_words_=.* must be a list of"),
-    ("jumps_", lambda a: a[:, :-1], "jumps_ is no float64 array"),
+    ("jumps_", lambda a: a[:, :-1], "jumps_ is not a float64 array"),
     ("jumps_", with_item((0, 0), 0.0), "jumps_ has weights that are not above 0"),
     ("jumps_", with_item((0, 0), np.inf), "jumps_ has numbers"),
     ("p0", lambda _: np.nan, "p0=nan"),
     ("p0", lambda _: 1.0, "p0=1.0"),
-    ("far", lambda far: far + 1, "jumps_ is no float64 array"),
+    ("far", lambda far: far + 1, "jumps_ is not a float64 array"),
     ("far", lambda _: -1, "far=-1"),
     ("max_length", lambda _: "long", "max_length='long'"),
     ("stem_length", lambda _: None, "stems_ does not go with stem_length"),
@@ -93,7 +93,7 @@ def test_vocabularies_are_not_loaded(tmp_path, monkeypatch):
     monkeypatch.setattr(objects, "_may_have", lambda cls, name: True)
     model.save(tmp_path / "model.mm")
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match="'_known' is no attribute that a WordStatistics"):
+    with pytest.raises(ModelFileError, match="'_known' is not an attribute that a WordStatistics"):
         maxmargin.load(tmp_path / "model.mm")
 
 
@@ -121,7 +121,7 @@ def test_features_that_do_not_go_together(name, value, message, tmp_path):
 def test_weights_must_be_as_many_as_features(tmp_path):
     model = deepcopy(made("aligned")[0])
     model.model_.n_features_in_ -= 1
-    with pytest.raises(ModelFileError, match="coef_ is no float64 array of shape"):
+    with pytest.raises(ModelFileError, match="coef_ is not a float64 array of shape"):
         round_trip(model, tmp_path)
     model.model_.n_features_in_ += 1
     model.features_ = model.statistics_

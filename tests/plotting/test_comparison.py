@@ -80,7 +80,7 @@ def test_what_cannot_be_drawn_is_said(folder):
     with pytest.raises(ValueError, match="no cell has a positive y='n_project'; numbers are n_pro"):
         ComparisonDisplay.from_folder(folder, y="n_project")
     (folder / "runs" / "bcfw-100-0.json").write_text('{"solver": ')
-    with pytest.raises(ValueError, match=r"bcfw-100-0.json' is no JSON, or is cut short"):
+    with pytest.raises(ValueError, match=r"bcfw-100-0.json' is not JSON, or is cut short"):
         ComparisonDisplay.from_folder(folder)
     with pytest.raises(ValueError, match=r"is not a comparison, or has no cell yet"):
         ComparisonDisplay.from_folder(folder / "runs")

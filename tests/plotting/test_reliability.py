@@ -80,7 +80,7 @@ def test_links_are_drawn_by_the_probability_of_a_link():
     found = ReliabilityDisplay.from_estimator(model, X[:1], doubtful, n_bins=1).tables[""]
     assert found.count.tolist() == [4]
     assert found.accuracy[0] == 0.25
-    with pytest.raises(ValueError, match="sample 0: y is no set of links between"):
+    with pytest.raises(ValueError, match="sample 0: y is not a set of links between"):
         ReliabilityDisplay.from_estimator(model, X[:1], [[(5, 5)]])
 
 

@@ -169,7 +169,7 @@ def test_own_axes():
         ((IMAGE, FOUND), {"panels": ["error"]}, r"panels=\['error'\] must be a list of some of"),
         ((CLOUD, TRUTH), {"panels": ["image"]}, "panels="),
         ((CLOUD, TRUTH), {"views": ["below"]}, r"views=\['below'\] must be a list of some of"),
-        ((np.zeros((6, 8, 5)), FOUND), {}, "which is no image and no cloud"),
+        ((np.zeros((6, 8, 5)), FOUND), {}, "which is neither an image nor a cloud"),
         ((IMAGE, FOUND), {"axes": [None]}, "axes has 1 axes, expected 1 x 2"),
     ],
 )

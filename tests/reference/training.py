@@ -15,7 +15,7 @@ from reference.weight_sets import WeightSet
 
 @dataclass(frozen=True)
 class Block:
-    """One sample. matrix: F, a column per part; vertices: all allowed outputs, one a row."""
+    """One sample. matrix: F, a column per part; vertices: all allowed outputs, one per row."""
 
     matrix: np.ndarray
     costs: np.ndarray
@@ -30,7 +30,7 @@ class Block:
 
     @property
     def moves(self):
-        """F (y - v) of each vertex v, one a row."""
+        """F (y - v) of each vertex v, one per row."""
         return (self.truth - self.vertices) @ self.matrix.T
 
     def best(self, w, costs=True):

@@ -1,4 +1,4 @@
-"""A dual point of other caps is no point of the new polytopes: its bound would prove nothing."""
+"""A dual point of other caps is not a point of the new polytopes: its bound would prove nothing."""
 
 import numpy as np
 import pytest

@@ -162,7 +162,7 @@ def test_scores_may_be_read_only():
 def test_labels_are_whole_numbers():
     with pytest.raises(ValueError, match=r"y is 1.7, expected an output number"):
         Multiclass().encode(1.7, (3,))
-    with pytest.raises(ValueError, match=r"labels that are not whole numbers: 1.7"):
+    with pytest.raises(ValueError, match=r"labels that are not integers: 1.7"):
         Chain().encode([0, 1.7], (2, 3))
     assert Multiclass().encode(np.float64(1.0), (3,)).argmax() == 1
 

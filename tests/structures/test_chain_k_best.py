@@ -114,7 +114,7 @@ def test_too_many_outputs_are_not_listed(monkeypatch):
 @pytest.mark.parametrize("k", [0, -1, 1.5, "2", None, True])
 def test_numbers_that_are_none_are_refused(k):
     for structure, theta, layout in ((Chain(), np.zeros(8), (2, 2)), (Finite(), np.zeros(2), (2,))):
-        with pytest.raises(ValueError, match="must be a whole number, 1 or more"):
+        with pytest.raises(ValueError, match="must be an integer, 1 or more"):
             structure.k_best(theta, layout, k)
 
 
@@ -144,7 +144,7 @@ def test_estimator_gives_outputs_and_scores(tagger):
 
 def test_estimator_refuses_bad_numbers(tagger):
     est, X = tagger
-    with pytest.raises(ValueError, match="k=0 must be a whole number"):
+    with pytest.raises(ValueError, match="k=0 must be an integer"):
         est.predict_k_best(X, 0)
     assert est.predict_k_best([], 3) == []
 

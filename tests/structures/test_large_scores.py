@@ -18,7 +18,7 @@ from maxmargin.structures.base import score
 
 
 def knapsack(rng):
-    """A program in whole numbers, and all its outputs."""
+    """A program in integers, and all its outputs."""
     parts = int(rng.integers(3, 8))
     rows = rng.integers(0, 5, size=(2, parts)).astype(float)
     most = rng.integers(3, 9, size=2).astype(float)

@@ -59,7 +59,7 @@ def test_all_of_it_as_rows():
         ([0, 0, 0.5], "row 1 asks for >= 0, found -0.5"),
         ([-0.5, 0, 0], "row 1 asks for >= 0, found -0.5"),
         ([1.5, 0, 0], "part 0 is 1.5, outside 0 to 1"),
-        ([0.5, 0.5, 0], "part 0 is 0.5 and must be a whole number"),
+        ([0.5, 0.5, 0], "part 0 is 0.5 and must be an integer"),
     ],
 )
 def test_what_is_wrong_with_an_output(z, why):
@@ -71,7 +71,7 @@ def test_rows_that_cannot_hold_are_named():
     program = Program([[1, 1], [1, 0], [0, 1]], [1, 5, 5], [-np.inf, 0, 3])
     with pytest.raises(InfeasibleError, match="row 2 cannot hold|row 0 cannot hold"):
         LinearProgram().maximize(np.ones(2), program)
-    with pytest.raises(InfeasibleError, match="no output of whole numbers"):
+    with pytest.raises(InfeasibleError, match="no output of integers"):
         LinearProgram(integral=True).maximize(np.ones(1), Program([[1]], 0.7, 0.3))
 
 

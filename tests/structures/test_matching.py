@@ -236,7 +236,7 @@ def test_marginals_stays_in_the_polytope_at_any_scale(scale):
         sides = tuple(int(v) for v in rng.integers(1, 16, 2))
         theta = rng.standard_normal(sides)
         if seed % 2:
-            theta = np.rint(2 * theta)  # ties: z is no vertex however sharp the scores
+            theta = np.rint(2 * theta)  # ties: z is not a vertex however sharp the scores
         theta = scale * theta
         theta[rng.random(sides) < 0.1] = -np.inf
         z = Matching().marginals(theta, sides).reshape(sides)
@@ -281,12 +281,17 @@ def test_there_are_no_exact_marginals():
         (Matching(), (4, 3), [(3, 0), (3, 1)], "row 3 is in 2 links, at most 1 allowed; drop"),
         (Matching(), (4, 3), [(1, 1), (3, 1)], "column 1 is in 2 links, .* or raise column_cap"),
         (Matching(2, 1), (4, 3), [(3, 0), (3, 1), (3, 2)], "row 3 is in 3 links, at most 2"),
-        (Matching(), Candidates((3, 2), EDGES), [(1, 0)], r"\(1, 0\) is no candidate edge; drop"),
+        (
+            Matching(),
+            Candidates((3, 2), EDGES),
+            [(1, 0)],
+            r"\(1, 0\) is not a candidate edge; drop",
+        ),
         (Matching(), Candidates((2, 2), None, [1, 0]), [(1, 0)], "row 1 is in 1 links, at most 0"),
         (Matching(), (2, 3), [0, 1], r"links: shape \(2,\), expected \(m, 2\)"),
         (Matching(), (2, 3), [(0, 1, 2)], r"links: shape \(1, 3\), expected \(m, 2\)"),
-        (Matching(), (2, 3), [(0, 0.5)], "links: 0.5 is not a whole number"),
-        (Matching(), (2, 3), [("a", "b")], "links: expected whole numbers"),
+        (Matching(), (2, 3), [(0, 0.5)], "links: 0.5 is not an integer"),
+        (Matching(), (2, 3), [("a", "b")], "links: expected integers"),
         (Matching(row_cap=-1), (2, 3), [], "row_cap=-1 must be an integer at least 0"),
         (Matching(column_cap=1.5), (2, 3), [], "column_cap=1.5 must be an integer"),
     ],
@@ -302,9 +307,9 @@ def test_outputs_that_do_not_fit_are_refused(structure, layout, y, message):
         (((2, 2), [(0, 0), (2, 1)]), r"edges: \(2, 1\) at place 1 is outside 2 rows"),
         (((2, 2), [(0, 0), (1, 1), (0, 0)]), r"edges: \(0, 0\) at place 2 is there already"),
         (((2, 2), [0, 1]), r"edges: shape \(2,\), expected \(m, 2\)"),
-        (((2, 2), [(0, 0.25)]), "edges: 0.25 is not a whole number"),
+        (((2, 2), [(0, 0.25)]), "edges: 0.25 is not an integer"),
         (((2, 2), None, [1, -2]), "row_caps: -2 at place 1 must be 0 or more"),
-        (((2, 2), None, [1, 0.5]), "row_caps: 0.5 is not a whole number"),
+        (((2, 2), None, [1, 0.5]), "row_caps: 0.5 is not an integer"),
         (((2, 2), None, None, [1]), r"column_caps has shape \(1,\), expected \(2,\)"),
         (((2,), None), r"shape is \(2,\), expected \(J, K\)"),
         (((2, -1), None), r"shape is \(2, -1\), expected \(J, K\)"),

@@ -349,7 +349,7 @@ def test_the_k_best_of_a_long_path_and_of_a_wide_star():
          r"forbidden_pairs has shape \(1, 1\), expected \(2, 2\)"),
         (lambda: Tree().encode([0, 1], path(3, 2)), ValueError, r"y has shape \(2,\), expected"),
         (lambda: Tree().encode([0, 1, 2], path(3, 2)), ValueError, "labels outside 0 to 1"),
-        (lambda: Tree().encode([0, 0.5, 1], path(3, 2)), ValueError, "not whole numbers: 0.5"),
+        (lambda: Tree().encode([0, 0.5, 1], path(3, 2)), ValueError, "not integers: 0.5"),
         (lambda: Tree().k_best(np.zeros(10), path(3, 2), 0), ValueError, "k=0 must be"),
     ],
 )  # fmt: skip

@@ -10,12 +10,12 @@ The objective falls all the way, and a set of vertices is never met twice. z is 
 vertices whatever happens, and ahead = max over s of residual . (s - z) tells how good it is:
 |z - answer|^2 <= ahead.
 
-A vertex is kept as the labels of its nodes. It has one part a node, node * K + label, and one an
+A vertex is kept as the labels of its nodes. It has one part per node, node * K + label, and one per
 edge e = (a, b), V K + e * stride + label of a * K + label of b. With stride = 0 all edges share one
 table, whose parts count.
 
 L L^T = the active vertices' inner products + 1 is updated as vertices come and go. They are small
-whole numbers, exact, so that only L itself has rounding errors. Each move starts from slopes of
+integers, exact, so that only L itself has rounding errors. Each move starts from slopes of
 the present z, not from the point, so that it also puts right what the last one left.
 """
 

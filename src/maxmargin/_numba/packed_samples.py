@@ -30,7 +30,7 @@ from maxmargin._numba.compile import (
 
 
 class PackedSamples(NamedTuple):
-    """n samples; `*_ptr` arrays have n + 1 entries, except indptr, with one entry a row + 1."""
+    """n samples; `*_ptr` arrays have n + 1 entries, except indptr, with one entry per row + 1."""
 
     layout_ptr: np.ndarray
     layouts: np.ndarray

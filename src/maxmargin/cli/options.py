@@ -129,7 +129,7 @@ def _folder_options() -> list[click.Parameter]:
             type=Whole(1),
             metavar="N",
             section=section,
-            help="Save it after so many passes, too.",
+            help="Save it after this many passes, too.",
         ),
         Option(
             "--resume",

@@ -86,7 +86,7 @@ def _check_claim(model: Any) -> None:
         warnings.simplefilter("ignore", UncalibratedWarning)  # said here, in the console's way
         console().warn(
             "the model was trained by margins and is not calibrated: its probabilities rank labels,"
-            " but are no frequencies; train with --calibrate, or --objective likelihood"
+            " but are not frequencies; train with --calibrate, or --objective likelihood"
         )
 
 
@@ -105,7 +105,9 @@ def _into_folder(
     if out is None or str(out) == "-":
         raise UsageError("name a folder with --out: there is a file to write for each file")
     if out.exists() and not out.is_dir():
-        raise UsageError(f"{str(out)!r} is no folder, and there is a file to write for each file")
+        raise UsageError(
+            f"{str(out)!r} is not a folder, and there is a file to write for each file"
+        )
     for path in inputs:
         if str(path) == "-":
             raise UsageError("stdin (-) can only be read alone")

@@ -19,7 +19,7 @@ EVERY = 10.0
 
 
 class Lines(Callback):
-    """A plain line every so many seconds, and one at the end: for logs of batch systems."""
+    """A plain line every this many seconds, and one at the end: for logs of batch systems."""
 
     def __init__(self, description: str = "training", every: float = EVERY):
         self.description, self.every = description, every

@@ -71,7 +71,7 @@ class Source:
         return RunFolder(self.path).open().model()
 
     def use_threads(self, number: int | None) -> None:
-        """Let the model work in so many threads, if that is said."""
+        """Let the model work in this many threads, if that is said."""
         models: list[Any] = [self.model, getattr(self.model, "model_", None)] if number else []
         for own in models:
             if hasattr(own, "n_jobs"):

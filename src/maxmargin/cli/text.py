@@ -55,7 +55,7 @@ def _columns(character: str) -> int:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, shortened to so many columns by an ellipsis."""
+    """The text, shortened to this many columns by an ellipsis."""
     if width(text) <= most:
         return text
     kept, used = "", 0

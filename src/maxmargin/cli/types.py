@@ -13,7 +13,7 @@ SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Whole(click.ParamType):
-    """A whole number between two others."""
+    """An integer between two others."""
 
     name = "integer"
 
@@ -27,7 +27,7 @@ class Whole(click.ParamType):
             number = self.low - 1
         if number < self.low or (self.high is not None and number > self.high):
             limits = f"from {self.low} to {self.high}" if self.high else f"of {self.low} or more"
-            self.fail(f"{value!r} is not a whole number {limits}", param, ctx)
+            self.fail(f"{value!r} is not an integer {limits}", param, ctx)
         return number
 
 
@@ -83,7 +83,7 @@ class Duration(click.ParamType):
         except (ValueError, KeyError):
             seconds = math.nan
         if not 0 < seconds < math.inf:
-            self.fail(f"{value!r} is no time; write 30, 90s, 5m or 2h", param, ctx)
+            self.fail(f"{value!r} is not a time; write 30, 90s, 5m or 2h", param, ctx)
         return seconds
 
 

@@ -161,7 +161,7 @@ def _blocks(raw: bytes, name: str, comments: bool) -> Iterator[list[tuple[int, s
 
 def _whole(head: str, name: str, line: int) -> int:
     if not (head.isascii() and head.isdigit()):
-        raise ValueError(f"{name}, line {line}: head {head!r} is not a whole number")
+        raise ValueError(f"{name}, line {line}: head {head!r} is not an integer")
     return int(head)
 
 

@@ -168,7 +168,7 @@ def _opened(name: str, source: Any, where: str) -> Any:
             picture.load()
             return picture
     except (UnidentifiedImageError, OSError) as error:
-        raise ValueError(f"{where}: {name} is no picture, or damaged ({error})") from error
+        raise ValueError(f"{where}: {name} is not a picture, or damaged ({error})") from error
 
 
 def _lanczos() -> Any:

@@ -164,7 +164,9 @@ def _follow(
     lost = (nexts != -1) & (ids[np.minimum(following, len(ids) - 1)] != nexts)
     if lost.any():
         k = np.flatnonzero(lost)[0]
-        raise ValueError(f"{name}, line {numbers[k]}: next_id {nexts[k]} is no line's id, nor -1")
+        raise ValueError(
+            f"{name}, line {numbers[k]}: next_id {nexts[k]} is not a line's id, nor -1"
+        )
     following[nexts == -1] = -1
     n_before = np.bincount(following[following >= 0], minlength=len(ids))
     if (n_before > 1).any():

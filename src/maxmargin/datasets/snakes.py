@@ -172,4 +172,4 @@ def _check(shapes: np.ndarray, X: np.ndarray, Y: np.ndarray, name: str) -> None:
             f"{name}: shape {shapes.shape}, X {X.shape} and Y {Y.shape} do not fit together"
         )
     if X.dtype != np.uint8 or Y.dtype.kind not in "iu":
-        raise ValueError(f"{name}: X must be uint8 and Y whole numbers, found {X.dtype}, {Y.dtype}")
+        raise ValueError(f"{name}: X must be uint8 and Y integers, found {X.dtype}, {Y.dtype}")

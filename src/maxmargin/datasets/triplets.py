@@ -72,7 +72,7 @@ def _check(n_samples: Any, n_classes: Any, n_features: Any, n_relevant: Any, noi
     values = (n_samples, n_classes, n_features, n_relevant)
     for (name, low), value in zip(least.items(), values, strict=True):
         if not is_number(value, whole=True) or value < low:
-            raise ValueError(f"{name}={value!r} must be a whole number, {low} or more.")
+            raise ValueError(f"{name}={value!r} must be an integer, {low} or more.")
     if n_relevant > n_features:
         raise ValueError(f"n_relevant={n_relevant} is more than n_features={n_features}.")
     if not is_number(noise) or not 0 <= noise < np.inf:

@@ -15,8 +15,8 @@ from maxmargin.validation.options import check_options
 class Domain(Checked, BaseEstimator):
     """A closed convex set W of weight vectors that holds 0.
 
-    The penalty alpha/2 |w|^2 is no domain: it goes with any of them. A domain without bounds is a
-    cone here, or a product with cones, so that its part within a ball is known exactly.
+    The penalty alpha/2 |w|^2 is not a domain: it goes with any of them. A domain without bounds is
+    a cone here, or a product with cones, so that its part within a ball is known exactly.
     """
 
     @property

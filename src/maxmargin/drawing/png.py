@@ -9,7 +9,7 @@ from typing import Literal
 
 __all__ = ["png_bytes"]
 
-#: kind -> (number in the head, bytes a pixel)
+#: kind -> (number in the head, bytes per pixel)
 _KINDS = {"grey": (0, 1), "rgb": (2, 3), "palette": (3, 1), "grey-alpha": (4, 2)}
 
 

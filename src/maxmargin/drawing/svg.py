@@ -43,7 +43,7 @@ class Curve:
 class Axis:
     """Values from `low` to `high` on pixels from `start` to `end`.
 
-    whole : all values are whole numbers, so that marks between those would mean nothing.
+    whole : all values are integers, so that marks between those would mean nothing.
     """
 
     low: float

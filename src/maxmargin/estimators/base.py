@@ -219,8 +219,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     ) -> StructuredSVM:
         """Learn coef_ and result_.
 
-        sample_weight : one number a sample. node_weight : one array a sample, the price of an error
-        at each variable.
+        sample_weight : one number per sample. node_weight : one array per sample, the price of an
+        error at each variable.
         """
         check_options(self)
         solver = resolve_solver(
@@ -446,7 +446,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         restrictions = list(restrictions)
         for own in restrictions:
             if own is not None and not isinstance(own, Restriction):
-                raise TypeError(f"restrictions: {own!r} is no Restriction, and not None.")
+                raise TypeError(f"restrictions: {own!r} is not a Restriction, and not None.")
         found: list[Any] = []
         count = 0
         for samples in self._in_chunks(X):
@@ -585,7 +585,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         made = {"structure_": self._make_structure(), "feature_map_": self._make_features()}
         for name, own in made.items():
             if type(getattr(self, name)) is not type(own):
-                raise ValueError(f"{name} is no {type(own).__name__}, as the options ask for")
+                raise ValueError(f"{name} is not a {type(own).__name__}, as the options ask for")
         self._check_kernel()
         size = self.feature_map_.dim(self._n_packed(), self._n_labels())
         check_weights("coef_", self.coef_, size)
@@ -594,7 +594,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def _check_classes(self, classes: np.ndarray) -> None:
         check_hashes(classes.tolist())
         if classes.ndim != 1 or len(set(classes.tolist())) != len(classes) or not len(classes):
-            raise ValueError("classes_ is no array of labels that differ")
+            raise ValueError("classes_ is not an array of labels that differ")
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the dual point, which is as large as the training data, unless warm_start."""

@@ -50,7 +50,7 @@ class GraphCutSVM(StructuredSVM):
     Node j scores w_n . x_j + bias for the second label; an edge whose ends differ costs w_e . f_e,
     with w_e >= 0. The labels with the best total are found exactly, by a minimum cut.
 
-    x : `Graph(nodes, edges, edge_features)`, edge features not negative. y : one label a node, of
+    x : `Graph(nodes, edges, edge_features)`, edge features not negative. y : one label per node, of
     any two values, or more with `multiclass`.
 
     Parameters

@@ -155,7 +155,7 @@ class Kernelised:
         labels, rows = max(self._n_labels(), 1), self.support_vectors_
         check_array("dual_coef_", self.dual_coef_, shape=(self.n_support_, labels), any_order=True)
         if not isinstance(rows, np.ndarray | sparse.csr_array):
-            raise ValueError("support_vectors_ is no array")
+            raise ValueError("support_vectors_ is not an array")
         if rows.shape != (self.n_support_, self.n_features_in_):
             raise ValueError(f"support_vectors_ has shape {rows.shape}")
         values = rows.data if sparse.issparse(rows) else rows

@@ -143,7 +143,7 @@ class TextRows(Sequence):
         return TextRows(self.matrix[rows], self.open)
 
     def widened(self, n_features: int) -> TextRows:
-        """With at least so many columns."""
+        """With at least this many columns."""
         missing = n_features - self.matrix.shape[1]
         if missing <= 0 or not self.open:
             return self

@@ -272,7 +272,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     def predict_proba(self, X: Any) -> np.ndarray:
         """What `predict_marginals` gives, under the name that scikit-learn knows.
 
-        Trained by margins, they rank until `calibrate` was called, and are no frequencies.
+        Trained by margins, they rank until `calibrate` is called, and are not frequencies.
         """
         return self.predict_marginals(X)
 

@@ -52,7 +52,7 @@ class NetworkSVM(GraphLabels):
     cycles: `TreeSVM`, faster; two labels that like to be alike: `GraphCutSVM`, for large graphs.
 
     x : `Graph(nodes, edges, edge_features, labels)`; the first end of an edge and its second are
-    told apart. With `labels`, each node may have its own only. y : one label a node, of any one
+    told apart. With `labels`, each node may have its own only. y : one label per node, of any one
     type.
 
     Parameters

@@ -36,7 +36,7 @@ class NodeLabels(StructuredSVM):
         found = np.zeros((len(number), len(number)), dtype=bool)
         for pair in pairs:
             if not is_list(pair) or len(pair) != 2:
-                raise ValueError(f"{name}: {pair!r} is no pair of labels, such as ('a', 'b').")
+                raise ValueError(f"{name}: {pair!r} is not a pair of labels, such as ('a', 'b').")
             first, second = pair
             if first in number and second in number:
                 found[number[first], number[second]] = True

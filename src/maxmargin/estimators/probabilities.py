@@ -89,7 +89,7 @@ class Probabilities:
         some hundred variables are enough. X and y must not be those of `fit`: there, the model is
         surer than it should be, which nothing here can notice. `fit` sets temperature_ back to 1.
 
-        node_weight : one array a sample, how much each variable counts.
+        node_weight : one array per sample, how much each variable counts.
         method, n_draws, random_state : as for `predict_marginals`; the same noise is used at every
             temperature that is tried. Predict by the method that was calibrated.
         """
@@ -133,7 +133,7 @@ class Probabilities:
         if method not in ("auto", "exact", "perturb"):
             raise ValueError(f'method={method!r} must be "auto", "exact" or "perturb".')
         if not is_number(n_draws, whole=True) or n_draws < 1:
-            raise ValueError(f"n_draws={n_draws!r} must be a whole number, 1 or more.")
+            raise ValueError(f"n_draws={n_draws!r} must be an integer, 1 or more.")
         able = self.structure_.has("marginals") and self.structure_.marginals_are_exact
         if method == "exact" and not able:
             raise MissingAbilityError(

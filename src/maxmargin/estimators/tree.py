@@ -32,7 +32,7 @@ class TreeSVM(GraphLabels):
 
     x : `Graph(nodes, edges, edge_features, labels)` or `Graph.from_parents(nodes, parents)`,
     without cycles; the first end of an edge and its second are told apart. With `labels`, each node
-    may have its own only. y : one label a node, of any one type.
+    may have its own only. y : one label per node, of any one type.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class GraphRows(NamedTuple):
         return GraphRows(nodes, edges, self.networks[first:last], self.labels[first:last])
 
     def with_edge_features(self, count: int) -> GraphRows:
-        """The same with so many edge features, if there are no edges to say how many."""
+        """The same with this many edge features, if there are no edges to say how many."""
         if self.edges.matrix.shape[0]:
             return self
         nothing = Rows(sparse.csr_array((0, count)), self.edges.lengths)
@@ -149,7 +149,7 @@ def _check_edge_rows(X: list[Graph]) -> Rows:
 def _refuse_negative(rows: Rows) -> None:
     why = (
         "must be finite and not negative, so that no weights that may be learned, tables included,"
-        " reward a cut. Shift them, or give the positive and the negative part a column each."
+        " reward a cut. Shift them, or give one column each to the positive and the negative part."
     )
     _refuse(rows, rows.matrix.data < 0, why)
 

@@ -22,9 +22,9 @@ __all__ = ["ColumnFormat", "Sentence", "column_at", "read_columns", "sentence_ba
 CONLL_U = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 #: bytes read at a time, of which a batch is made
 PIECE = 1 << 18
-#: bytes of a line; more than that is no text of columns
+#: bytes of a line; more than that is not a text of columns
 MAX_LINE = 1 << 20
-#: lines that are no tokens, held back before they are passed on
+#: lines that are not tokens, held back before they are passed on
 MAX_HELD = 10_000
 #: tokens of a sentence; a file without blank lines must not fill the memory
 MAX_TOKENS = 1_000_000
@@ -323,8 +323,9 @@ class _Reader:
         )
 
     def too_long(self, ahead: int) -> ValueError:
-        """A line beyond all measure, so many lines ahead."""
+        """A line beyond all measure, this many lines ahead."""
         return ValueError(
-            f"{self.name}, line {self.number + ahead}: more than {MAX_LINE} bytes; this is no text "
+            f"{self.name}, line {self.number + ahead}: more than {MAX_LINE} bytes; this is not a"
+            " text "
             "with a token a line"
         )

@@ -49,7 +49,7 @@ def read_image(source: Readable, name: str | None = None) -> np.ndarray:
 
 
 def read_mask(source: Readable) -> tuple[np.ndarray, bool]:
-    """(H, W) whole numbers as they are in the file, and whether JPEG values were cut at 128."""
+    """(H, W) integers as they are in the file, and whether JPEG values were cut at 128."""
     name = name_of(source)
     with _opened(source, name) as (image, form):
         if form == "JPEG":
@@ -60,7 +60,7 @@ def read_mask(source: Readable) -> tuple[np.ndarray, bool]:
         if values.ndim == 3:
             values = _flat(values[:, :, :3])
         if values.dtype.kind == "f":
-            raise ValueError(f"{name}: a mask of floats; save it with whole numbers.")
+            raise ValueError(f"{name}: a mask of floats; save it with integers.")
         return values.astype(np.int64), False
 
 
@@ -81,7 +81,7 @@ def _opened(source: Readable, name: str) -> Iterator[tuple[Any, str]]:
                 upright = ImageOps.exif_transpose(image)
         except UnidentifiedImageError:
             raise ValueError(
-                f"{name}: is no image in PNG, JPEG, BMP or TIFF, whatever its name; convert it."
+                f"{name}: is not an image in PNG, JPEG, BMP or TIFF, whatever its name; convert it."
             ) from None
         except Image.DecompressionBombError:
             raise _too_large(name) from None

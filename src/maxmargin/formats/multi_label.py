@@ -1,4 +1,4 @@
-"""Samples with several labels in text: `labels index:value index:value ...`, one line a sample.
+"""Samples with several labels in text: `labels index:value index:value ...`, one line per sample.
 
 The format of LIBSVM's multi-label sets: labels are separated by commas, indices of features count
 from 1 and rise, features that are not there are 0. A line whose first field is a feature has no
@@ -28,7 +28,7 @@ _PLAIN = re.compile(r"\d{1,9}:[-+.0-9eE]+(?: \d{1,9}:[-+.0-9eE]+)*", re.ASCII)
 
 
 class LabelledRows(NamedTuple):
-    """X : CSR, one row a sample; labels : of each sample, as in the file; lines : their numbers."""
+    """X : CSR, one row per sample; labels : of each sample; lines : their numbers."""
 
     X: sparse.csr_array
     labels: list[tuple[str, ...]]
@@ -104,7 +104,7 @@ def _add_features(
         if not colon:
             raise ValueError(f"found {field[:40]!r}, expected index:value")
         if not (left.isascii() and left.isdecimal() and len(left) < 12):
-            raise ValueError(f"found index {left[:40]!r}, expected a whole number from 1")
+            raise ValueError(f"found index {left[:40]!r}, expected an integer from 1")
         index = int(left)
         if index < 1:
             raise ValueError("found index 0, but features are counted from 1")

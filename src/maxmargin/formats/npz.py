@@ -230,7 +230,7 @@ def _read_head(stream: BinaryIO, name: str) -> tuple[np.dtype, bool, tuple[int, 
     """Type, order, shape and length of the head, of a few known kinds only."""
     start = stream.read(8)
     if start[:6] != b"\x93NUMPY" or start[6:] not in (b"\x01\x00", b"\x02\x00"):
-        raise NpzError(f"member {name!r} is no array as numpy.savez writes it")
+        raise NpzError(f"member {name!r} is not an array as numpy.savez writes it")
     wide = start[6] == 2
     size = struct.unpack("<I" if wide else "<H", stream.read(4 if wide else 2))[0]
     if size > MAX_HEAD:

@@ -17,7 +17,7 @@ import numpy as np
 BLOCK, MAX_LINE = 4 << 20, 1 << 20
 _COMMENT = re.compile(rb"#[^\n]*")
 _TO_SPACES = bytes.maketrans(b",;\t\r\v\f", b"      ")
-#: what numbers are made of; nan and inf are no coordinates
+#: what numbers are made of; nan and inf are not coordinates
 _OF_NUMBERS = b"0123456789+-.eE \n"
 
 
@@ -52,7 +52,7 @@ def spaced(block: bytes) -> bytes:
 
 
 def numbers(block: bytes, width: int, name: str, first: int) -> np.ndarray:
-    """(rows, width), the numbers of a block with spaces, whose lines have so many or none."""
+    """(rows, width), the numbers of a block with spaces, whose lines have this many or none."""
     block = block if block.endswith(b"\n") else block + b"\n"
     if block.translate(None, _OF_NUMBERS):
         raise _find_error(block, width, name, first)
@@ -96,7 +96,7 @@ def _find_error(block: bytes, width: int, name: str, first: int) -> ValueError:
             if not is_plain(field):
                 shown = field[:40].decode("utf-8", "replace")
                 return ValueError(
-                    f"{name}, line {number}: {shown!r} is no finite number; correct it, or leave"
+                    f"{name}, line {number}: {shown!r} is not a finite number; correct it, or leave"
                     " the line out."
                 )
     return ValueError(f"{name}, line {first}: found numbers that cannot be read.")

@@ -261,7 +261,7 @@ class _Rows:
         return np.array(found, dtype=np.float64).reshape(len(found), width)
 
     def _pass(self, count: int, k: int) -> None:
-        """Pass over so many bytes of a list."""
+        """Pass over this many bytes of a list."""
         if count < 0:
             raise ValueError(f"{self.name}: {self.element.name} {k} has a list of length below 0.")
         while count > 0:

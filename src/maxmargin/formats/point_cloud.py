@@ -91,7 +91,7 @@ def free_name(names: Sequence[str]) -> str:
 
 
 def whole_if_can(values: np.ndarray) -> np.ndarray:
-    """Labels as whole numbers if they are that."""
+    """Labels as integers if they are that."""
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
     with np.errstate(invalid="ignore"):

@@ -28,7 +28,7 @@ class Loss(Checked, BaseEstimator):
 
 
 class PartCosts(Loss):
-    """Costs of the user's own: `function(truth, layout)` returns c, one number a part.
+    """Costs of the user's own: `function(truth, layout)` returns c, one number per part.
 
     truth is the vertex of the true output. loss(z) = c . z - c . truth must not be negative for
     any output, or training would ask for margins that the truth itself violates.

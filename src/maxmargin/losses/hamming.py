@@ -54,12 +54,12 @@ class Hamming(Loss):
         return Hamming(self.normalize, weights, self.false_positive, self.false_negative)
 
     def _warn_of_unknown(self, known: list[Any]) -> None:
-        """Of a key that is no label: a slip, or a fold that lacks the label, hence no error."""
+        """Of a key that is not a label: a slip, or a fold that lacks the label, hence no error."""
         assert isinstance(self.class_weight, Mapping)
         unknown = [key for key in self.class_weight if key not in known]
         if known and unknown:
             warnings.warn(
-                f"class_weight names {unknown}, which are no labels here; the labels are {known}.",
+                f"class_weight names {unknown}, which are not labels here; the labels are {known}.",
                 UserWarning,
                 stacklevel=3,
             )

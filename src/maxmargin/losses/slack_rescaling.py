@@ -64,7 +64,7 @@ def rescaled(
 
 
 def _outputs(structure: Structure, layout: Layout) -> np.ndarray:
-    """All outputs that are allowed, one a row."""
+    """All outputs that are allowed, one per row."""
     name, found = type(structure).__name__, []
     count = structure.n_vertices(layout)
     if structure.has("vertices") and (count is None or count <= MOST):

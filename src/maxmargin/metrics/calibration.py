@@ -208,7 +208,7 @@ def _as_lists(y_true: Any, probabilities: Any) -> tuple[list[np.ndarray], list[n
 
 
 def _table(i: int, y: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Probabilities of sample i, one row a variable, checked."""
+    """Probabilities of sample i, one row per variable, checked."""
     if p.shape == y.shape:
         p = np.stack([1.0 - p, p], axis=-1)
     if p.ndim == 0 or p.shape[:-1] != y.shape:
@@ -233,7 +233,7 @@ def _numbers(i: int, p: Any) -> np.ndarray:
         return np.asarray(p, dtype=float)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"sample {i}: probabilities are no array of numbers ({error}); are the arguments"
+            f"sample {i}: probabilities are not arrays of numbers ({error}); are the arguments"
             " swapped? y_true comes first."
         ) from None
 
@@ -258,7 +258,7 @@ def _binned(
     confidence: np.ndarray, right: np.ndarray, n_bins: int, strategy: str
 ) -> ReliabilityTable:
     if not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise ValueError(f"n_bins={n_bins!r} must be a whole number, 1 or more.")
+        raise ValueError(f"n_bins={n_bins!r} must be an integer, 1 or more.")
     if strategy not in ("uniform", "quantile"):
         raise ValueError(f'strategy={strategy!r} must be "uniform" or "quantile".')
     edges = np.linspace(0.0, 1.0, n_bins + 1)

@@ -92,7 +92,7 @@ class SegmentationReport(ByLabel):
         )
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a sample: its size, error and IoU by label."""
+        """A pandas DataFrame, one row per sample: its size, error and IoU by label."""
         try:
             import pandas as pd
         except ImportError as error:

@@ -124,7 +124,7 @@ class Path:
         return found
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a point (needs pandas: `pip install pandas`)."""
+        """A pandas DataFrame, one row per point (needs pandas: `pip install pandas`)."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -193,7 +193,9 @@ def check_estimator(estimator: Any, option: str, use: str) -> None:
     """Fail unless it is an estimator object with the option by which the path goes."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         name = estimator.__name__ if isinstance(estimator, type) else repr(estimator)
-        raise TypeError(f"estimator: {name} is no estimator object, such as ChainSVM(alpha=0.01).")
+        raise TypeError(
+            f"estimator: {name} is not an estimator object, such as ChainSVM(alpha=0.01)."
+        )
     if option not in estimator.get_params(deep=False):
         raise TypeError(f"{type(estimator).__name__} has no option `{option}`{use}")
     if estimator.get_params(deep=False).get("kernel") is not None:
@@ -212,7 +214,7 @@ def check_validation(validation: Any) -> None:
 def check_count(name: str, value: Any) -> None:
     """Fail unless it is 1, 2, ..."""
     if not is_number(value, whole=True) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number, 1 or more.")
+        raise ValueError(f"{name}={value!r} must be an integer, 1 or more.")
 
 
 def check_share(name: str, value: Any) -> None:

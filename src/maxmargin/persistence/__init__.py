@@ -85,5 +85,5 @@ def load_as(path: str | os.PathLike, name: str) -> Any:
 
     contents = read(path)
     if contents.tree["class"] != name:
-        raise ModelFileError(f"{os.fspath(path)!r} is no {name.lower()}.")
+        raise ModelFileError(f"{os.fspath(path)!r} is not a {name.lower()}.")
     return decode_model(path, contents)

@@ -105,7 +105,7 @@ def read(path: str | os.PathLike, max_bytes: int | None = None) -> Contents:
             raise ModelFileError(f"{os.fspath(path)!r} cannot be loaded: {error}") from error
         except _DAMAGE as error:
             raise ModelFileError(
-                f"{os.fspath(path)!r} is no model file, or is damaged or cut short ({error})."
+                f"{os.fspath(path)!r} is not a model file, or is damaged or cut short ({error})."
             ) from error
 
 
@@ -155,7 +155,7 @@ def _directory(archive: ZipFile, size: int) -> dict[str, ZipInfo]:
 
 def _read_header(archive: ZipFile, infos: dict[str, ZipInfo]) -> bytes:
     if HEADER not in infos:
-        raise ModelFileError(f"it has no {HEADER}, so it is no model of maxmargin.")
+        raise ModelFileError(f"it has no {HEADER}, so it is not a model of maxmargin.")
     if infos[HEADER].file_size > MAX_HEADER:
         raise ModelFileError(f"its {HEADER} has more than {MAX_HEADER} bytes.")
     pieces = []
@@ -168,7 +168,7 @@ def _read_header(archive: ZipFile, infos: dict[str, ZipInfo]) -> bytes:
 def _parse(raw: bytes) -> dict[str, Any]:
     header = json.loads(raw.decode("ascii"), parse_constant=_no_constant, object_pairs_hook=_unique)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError("it is no model of maxmargin.")
+        raise ModelFileError("it is not a model of maxmargin.")
     version = header.get("version")
     if type(version) is int and version > VERSION:
         library = str(header.get("library"))[:40]

@@ -19,7 +19,7 @@ from maxmargin.persistence.registry import name_of
 MAX_DEPTH = 60
 #: shorter lists of numbers or texts stay in the header, where people can read them
 FEW = 32
-#: bits of a whole number; far below the length at which Python refuses to read one
+#: bits of an integer; far below the length at which Python refuses to read one
 MAX_BITS = 8192
 #: generators whose state can be checked when it is read
 GENERATORS = ("PCG64", "MT19937")
@@ -85,7 +85,7 @@ class Encoder:
     # -- numbers and containers --------------------------------------------------------------------
     def _int(self, value: int, path: Path) -> int:
         if value.bit_length() > MAX_BITS:
-            raise TypeError(f"{_where(path)} is a whole number too long to be saved.")
+            raise TypeError(f"{_where(path)} is an integer too long to be saved.")
         return value
 
     def _float(self, value: float, path: Path) -> Any:
@@ -110,7 +110,7 @@ class Encoder:
         return {"is": type(value).__name__, "items": items}
 
     def _packed(self, items: list[Any] | tuple[Any, ...]) -> dict[str, Any] | None:
-        """Many texts, numbers, or tuples of whole numbers, as arrays; None if they are neither."""
+        """Many texts, numbers, or tuples of integers, as arrays; None if they are neither."""
         kinds = set(map(type, items))
         if kinds == {str}:
             return self._texts(items)
@@ -193,7 +193,7 @@ class Encoder:
         if name not in GENERATORS:
             raise TypeError(
                 f"{_where(path)} is a generator of kind {name}, which cannot be saved; use"
-                " numpy.random.default_rng, or a whole number as seed."
+                " numpy.random.default_rng, or an integer as seed."
             )
         return {"is": kind, "state": self._dict(dict(state), path)}
 

@@ -58,7 +58,7 @@ def _reason(error: OSError, given: Path, target: Path) -> str:
     folder = str(given.parent)
     known = {
         errno.ENOENT: f"there is no folder {folder!r}; make it first",
-        errno.ENOTDIR: f"{folder!r} is no folder",
+        errno.ENOTDIR: f"{folder!r} is not a folder",
         errno.EISDIR: "it is a folder; name a file",
         errno.EACCES: f"the folder {folder!r} may not be written to",
         errno.EPERM: f"the folder {folder!r} may not be written to",

@@ -107,7 +107,7 @@ def _made(cls: Any, options: dict[str, Any], learned: dict[str, Any]) -> Any:
     }
     for name in learned:
         if not _may_have(cls, name):
-            raise ModelFileError(f"{name!r} is no attribute that a {cls.__name__} learns.")
+            raise ModelFileError(f"{name!r} is not an attribute that a {cls.__name__} learns.")
     if issubclass(cls, BaseEstimator):
         _check_names(cls, options)
         value = cls(**options)

@@ -154,7 +154,7 @@ def class_named(name: Any) -> type:
     if isinstance(name, str) and name.startswith(_PREFIX):
         own = name.removeprefix(_PREFIX)[:80]
         raise ModelFileError(
-            f"it holds a {own!r}, which is no class of maxmargin. If you trust that class, call"
+            f"it holds a {own!r}, which is not a class of maxmargin. If you trust that class, call"
             " maxmargin.persistence.register on it before load."
         )
     raise ModelFileError(f"it holds a {str(name)[:80]!r}, which this version does not know.")

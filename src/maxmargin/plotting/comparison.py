@@ -160,4 +160,4 @@ def _read(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{str(file)!r} is no JSON, or is cut short ({error}).") from error
+        raise ValueError(f"{str(file)!r} is not JSON, or is cut short ({error}).") from error

@@ -221,7 +221,9 @@ def _codes(panel: str, predicted: np.ndarray, truth: np.ndarray | None) -> np.nd
 def _colours(image: np.ndarray) -> np.ndarray:
     """(H, W, 3), from 0 to 1."""
     if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
-        raise ValueError(f"the sample has shape {image.shape}, which is no image and no cloud.")
+        raise ValueError(
+            f"the sample has shape {image.shape}, which is neither an image nor a cloud."
+        )
     values = image.astype(np.float64)
     if image.dtype.kind in "iu" and image.max(initial=0) <= 255:
         values /= 255.0

@@ -18,7 +18,7 @@ from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Positive, TaskCommands, check_options
 
-#: what tells the polytope of a sample: whole numbers, or an object that can be hashed, such as
+#: what tells the polytope of a sample: integers, or an object that can be hashed, such as
 #: `Candidates` or a `Network`
 Layout = Any
 
@@ -32,7 +32,7 @@ MOST_LISTED = 100_000
 def check_k(k: Any) -> int:
     """How many outputs are asked for, as an integer."""
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k={k!r} must be a whole number, 1 or more.")
+        raise ValueError(f"k={k!r} must be an integer, 1 or more.")
     return int(k)
 
 
@@ -183,7 +183,7 @@ class Structure(Checked, BaseEstimator):
         raise self._missing("decode")
 
     def layout_of(self, n_parts: int) -> Layout:
-        """The layout with so many parts, where that is enough to know."""
+        """The layout with this many parts, where that is enough to know."""
         raise ValueError(
             f"{type(self).__name__} cannot tell its layout from {n_parts} parts; give each sample"
             " as"
@@ -198,11 +198,11 @@ class Structure(Checked, BaseEstimator):
         return self.n_parts(layout), 1
 
     def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
-        """Why z is no output, in a few words; empty if it is one or if that is not known."""
+        """Why z is not an output, in a few words; empty if it is one or if that is not known."""
         return ""
 
     def is_fractional(self, z: np.ndarray) -> bool:
-        """Whether a vertex is no output but between some, as relaxed polytopes have."""
+        """Whether a vertex is not an output but between some, as relaxed polytopes have."""
         return False
 
     def check_layout(self, layout: Layout) -> None:

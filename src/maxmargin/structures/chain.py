@@ -178,7 +178,7 @@ def _whole(labels: np.ndarray) -> np.ndarray:
         labels = labels.astype(np.float64)
         broken = ~np.isfinite(labels) | (labels != np.floor(labels))
         if broken.any():
-            raise ValueError(f"y has labels that are not whole numbers: {labels[broken][0]}.")
+            raise ValueError(f"y has labels that are not integers: {labels[broken][0]}.")
     return labels.astype(np.int64)
 
 

@@ -72,7 +72,7 @@ def project_compiled(
 def in_hull(structure: Structure, z: np.ndarray, output: np.ndarray, layout: Layout) -> bool:
     """Whether z is a mixture of outputs, but for rounding; False also if nothing can tell.
 
-    output : any of them; what is too far from it is no mixture, and need not be projected.
+    output : any of them; what is too far from it is not a mixture, and need not be projected.
     """
     if np.linalg.norm(z - output) > structure.radius(layout) * (1.0 + _ROUNDING):
         return False

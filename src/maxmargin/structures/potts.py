@@ -20,13 +20,13 @@ class Potts(Structure):
     """One of K labels for each node of a network. layout = (Network, K).
 
     Parts: V K of "node j has label k", node by node, then E of "the ends of edge e differ", whose
-    scores must not be positive. An output y is V whole numbers from 0 to K - 1.
+    scores must not be positive. An output y is V integers from 0 to K - 1.
 
     The best labels are hard to find for K > 2. `maximize` expands one label after the other by a
     minimum cut until no expansion gains: the loss against all nodes having their own best label for
     free is at most twice the least possible one. For K = 2 the labels are the best ones.
     `constraints` describe the usual relaxation, z_e >= sum_k max(z_jk - z_lk, 0), with auxiliary
-    variables; for K > 2 it has corners that are no labels.
+    variables; for K > 2 it has corners that are not labels.
     """
 
     compiled: ClassVar[dict[str, str]] = {"maximize": "potts"}
@@ -102,7 +102,7 @@ class Potts(Structure):
 
     # -- descriptions ------------------------------------------------------------------------------
     def constraints(self, layout: Any) -> Constraints:
-        """One label a node; z_e >= sum_k s_ek, s_ek >= z_jk - z_lk with auxiliary s >= 0."""
+        """One label per node; z_e >= sum_k s_ek, s_ek >= z_jk - z_lk with auxiliary s >= 0."""
         network, labels = _split(layout)
         n, m = network.n_nodes, network.n_edges
         each = sparse.kron(sparse.eye_array(n), np.ones((1, labels)))

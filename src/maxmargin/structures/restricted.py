@@ -93,7 +93,7 @@ class Restricted(Structure):
 
     @property
     def is_tight(self) -> bool:  # type: ignore[override]
-        """Rows of rules may cut corners off that are no outputs."""
+        """Rows of rules may cut corners off that are not outputs."""
         return False
 
     @property
@@ -162,7 +162,7 @@ class Restricted(Structure):
         return banned
 
     def _drawn(self, layout: RestrictedLayout) -> np.ndarray:
-        """Parts that must be on, and are no labels of variables."""
+        """Parts that must be on, and are not labels of variables."""
         count, labels = self.structure.variables(_inside(layout))
         return layout.on[layout.on >= count * labels] if labels > 1 else layout.on
 

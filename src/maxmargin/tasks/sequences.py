@@ -85,7 +85,7 @@ def label_evaluation(
 ) -> Evaluation:
     """How labels compare.
 
-    `drawn` draws sample i with so many errors, `known` are the labels that the model has learned,
+    `drawn` draws sample i with this many errors, `known` are the labels that the model has learned,
     `whole` is what a sample is.
     """
     report = per_label_scores(truth, predicted)

@@ -82,16 +82,16 @@ def test_key_tells_what_a_cell_rests_on():
         ({"task": 3}, "task must be a text"),
         ({"data": 3}, "data=3 must be a list of files"),
         ({"sizes": 10}, "sizes=10 must be a list"),
-        ({"sizes": [0]}, "sizes=0 must be a whole number, 1 or more"),
-        ({"sizes": [1.5]}, "sizes=1.5 must be a whole number"),
-        ({"sizes": [True]}, "sizes=True must be a whole number"),
+        ({"sizes": [0]}, "sizes=0 must be an integer, 1 or more"),
+        ({"sizes": [1.5]}, "sizes=1.5 must be an integer"),
+        ({"sizes": [True]}, "sizes=True must be an integer"),
         ({"sizes": [5, 5]}, "names a size twice"),
-        ({"seeds": 0}, "seeds=0 must be a whole number, 1 or more"),
+        ({"seeds": 0}, "seeds=0 must be an integer, 1 or more"),
         ({"alpha": -1}, "alpha=-1 must be a number, 0 or more"),
         ({"alpha": float("nan")}, "alpha=nan must be a number"),
         ({"tol": float("inf")}, "tol=inf must be a number"),
         ({"time-limit": 0}, "time-limit=0 must be a number, above 0"),
-        ({"max-epochs": "9"}, "max-epochs='9' must be a whole number"),
+        ({"max-epochs": "9"}, "max-epochs='9' must be an integer"),
         ({"loss": 1}, "loss=1 must be the name"),
         ({"solvers": "bcfw"}, "must be a list of names or a table"),
         ({"solvers": ["bcfw", "bcfw"]}, "names a solver twice"),
@@ -106,7 +106,7 @@ def test_key_tells_what_a_cell_rests_on():
         ({"solvers": {"bcfw": {"stepp": 1}}}, "unknown option 'stepp' .do you mean 'step'."),
         ({"solvers": {"bcfw": {"step": [1]}}}, "solver bcfw: solver-options.step must be"),
         ({"solvers": {"bcfw": {"solver": 7}}}, "solver bcfw: solver=7 must be the name"),
-        ({"task-options": {"x": 1}}, "in task-options of tiny: 'x' is no key"),
+        ({"task-options": {"x": 1}}, "in task-options of tiny: 'x' is not a key"),
         ({"task-options": 1}, "task-options must be a table"),
     ],
 )
@@ -118,7 +118,7 @@ def test_errors_are_named(change, words):
 def test_task_options_are_checked():
     config = check_comparison({**CONFIG, "task-options": {"raise-at": 3}})
     assert config["task-options"] == {"raise-at": 3}
-    with pytest.raises(ValueError, match="'rise-at' is no key .*did you mean 'raise-at'"):
+    with pytest.raises(ValueError, match="'rise-at' is not a key .*did you mean 'raise-at'"):
         check_comparison({**CONFIG, "task-options": {"rise-at": 3}})
-    with pytest.raises(ValueError, match="raise-at must be a whole number"):
+    with pytest.raises(ValueError, match="raise-at must be an integer"):
         check_comparison({**CONFIG, "task-options": {"raise-at": "x"}})

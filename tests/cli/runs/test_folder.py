@@ -61,7 +61,7 @@ def test_other_files_are_never_removed(tmp_path):
 def test_what_is_no_run(tmp_path):
     with pytest.raises(RunError, match="does not exist"):
         RunFolder(tmp_path / "none").open()
-    with pytest.raises(RunError, match="is no run folder"):
+    with pytest.raises(RunError, match="is not a run folder"):
         RunFolder(tmp_path).open()
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="a file is in its place"):

@@ -87,7 +87,7 @@ def test_a_model_is_no_checkpoint_and_the_reverse(written, tmp_path):
         load(written)
     X, y = sequences()
     ChainSVM(tol=0.1).fit(X, y).save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="is no snapshot"):
+    with pytest.raises(ModelFileError, match="is not a snapshot"):
         read_snapshot(tmp_path / "model")
 
 

@@ -207,7 +207,7 @@ def both_ways(corpus, tables, move_counts, p0, jumps, s, longest, work):
 
 
 def space_for(longest: int) -> int:
-    """How many numbers of work space sentences of so many words need."""
+    """How many numbers of work space sentences of this many words need."""
     return 4 * longest * longest + 4 * longest + 2 * (longest + 1) * (longest + 2)
 
 
@@ -279,7 +279,7 @@ def posteriors(corpus, tables, p0, jumps, longest, forward, backward, unused, wo
 def maximize_cells(row_ptr, column, counts, cells, floor, total):
     """Turn counts into probabilities, none of them less than floor.
 
-    counts, cells (2 n_cells); total: scratch, one number a target word.
+    counts, cells (2 n_cells); total: scratch, one number per target word.
     """
     total[:] = 0.0
     for e in range(len(row_ptr) - 1):

@@ -111,7 +111,7 @@ def maximize(theta, layout, out, work, iwork):
     """Viterbi. work: T K. Returns the best score, -inf if everything is forbidden.
 
     Only the best scores are kept on the way forward; the way back looks for the predecessor of
-    one label a step, which is cheaper than keeping K predecessors a step.
+    one label per step, which is cheaper than keeping K predecessors per step.
     """
     length, labels, stride = layout[0], layout[1], layout[2]
     nodes = length * labels

@@ -20,7 +20,7 @@ from maxmargin._numba.compile import FLOATS, INTS, ability, compiled_function, i
 # from its root it was last seen; the next active node, -1 if it is none; the next orphan
 TREE, PARENT, STAMP, DEPTH, NEXT, LATER = range(6)
 FIELDS = 6
-# where a node's parent is no arc
+# where a node's parent is not an arc
 ROOT, ORPHAN, NONE = -1, -2, -3
 SOURCE, SINK, FREE = 1, 2, 0
 LARGEST = np.finfo(np.float64).max
@@ -208,10 +208,11 @@ def max_flow(starts, heads, sisters, residual, excess, ints, patience):
     """Send all the flow that fits; ints: 6 V + 4, entry 6 j becomes 1 if j is on the source's side.
 
     excess : what the source can still give a node, or, negative, what it can still give the sink.
-    patience : after so many paths, each further one is a shortest one, found anew from the source;
-    negative for a number that few graphs need, if any. Shortest paths are of the order of V E at
-    most, whatever the capacities and their rounding, since each fills an arc to the last bit; two
-    kept trees are faster, but nothing bounds the number of their paths. Returns that number.
+    patience : after this many paths, each further one is a shortest one, found anew from the
+    source; negative for a number that few graphs need, if any. Shortest paths are of the order of
+    V E at most, whatever the capacities and their rounding, since each fills an arc to the last
+    bit; two kept trees are faster, but nothing bounds the number of their paths. Returns that
+    number.
     """
     n = len(starts) - 1
     nodes = ints[: FIELDS * n].reshape(n, FIELDS)
@@ -242,7 +243,8 @@ def max_flow(starts, heads, sisters, residual, excess, ints, patience):
 
 @inlined
 def largest_flow(theta, n):
-    """A bound on the flow: all that can be given, or all that can be taken; NaN if that is no sum.
+    """A bound on the flow: all that can be given, or all that can be taken; NaN if that is not
+    finite.
 
     Node scores of -inf take all.
     """
@@ -263,8 +265,8 @@ def largest_flow(theta, n):
 def recall(theta, n, m, ends, flow, excess, limit):
     """Make what is left of an old flow fit new scores: flow[e] from ends[2 e] to ends[2 e + 1].
 
-    limit : more is no flow that was sent for these scores or for similar ones, and would only cost
-    digits.
+    limit : more is not a flow that was sent for these scores or for similar ones, and would only
+    cost digits.
     """
     excess[:] = theta[:n]
     if limit * (m + 1) > LARGEST:
@@ -283,7 +285,7 @@ def recall(theta, n, m, ends, flow, excess, limit):
 
 @inlined
 def rewarded(theta, n, m):
-    """Whether an edge has a positive score, or one that is no number; a little is rounding."""
+    """Whether an edge has a positive score, or one that is not a number; a little is rounding."""
     worst = 0.0
     for e in range(m):
         if not theta[n + e] <= 0.0:
@@ -326,7 +328,7 @@ def read_off(theta, n, m, ends, arcs, residual, nodes, flow, out):
     value = 0.0
     for j in range(n):
         out[j] = 1.0 if nodes[FIELDS * j + TREE] == SOURCE else 0.0
-        value += out[j] * max(theta[j], -LARGEST)  # 0 * -inf is no number
+        value += out[j] * max(theta[j], -LARGEST)  # 0 * -inf is not a number
     for e in range(m):
         flow[e] = 0.5 * (residual[arcs[2 * e + 1]] - residual[arcs[2 * e]])
         out[n + e] = abs(out[ends[2 * e]] - out[ends[2 * e + 1]])

@@ -2,8 +2,9 @@
 
 layout = (kind, L, E, 2 E ends of pairs, ...). Parts: L labels, then E pairs, on if both labels are.
 The kinds: 0, all subsets are tried (`_numba.multi_label.subsets`); 1, the pairs have no cycle, and
-the rest of the shape is that of a tree with two labels a node, off and on, and tables that are not
-tied (`_numba.tree.maximize`); 2, a bound (`_numba.multi_label.qpbo`), which only `maximize` knows.
+the rest of the shape is that of a tree with two labels per node, off and on, and tables that are
+not tied (`_numba.tree.maximize`); 2, a bound (`_numba.multi_label.qpbo`), which only `maximize`
+knows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ tree_best, tree_extremes = tree.maximize, tree.max_marginals
 
 @piece(types.boolean(FLOATS))
 def broken(theta):
-    """Whether a score is no number, or infinite."""
+    """Whether a score is not a number, or infinite."""
     for p in range(len(theta)):
         if not theta[p] < np.inf:
             return True

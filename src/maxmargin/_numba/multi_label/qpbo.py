@@ -92,7 +92,7 @@ def double_scores(theta, layout, copies, large):
 
 @piece(types.void(FLOATS, INTS, FLOATS))
 def dense_pairs(theta, layout, pair):
-    """pair[k * L + m] = the score of labels k and m together, 0 if they are no pair."""
+    """pair[k * L + m] = the score of labels k and m together, 0 if they are not a pair."""
     labels = layout[1]
     pair[: labels * labels] = 0.0
     for e in range(layout[2]):

@@ -1,6 +1,6 @@
 """Exponentiated gradient: entropic steps in the log-potentials of single samples, or of all.
 
-Sample i keeps potentials t (one a part), and z_i = marginals(t). With a = F_i^T w + c_i a step
+Sample i keeps potentials t (one per part), and z_i = marginals(t). With a = F_i^T w + c_i a step
 goes to
 
     t' = t + rate * d,  d = a - fade * t,   z' = marginals(t'),   delta = z' - z_i,   u = F_i delta

@@ -3,7 +3,7 @@
 For samples of many parts and few weights. The score of a vertex is w . F v + c . v, so that a visit
 without the oracle costs O(slots * weights), whatever the size of the sample. Masses, inner products
 and steps are those of `vertex cache`; its lists of non-zeros stay empty. The vertices themselves,
-a bit a part where they are of zeros and ones, are read only to rebuild z_i = sum_j mass_j v_j.
+a bit per part where they are of zeros and ones, are read only to rebuild z_i = sum_j mass_j v_j.
 Slot 0 is the dense anchor, as there.
 """
 
@@ -23,7 +23,7 @@ WORD = 64
 
 
 class ImageCache(NamedTuple):
-    """Images, costs and packed vertices of n blocks, m slots a block."""
+    """Images, costs and packed vertices of n blocks, m slots per block."""
 
     size: np.ndarray  # (n,) weights that the sample touches,
     image_ptr: np.ndarray  # (n,) and where the images of its slots start
@@ -31,7 +31,7 @@ class ImageCache(NamedTuple):
     cost: np.ndarray  # (n * m) c . v
     length: np.ndarray  # (n,) words, or values, of a packed vertex,
     pack_ptr: np.ndarray  # (n,) and where those of slot 1 start
-    word: np.ndarray  # vertices of zeros and ones, 64 parts a word; or empty,
+    word: np.ndarray  # vertices of zeros and ones, 64 parts per word; or empty,
     value: np.ndarray  # and they are here as they are
     gap: np.ndarray  # (n,) gap among the remembered vertices at the last visit without the oracle
     change: np.ndarray  # (weights of the largest sample) scratch

@@ -28,7 +28,7 @@ from maxmargin._numba.passes.block_step import block_change
 
 
 class VertexCache(NamedTuple):
-    """Vertices and masses of n blocks, m slots a block."""
+    """Vertices and masses of n blocks, m slots per block."""
 
     count: np.ndarray  # (n,) slots in use, the anchor included
     mass: np.ndarray  # (n * m)

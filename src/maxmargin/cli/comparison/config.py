@@ -105,7 +105,7 @@ def _paths(key: str, value: Any) -> list[str]:
 def _number(key: str, value: Any, kind: type, least: float) -> Any:
     right = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
     if not right or not least <= value < float("inf") or (key in ABOVE_ZERO and value == 0):
-        what = "a whole number" if kind is int else "a number"
+        what = "an integer" if kind is int else "a number"
         bound = "above 0" if key in ABOVE_ZERO else f"{least:g} or more"
         raise ValueError(f"{key}={value!r} must be {what}, {bound}.")
     return kind(value)
@@ -113,7 +113,7 @@ def _number(key: str, value: Any, kind: type, least: float) -> Any:
 
 def _sizes(value: Any) -> list[int]:
     if not isinstance(value, list | tuple):
-        raise ValueError(f"sizes={value!r} must be a list of whole numbers.")
+        raise ValueError(f"sizes={value!r} must be a list of integers.")
     sizes = [_number("sizes", size, int, 1) for size in value]
     if len(set(sizes)) < len(sizes):
         raise ValueError(f"sizes={list(value)!r} names a size twice.")

@@ -49,7 +49,7 @@ class Names(click.ParamType):
 
 
 class Sizes(click.ParamType):
-    """Whole numbers, separated by commas."""
+    """Integers, separated by commas."""
 
     name = "sizes"
 
@@ -61,7 +61,7 @@ class Sizes(click.ParamType):
         try:
             return [int(part) for part in str(value).split(",")]
         except ValueError:
-            self.fail(f"{value!r} is not a list of whole numbers; write 500,1000", param, ctx)
+            self.fail(f"{value!r} is not a list of integers; write 500,1000", param, ctx)
 
 
 class Setting(click.ParamType):
@@ -101,7 +101,7 @@ def _data_options() -> list[click.Parameter]:
         option("--test", "Files as for --data, for the test error.  [default: the rest]", **files),
         option(
             "--test-size",
-            "Test on so many of the samples that no size trains on.  [default: all of them]",
+            "Test on this many of the samples that no size trains on.  [default: all of them]",
             type=Whole(1),
             metavar="N",
         ),
@@ -121,7 +121,7 @@ def _comparison_options(command: TaskCommand, sizes: str) -> list[click.Paramete
             f"  [default: {','.join(command.compared)}]",
         ),
         option("--sizes", Sizes(), "SIZES", f"Training samples, such as {sizes}."),
-        option("--seeds", Whole(1), "N", "Repeat with so many seeds.  [default: 1]"),
+        option("--seeds", Whole(1), "N", "Repeat with this many seeds.  [default: 1]"),
         option("--seed", Whole(0, 2**31), "S", "The first seed.  [default: 0]"),
         option(
             "--set",

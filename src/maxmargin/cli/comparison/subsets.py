@@ -14,12 +14,12 @@ def order(n_samples: int, seed: int) -> list[int]:
 
 
 def wanted(config: Mapping[str, Any]) -> int:
-    """How many samples the comparison needs, where a task can be asked for so many."""
+    """How many samples the comparison needs, where a task can be asked for this many."""
     return max(config["sizes"]) + (0 if config.get("test") else config.get("test-size", 0))
 
 
 def check_size(n_samples: int, size: int) -> None:
-    """Whether there are so many samples."""
+    """Whether there are this many samples."""
     if size > n_samples:
         raise ValueError(
             f"size {size} is more than the {n_samples} samples of the data; leave it out of"

@@ -32,7 +32,7 @@ STATUS = {
 
 
 def count(found: Any) -> str:
-    """A whole number, with thin spaces from five digits on; anything else as `value` shows it."""
+    """An integer, with thin spaces from five digits on; anything else as `value` shows it."""
     whole = number(found)
     if whole is None or whole != int(whole):
         return value(found)

@@ -28,11 +28,11 @@ def read_config(path: str | os.PathLike) -> dict[str, Any]:
     with path.open("rb") as file:
         raw = file.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        raise ValueError(f"{path}: has more than {MAX_BYTES} bytes, so it is no configuration.")
+        raise ValueError(f"{path}: has more than {MAX_BYTES} bytes, so it is not a configuration.")
     try:
         config = check_config(tomllib.loads(raw.decode("utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path}: is no TOML ({error}).") from error
+        raise ValueError(f"{path}: is not TOML ({error}).") from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return absolute(config, path.absolute().parent)
@@ -48,7 +48,7 @@ def write_config(config: Mapping[str, Any], path: str | os.PathLike) -> None:
     try:
         raw = tomli_w.dumps(config).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(f"a name is no valid text ({error}); rename the file.") from error
+        raise ValueError(f"a name is not valid text ({error}); rename the file.") from error
     write_whole(path, lambda file: file.write(raw))
 
 
@@ -112,7 +112,7 @@ def check_names(given: Iterable[Any], known: Iterable[str], where: str) -> None:
         near = difflib.get_close_matches(str(name).replace("_", "-").lower(), known, 1)
         near = near or difflib.get_close_matches(str(name).replace("-", "_").lower(), known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known) or 'none'}."
-        raise ValueError(f"{where}{str(name)[:80]!r} is no key of a configuration; {hint}")
+        raise ValueError(f"{where}{str(name)[:80]!r} is not a key of a configuration; {hint}")
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -143,9 +143,9 @@ def _paths(key: str, value: Any) -> list[str]:
 
 
 def whole(key: str, value: Any) -> int:
-    """A whole number."""
+    """An integer."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
-        raise ValueError(f"{key} must be a whole number, found {_shown(value)}.")
+        raise ValueError(f"{key} must be an integer, found {_shown(value)}.")
     return value
 
 
@@ -176,7 +176,7 @@ def _positive(key: str, value: Any) -> float:
 
 def _threads(key: str, value: Any) -> int:
     if whole(key, value) == 0:
-        raise ValueError(f"{key} must be 1 or more, or -1 for one a core; found 0.")
+        raise ValueError(f"{key} must be 1 or more, or -1 for one per core; found 0.")
     return value
 
 

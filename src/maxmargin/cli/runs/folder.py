@@ -166,7 +166,7 @@ class RunFolder:
         """Check that there is a run, and that it has no links."""
         finish(self.home)
         if not (self.path / CONFIG).is_file():
-            what = "is no run folder" if self.path.exists() else "does not exist"
+            what = "is not a run folder" if self.path.exists() else "does not exist"
             raise RunError(
                 f"{str(self.path)!r} {what}: it has no {CONFIG}. Make a run with `maxmargin train`."
             )
@@ -275,7 +275,7 @@ class RunFolder:
         except (ValueError, RecursionError) as error:
             raise RunError(f"{str(path)!r} is damaged ({error}). Remove it.") from error
         if not isinstance(found, dict):
-            raise RunError(f"{str(path)!r} is damaged (it is no JSON object). Remove it.")
+            raise RunError(f"{str(path)!r} is damaged (it is not a JSON object). Remove it.")
         return found
 
     def write_json(self, name: str, document: Any) -> None:

@@ -111,7 +111,7 @@ def _check_minors(gram: np.ndarray, size: np.ndarray, name: Name) -> None:
 def _check_rest(
     gram: np.ndarray, lower: np.ndarray, order: np.ndarray, rank: int, largest: float, name: Name
 ) -> None:
-    """What is left of the rows that are no pivots must be zero, too, off the diagonal."""
+    """What is left of the rows that are not pivots must be zero, too, off the diagonal."""
     rest = order[rank:]
     if len(rest) == 0:
         return
@@ -135,7 +135,7 @@ def _check_rest(
 
 
 def not_psd(why: str) -> ValueError:
-    """What to say of a kernel that is no inner product."""
+    """What to say of a kernel that is not an inner product."""
     return ValueError(
         f"the kernel is not positive semi-definite: {why}. Only such kernels are inner products."
         ' Use "linear", "poly" (gamma > 0, coef0 >= 0) or "rbf" (gamma > 0), correct the function,'

@@ -67,7 +67,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         "poly"; its products are the kernel on average.
     n_components : coordinates for "nystroem" (landmarks) and "random".
     landmarks : for "nystroem", how they are drawn: "random" or "k-means++" (far from each other).
-    max_support : for "exact": stop at so many pivots, each the row that those before explain
+    max_support : for "exact": stop at this many pivots, each the row that those before explain
         least; no more rows are then kept as support vectors, and `residual_` tells what is left.
     drop : support vectors are left out, least first, while no score changes by more than
         drop |w| sqrt(k(x, x)).

@@ -36,7 +36,7 @@ def check(owner: Any) -> None:
     check_array("hashes_", owner.hashes_, owner.hashes_.dtype, shape, 0, outputs - 1)
     check_array("signs_", owner.signs_, owner.signs_.dtype, shape, -1, 1)
     if owner.hashes_.dtype.kind != "i" or owner.signs_.dtype.kind not in "if":
-        raise ValueError("KernelMap: hashes_ or signs_ are no numbers")
+        raise ValueError("KernelMap: hashes_ or signs_ are not numbers")
 
 
 def transform(owner: Any, matrix: Any) -> np.ndarray:

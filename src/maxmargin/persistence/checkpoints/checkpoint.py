@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("maxmargin")
 
-#: writing may take one part in so many of the time
+#: writing takes at most this fraction of the time, 1 / n
 SHARE = 20
 
 
@@ -38,9 +38,9 @@ class Checkpoint(Callback):
     Parameters
     ----------
     path : the file; its folder must exist.
-    seconds : write when so many seconds have passed since the last time. If writing takes more
+    seconds : write when this many seconds have passed since the last time. If writing takes more
         than a twentieth of that, it is done less often.
-    epochs : write after so many epochs, too, whatever it costs; None means never.
+    epochs : write after this many epochs, too, whatever it costs; None means never.
     resume : go on from the file if there is one.
 
     Attributes

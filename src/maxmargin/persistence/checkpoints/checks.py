@@ -27,7 +27,7 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
     if snapshot.primal == -np.inf or snapshot.dual == np.inf:
         raise ValueError("its bounds are infinite")
     if run.solver.certifies and (np.isnan(snapshot.primal) or np.isnan(snapshot.dual)):
-        raise ValueError("its bounds are no numbers")
+        raise ValueError("its bounds are not numbers")
     for name, least in (("next", 1), ("last", 0)):
         _check_count(name, getattr(snapshot, name), least)
     _check_memories(run, snapshot.memories)
@@ -54,14 +54,14 @@ def _check_state(run: Run, fresh: State, state: Any) -> None:
         _check_weights("lag", state["lag"], dim)
     _check_weights("best", state["best"], dim, missing=True)
     if not isinstance(state["rng"], np.random.Generator):
-        raise TypeError("rng is no random generator")
+        raise TypeError("rng is not a random generator")
     for name in ("epoch", "n_oracle", "n_project"):
         _check_count(name, state[name])
     _check_type("seconds", state["seconds"], float)
     if state["solver"] != run.solver.name or state["outputs"] != run.problem.outputs_key:
         raise ValueError("its state is of another solver or structure")
     if not isinstance(state["extra"], dict) or not all(isinstance(k, str) for k in state["extra"]):
-        raise TypeError("extra is no dict of names")
+        raise TypeError("extra is not a dict of names")
     missing = sorted(fresh.extra.keys() - state["extra"].keys())
     if missing:
         raise ValueError(f"its state lacks {missing[0]!r}")
@@ -76,7 +76,7 @@ def _check_plain(name: str, found: Any) -> None:
     """What our solvers add as they go is numbers; arrays are there from the start."""
     for value in found if isinstance(found, tuple) else (found,):
         if not isinstance(value, bool | int | float | np.number):
-            raise TypeError(f"{name} is no number")
+            raise TypeError(f"{name} is not a number")
 
 
 def _check_like(
@@ -89,7 +89,7 @@ def _check_like(
     """
     if isinstance(fresh, np.ndarray):
         if not isinstance(found, np.ndarray):
-            raise TypeError(f"{name} is no array")
+            raise TypeError(f"{name} is not an array")
         expected = found.shape if grown and found.ndim == fresh.ndim == 1 else fresh.shape
         if (found.dtype, found.shape) != (fresh.dtype, expected):
             raise ValueError(
@@ -101,12 +101,12 @@ def _check_like(
             _check_numbers(name, found, fresh)
     elif isinstance(fresh, tuple):
         if type(found) is not type(fresh) or len(found) != len(fresh):
-            raise TypeError(f"{name} is no {type(fresh).__name__} of {len(fresh)}")
+            raise TypeError(f"{name} is not a {type(fresh).__name__} of {len(fresh)}")
         for i, (own, other) in enumerate(zip(found, fresh, strict=True)):
             _check_like(f"{name}[{i}]", own, other, numbers, grown)
     elif isinstance(fresh, float | np.floating):
         if not isinstance(found, float | np.floating):
-            raise TypeError(f"{name} is no number")
+            raise TypeError(f"{name} is not a number")
         _check_numbers(name, found, fresh)
     elif type(found) is not type(fresh):
         raise TypeError(f"{name} is a {type(found).__name__}, not a {type(fresh).__name__}")
@@ -114,7 +114,7 @@ def _check_like(
 
 def _check_numbers(name: str, found: Any, fresh: Any) -> None:
     if np.isnan(found).any() and not np.isnan(fresh).any():
-        raise ValueError(f"{name} has entries that are no numbers")
+        raise ValueError(f"{name} has entries that are not numbers")
     if np.isinf(found).any() and not np.isinf(fresh).any():
         raise ValueError(f"{name} has infinite entries")
 
@@ -144,9 +144,9 @@ def _check_count(name: str, found: Any, least: int = 0) -> None:
 
 def _check_memories(run: Run, memories: Any) -> None:
     if not isinstance(memories, list):
-        raise TypeError("memories is no list")
+        raise TypeError("memories is not a list")
     for name, memory in memories:
         if not isinstance(memory, dict):
-            raise TypeError("a memory is no dict")
+            raise TypeError("a memory is not a dict")
         if name not in [type(callback).__name__ for callback in run.callbacks]:
             raise ValueError(f"it was written with the callback {str(name)[:80]}; give it again")

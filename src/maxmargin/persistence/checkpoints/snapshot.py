@@ -119,7 +119,7 @@ def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
         history = _records(snapshot.history)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError) as error:
         raise ModelFileError(
-            f"{str(path)!r} is no checkpoint of this run, or is damaged ({error}). Remove it to"
+            f"{str(path)!r} is not a checkpoint of this run, or is damaged ({error}). Remove it to"
             " start afresh."
         ) from error
     for name, value in snapshot.state.items():

@@ -41,7 +41,7 @@ def packed(value: Any) -> Any:
 def _packed(array: np.ndarray) -> np.ndarray | Sparse:
     if array.ndim != 1 or not LONG <= len(array) < 2**32 or array.dtype.itemsize not in (4, 8):
         return array
-    bits = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")  # -0.0 is no zero
+    bits = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")  # -0.0 is not a zero
     places = np.flatnonzero(bits)
     if 4 * len(places) > len(array):
         return array

@@ -35,7 +35,7 @@ class OracleCache(Checked, BaseEstimator):
         were as many as a sample has parts / 30 (5 at least, 100 at most), when they have cost
         about as much as the oracle.
     store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image
-        F v and its cost, which is all that steps need, and a bit a part (a number a part where
+        F v and its cost, which is all that steps need, and a bit per part (a number per part where
         the structure is not `binary`), from which z is rebuilt once an epoch. "auto": images
         where an image has at most half the numbers of a vertex and takes no more memory: many
         parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
@@ -249,7 +249,7 @@ class BCFW(Solver):
     def _cached_passes(
         self, problem: Problem, state: State, passes: int | str, before: float
     ) -> None:
-        """Passes over remembered vertices: so many, or with an expensive oracle, as many as pay.
+        """Passes over remembered vertices: this many, or with an expensive oracle, as many as pay.
 
         They pay until five of them raise the dual by less than a tenth of what this epoch has
         gained since `before`. Counted, not timed: the same seed gives the same bits.

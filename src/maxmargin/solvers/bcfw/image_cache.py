@@ -12,13 +12,13 @@ from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.bcfw.vertex_cache import slot_count
 
-#: vertices so many times as large as an image are worth one
+#: vertices this many times as large as an image are worth one
 _WORTH = 2
 #: bytes of a non-zero of a vertex in a list
 _ENTRY = 20
 #: "auto" passes over images end when their gap is this share of the oracle's,
 _SHARE = 0.1
-#: which is looked at after so many passes, or when they have cost about what the oracle has: one
+#: which is looked at after this many passes, or when they have cost about what the oracle has: one
 #: visit takes as long as it needs for 30 parts
 _CHUNK = 5
 _PARTS = 30
@@ -43,7 +43,7 @@ def local_sizes(problem: Problem) -> np.ndarray:
 
 
 def make_image_cache(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
-    """An empty memory of `size` vertices a sample, holding z itself as its first entry.
+    """An empty memory of `size` vertices per sample, holding z itself as its first entry.
 
     Returns masses and inner products, as of `make_support` but without lists of non-zeros, and the
     images.
@@ -157,7 +157,7 @@ def cached_pass(
 
 
 def _small_workspace(size: int) -> Any:
-    """Scratch for visits that look at weights only, so many of them."""
+    """Scratch for visits that look at weights only, this many of them."""
     from maxmargin._numba.packed_samples import Workspace
 
     none, ints = np.empty(0), np.empty(0, dtype=np.int64)

@@ -51,7 +51,7 @@ class Cuts(NamedTuple):
         return int(self.size[0])
 
     def planes(self, dim: int) -> sparse.csr_array:
-        """The images of all cuts, one a row."""
+        """The images of all cuts, one per row."""
         stop = int(self.plane_ptr[self.n_cuts])
         parts = (self.value[:stop], self.column[:stop], self.plane_ptr[: self.n_cuts + 1])
         return sparse.csr_array(parts, shape=(self.n_cuts, dim), copy=False)
@@ -166,7 +166,7 @@ def cached_cut(problem: Problem, cuts: Cuts, w: np.ndarray) -> tuple[np.ndarray,
 
 
 def drop_cuts(problem: Problem, cuts: Cuts, idle: int, recent: int) -> Cuts:
-    """Without the cuts that had no mass for so many rounds, and outputs that only they had.
+    """Without the cuts that had no mass for this many rounds, and outputs that only they had.
 
     recent : outputs kept for each sample all the same, the last ones that the oracle named. The
     cut of the truth stays.

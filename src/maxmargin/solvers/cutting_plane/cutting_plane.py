@@ -19,7 +19,7 @@ from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, S
 _SHARE = 0.1
 #: a cut of remembered outputs is worth its while if it is violated by this share of the gap
 _WORTH = 0.25
-#: and so many may follow a round of the oracle
+#: and this many may follow a round of the oracle
 _ROUNDS = 20
 #: steps of the small program at most, each in time proportional to the number of cuts
 _STEPS = 100_000

@@ -1,4 +1,4 @@
-"""Cutting planes with one model a sample (n-slack): working sets, and the program over all."""
+"""Cutting planes with one model per sample (n-slack): working sets, and the program over all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
 _SHARE = 0.5
-#: or for so many passes
+#: or for this many passes
 _PASSES = 50
 #: exchanges in a set at a visit, and how far to go along them, as in BCFW
 _EXCHANGES, _RELAXATION = 20, 1.5

@@ -21,14 +21,14 @@ _SHARPER = (0.0, 1.0, 4.0, 16.0, 64.0)  # inverse temperatures tried on weights 
 class ExponentiatedGradient(Solver):
     """Maximise D(z) by multiplicative steps: each z_i is a vector of expectations all along.
 
-    Sample i keeps a log-potential a part, t_i, and z_i = marginals(t_i). A step of rate eta is
+    Sample i keeps a log-potential per part, t_i, and z_i = marginals(t_i). A step of rate eta is
 
     - margin:      t_i + eta (F_i^T w + c_i)
     - likelihood:  (1 - eta) t_i + eta F_i^T w,  0 < eta <= 1
 
     Its exact change of the dual is known, and a step that would lower it is shortened until it does
     not. Points never leave the interior of their polytopes but by rounding, and nothing but
-    `marginals` is asked of the structure: an entropic projection that is no expectation will do
+    `marginals` is asked of the structure: an entropic projection that is not an expectation will do
     for margins.
 
     A dual point of another solver has no potentials, and may be a vertex, which these steps never

@@ -22,7 +22,7 @@ class Polytopes(NamedTuple):
 
     u holds, sample after sample, the parts that are not forbidden and auxiliary variables, or,
     where vertices are listed, the share of each. owner : the sample of each entry of u. relaxed :
-    whether some z are no mixtures of outputs, see `Structure.is_tight`.
+    whether some z are not mixtures of outputs, see `Structure.is_tight`.
     """
 
     lift: sparse.csr_array

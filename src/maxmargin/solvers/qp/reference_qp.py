@@ -159,7 +159,7 @@ class ReferenceQP(Solver):
         extra, old = state.extra, (state.z.copy(), state.w.copy(), dict(state.extra))
         extra["solution"] = problem.domain.project(answer.x[: problem.dim])
         if program.polytopes.relaxed:
-            # z may be no mixture of outputs, and proves nothing then
+            # z may not be a mixture of outputs, and proves nothing then
             x = answer.x
             value = x @ (program.square * x) / 2 + program.linear @ x + program.constant
             extra["relaxed"] = float(value)

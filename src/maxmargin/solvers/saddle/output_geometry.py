@@ -12,8 +12,8 @@ its dual norm is half the range of theta . s over outputs s. That is at most |th
 2, so the operator norm of w -> (F_i^T w)_i is at most that of the Euclidean geometry with each
 sample's weight omega_i times radius_i^2 / 4. Another bound on half the range is |w|_2 times the
 largest sum of |F_p|_2 over the parts p of an output. `operator_norm` takes the smaller one. Where
-`marginals` is no expectation (matchings), the entropy is a sum of x log x over coordinates of at
-most 1, with second derivatives of at least 1, so that the norms are the Euclidean ones.
+`marginals` is not an expectation (matchings), the entropy is a sum of x log x over coordinates of
+at most 1, with second derivatives of at least 1, so that the norms are the Euclidean ones.
 
 **What is promised.** Let s be the sum of eta_k times the gradients at u_k, x = (w', z') any point,
 and d(x) its distance from the start. Whatever the steps were,

@@ -40,7 +40,7 @@ class EuclideanWeights:
         weight: np.ndarray | None = None,
         own: np.ndarray | None = None,
     ) -> float:
-        """The norm of w -> F^T w at ratio 1, by so many power iterations.
+        """The norm of w -> F^T w at ratio 1, by this many power iterations.
 
         weight : of the samples, if not the problem's. own : the numbers of the weights, if not all.
         """

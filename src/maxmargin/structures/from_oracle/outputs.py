@@ -16,7 +16,7 @@ class TimedOut:
 def as_vector(y: Any, n_parts: int, binary: bool = False) -> np.ndarray:
     """Z of a vector, of a mask, or of the numbers of the parts that are 1.
 
-    A set is of part numbers; floats and bools are z; a list or array of n_parts whole numbers is z,
+    A set is of part numbers; floats and bools are z; a list or array of n_parts integers is z,
     any other one is of part numbers. If z is of zeros and ones (binary), lists that could be both,
     as [0, 1] of two parts, are refused.
     """
@@ -46,7 +46,7 @@ def as_vector(y: Any, n_parts: int, binary: bool = False) -> np.ndarray:
     if whole or found.size == 0:
         return _of_indices(found.tolist(), n_parts)
     raise ValueError(
-        f"found {len(found)} numbers, expected {n_parts}, or whole numbers of the parts that are 1."
+        f"found {len(found)} numbers, expected {n_parts}, or integers of the parts that are 1."
     )
 
 
@@ -54,10 +54,10 @@ def _of_indices(indices: list[Any], n_parts: int) -> np.ndarray:
     z = np.zeros(n_parts)
     for found in indices:
         if isinstance(found, bool) or not isinstance(found, Integral):
-            raise ValueError(f"{found!r} is no number of a part.")
+            raise ValueError(f"{found!r} is not a number of a part.")
         p = int(found)
         if not 0 <= p < n_parts:
-            raise ValueError(f"{p} is no number of a part, 0 to {n_parts - 1}.")
+            raise ValueError(f"{p} is not a number of a part, 0 to {n_parts - 1}.")
         if z[p]:
             raise ValueError(f"part {p} is there twice.")
         z[p] = 1.0

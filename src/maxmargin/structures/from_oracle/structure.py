@@ -48,11 +48,11 @@ class OracleStructure(Structure):
         records count answers that are worse than the truth (`worse_than_truth`). "bounded" if each
         comes with a bound that is proven: gaps are then proofs as with exact answers.
     zero_one : whether outputs are of zeros and ones.
-    n_jobs : processes that ask at a time, -1 for one a core; None means in this one. The function
+    n_jobs : processes that ask at a time, -1 for one per core; None means in this one. The function
         is sent by cloudpickle. Batches (certificates, predictions, Frank-Wolfe) are dealt out; in
         block-coordinate Frank-Wolfe that many samples are asked at the same weights, and steps are
         then taken one by one at the newest ones.
-    time_limit : seconds a call, or None. Calls are then made in processes that can be ended.
+    time_limit : seconds per call, or None. Calls are then made in processes that can be ended.
     on_timeout : "raise", or "skip": the sample keeps its place for now (bcfw and fw only), and
         objectives take the proven bound max theta . z <= b + sum of max(theta - theta', 0), b being
         the last known bound, at theta', or 0 at 0; needs parts between 0 and 1. Records count

@@ -86,7 +86,7 @@ class Workers:
     """Up to `count` processes that call `function`, started when needed.
 
     function : any that cloudpickle can send; with_shape : whether it takes (theta, layout).
-    time_limit : seconds a call, or None. They end with this object, with this process, when
+    time_limit : seconds per call, or None. They end with this object, with this process, when
     `close` is called, or by themselves when nothing was asked for a while.
     """
 

@@ -58,7 +58,7 @@ def _answer(function: Any, with_layout: bool, theta: Any, layout: Any) -> tuple:
     try:
         found = function(theta, layout) if with_layout else function(theta)
         pickle.dumps(found)
-    except BaseException as error:  # sys.exit, too, is no answer
+    except BaseException as error:  # sys.exit, too, is not an answer
         return _failure(error)
     return ("answer", found)
 

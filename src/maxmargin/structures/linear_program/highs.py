@@ -11,7 +11,7 @@ from maxmargin.structures.base import Constraints
 
 TIMED_OUT, INFEASIBLE = 1, 2
 #: how large costs are at most when HiGHS sees them: its tolerances are absolute, 1e-10 for linear
-#: programs here, and 1e-6 or so for those in whole numbers
+#: programs here, and 1e-6 or so for those in integers
 _LARGEST, _LARGEST_WHOLE = 1e3, 1e5
 #: largest costs below this are as good as none
 _SMALLEST = 1e-300
@@ -57,7 +57,7 @@ def solve_whole(
     whole: np.ndarray,
     time_limit: float | None = None,
 ) -> Any:
-    """The least costs . x where matrix @ x = 0 and some x are whole numbers, as scipy says it.
+    """The least costs . x where matrix @ x = 0 and some x are integers, as scipy says it.
 
     `least` is what HiGHS proves the minimum to be at least, `unsure` how much of that is its gap.
     Presolving, which small programs gain

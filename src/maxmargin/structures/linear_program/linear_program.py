@@ -12,7 +12,7 @@ from maxmargin.structures.linear_program.highs import endless_part
 from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.linear_program.program import Program
 
-#: parts nearer to whole numbers than this are whole
+#: parts nearer to integers than this are whole
 WHOLE = 1e-6
 
 
@@ -25,21 +25,21 @@ class LinearProgram(Structure):
     `maximize` is solved by HiGHS. Without `integral`, outputs are corners of the polytope, which
     may have fractions: training and its certificates are exact for this relaxed problem, records of
     the history say by `fractional` which share of the samples had such answers, and predictions
-    come as they are, or, with `rounded`, as the nearest whole numbers, which may violate rows.
-    With `integral`, the program is solved to the optimum in whole numbers, by branch and bound, and
+    come as they are, or, with `rounded`, as the nearest integers, which may violate rows.
+    With `integral`, the program is solved to the optimum in integers, by branch and bound, and
     Z is the hull of these solutions, of which no rows are known.
 
     `project` is a quadratic program, by Clarabel where that is installed
     (`pip install "maxmargin[qp]"`), made exact from the rows that are tight at its answer; else,
-    wherever that does not check, and for whole numbers, it is an active set of corners, which is as
+    wherever that does not check, and for integers, it is an active set of corners, which is as
     exact and slower.
 
     Parameters
     ----------
     program : Program of all samples, or None if each has its own.
-    integral : whether parts must be whole numbers: all (True), none (False), or a mask, or the
+    integral : whether parts must be integers: all (True), none (False), or a mask, or the
         numbers of those that must.
-    rounded : whether `decode` rounds to whole numbers.
+    rounded : whether `decode` rounds to integers.
     """
 
     expensive_oracle = True
@@ -90,7 +90,7 @@ class LinearProgram(Structure):
         return np.rint(z) if self.rounded else np.array(z, dtype=float)
 
     def integrality(self, z: Any) -> float:
-        """How far the part of z that is furthest from a whole number is from it, 0 to 0.5."""
+        """How far the part of z that is furthest from an integer is from it, 0 to 0.5."""
         z = np.asarray(z, dtype=float)
         return float(np.abs(z - np.rint(z)).max(initial=0.0))
 
@@ -106,7 +106,7 @@ class LinearProgram(Structure):
         broken = mask & (np.abs(z - np.rint(z)) > WHOLE)
         if broken.any():
             p = int(np.flatnonzero(broken)[0])
-            return f"part {p} is {z[p]:.6g} and must be a whole number"
+            return f"part {p} is {z[p]:.6g} and must be an integer"
         return ""
 
     def check_layout(self, layout: Layout) -> None:
@@ -156,7 +156,7 @@ class LinearProgram(Structure):
         return super().project(point, layout)
 
     def _whole_numbers(self) -> bool:
-        """Whether any part must be a whole number."""
+        """Whether any part must be an integer."""
         return self.integral is not False and np.size(self.integral) > 0
 
     def _mask(self, program: Program) -> np.ndarray | None:

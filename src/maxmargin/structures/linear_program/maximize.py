@@ -1,4 +1,4 @@
-"""Maximisation over linear rows, in whole numbers or not, with a proof of how good the answer is.
+"""Maximisation over linear rows, in integers or not, with a proof of how good the answer is.
 
 HiGHS has absolute tolerances: beside a score of 1e8, scores of 1 would be lost in them. Here rows
 have scores, too, beside the parts: (theta - A'p, p) for prices p of the rows A z. Their sum is
@@ -32,7 +32,7 @@ from maxmargin.structures.linear_program.highs import (
 #: relaxed programs are solved so often at most, each time for what the last prices left over, cut
 #: off at so much less
 _ROUNDS, _FINER = 3, 1e-5
-#: in whole numbers, scores are cut off at this many times their median first, and then at so many
+#: in integers, scores are cut off at this many times their median first, and then at this many
 #: times more
 _FIRST, _COARSER = 8.0, 1e3
 #: sums are equal if they differ by less than this times the sum of the sizes of their terms
@@ -42,7 +42,7 @@ _NEAR = 1e-9
 #: what rows may be off by after numbers near whole ones were made whole, relative to the size of
 #: their terms
 _KEPT = 1e-7
-#: relaxed programs that are solved at most where HiGHS' answer in whole numbers is not proven
+#: relaxed programs that are solved at most where HiGHS' answer in integers is not proven
 _NODES = 200
 
 
@@ -57,7 +57,7 @@ def maximize_linear(
 
     The bound is the score of the vertex itself where that is the maximum up to rounding.
 
-    integrality : which of the first columns must be whole numbers; then by branch and bound.
+    integrality : which of the first columns must be integers; then by branch and bound.
     ceiling : what the columns may be at most, besides what rows say.
     time_limit : seconds for branch and bound; a TimeoutError if there is no answer by then.
     """
@@ -175,7 +175,7 @@ class _Rows:
         return not (np.abs(x - whole) > _NEAR).any() and (not own.any() or self._keeps(whole))
 
     def rounded(self, x: np.ndarray) -> np.ndarray:
-        """X with whole numbers where it must have them, and where it nearly has and rows allow."""
+        """X with integers where it must have them, and where it nearly has and rows allow."""
         whole = np.rint(x)
         x = np.where(self.whole[: len(x)], whole, x)
         near = np.where(np.abs(x - whole) < _NEAR, whole, x)
@@ -190,7 +190,7 @@ class _Rows:
     def branched(
         self, scores: np.ndarray, bound: float, time_limit: float | None
     ) -> tuple[np.ndarray, float]:
-        """The best x with whole numbers, and a bound on the maximum."""
+        """The best x with integers, and a bound on the maximum."""
         end = monotonic() + (np.inf if time_limit is None else time_limit)
         free = np.abs(self.cut(scores))
         largest = float(free.max(initial=0.0))
@@ -220,7 +220,7 @@ class _Rows:
         return score(self.theta, x[: len(self.theta)])
 
     def _completed(self, found: np.ndarray) -> np.ndarray | None:
-        """The best x with these whole numbers, which are so up to the solver's tolerance.
+        """The best x with these integers, which are so up to the solver's tolerance.
 
         None if rows do not allow it: beside large coefficients, that tolerance is wide.
         """
@@ -281,7 +281,7 @@ class _Rows:
                 f"the program has no bound: part {part} may grow for ever. Give it an upper bound."
             )
         if self.whole.any() and status == INFEASIBLE:
-            return "no output of whole numbers satisfies all rows."
+            return "no output of integers satisfies all rows."
         return f"the linear program has no solution: {message}"
 
 

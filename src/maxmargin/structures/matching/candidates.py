@@ -80,7 +80,7 @@ class Candidates(Frozen):
 
 
 def check_sides(shape: Any) -> tuple[int, int]:
-    """(J, K) as two whole numbers, 0 or more."""
+    """(J, K) as two integers, 0 or more."""
     sides = whole("shape", shape)
     if sides.shape != (2,) or (sides < 0).any() or (sides > _LONGEST).any():
         raise ValueError(f"shape is {shape}, expected (J, K), the numbers of rows and columns.")
@@ -93,18 +93,18 @@ def all_pairs(shape: tuple[int, int]) -> np.ndarray:
 
 
 def whole(name: str, values: Any) -> np.ndarray:
-    """Values as whole numbers of 64 bits, a copy that cannot be written to."""
+    """Values as integers of 64 bits, a copy that cannot be written to."""
     try:
         found = np.asarray(values)
     except ValueError as error:
-        raise ValueError(f"{name}: not an array of whole numbers ({error})") from None
+        raise ValueError(f"{name}: not an array of integers ({error})") from None
     if found.size == 0:
         found = found.astype(np.int64)
     if found.dtype.kind not in "iub":
         as_float = _floats(name, found)
         broken = ~np.isfinite(as_float) | (as_float != np.floor(as_float))
         if broken.any():
-            raise ValueError(f"{name}: {as_float[broken].flat[0]} is not a whole number.")
+            raise ValueError(f"{name}: {as_float[broken].flat[0]} is not an integer.")
         found = as_float
     if found.size and not -_LARGEST <= found.min() <= found.max() <= _LARGEST:
         raise ValueError(f"{name}: numbers are beyond 2**62.")
@@ -115,11 +115,11 @@ def _floats(name: str, values: np.ndarray) -> np.ndarray:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected whole numbers, found {values.dtype}.") from None
+        raise ValueError(f"{name}: expected integers, found {values.dtype}.") from None
 
 
 def check_pairs(name: str, pairs: Any, shape: tuple[int, int]) -> np.ndarray:
-    """(m, 2) of whole numbers within the shape; also from a set of pairs."""
+    """(m, 2) of integers within the shape; also from a set of pairs."""
     if pairs is None:
         raise ValueError(f"{name}: found None, expected pairs (row, column); for no links, [].")
     if isinstance(pairs, Set):

@@ -250,5 +250,5 @@ def _numbers(pairs: np.ndarray, layout: MatchingLayout) -> np.ndarray:
         return np.array([layout.numbers[j, k] for j, k in pairs.tolist()], dtype=np.int64)
     except KeyError as error:
         raise ValueError(
-            f"links: {error.args[0]} is no candidate edge; drop it or add it to the candidates."
+            f"links: {error.args[0]} is not a candidate edge; drop it or add it to the candidates."
         ) from None

@@ -200,7 +200,7 @@ class MarkovNetwork(NetworkLabels):
         return super().project(point, layout)
 
     def _overridden(self, ability: str) -> bool:
-        """By a subclass: the check above is no other way to project."""
+        """By a subclass: the check above is not another way to project."""
         known = MarkovNetwork if ability == "project" else Structure
         return getattr(type(self), ability) is not getattr(known, ability)
 

@@ -13,7 +13,7 @@ from maxmargin.validation.options import Size, check_option
 
 
 class Network(Frozen):
-    """The layout of a Markov network: so many nodes, and which of them are joined by edges.
+    """The layout of a Markov network: this many nodes, and which of them are joined by edges.
 
     Equal if all is equal. Parts that belong to edges are in the order of the edges.
 

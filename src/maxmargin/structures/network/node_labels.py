@@ -126,7 +126,7 @@ class NetworkLabels(LabelHull):
 
 
 def _wide(matrix: Any, before: int, after: int) -> Any:
-    """With so many columns of zeros on both sides."""
+    """With this many columns of zeros on both sides."""
     rows = matrix.shape[0]
     parts = [sparse.csr_array((rows, before)), matrix, sparse.csr_array((rows, after))]
     return sparse.hstack(parts, format="csr")

@@ -148,6 +148,6 @@ class AlignmentFeatures(Checked, BaseEstimator):
         if not hasattr(self, "statistics_"):
             return
         if not hasattr(self.statistics_, "hmm_"):
-            raise ValueError("AlignmentFeatures: statistics_ is no fitted WordStatistics")
+            raise ValueError("AlignmentFeatures: statistics_ is not a fitted WordStatistics")
         if self.vectors is not None and not hasattr(self.vectors, "cosines"):
             raise ValueError("AlignmentFeatures: vectors has no method cosines")

@@ -33,7 +33,7 @@ def check_stems(words: Any, stems: Any, cls: type[Any]) -> None:
     if stems is None:
         return
     if not isinstance(stems, cls) or not hasattr(stems, "hmm_") or stems.stems_ is not None:
-        raise ValueError("WordStatistics: stems_ is no fitted statistics of stems")
+        raise ValueError("WordStatistics: stems_ is not the fitted statistics of stems")
     for own in (stems.source_words_, stems.target_words_):
         if any(len(word) > words.stem_length for word in own):
             raise ValueError(f"WordStatistics: stems of more than {words.stem_length} letters")

@@ -17,7 +17,7 @@ from maxmargin.tasks.tagging.reports import strongest
 from maxmargin.validation.samples import as_dense
 
 SHOWN_ROWS = 20
-#: a source word is in so many pairs of the text at least
+#: a source word is in this many pairs of the text at least
 BANDS = (("not in the text", 0), ("1 to 9", 1), ("10 to 99", 10), ("100 to 999", 100))
 LAST_BAND = ("1000 and more", 1000)
 

@@ -57,12 +57,13 @@ class WordStatistics(Checked, BaseEstimator):
     agree : let each direction learn from links that both believe in (Liang et al. 2006). Stems are
         trained the other way: features of two models that differ say more than those of two alike.
     p0 : probability that a word translates nothing.
-    far : the HMM tells jumps apart up to so many words.
+    far : the HMM tells jumps apart up to this many words.
     max_length : sentence pairs with more words on a side are left out; memory grows with the
         square of it.
     min_probability : word pairs that no model gives as much are dropped when training is over;
         their Dice coefficient then counts as 0.
-    stem_length : also train on the first so many letters of all words, which helps where words are
+    stem_length : also train on the first stem_length letters of all words, which helps where words
+    are
         rare; None for no.
     verbose : 1 shows progress on stderr.
 

@@ -52,7 +52,7 @@ class WordVectors(Checked):
     def read(
         cls, path: Readable, *, limit: int | None = None, encoding: str = "utf-8"
     ) -> WordVectors:
-        """Read the text format of word2vec, fastText and GloVe: a word and its numbers a line.
+        """Read the text format of word2vec, fastText and GloVe: a word and its numbers per line.
 
         Parameters
         ----------
@@ -232,7 +232,9 @@ def _read(path: Readable, limit: int | None, encoding: str) -> tuple[list[str], 
                 "the file is cut short, fetch it again"
             )
     if not rows and limit != 0:
-        raise ValueError(f"{name_of(path)}: the file is empty, expected a word and numbers a line")
+        raise ValueError(
+            f"{name_of(path)}: the file is empty, expected a word and numbers per line"
+        )
     matrix = np.frombuffer(b"".join(row.tobytes() for row in rows.values()), dtype=np.float32)
     return list(rows), matrix.reshape(len(rows), dim)
 

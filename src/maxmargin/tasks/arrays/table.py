@@ -517,7 +517,7 @@ class MultiLabelCommand(ArrayTask):
             "samples": len(rows),
             "features": int(rows.matrix.shape[1]),
             "labels": len(data.extra["names"]),
-            "labels a sample": round(float(np.mean(sizes)), 3) if sizes else 0.0,
+            "labels per sample": round(float(np.mean(sizes)), 3) if sizes else 0.0,
         }
 
     def fit(self, model: Any, data: Data, folder: Path | None = None) -> None:

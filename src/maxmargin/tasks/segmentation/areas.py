@@ -18,7 +18,7 @@ class Areas:
     """Counts of true and predicted labels of each sample.
 
     classes : the labels that the model knows; the last is the foreground, whose overlap with the
-    truth is measured. truth, predicted : one array of labels a sample, in any shape. noun : what
+    truth is measured. truth, predicted : one array of labels per sample, in any shape. noun : what
     has a label ("pixel"). names : what to call the samples. nothing of the arrays is kept.
     """
 

@@ -32,7 +32,7 @@ def _is_bare(inputs: Any, noun: str) -> bool:
 
 
 def check_masks(labels: Any, n: int, noun: str) -> list[np.ndarray]:
-    """One array of labels a sample, all of one kind of type."""
+    """One array of labels per sample, all of one kind of type."""
     if labels is None or isinstance(labels, (str, bytes, dict)) or not hasattr(labels, "__len__"):
         kind = "None" if labels is None else type(labels).__name__
         raise TypeError(f"labels is {kind}, expected a list with one array for each {noun}.")

@@ -123,7 +123,7 @@ class Segmenter(SegmentProbabilities, Task):
     def fit(
         self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
     ) -> Segmenter:
-        """Learn graphs_ and model_; sample_weight: one number a sample."""
+        """Learn graphs_ and model_; sample_weight: one number per sample."""
         check_options(self)
         maker = self._maker()
         checked = [maker.check(i, x) for i, x in enumerate(each_sample(inputs, maker.noun))]
@@ -262,7 +262,7 @@ class Segmenter(SegmentProbabilities, Task):
 
 
 def _majorities(shares: list[np.ndarray], classes: np.ndarray, noun: str) -> list[np.ndarray]:
-    """One label a node: that of most of its pixels or points."""
+    """One label per node: that of most of its pixels or points."""
     found = [(share > 0.5).astype(np.int64) for share in shares]
     present = np.unique(np.concatenate(found))
     if len(present) < 2:

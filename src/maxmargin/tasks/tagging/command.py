@@ -103,7 +103,7 @@ class TaggingCommand(TaskCommand):
             "nbest",
             int,
             1,
-            "predict: write the so many best taggings of each sentence, each after a line"
+            "predict: write the N best taggings of each sentence, each after a line"
             " `# rank score` (from 0), as crf_test -n does.",
             of_data=True,
             kept=False,

@@ -130,7 +130,7 @@ class SequenceTagger(Task):
         self.objective = objective
 
     def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
-        """Learn features_ and model_; sample_weight: one number a sentence."""
+        """Learn features_ and model_; sample_weight: one number per sentence."""
         check_options(self)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         rows: Any = features.fit_transform(sentences)

@@ -233,7 +233,7 @@ def test_a_model_file_tells_its_task(case, tmp_path, capsysbinary):
     assert capsysbinary.readouterr().err.endswith(f"wrote 1 prediction to {out}\n".encode())
     for arguments, words in (
         (files, b"name a folder with --out"),
-        ([*files, "--out", str(out / "s2.txt")], b"is no folder"),
+        ([*files, "--out", str(out / "s2.txt")], b"is not a folder"),
         ([files[0], "--out", str(tmp_path / "s2.ply")], b"name the file s2.txt"),
         ([files[0], "-", "--out", str(out)], b"stdin (-) can only be read alone"),
         ([str(folder / "none"), str(folder), "--out", str(out)], b"does not exist"),

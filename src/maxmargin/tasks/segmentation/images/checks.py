@@ -43,13 +43,13 @@ def _from_0_to_1(i: int, image: np.ndarray) -> np.ndarray:
         return _check_float(i, image)
     if kind not in "iu":
         raise ValueError(
-            f"image {i}: dtype {image.dtype}, expected bool, whole numbers or floats from 0 to 1."
+            f"image {i}: dtype {image.dtype}, expected bool, integers or floats from 0 to 1."
         )
     top = 65535 if image.dtype == np.uint16 else 255
     low, high = int(image.min()), int(image.max())
     if low < 0 or high > top:
         raise ValueError(
-            f"image {i}: values from {low} to {high} with dtype {image.dtype}; whole numbers must"
+            f"image {i}: values from {low} to {high} with dtype {image.dtype}; integers must"
             " be from 0 to 255, or to 65535 with dtype uint16. Floats may be from 0 to 1."
         )
     return image / top

@@ -82,7 +82,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _bare(path: Path) -> str | None:
-    """The stem of the image whose mask it is, by its name; None if it is no mask."""
+    """The stem of the image whose mask it is, by its name; None if it is not a mask."""
     for mark in MARKS:
         if path.stem.lower().endswith(mark) and len(path.stem) > len(mark):
             return path.stem[: -len(mark)]

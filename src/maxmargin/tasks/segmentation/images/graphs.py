@@ -40,7 +40,7 @@ class ImageGraphs(GraphMaker):
     """Pixels or superpixels of images, with how they look, and how alike neighbours are.
 
     An image is an array (H, W) or (H, W, 1), grey, (H, W, 3), sRGB, or (H, W, 4), with alpha, which
-    is seen on white. Values are bool, whole numbers from 0 to 255, uint16 from 0 to 65535, or
+    is seen on white. Values are bool, integers from 0 to 255, uint16 from 0 to 65535, or
     floats from 0 to 1. Images may differ in size.
 
     Parameters
@@ -56,7 +56,7 @@ class ImageGraphs(GraphMaker):
         its centre, how rare and how scattered a colour is, and how many steps of colour are on the
         way to the border; "palette", shares of typical colours of training; "shape", size and
         spread of colours of a superpixel.
-    n_bins : bend each feature, but for grid and palette, at so many quantiles of training, by
+    n_bins : bend each feature, but for grid and palette, at this many quantiles of training, by
         adding what it has above each.
     n_colours : how many typical colours training finds, for "contrast" and "palette".
     random_state : seed of what is drawn to find scales and typical colours.

@@ -30,7 +30,7 @@ def check_cloud(i: int, x: Any) -> Cloud:
             table = table.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"cloud {i}: not a table of numbers with one row a point ({error})."
+            f"cloud {i}: not a table of numbers with one row per point ({error})."
         ) from None
     if table.ndim != 2 or table.shape[1] < 3:
         raise ValueError(

@@ -66,7 +66,7 @@ class PointGraphs(GraphMaker):
         of the cloud thinned to one point in a cube of that side (0: not thinned; sides of more than
         a spacing make scans of different densities look alike).
     radii : half sides of the objects taken off for "height", in mean spacings.
-    knots : "height", "shape" and "extra" enter as functions that are linear between so many
+    knots : "height", "shape" and "extra" enter as functions that are linear between this many
         quantiles of the training points, which a linear model can bend where it must; 0 leaves
         each measure as one column, standardised.
     components : principal components of the spin images that are kept, each with spread 1.

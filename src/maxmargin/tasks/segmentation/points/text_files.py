@@ -85,7 +85,7 @@ class _Head:
             self.separator = next((s for s in ",;\t" if s.encode() in line), " ")
             self.names = _names(fields)
             if self.names and line.translate(None, _CONTROL) != line:
-                raise ValueError(f"{self.name}: is no text (nor PLY nor npz); {LAYOUT}.")
+                raise ValueError(f"{self.name}: is not text (nor PLY nor npz); {LAYOUT}.")
             if self.names:
                 self.block = block[:begin] + b" " * (end - begin) + block[end:]
                 begin, fields = _first_line(block, end + 1)

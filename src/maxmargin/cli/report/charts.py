@@ -86,7 +86,7 @@ def convergence_chart(
 
 
 def subsample_records(records: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """At most this many records, denser at the beginning, where curves bend; first and last stay."""
+    """At most `most` records, denser at the beginning, where curves bend; first and last stay."""
     n = len(records)
     if n <= most:
         return records

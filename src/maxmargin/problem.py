@@ -17,7 +17,7 @@ from scipy import sparse
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
-from maxmargin.fingerprint import fingerprint
+from maxmargin.fingerprint import attributes, fingerprint
 from maxmargin.losses.slack_rescaling import rescaled
 from maxmargin.oracle_calls import TOL, OracleCalls
 from maxmargin.structures.base import Layout, Structure, score
@@ -384,14 +384,15 @@ class Problem(Samples):
     @cached_property
     def outputs_key(self) -> int:
         """A checksum of the polytopes of all samples, but for what is forbidden."""
-        options = {
+        ours = type(self.structure).__module__.startswith("maxmargin.")
+        own = {
             name: value
-            for name, value in self.structure.get_params(deep=False).items()
-            if not name.startswith("forbidden") and name not in _NOT_OUTPUTS
+            for name, value in attributes(self.structure).items()
+            if not (ours and name.startswith("forbidden")) and name not in _NOT_OUTPUTS
         }
         numbers: dict[Layout, int] = {}
         which = np.array([numbers.setdefault(layout, len(numbers)) for layout in self.layouts])
-        return fingerprint(type(self.structure), options, list(numbers), which)
+        return fingerprint(type(self.structure), own, list(numbers), which)
 
     def probe(self) -> None:
         """Try a maximize written in Python on random scores: its answers must be maxima.

@@ -112,14 +112,14 @@ class Decoder:
             raise ModelFileError("its lists take more memory than allowed; see max_bytes.")
 
     # -- objects -----------------------------------------------------------------------------------
-    def _object(self, generator_state: Any, options: Any = None, **rest: Any) -> Any:
+    def _object(self, facts: Any, options: Any = None, **rest: Any) -> Any:
         name = rest.pop("class")
         if rest:
             raise ModelFileError("it has an object with unknown parts.")
         cls = class_named(name)
         given, learned = (
             {k: self.decode(v) for k, v in (part or {}).items()}
-            for part in (options, generator_state)
+            for part in (options, facts)
         )
         return put_together(cls, given, learned, self._oracle)
 

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from maxmargin.cli.text import cell, counted, counts, cut, pad, quantity, rows, shown, table, width
+from maxmargin.cli.text import cell, counted, format_pairs, cut, pad, quantity, rows, shown, table, width
 
 DANGEROUS = ["\x1b[31m", "\x00", "\x9b2J", "\r", "\n", "\t", "\u202e", "\u2066", "\u2028", "\x7f"]
 
@@ -70,7 +70,7 @@ def test_tables_stay_aligned_with_wide_characters_and_escapes():
 def test_rows_and_facts_are_aligned():
     assert rows([["a", "1"], ["bbb", "2"]]) == "  a    1\n  bbb  2"
     assert rows([]) == ""
-    assert counts({"a": 1, "long": "x\ny"}) == "a     1\nlong  x\\ny"
+    assert format_pairs({"a": 1, "long": "x\ny"}) == "a     1\nlong  x\\ny"
 
 
 def test_cells():

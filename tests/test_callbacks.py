@@ -255,9 +255,8 @@ def test_an_interrupt_keeps_the_best_certified_result(solver):
     solver = solver.set_params(max_epochs=100, tol=0.0, check_every=1)
     made = case("chain")
     result = solver.run(made.problem, callbacks=[Interrupt(3)])
-    assert result.status is Status.STOPPED
+    assert result.status is Status.INTERRUPTED
     assert result.n_epochs == 3
-    assert "interrupted" in result.message
     if solver.certifies:
         assert result.primal == pytest.approx(made.training.primal(result.w), abs=1e-12)
         assert result.primal == min(r.primal for r in result.history)
@@ -304,7 +303,7 @@ def test_a_real_interrupt_ends_a_fit_in_good_order(solver):
         child.kill()
     assert child.returncode == 0, err
     assert out.splitlines() == [
-        "STOPPED interrupted; the best certified result is kept",
+        "INTERRUPTED the best certified result is kept",
         "True True",
     ]
     assert "Traceback" not in err

@@ -222,7 +222,7 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("shape", SIDES, ids=str)
+@pytest.mark.parametrize("layout", SIDES, ids=str)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("tied", [True, False])
 def test_shapes_of_chains_are_checked(layout, use, tied):
@@ -231,7 +231,7 @@ def test_shapes_of_chains_are_checked(layout, use, tied):
 
 
 @pytest.mark.parametrize(
-    ("structure", "shape"),
+    ("structure", "layout"),
     [
         (Finite(), (-1,)),
         (Finite(), (0,)),
@@ -245,7 +245,7 @@ def test_shapes_of_chains_are_checked(layout, use, tied):
 )
 def test_shapes_of_others_are_checked(structure, layout):
     for use in ("n_parts", "maximize", "encode"):
-        with pytest.raises(ValueError, match=r"shape=|number of labels=|too many pairs"):
+        with pytest.raises(ValueError, match=r"layout=|number of labels=|too many pairs"):
             USES[use](structure, layout)
 
 
@@ -256,7 +256,7 @@ def test_a_sample_with_a_wrong_shape_is_named():
         for labels in range(-6, 0):
             parts = length * labels + (length - 1) * labels**2
             if parts > 0:
-                with pytest.raises(ValueError, match="sample 0: shape="):
+                with pytest.raises(ValueError, match="sample 0: layout="):
                     model.predict([(np.ones((parts, 2)), (length, labels))])
 
 

@@ -133,7 +133,7 @@ def draw(family, seed, n=4, sample_weight=None, **options):
     n_parts = np.array([family.structure.n_parts(s) for s in layouts])
     arguments = {
         "structure": family.structure,
-        "shapes": layouts,
+        "layouts": layouts,
         "features": family.map.pack(family.map.check(X), family.labels, n_parts),
         "costs": np.concatenate(costs),
         "sample_weight": weight,
@@ -318,7 +318,7 @@ def test_values_of_other_abilities(family, ability):
             expected = enumeration.expectation(a, sample.vertices)
         else:
             value = enumeration.best(a, sample.vertices)
-            count, labels = family.structure.variables(drawn.arguments["shapes"][i])
+            count, labels = family.structure.variables(drawn.arguments["layouts"][i])
             expected = np.zeros(len(a))
             expected[: count * labels] = enumeration.max_marginals(
                 a, sample.vertices, count * labels
@@ -363,7 +363,7 @@ def test_costs_of_the_caller_are_not_changed():
 
 def test_a_forbidden_truth_names_the_sample():
     arguments = draw(FAMILIES[0], 8).arguments
-    layouts = arguments["shapes"]
+    layouts = arguments["layouts"]
     truth = [Chain().encode(np.zeros(s[0], dtype=int), s) for s in layouts]
     truth[2] = Chain().encode(np.full(layouts[2][0], 1), layouts[2])
     banned = Chain(forbidden_last=np.array([0, 1, 0]))
@@ -401,7 +401,7 @@ def test_scores_without_the_loss_keep_what_is_forbidden():
     drawn = draw(FAMILIES[2], 10)
     bare, w = drawn.problem.without_loss(), drawn.random_weights()
     for i, (sample, layout) in enumerate(
-        zip(drawn.samples, drawn.arguments["shapes"], strict=True)
+        zip(drawn.samples, drawn.arguments["layouts"], strict=True)
     ):
         expected = sample.matrix.T @ w
         expected[FAMILIES[2].structure.forbidden(layout)] = -np.inf
@@ -438,12 +438,12 @@ def test_sample_weights_must_fit():
 
 def test_shapes_must_fit_the_features():
     arguments = draw(FAMILIES[0], 0).arguments
-    layouts = arguments["shapes"]
+    layouts = arguments["layouts"]
     with pytest.raises(ValueError, match="features of 4 samples, shapes of 3"):
-        Problem(**arguments | {"shapes": layouts[:-1]})
+        Problem(**arguments | {"layouts": layouts[:-1]})
     longer = [*layouts[:2], (layouts[2][0] + 1, 3), layouts[3]]
     with pytest.raises(ValueError, match=r"sample 2: its features describe \d+ parts"):
-        Problem(**arguments | {"shapes": longer})
+        Problem(**arguments | {"layouts": longer})
 
 
 def test_weights_and_points_must_fit():

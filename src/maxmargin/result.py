@@ -21,6 +21,7 @@ class Status(Checked, Enum):
     MAX_EPOCHS = "max_epochs"
     TIME_LIMIT = "time_limit"
     STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
     FAILED = "failed"
 
 

@@ -55,10 +55,10 @@ def test_version(capsys):
 
 def test_info_counts_compiled_functions(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    assert info(capsys)["kernels"] == "none compiled yet; the first fit does it, once"
+    assert info(capsys)["compiled code"] == "none compiled yet; the first fit does it, once"
     cache_folder().mkdir()
     (cache_folder() / "chain.maximize-0123456789abcdef.nbc").touch()
-    assert info(capsys)["kernels"] == "1 compiled"
+    assert info(capsys)["compiled code"] == "1 compiled"
 
 
 def test_info_lists_data_sets_without_a_download(capsys, monkeypatch, tmp_path):

@@ -5,7 +5,18 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from maxmargin.cli.text import cell, counted, format_pairs, cut, pad, quantity, rows, shown, table, width
+from maxmargin.cli.text import (
+    cell,
+    counted,
+    cut,
+    format_pairs,
+    pad,
+    quantity,
+    rows,
+    shown,
+    table,
+    width,
+)
 
 DANGEROUS = ["\x1b[31m", "\x00", "\x9b2J", "\r", "\n", "\t", "\u202e", "\u2066", "\u2028", "\x7f"]
 

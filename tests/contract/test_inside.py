@@ -258,7 +258,7 @@ def test_an_interrupted_pass_leaves_a_true_certificate(variant, calls):
     made.problem.structure = Interrupted()
     made.problem.structure.calls_left = calls
     result = set_up(DUAL[variant], max_epochs=50, tol=0.0).run(made.problem)
-    assert result.status is Status.STOPPED
+    assert result.status is Status.INTERRUPTED
     best, bound, _ = optimum(made.training, 1e-6)
     assert result.primal == pytest.approx(made.training.primal(result.w), abs=1e-11)
     assert result.primal >= bound - 1e-11

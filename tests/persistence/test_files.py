@@ -188,9 +188,7 @@ def test_files_that_cannot_be_opened_are_errors_of_the_system(tmp_path):
         maxmargin.load(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "w_unprojected", [b"", b"PK", b"\x80\x05]\x94.", b"coef_ = 1\n" * 50, b"\0" * 5000]
-)
+@pytest.mark.parametrize("raw", [b"", b"PK", b"\x80\x05]\x94.", b"coef_ = 1\n" * 50, b"\0" * 5000])
 def test_other_files(raw, tmp_path):
     path = tmp_path / "other.mm"
     path.write_bytes(raw)

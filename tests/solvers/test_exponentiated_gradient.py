@@ -348,7 +348,7 @@ def test_an_interrupted_pass_leaves_a_true_certificate(mode, objective):
     problem = with_objective(case("chain").problem, objective, structure=structure)
     structure.calls_left = 75
     result = run(problem, mode=mode, max_epochs=50)
-    assert result.status is Status.STOPPED
+    assert result.status is Status.INTERRUPTED
     sound = with_objective(case("chain").problem, objective)
     assert result.primal == pytest.approx(sound.primal(result.w), abs=1e-12)
     np.testing.assert_allclose(result.state.w, sound.weights(result.state.z), atol=1e-12)

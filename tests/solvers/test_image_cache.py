@@ -233,7 +233,7 @@ def test_an_interrupted_epoch_leaves_z_and_masses_together():
     problem.structure = Interrupted()
     problem.structure.left = 6 + problem.n + problem.n // 2  # probes, an epoch, and half of one
     result = bcfw("images", passes=0, max_epochs=50, tol=0.0, check_every=100).run(problem)
-    assert result.status is Status.STOPPED
+    assert result.status is Status.INTERRUPTED
     assert result.n_epochs == 1
     kept = result.state.z.copy()
     again = bcfw("images", max_epochs=4, tol=0.0).run(problem, result.state)
@@ -368,5 +368,5 @@ def test_a_memory_of_the_other_kind_is_refused(written):
     snapshot = read_snapshot(written)
     del snapshot.state["extra"]["image_cache"]
     save(snapshot, written)
-    with pytest.raises(ModelFileError, match="lacks 'support_planes'"):
+    with pytest.raises(ModelFileError, match="lacks 'image_cache'"):
         resume(written)

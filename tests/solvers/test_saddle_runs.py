@@ -217,7 +217,7 @@ def test_a_pass_that_was_interrupted_is_not_gone_on_with(kind):
     made.problem.structure.calls_left = 5 * made.problem.n + 3
     solver = set_up(kind, max_epochs=50, tol=0.0)
     cut = solver.run(made.problem)
-    assert cut.status is Status.STOPPED
+    assert cut.status is Status.INTERRUPTED
     assert cut.dual <= cut.primal + 1e-12
     fresh = State(cut.state.w.copy(), cut.state.z.copy(), np.random.default_rng(0))
     wanted = solver.set_params(max_epochs=4).run(made.problem, state=fresh)

@@ -168,7 +168,7 @@ def _train_chain(out: Path, data: Any, testing: np.ndarray, seed: int) -> tuple[
     ChainSVM(max_epochs=1).fit(X[:1], _pick(data.y, ~testing)[:1])
     folder = RunFolder(out / RUN).create(config, force=True)
     summary = train(folder, callbacks=[*watchers(console(), "training the chain"), Keep()])
-    if summary["message"].startswith("interrupted"):
+    if summary["status"] == "interrupted":
         raise KeyboardInterrupt
     evaluate(folder, [out / TEST])
     letters, seconds = sum(map(len, X)), summary["seconds"]

@@ -180,7 +180,7 @@ def _go(folder: RunFolder, resume: bool) -> None:
     console().chat(words(folder, summary, seconds, resume))
     if summary["status"] == "failed":
         raise RunFailed(f"training failed: {summary['message']}")
-    if summary["message"].startswith("interrupted"):
+    if summary["status"] == "interrupted":
         raise Interrupted(stopped)
 
 

@@ -386,7 +386,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         result = self.result_
         if result.status is Status.FAILED:
             warnings.warn(f"training failed: {result.message}", ConvergenceWarning, stacklevel=3)
-        if result.status is Status.STOPPED and "interrupted" in result.message:
+        if result.status is Status.INTERRUPTED:
             warnings.warn(
                 f"fit was interrupted: {result.certificate()}. Its weights are kept.",
                 ConvergenceWarning,

@@ -118,8 +118,7 @@ class Decoder:
             raise ModelFileError("it has an object with unknown parts.")
         cls = class_named(name)
         given, learned = (
-            {k: self.decode(v) for k, v in (part or {}).items()}
-            for part in (options, facts)
+            {k: self.decode(v) for k, v in (part or {}).items()} for part in (options, facts)
         )
         return put_together(cls, given, learned, self._oracle)
 

@@ -102,7 +102,7 @@ class Run:
             for callback in self.callbacks:
                 callback.on_last(self)
         except KeyboardInterrupt:
-            self.stop(Status.STOPPED, "interrupted; the best certified result is kept")
+            self.stop(Status.INTERRUPTED, "the best certified result is kept")
         if self.status is None:
             self.stop(Status.MAX_EPOCHS)
         if self.status is not Status.FAILED:

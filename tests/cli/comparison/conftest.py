@@ -52,7 +52,7 @@ def made_up(monkeypatch):
         asked.append((*request["run"].values(), seconds))
         return made_up_run(**request["run"])
 
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", run_in_process)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.run_in_process", run_in_process)
     return asked
 
 

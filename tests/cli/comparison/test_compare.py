@@ -29,7 +29,7 @@ def failing(made_up, monkeypatch):
             raise ComparisonRunError("no \x1b[31mluck")
         return honest(request, **options)
 
-    monkeypatch.setattr(module, "ask", run_in_process)
+    monkeypatch.setattr(module, "run_in_process", run_in_process)
 
 
 def test_a_study_by_the_command(samples, tmp_path, capsys):
@@ -148,7 +148,7 @@ def test_interrupted_study_says_how_to_go_on(given, tmp_path, made_up, monkeypat
     def run_in_process(request, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", run_in_process)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.run_in_process", run_in_process)
     out = tmp_path / "a b"
     assert main([*given, "--out", str(out)]) == 130
     assert f"go on with: maxmargin compare --resume '{out}'" in capsys.readouterr().err

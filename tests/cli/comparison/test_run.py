@@ -185,7 +185,7 @@ def test_failed_cells_are_recorded_and_tried_again(tiny, made_up, tmp_path, monk
             raise ComparisonRunError("no luck")
         return honest(request, **options)
 
-    monkeypatch.setattr(module, "ask", run_in_process)
+    monkeypatch.setattr(module, "run_in_process", run_in_process)
     events = []
     summary = run_comparison(tiny, tmp_path / "s", listener=events.append)
     failed = {"solver": "bcfw", "size": 10, "seed": 0, "message": "no luck"}
@@ -194,7 +194,7 @@ def test_failed_cells_are_recorded_and_tried_again(tiny, made_up, tmp_path, monk
     assert summary["rows"][0]["seconds"] is None
     assert [event.stage for event in events].count("failed") == 2
     assert {e["solver"] for e in summary["exponents"]} == {"perceptron"}
-    monkeypatch.setattr(module, "ask", honest)
+    monkeypatch.setattr(module, "run_in_process", honest)
     made_up.clear()
     assert run_comparison(tiny, tmp_path / "s", resume=True)["failed"] == []
     assert len(made_up) == 2
@@ -211,7 +211,7 @@ def test_errors_of_the_data_end_the_study(tiny, tmp_path, made_up, monkeypatch):
     def run_in_process(request, **options):
         raise ComparisonRunError("line 3 is wrong")
 
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", run_in_process)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.run_in_process", run_in_process)
     with pytest.raises(ValueError, match="line 3 is wrong"):
         run_comparison(tiny, tmp_path / "d")
 
@@ -231,7 +231,7 @@ def test_work_that_a_time_limit_has_cut_short_has_no_exponent(tiny, made_up, tmp
         return answer | ({"status": "time_limit"} if late else {})
 
     honest = sys.modules["maxmargin.cli.comparison.run"].run_in_process
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", cut)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.run_in_process", cut)
     summary = run_comparison(tiny, tmp_path / "comparison")
     found = {(e["solver"], e["quantity"]) for e in summary["exponents"]}
     assert {quantity for solver, quantity in found if solver == "bcfw"} == {
@@ -250,7 +250,7 @@ def test_a_larger_size_asks_anew_how_many_samples_there_are(tiny, made_up, tmp_p
         raise KeyboardInterrupt
 
     honest = sys.modules["maxmargin.cli.comparison.run"].run_in_process
-    monkeypatch.setattr("maxmargin.cli.comparison.run.ask", few)
+    monkeypatch.setattr("maxmargin.cli.comparison.run.run_in_process", few)
     for sizes in ([10], [10, 50]):
         with pytest.raises(KeyboardInterrupt):
             run_comparison({**tiny, "sizes": sizes}, tmp_path / "comparison", resume=True)

@@ -115,7 +115,8 @@ def test_a_signal_ends_the_run_after_the_epoch(whole, data, tmp_path, number):
     handler = signal.getsignal(number)
     summary = train(folder, callbacks=[Signal(3, number)])
     assert signal.getsignal(number) is handler
-    assert summary["message"] == f"interrupted by {number.name}; the run can be resumed"
+    assert summary["status"] == "interrupted"
+    assert summary["message"] == f"by {number.name}; the run can be resumed"
     assert summary["n_epochs"] == 4  # it came when callbacks had seen epoch 3 already
     assert folder.read_json("summary.json") == summary
     assert len(folder.model().coef_) == summary["n_weights"]

@@ -36,6 +36,7 @@ def has_failed(run: Mapping[str, Any]) -> bool:
         "max_epochs",
         "time_limit",
         "stopped",
+        "interrupted",
     )
 
 

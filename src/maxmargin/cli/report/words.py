@@ -27,6 +27,7 @@ STATUS = {
     "max_epochs": ("◦", "ended at the limit of passes"),
     "time_limit": ("◦", "ended at the time limit"),
     "stopped": ("◦", "stopped early"),
+    "interrupted": ("◦", "interrupted"),
     "failed": ("✗", "failed"),
 }
 

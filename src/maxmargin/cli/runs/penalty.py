@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin.cli.runs.config import real
 from maxmargin.cli.runs.errors import RunError
+from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes
 from maxmargin.tasks.documents import Table
 
@@ -60,7 +61,7 @@ def choose_alpha(
             if step:
                 model.alpha = tried[0][0] / scale * RATIO**step
             command.fit(model, train)
-            if model.result_.message.startswith("interrupted"):
+            if model.result_.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             scores.append(command.score(model, held_out))
         alpha = scale * float(np.mean([getattr(own, "model_", own).alpha for own in used]))

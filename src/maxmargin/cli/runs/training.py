@@ -16,6 +16,7 @@ from maxmargin.cli.runs.environment import environment
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.cli.runs.evaluating import WORST, evaluate_on
 from maxmargin.cli.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
+from maxmargin.result import Status
 
 if TYPE_CHECKING:
     from maxmargin.callbacks import Callback
@@ -52,15 +53,14 @@ def train(
     A run that was created by force takes the place of the older one when it has succeeded.
 
     SIGINT and SIGTERM end the run after the epoch, with a checkpoint and the model so far; the
-    message of the summary begins with "interrupted" then. A second one is a KeyboardInterrupt.
+    status of the summary is "interrupted" then. A second one is a KeyboardInterrupt.
     Where one of them is ignored, as SIGINT is in background jobs of scripts, it stays
     ignored.
     """
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     with folder.open().locked():
         summary = _Training(folder, resume, callbacks).go()
-        stopped = str(summary.get("message", "")).startswith("interrupted")
-        if not stopped and summary.get("status") != "failed":
+        if summary.get("status") not in ("interrupted", "failed"):
             folder.replace_old_run()
         return summary
 
@@ -94,7 +94,7 @@ class _Training:
                     self.model.calibrate(held_out.inputs, held_out.outputs)
                 self.calibration = self._calibration(held_out)
                 without_times(self.model).save(folder.path / MODEL)
-                stopped = self.model.result_.message.startswith("interrupted")
+                stopped = self.model.result_.status is Status.INTERRUPTED
                 if interrupts.signal is not None and not stopped:
                     raise KeyboardInterrupt  # it came after the last epoch
                 metrics = {} if stopped else self._judge(data, validation)
@@ -122,7 +122,7 @@ class _Training:
         if not (self.folder.has(SUMMARY) and self.folder.has(MODEL)):
             return None
         summary = self.folder.read_json(SUMMARY)
-        if str(summary.get("message", "")).startswith("interrupted"):
+        if summary.get("status") == "interrupted":
             return None
         if _raised(summary.get("status"), summary.get("limits") or {}, self.limits):
             return None

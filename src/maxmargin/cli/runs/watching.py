@@ -132,7 +132,7 @@ class Interrupts(Callback):
     def on_epoch(self, run: Run) -> None:
         if self.signal is not None:
             name = signal.Signals(self.signal).name
-            run.stop(Status.STOPPED, f"interrupted by {name}; the run can be resumed")
+            run.stop(Status.INTERRUPTED, f"by {name}; the run can be resumed")
 
     def on_end(self, run: Run, result: Result) -> None:
         self._running = False

@@ -149,7 +149,7 @@ def _fill_in(state: dict[str, Any], fresh: State, problem: Problem) -> None:
 def _check_identity(run: Run, snapshot: Snapshot, path: Path) -> None:
     words = {
         "objective": "the objective differs",
-        "structure": "it is of another structure (options, attributes or code), or of other layouts",
+        "structure": "another structure (options, attributes or code), or other layouts",
         "samples": "its samples are others: features, labels, losses or sample weights differ",
         "alpha": "alpha differs",
         "domain": "the domain of w differs",

@@ -54,7 +54,7 @@ def test_a_checkpoint_of_other_rules_is_refused(tmp_path):
         return model.fit([(x, shape) for x in FEATURES], [[(0, 0)]] * N)
 
     fit(SHAPES["two links"], resume=False)
-    with pytest.raises(ValueError, match="checkpoint of another run: it is of another structure"):
+    with pytest.raises(ValueError, match="checkpoint of another run: another structure"):
         fit(SHAPES["one link"], resume=True)
     fit(SHAPES["two links"], resume=True)
 

@@ -9,7 +9,7 @@ import pytest
 from numba import types
 
 from maxmargin._numba import disk_cache as caching
-from maxmargin._numba.compile import function
+from maxmargin._numba.compile import compiled_function
 
 SOURCES = sorted(caching._PACKAGE.rglob("*.py"))
 
@@ -30,7 +30,7 @@ def compile_doubling(tmp_path):
     spec = importlib.util.spec_from_file_location("doubling", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return function(types.float64(types.float64))(module.double)
+    return compiled_function(types.float64(types.float64))(module.double)
 
 
 def test_a_compiled_function_is_found_again(tmp_path, folder):

@@ -31,7 +31,7 @@ CANNOT = {
     "likelihood": 'cannot minimise objective="margin"',
     "ability": "needs `",
     "expectations": "expectations",
-    "rules": "cannot compute `marginals` with rules",
+    "rules": "has no `marginals` with rules",
 }
 
 

@@ -49,7 +49,7 @@ def test_a_result_without_history_has_no_curves_and_escapes_its_message():
 def test_tables_of_scores_and_weights():
     scores = per_label_scores([["a", NASTY]], [["a", "a"]])
     tree = parsed(scores._repr_html_())
-    assert cells(tree)[0] == ["", "precision", "recall", "f1", "vertex_cache"]
+    assert cells(tree)[0] == ["", "precision", "recall", "f1", "support"]
     assert sorted(cells(tree)[1:3]) == sorted(
         [["a", "0.5000", "1.0000", "0.6667", "1"], [NASTY, "0.0000", "0.0000", "0.0000", "1"]]
     )

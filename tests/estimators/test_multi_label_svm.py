@@ -202,7 +202,7 @@ def test_many_labels_are_learned_with_a_bound():
     assert model.result_.exact
     assert model.result_.gap >= 0
     assert model.score(X, y) > 0.8
-    with pytest.raises(MissingAbilityError, match="cannot `leads`"):
+    with pytest.raises(MissingAbilityError, match="has no `leads`"):
         model.decision_function(X)
     assert model.predict_marginals(X[:1], n_draws=5).shape == (1, 22)
     exact = MultiLabelSVM(0.5, tol=0.1, max_epochs=5, method="exact").fit(X, y)

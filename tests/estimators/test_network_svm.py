@@ -210,7 +210,7 @@ def test_a_linear_kernel_is_no_kernel():
 def test_scores_of_single_labels_need_exact_maxima():
     X, y = drawn(6)
     model = NetworkSVM(method="bounded", max_epochs=2).fit(X, y)
-    with pytest.raises(MissingAbilityError, match="MarkovNetwork cannot `max_marginals`"):
+    with pytest.raises(MissingAbilityError, match="MarkovNetwork has no `max_marginals`"):
         model.margins(X)
     found = model.predict_within(X)
     assert model.decision_function(X).tolist() == [own.score for own in found]

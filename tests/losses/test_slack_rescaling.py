@@ -143,7 +143,9 @@ def test_listed_outputs_of_different_number(labelled):
 def test_what_cannot_be_rescaled_is_said():
     rng = np.random.default_rng(0)
     X, y = [rng.normal(size=(9, 2)) for _ in range(3)], [np.arange(9) % 3 for _ in range(3)]
-    with pytest.raises(MissingAbilityError, match=r"lists all .* Chain of shape \(9, 3\) has more"):
+    with pytest.raises(
+        MissingAbilityError, match=r"lists all .* Chain of layout \(9, 3\) has more"
+    ):
         ChainSVM(objective="slack").fit(X, y)
     with pytest.raises(MissingAbilityError, match=r"AtMostTwo of shape .* cannot list them"):
         problems.items(objective="slack")

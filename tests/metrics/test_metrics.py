@@ -120,7 +120,7 @@ def test_to_frame():
     frame = metrics.per_label_scores(TRUE, PRED).to_frame()
     assert frame.index.tolist() == ["a", "b", "c", "overall"]
     assert frame.loc["a", "recall"] == 1.0
-    assert frame.loc["overall", "vertex_cache"] == 4
+    assert frame.loc["overall", "support"] == 4
 
 
 @pytest.mark.parametrize(

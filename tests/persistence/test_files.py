@@ -430,7 +430,7 @@ def test_lists_that_would_fill_the_memory(saved, tmp_path):
         ({"is": "object", "class": "Status", "options": {"a": 1}, "facts": {}}, "has no options"),
         ({"is": "object", "class": "Status", "facts": {"value": "great"}}, "do not make a model"),
         ({"is": "object", "class": "Record", "facts": {"epoch": 1}}, "do not make a model"),
-        ({"is": "object", "class": "Atom", "facts": {"speed": 1}}, "no attribute that a Atom"),
+        ({"is": "object", "class": "Atom", "facts": {"speed": 1}}, "not an attribute that a Atom"),
         ({"is": "array", "member": "a77.npy"}, "do not make a model"),
         ({"is": "array", "member": ["a0.npy"]}, "do not make a model"),
         ({"is": "array", "member": "a0.npy", "more": 1}, "do not make a model"),

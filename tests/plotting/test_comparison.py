@@ -77,7 +77,7 @@ def test_zeros_count_in_means_but_a_mean_of_zero_is_not_drawn():
 
 
 def test_what_cannot_be_drawn_is_said(folder):
-    with pytest.raises(ValueError, match="no cell has a positive y='n_project'; numbers are n_pro"):
+    with pytest.raises(ValueError, match="no run has a positive y='n_project'; numbers are n_pro"):
         ComparisonDisplay.from_folder(folder, y="n_project")
     (folder / "runs" / "bcfw-100-0.json").write_text('{"solver": ')
     with pytest.raises(ValueError, match=r"bcfw-100-0.json' is not JSON, or is cut short"):

@@ -18,8 +18,8 @@ class MarginalSaddle(Saddle):
     def points(self, logs):
         return [np.exp(p) @ b.vertices for b, p in zip(self.blocks, logs, strict=True)]
 
-    def slope(self, logs):
-        return super().slope(self.points(logs))
+    def loss_gradient(self, logs):
+        return super().loss_gradient(self.points(logs))
 
     def step_z(self, logs, slope, eta):
         raised = [

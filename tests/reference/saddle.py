@@ -21,7 +21,7 @@ class Saddle:
     def start(self):
         return np.zeros(self.training.dim), [b.truth.copy() for b in self.blocks]
 
-    def slope(self, z):
+    def loss_gradient(self, z):
         """g(z) = sum_i omega_i F_i (z_i - y_i)."""
         pairs = zip(self.blocks, z, strict=True)
         return sum(b.weight * (b.matrix @ (p - b.truth)) for b, p in pairs)

@@ -91,7 +91,7 @@ def test_nothing_falls_back_in_silence(capfd, caplog):
     with caplog.at_level(logging.DEBUG), pytest.raises(MissingAbilityError, match="Define Mute"):
         StructuredSVM(Mute(), alpha=1.0).fit([np.eye(3)] * 2, [0, 1])
     assert capfd.readouterr() == ("", "")
-    with pytest.raises(MissingAbilityError, match="Mute cannot `maximize`"):
+    with pytest.raises(MissingAbilityError, match="Mute has no `maximize`"):
         Mute().maximize(np.zeros(3), (3,))
 
 

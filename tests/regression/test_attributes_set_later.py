@@ -18,7 +18,7 @@ from maxmargin.validation.samples import check_rows
 
 N = 6
 FEATURES = [np.random.default_rng(i).normal(size=(5, 2)) for i in range(N)]
-ANOTHER = "checkpoint of another run: it is of another structure"
+ANOTHER = "checkpoint of another run: another structure"
 
 
 class AtMost(Structure):

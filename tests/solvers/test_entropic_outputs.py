@@ -472,7 +472,7 @@ def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, 
             distance_w = w @ np.log(w / start_w) / 2.5
         seen = dense.visible(w) if geometry == "entropic" else w
         rest = made.problem.loss_at(state.z) @ made.problem.packed.weight
-        value = state.w @ dense.slope(z) - seen @ slope - rest
+        value = state.w @ dense.loss_gradient(z) - seen @ slope - rest
         pairs = zip(made.training.blocks, dense.points(z), strict=True)
         value += sum(b.weight * b.costs @ (p - b.truth) for b, p in pairs)
         found = solver.restricted_gap(made.problem, state, distance_w, distance_z)

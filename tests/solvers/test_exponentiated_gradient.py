@@ -43,7 +43,7 @@ def with_objective(problem, objective, **changes):
         "n_jobs": None,
     } | changes
     return Problem(
-        shapes=problem.layouts,
+        layouts=problem.layouts,
         features=features,
         sample_weight=packed.weight,
         truth=problem.truth,

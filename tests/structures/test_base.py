@@ -46,12 +46,12 @@ def test_has(structure, expected):
 def test_missing_abilities_are_named_with_the_cure(ability):
     with pytest.raises(MissingAbilityError) as caught:
         getattr(Bare(), ability)(np.zeros(2), (2,))
-    assert str(caught.value) == f"Bare cannot `{ability}`; it has none. Define Bare.{ability}."
+    assert str(caught.value) == f"Bare has no `{ability}`. Define Bare.{ability}."
 
 
 @pytest.mark.parametrize("ability", ["constraints", "vertices", "n_parts"])
 def test_missing_descriptions_are_named(ability):
-    with pytest.raises(MissingAbilityError, match=f"Bare cannot `{ability}`"):
+    with pytest.raises(MissingAbilityError, match=f"Bare has no `{ability}`"):
         getattr(Bare(), ability)((2,))
 
 

@@ -90,7 +90,7 @@ def test_structures_without_the_ability_say_so():
     assert Chain().has("k_best")
     assert Finite().has("k_best")
     assert not AtMostTwo().has("k_best")
-    with pytest.raises(MissingAbilityError, match="AtMostTwo cannot `k_best`; it has `maximize`"):
+    with pytest.raises(MissingAbilityError, match="AtMostTwo has no `k_best`, only `maximize`"):
         AtMostTwo().k_best(np.zeros(3), (3,), 2)
 
 

@@ -226,7 +226,7 @@ def test_a_graph_is_a_shape():
         (3, [(0, 3)], r"\(0, 3\) at place 0 is outside 3 nodes"),
         (3, [(0, 1), (-1, 2)], r"\(-1, 2\) at place 1 is outside 3 nodes"),
         (3, [(0, 1, 2)], r"shape \(1, 3\), expected \(E, 2\)"),
-        (3, [(0.5, 1)], "whole"),
+        (3, [(0.5, 1)], "not an integer"),
         (0, [], "n_nodes=0"),
         (2.5, [], "n_nodes=2.5"),
     ],

@@ -145,7 +145,7 @@ def test_too_many_labels_are_refused_with_the_cure():
         EXACT.maximize(theta, (26,))
     assert not MultiLabel("auto").maximize(theta, (26,)).any()
     with pytest.raises(
-        MissingAbilityError, match=r"cannot compute `marginals` for 26 labels whose pairs have"
+        MissingAbilityError, match=r"has no `marginals` for 26 labels whose pairs have"
     ):
         MultiLabel("auto").marginals(theta, (26,))
     with pytest.raises(MissingAbilityError, match=r"no `constraints` for 11 labels .* 2\^11"):

@@ -139,7 +139,7 @@ def test_what_it_cannot_do():
     assert not POTTS.has("project")
     assert POTTS.has("maximize")
     layout, theta = drawn(0, 3, 3, 1.0)
-    with pytest.raises(MissingAbilityError, match="cannot `project`"):
+    with pytest.raises(MissingAbilityError, match="has no `project`"):
         POTTS.project(theta, layout)
     theta[-1] = 0.5
     with pytest.raises(ValueError, match="edge 2, .* must be 0 or less"):

@@ -36,7 +36,7 @@ def best(structure, layout, theta):
     """By definition: over all vertices inside that keep what is asked."""
     kept = [
         z
-        for z in structure.structure.vertices(layout.shape)
+        for z in structure.structure.vertices(layout.layout)
         if (z[layout.on] > 0).all()
         and not z[layout.off].any()
         and (
@@ -154,7 +154,7 @@ def test_contradictions_and_odd_shapes_are_named():
         RestrictedLayout((3, 2), matrix=np.ones(10), upper=[1, 2])
     with pytest.raises(ValueError, match="not finite"):
         RestrictedLayout((3, 2), matrix=np.full(10, np.nan))
-    with pytest.raises(MissingAbilityError, match="cannot compute `marginals` with rules"):
+    with pytest.raises(MissingAbilityError, match="has no `marginals` with rules"):
         chain.marginals(theta, RestrictedLayout((3, 2), matrix=np.ones(10), upper=9))
     with pytest.raises(ValueError, match="part 0 must be off"):
         chain.encode([0, 0, 0], RestrictedLayout((3, 2), off=[0]))

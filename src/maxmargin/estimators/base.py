@@ -341,7 +341,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             )
             return None
         # Moved, not shared: the old state would go on with a memory that follows the new one.
-        kept = ("vertex_cache", "grown", "cuts")
+        kept = ("vertex_cache", "image_cache", "grown", "cuts")
         extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith(kept)}
         certified = np.isfinite(result.dual) and problem.alpha > 0
         return State(
@@ -548,7 +548,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if not self.structure_.has(ability):
             kind = type(self.structure_).__name__
             raise MissingAbilityError(
-                f"{kind} cannot `{ability}`, which this needs. Use decision_function for scores."
+                f"{kind} has no `{ability}`, which this needs. Use decision_function for scores."
             )
         for samples in self._in_chunks(X):
             out = np.empty(int(samples.part_ptr[-1]))

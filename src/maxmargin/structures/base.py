@@ -384,10 +384,10 @@ class Structure(Checked, BaseEstimator):
     def _missing(self, ability: str) -> MissingAbilityError:
         known = ["maximize", "project", "marginals", "max_marginals", "k_best"]
         known += ["constraints", "vertices"]
-        have = ", ".join(f"`{a}`" for a in known if self.has(a)) or "none"
-        name = type(self).__name__
+        have = ", ".join(f"`{a}`" for a in known if self.has(a))
+        only = f", only {have}" if have else ""
         return MissingAbilityError(
-            f"{name} cannot `{ability}`; it has {have}. {self.hint_for(ability)}."
+            f"{type(self).__name__} has no `{ability}`{only}. {self.hint_for(ability)}."
         )
 
     def hint_for(self, ability: str) -> str:

@@ -44,7 +44,7 @@ class Potts(Structure):
         if ability != "project":
             return super()._missing(ability)
         return MissingAbilityError(
-            "Potts cannot `project`: its oracle is not exact. Use a solver that needs `maximize`"
+            "Potts has no `project`: its oracle is not exact. Use a solver that needs `maximize`"
             ' only, such as "bcfw", or GraphCut for two labels.'
         )
 

@@ -244,7 +244,7 @@ class Restricted(Structure):
         """Scores in which all that is known is forbidden parts."""
         if layout.matrix is not None or len(self._drawn(layout)):
             raise MissingAbilityError(
-                f"Restricted cannot `{ability}` with rules, or with parts that must be on and are"
+                f"Restricted has no `{ability}` with rules, or with parts that must be on and are"
                 " no labels of variables; it can `maximize`."
             )
         return self._allowed(theta, layout)

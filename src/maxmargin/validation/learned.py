@@ -92,7 +92,7 @@ def check_array(
         own not in (None, size) for own, size in zip(shape, found.shape, strict=True)
     ):
         sizes = ", ".join("any" if size is None else str(size) for size in shape)
-        raise ValueError(f"{name} is not a {kind} array of shape ({sizes})")
+        raise ValueError(f"{name} is not an array of {kind} of shape ({sizes})")
     if not (found.flags.c_contiguous or any_order):
         raise ValueError(f"{name} is not laid out row by row")
     if kind.kind in "fiu" and not ((found >= low) & (found <= high) & np.isfinite(found)).all():

@@ -94,7 +94,7 @@ def image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, co
     """After the oracle has written workspace.vertex: learn it, step, store the result; returns the
     gap.
 
-    NaN if the vertex cannot be kept. limit: as for `support_pass.support_step`.
+    NaN if the vertex cannot be kept. limit: as for `vertex_pass.vertex_step`.
     """
     wake_all(cache, i)
     value = recall_images(i, workspace, cache, images)

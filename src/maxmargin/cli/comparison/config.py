@@ -73,8 +73,8 @@ def check_comparison(given: Mapping[str, Any]) -> dict[str, Any]:
     config["sizes"] = _sizes(config["sizes"])
     config["seeds"], config["seed"] = config.get("seeds", 1), config.get("seed", 0)
     config["solvers"] = _solvers(config["solvers"])
-    config = {key: config.get(key) for key in ("task", "task-options")}
-    config["task-options"] = check_config(config).get("task-options", {})
+    of_task = {key: config.get(key) for key in ("task", "task-options")}
+    config["task-options"] = check_config(of_task).get("task-options", {})
     _check_objective(config)
     return config
 

@@ -189,7 +189,7 @@ class OracleStructure(Structure):
     def hint_for(self, ability: str) -> str:
         if ability == "constraints":
             return "Give from_oracle(..., constraints=Program(...))"
-        return f"One function cannot `{ability}`: write a class that can"
+        return f"One function has no `{ability}`: write a class that has it"
 
     def constraints(self, layout: Layout) -> Constraints:
         if self.rows is None:

@@ -130,7 +130,7 @@ class LinearProgram(Structure):
     def hint_for(self, ability: str) -> str:
         if ability == "constraints":
             return "Relax the program (integral=False)"
-        return f"Linear programs cannot `{ability}`: use what they can"
+        return f"Linear programs have no `{ability}`: use what they can"
 
     def constraints(self, layout: Layout) -> Constraints:
         if self._whole_numbers():

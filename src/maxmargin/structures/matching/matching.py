@@ -106,7 +106,7 @@ class Matching(Structure):
     ) -> tuple[np.ndarray, float]:
         if ability == "marginals" and self._top(layout) > 1:
             raise MissingAbilityError(
-                f"Matching cannot compute `marginals` with caps above 1, and {layout} has"
+                f"Matching has no `marginals` with caps above 1, and {layout} has"
                 f" {self._top(layout)};"
                 " use `project`, or caps of 1."
             )

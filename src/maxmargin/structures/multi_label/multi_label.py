@@ -144,7 +144,7 @@ class MultiLabel(Structure):
         network = labels_of(layout)
         if self.layout_as_ints(layout)[0] == _QPBO:
             raise MissingAbilityError(
-                f"MultiLabel(method={self.method!r}) cannot `{ability}` for {network.n_nodes}"
+                f"MultiLabel(method={self.method!r}) has no `{ability}` for {network.n_nodes}"
                 " labels whose pairs have cycles: it does not go through all outputs. Use pairs"
                 f' without cycles, or method="exact" with {MOST} labels at most.'
             )

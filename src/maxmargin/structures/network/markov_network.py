@@ -119,7 +119,7 @@ class MarkovNetwork(NetworkLabels):
         if self.method == "exact":
             return super()._missing(ability)
         return MissingAbilityError(
-            f"MarkovNetwork cannot `{ability}` with method={self.method!r}."
+            f"MarkovNetwork has no `{ability}` with method={self.method!r}."
             f" {self.hint_for(ability)},"
             ' or a solver that needs `maximize` only, such as "bcfw".'
         )

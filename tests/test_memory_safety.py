@@ -34,7 +34,7 @@ from maxmargin.structures import (
     TreeLayout,
 )
 from maxmargin.structures.network.layout import NetworkLayout
-from maxmargin.structures.restricted import RestrictedLayout
+from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.validation.samples import Rows, as_csr, check_rows
 
 EDGES = [(0, 1), (1, 2)]

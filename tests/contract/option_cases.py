@@ -23,7 +23,7 @@ from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.structures import Network, TreeLayout
 from maxmargin.structures.network.layout import NetworkLayout
-from maxmargin.structures.restricted import RestrictedLayout
+from maxmargin.structures.restricted.layout import RestrictedLayout
 
 FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.full((2, 2), 7.0), [])
 ALL = (*FEW, 0, True, np.inf, -np.inf, 1e300, 10**400, 1j, b"x", {}, set(), object(), [[]], -0.0)

@@ -37,7 +37,7 @@ from maxmargin.structures import (
     Tree,
 )
 from maxmargin.structures.network.layout import NetworkLayout
-from maxmargin.structures.restricted import RestrictedLayout
+from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.tasks import (
     AlignmentFeatures,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
-from maxmargin.structures.restricted import RestrictedLayout
+from maxmargin.structures.restricted.layout import RestrictedLayout
 from maxmargin.validation.samples import as_csr, is_number
 
 
@@ -26,8 +26,8 @@ class Restriction:
     on, off : numbers of parts (see the structure) that the output has, and has not.
     rules : (matrix, lower, upper), lower <= matrix @ parts <= upper.
 
-    Labels that are known or forbidden cost no time. Counts and rules go to a mixed-integer solver,
-    which may take long on large samples.
+    Labels that are known or forbidden cost no time. Counts and rules take many calls of the oracle,
+    and tens of rules may take long.
     """
 
     known: Any = None

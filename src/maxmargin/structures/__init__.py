@@ -13,7 +13,8 @@ from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.network.markov_network import MarkovNetwork
 from maxmargin.structures.network.network import Network
 from maxmargin.structures.potts import Potts
-from maxmargin.structures.restricted import Restricted, RestrictedLayout
+from maxmargin.structures.restricted.layout import RestrictedLayout
+from maxmargin.structures.restricted.restricted import Restricted
 from maxmargin.structures.simplex import Finite, Multiclass
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree

@@ -106,6 +106,8 @@ class Structure(Checked, BaseEstimator):
     marginals_are_exact: bool = True
     #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
     binary: bool = False
+    #: False if scores of some parts beyond the variables must not be positive.
+    any_scores: bool = True
     #: True if a call of `maximize` costs far more than a step: solvers then ask less and step more.
     expensive_oracle: bool = False
     #: True if `maximize_many` has processes of its own, so that threads must not call it at once.
@@ -128,6 +130,10 @@ class Structure(Checked, BaseEstimator):
     def gap_is_proof(self) -> bool:
         """Whether objectives over this structure are upper bounds, so that gaps are proofs."""
         return self.is_exact or self.is_bounded
+
+    def is_exact_for(self, layout: Layout) -> bool:
+        """Whether `maximize` finds the maximum for this layout, if not for all (`is_exact`)."""
+        return self.is_exact
 
     @staticmethod
     def from_oracle(

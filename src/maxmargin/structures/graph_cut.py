@@ -31,6 +31,7 @@ class GraphCut(Structure):
         "project": "graph_cut.project",
     }
     binary = True
+    any_scores = False
 
     def n_parts(self, layout: Any) -> int:
         network = network_of(layout)

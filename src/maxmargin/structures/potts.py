@@ -32,6 +32,7 @@ class Potts(Structure):
     compiled: ClassVar[dict[str, str]] = {"maximize": "potts"}
     is_exact = False
     is_tight = False
+    any_scores = False
 
     def has(self, ability: str) -> bool:
         """No projection: points between labels are not what expansions can tell apart."""

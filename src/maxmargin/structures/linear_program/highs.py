@@ -23,13 +23,19 @@ _GAP = 1e-6
 
 
 def solve_linear(
-    costs: np.ndarray, matrix: sparse.csr_array, low: np.ndarray, high: np.ndarray
+    costs: np.ndarray,
+    matrix: sparse.csr_array,
+    low: np.ndarray,
+    high: np.ndarray,
+    time_limit: float | None = None,
 ) -> Any:
     """A vertex x of least costs . x where matrix @ x = 0, as scipy says it, with prices.
 
+    x is None where there is none, and after time_limit seconds.
     `prices` are of the rows: costs - matrix' prices is 0 or more where x is low, else 0 or less.
     """
     scale = _LARGEST / np.abs(costs).max(initial=_SMALLEST)
+    options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     for accuracy in (_ACCURACY, _COARSE):
         answer = optimize.linprog(
             scale * costs,
@@ -38,11 +44,14 @@ def solve_linear(
             bounds=np.column_stack([low, high]),
             method="highs-ds",
             options={
+                **options,
                 "primal_feasibility_tolerance": accuracy,
                 "dual_feasibility_tolerance": accuracy,
             },
         )
-        if answer.x is not None:
+        if answer.status == TIMED_OUT:
+            answer.x = None
+        if answer.x is not None or answer.status == TIMED_OUT:
             break
     if answer.x is not None:
         answer.prices = answer.eqlin.marginals / scale

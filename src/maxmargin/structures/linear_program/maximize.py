@@ -42,6 +42,9 @@ _NEAR = 1e-9
 #: what rows may be off by after numbers near whole ones were made whole, relative to the size of
 #: their terms
 _KEPT = 1e-7
+_LATE = "no output was found in time, nor a proof that there is none."
+#: seconds that HiGHS gets at least
+_SHORTEST = 1e-3
 #: relaxed programs that are solved at most where HiGHS' answer in integers is not proven
 _NODES = 200
 
@@ -51,7 +54,7 @@ def maximize_linear(
     theta: np.ndarray,
     integrality: np.ndarray | None = None,
     ceiling: np.ndarray | None = None,
-    time_limit: float | None = None,
+    end: float = np.inf,
 ) -> tuple[np.ndarray, float]:
     """The argmax of theta . z over the polytope, a vertex, and a proven bound on that maximum.
 
@@ -59,12 +62,13 @@ def maximize_linear(
 
     integrality : which of the first columns must be integers; then by branch and bound.
     ceiling : what the columns may be at most, besides what rows say.
-    time_limit : seconds for branch and bound; a TimeoutError if there is no answer by then.
+    end : when branch and bound must stop, by `time.monotonic`; a TimeoutError if there is no answer
+        by then.
     """
-    rows = _Rows(constraints, theta, integrality, ceiling)
+    rows = _Rows(constraints, theta, integrality, ceiling, end)
     x, scores, bound = rows.relaxed()
     if not rows.is_whole(x):
-        x, bound = rows.branched(scores, bound, time_limit)
+        x, bound = rows.branched(scores, bound)
     x = rows.rounded(x)[: len(theta)]
     value = score(theta, x)
     return x, value if bound - value <= rows.noise(scores) else bound
@@ -79,8 +83,9 @@ class _Rows:
         theta: np.ndarray,
         integrality: np.ndarray | None = None,
         ceiling: np.ndarray | None = None,
+        end: float = np.inf,
     ):
-        self.constraints, self.theta = constraints, theta
+        self.constraints, self.theta, self.end = constraints, theta, end
         n_rows, self.n_columns = constraints.matrix.shape
         self.matrix = sparse.hstack([constraints.matrix, -sparse.eye_array(n_rows)], format="csr")
         self.whole = np.zeros(n_rows + self.n_columns, dtype=bool)
@@ -124,7 +129,7 @@ class _Rows:
         x, bound = None, np.inf
         for _ in range(_ROUNDS):
             costs = -self.cut(scores, size)
-            answer = solve_linear(costs, self.matrix, self.low, self.high)
+            answer = solve_linear(costs, self.matrix, self.low, self.high, self._seconds())
             if answer.x is None:
                 break
             x = answer.x[: self.n_columns]
@@ -137,9 +142,15 @@ class _Rows:
             if bound - value <= self.noise(scores):
                 break
             size = _FINER * min(size, float(np.abs(costs).max()))
+        if x is None and answer.status == TIMED_OUT:
+            raise TimeoutError(_LATE)
         if x is None:
             raise InfeasibleError(self._why(answer.status, answer.message))
         return x, scores, bound
+
+    def _seconds(self) -> float | None:
+        """How long HiGHS may take."""
+        return None if self.end == np.inf else max(self.end - monotonic(), _SHORTEST)
 
     def _signed(self, prices: np.ndarray) -> np.ndarray:
         """Prices without those that pay for what has no bound."""
@@ -187,18 +198,16 @@ class _Rows:
         values, room = matrix @ x, _KEPT * (1 + abs(matrix) @ np.abs(x))
         return not ((values > upper + room) | (values < lower - room)).any()
 
-    def branched(
-        self, scores: np.ndarray, bound: float, time_limit: float | None
-    ) -> tuple[np.ndarray, float]:
+    def branched(self, scores: np.ndarray, bound: float) -> tuple[np.ndarray, float]:
         """The best x with integers, and a bound on the maximum."""
-        end = monotonic() + (np.inf if time_limit is None else time_limit)
         free = np.abs(self.cut(scores))
         largest = float(free.max(initial=0.0))
         size = _FIRST * float(np.median(free[free > 0])) if largest else 1.0
         best, value = None, -np.inf
         while True:
             own = self.cut(scores, size)
-            answer = solve_whole(-own, self.matrix, self.low, self.high, self.whole, time_limit)
+            bounds = self.low, self.high
+            answer = solve_whole(-own, self.matrix, *bounds, self.whole, self._seconds())
             x = None if answer.x is None else self._completed(answer.x)
             if x is not None and self._value(x) > value:
                 best, value = x, self._value(x)
@@ -209,10 +218,10 @@ class _Rows:
                 break
             size *= _COARSER
         if not proven and answer.status != TIMED_OUT:
-            best, bound = self._searched(best, bound, end)
+            best, bound = self._searched(best, bound)
         if best is None:
-            if answer.status == TIMED_OUT:
-                raise TimeoutError("no output was found in time")
+            if answer.status == TIMED_OUT or (answer.status != INFEASIBLE and bound > -np.inf):
+                raise TimeoutError(_LATE)
             raise InfeasibleError(self._why(answer.status, answer.message))
         return best, bound
 
@@ -237,22 +246,24 @@ class _Rows:
             return answer.x[: self.n_columns]
         return x if kept else None
 
-    def _searched(
-        self, best: np.ndarray | None, bound: float, end: float
-    ) -> tuple[np.ndarray | None, float]:
+    def _searched(self, best: np.ndarray | None, bound: float) -> tuple[np.ndarray | None, float]:
         """The best x, and a bound, by branching on relaxed programs, whose tolerance is narrow.
 
-        best : what is known; end : when to stop.
+        best : what is known.
         """
         value = -np.inf if best is None else self._value(best)
         left, settled, solved = [(-bound, 0, self)], -np.inf, 0
-        while left and -left[0][0] > value and solved < _NODES and monotonic() < end:
-            rows = heappop(left)[2]
+        while left and -left[0][0] > value and solved < _NODES and monotonic() < self.end:
+            node = heappop(left)
+            rows = node[2]
             solved += 1
             try:
                 x, scores, top = rows.relaxed()
             except InfeasibleError:
                 continue
+            except TimeoutError:
+                heappush(left, node)
+                break
             x = np.clip(x, rows.low[: len(x)], rows.high[: len(x)])
             whole = rows._completed(x)
             if whole is not None and self._value(whole) > value:

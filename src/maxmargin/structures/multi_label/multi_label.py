@@ -65,6 +65,9 @@ class MultiLabel(Structure):
         """Whether every answer is the best, whatever the layout."""
         return self._checked() == "exact"
 
+    def is_exact_for(self, layout: Any) -> bool:
+        return self.is_exact or int(self.layout_as_ints(layout)[0]) != _QPBO
+
     @property
     def is_bounded(self) -> bool:
         """Answers that may not be the best come with a bound."""

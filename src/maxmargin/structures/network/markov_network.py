@@ -91,6 +91,9 @@ class MarkovNetwork(NetworkLabels):
         """Whether `maximize` finds the maximum over Z; if relaxed, over the relaxed one."""
         return self._method() in ("exact", "relaxed")
 
+    def is_exact_for(self, layout: NetworkLayout) -> bool:
+        return self.is_exact or self._goes_exactly(layout)
+
     @property
     def is_bounded(self) -> bool:
         return not self.is_exact

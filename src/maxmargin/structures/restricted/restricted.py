@@ -3,64 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures.base import Constraints, Layout, Structure, score
-from maxmargin.structures.frozen import Frozen, read_only
+from maxmargin.structures.base import Constraints, Structure, score
 from maxmargin.structures.linear_program.maximize import maximize_linear
-from maxmargin.structures.matching.candidates import whole
+from maxmargin.structures.restricted.inequalities import KEPT
+from maxmargin.structures.restricted.layout import RestrictedLayout, inside
+from maxmargin.structures.restricted.priced_search import ROUNDING, PricedSearch
 from maxmargin.validation.options import PositiveOrInf
-from maxmargin.validation.samples import as_csr
 
-#: sums are off by less than this times the sum of the sizes of their terms
-_ROUNDING = 2.0**-50
-
-
-class RestrictedLayout(Frozen):
-    """The layout of a sample with some of its outputs only. Frozen; equal if all is equal.
-
-    Parameters
-    ----------
-    layout : that of the structure inside.
-    on, off : numbers of parts that each output must have, and that none may have.
-    matrix, lower, upper : rules lower <= matrix @ z <= upper, a row each; the bounds may be
-        infinite, and one number stands for all rows.
-    """
-
-    fields = ("layout", "on", "off", "matrix", "lower", "upper")
-    layout: Layout
-    on: np.ndarray
-    off: np.ndarray
-    matrix: sparse.csr_array | None
-    lower: np.ndarray
-    upper: np.ndarray
-
-    def __init__(
-        self,
-        layout: Layout,
-        on: Any = (),
-        off: Any = (),
-        matrix: Any = None,
-        lower: Any = -np.inf,
-        upper: Any = np.inf,
-    ):
-        rows = None if matrix is None else _rows(matrix)
-        count = 0 if rows is None else rows.shape[0]
-        self.layout = layout
-        self.on, self.off = _numbers("on", on), _numbers("off", off)
-        self.matrix = rows
-        self.lower, self.upper = _bounds("lower", lower, count), _bounds("upper", upper, count)
-
-    def __repr__(self) -> str:
-        rules = 0 if self.matrix is None else self.matrix.shape[0]
-        return (
-            f"RestrictedLayout({self.layout!r}, {len(self.on)} parts on, {len(self.off)} off,"
-            f" {rules} rules)"
-        )
+_NONE_KEEPS = "no output keeps all rules; give fewer, or wider ones."
 
 
 class Restricted(Structure):
@@ -69,9 +26,11 @@ class Restricted(Structure):
     layout = RestrictedLayout(layout, on, off, matrix, lower, upper). Parts are those of the
     structure inside. Parts that are on or off cost nothing: the structure's own oracle finds the
     best output, labels that are known being the only ones allowed, and other parts drawing so high
-    a score that no output without them is better. Rules go to the mixed-integer solver HiGHS, over
-    the structure's `constraints`; that finds the best output, too, but it may take long. So do
-    parts of tied tables, which are counts, where one that must be on could be there more than once.
+    a score that no output without them is better. Rules, and counts of tied tables that must be 1
+    or more, get dual prices: the structure's oracle, if it is exact and compiled, is asked with
+    prices in its scores, by branch and bound until an answer is proven. Where it is not, or where
+    that takes too many nodes, the mixed-integer solver HiGHS is asked, over the structure's
+    `constraints`.
 
     Parameters
     ----------
@@ -106,27 +65,27 @@ class Restricted(Structure):
 
     # -- what the structure inside says --------------------------------------------------------
     def n_parts(self, layout: RestrictedLayout) -> int:
-        return self.structure.n_parts(_inside(layout))
+        return self.structure.n_parts(inside(layout))
 
     def encode(self, y: Any, layout: RestrictedLayout) -> np.ndarray:
-        z = self.structure.encode(y, _inside(layout))
+        z = self.structure.encode(y, inside(layout))
         self._check(z, layout)
         return z
 
     def decode(self, z: np.ndarray, layout: RestrictedLayout) -> Any:
-        return self.structure.decode(z, _inside(layout))
+        return self.structure.decode(z, inside(layout))
 
     def variables(self, layout: RestrictedLayout) -> tuple[int, int]:
-        return self.structure.variables(_inside(layout))
+        return self.structure.variables(inside(layout))
 
     def layout_as_ints(self, layout: RestrictedLayout) -> Any:
-        return self.structure.layout_as_ints(_inside(layout))
+        return self.structure.layout_as_ints(inside(layout))
 
     def vertex_size(self, layout: RestrictedLayout) -> int:
-        return self.structure.vertex_size(_inside(layout))
+        return self.structure.vertex_size(inside(layout))
 
     def radius(self, layout: RestrictedLayout) -> float:
-        return self.structure.radius(_inside(layout))
+        return self.structure.radius(inside(layout))
 
     def has(self, ability: str) -> bool:
         if ability in (
@@ -143,7 +102,7 @@ class Restricted(Structure):
     # -- what is forbidden, and what is sure ---------------------------------------------------
     def forbidden(self, layout: RestrictedLayout) -> np.ndarray:
         """What the structure forbids, what is off, and other labels where one is known."""
-        inner = _inside(layout)
+        inner = inside(layout)
         parts = self.n_parts(layout)
         for name in ("on", "off"):
             own = getattr(layout, name)
@@ -163,7 +122,7 @@ class Restricted(Structure):
 
     def _drawn(self, layout: RestrictedLayout) -> np.ndarray:
         """Parts that must be on, and are not labels of variables."""
-        count, labels = self.structure.variables(_inside(layout))
+        count, labels = self.structure.variables(inside(layout))
         return layout.on[layout.on >= count * labels] if labels > 1 else layout.on
 
     # -- abilities -----------------------------------------------------------------------------
@@ -175,7 +134,7 @@ class Restricted(Structure):
     ) -> tuple[np.ndarray, float]:
         theta = self._allowed(theta, layout)
         if layout.matrix is not None:
-            return self._by_program(theta, layout)
+            return self._by_rules(theta, layout)
         drawn = self._drawn(layout)
         scores = theta
         if len(drawn):
@@ -190,16 +149,79 @@ class Restricted(Structure):
             self.structure.binary or not self.structure.has("constraints")
         )
         if counted or (len(missing) and not sure):
-            return self._by_program(theta, layout)
+            return self._by_rules(theta, layout)
         if len(missing):
             raise InfeasibleError(f"no output has all parts that must be on (part {missing[0]}).")
         excess = bound - score(scores, z) if not self.structure.is_exact else 0.0
         if len(drawn):  # which costs digits
-            excess = max(excess, _ROUNDING * score(np.abs(scores), z))
+            excess = max(excess, ROUNDING * score(np.abs(scores), z))
         return z, score(theta, z) + max(excess, 0.0)
 
-    def _by_program(self, theta: np.ndarray, layout: RestrictedLayout) -> tuple[np.ndarray, float]:
+    def _by_rules(self, theta: np.ndarray, layout: RestrictedLayout) -> tuple[np.ndarray, float]:
+        """By dual prices of the rules; by a mixed-integer program where these do not serve."""
+        seconds = np.inf if self.time_limit is None else self.time_limit
+        half, end = monotonic() + seconds / 2, monotonic() + seconds
+        best, bound = None, np.inf
+        rules, drawn = self._rules(layout)
+        if self._has_prices(rules, layout):
+            search = PricedSearch(
+                lambda scores: self.structure.maximize_within(scores, layout.layout),
+                theta,
+                rules,
+                self.structure.variables(layout.layout),
+                lambda z: not self._broken(z, layout),
+                half,
+            )
+            best, bound = search.run(drawn)
+            if bound == -np.inf:
+                raise InfeasibleError(_NONE_KEEPS)
+        if best is None or bound > score(theta, best):
+            try:
+                z, top = self._by_program(theta, layout, end)
+            except (InfeasibleError, MissingAbilityError, TimeoutError):
+                if best is None:
+                    raise
+                return best, bound
+            bound = min(bound, top)
+            if best is None or score(theta, z) > score(theta, best):
+                best = z
+        return best, max(score(theta, best), bound)
+
+    def _rules(self, layout: RestrictedLayout) -> tuple[Constraints, np.ndarray]:
+        """The rules, parts that must be on among them, and 0/1 variables that must be on."""
+        (count, labels), on = self.structure.variables(layout.layout), self._drawn(layout)
+        counted = on[on >= count] if labels == 1 else on
+        rows = [sparse.eye_array(self.n_parts(layout), format="csr")[counted]]
+        lower, upper = [np.ones(len(counted))], [np.full(len(counted), np.inf)]
+        if layout.matrix is not None:
+            rows.append(self._matrix(layout))
+            lower.append(layout.lower)
+            upper.append(layout.upper)
+        matrix = sparse.csr_array(sparse.vstack(rows))
+        found = Constraints(matrix, np.concatenate(lower), np.concatenate(upper))
+        return found, np.setdiff1d(on, counted)
+
+    def _has_prices(self, rules: Constraints, layout: RestrictedLayout) -> bool:
+        """Whether the oracle inside is exact, compiled, and takes the scores that prices make."""
+        inner, (count, labels) = self.structure, self.structure.variables(layout.layout)
+        return (
+            inner.compiled_function("maximize") is not None
+            and inner.is_exact_for(layout.layout)
+            and (labels > 1 or inner.binary)
+            and (inner.any_scores or not (rules.matrix.indices >= count * labels).any())
+        )
+
+    def _by_program(
+        self, theta: np.ndarray, layout: RestrictedLayout, end: float
+    ) -> tuple[np.ndarray, float]:
         """By a mixed-integer program over the structure's constraints and the rules."""
+        within = "" if self.time_limit is None else f" in {self.time_limit} s"
+        late = TimeoutError(
+            f"no output that keeps all rules was found{within}, nor a proof that there is none;"
+            " raise time_limit, or give fewer rules."
+        )
+        if monotonic() >= end:
+            raise late
         found = self.constraints(layout)
         count, labels = self.structure.variables(layout.layout)
         ceiling = np.full(found.matrix.shape[1], np.inf)
@@ -207,14 +229,11 @@ class Restricted(Structure):
             ceiling[: count * labels] = 1.0
         integral = np.ones(count * labels, dtype=bool)
         try:
-            z, bound = maximize_linear(found, theta, integral, ceiling, self.time_limit)
+            z, bound = maximize_linear(found, theta, integral, ceiling, end)
         except TimeoutError:
-            raise TimeoutError(
-                f"no output that keeps all rules was found in {self.time_limit} s; raise"
-                " time_limit, or give fewer rules."
-            ) from None
+            raise late from None
         except InfeasibleError:
-            raise InfeasibleError("no output keeps all rules; give fewer, or wider ones.") from None
+            raise InfeasibleError(_NONE_KEEPS) from None
         z = self.structure.encode(self.structure.decode(z, layout.layout), layout.layout)
         why = self._broken(z, layout, 1e-6)
         if why:
@@ -251,7 +270,7 @@ class Restricted(Structure):
 
     # -- descriptions ----------------------------------------------------------------------------
     def constraints(self, layout: RestrictedLayout) -> Constraints:
-        inner = self.structure.constraints(_inside(layout))
+        inner = self.structure.constraints(inside(layout))
         parts, columns = self.n_parts(layout), inner.matrix.shape[1]
         sure = np.concatenate([layout.on, self.forbidden(layout)])
         rows = [inner.matrix, sparse.eye_array(columns, format="csr")[sure]]
@@ -259,25 +278,28 @@ class Restricted(Structure):
         # parts of tied tables are counts, and on if they are 1 or more
         lower, upper = [inner.lower, value], [inner.upper, np.where(value > 0.0, np.inf, 0.0)]
         if layout.matrix is not None:
-            if layout.matrix.shape[1] != parts:
-                raise ValueError(
-                    f"the rules have {layout.matrix.layout[1]} columns, but there are {parts}"
-                    " parts."
-                )
             rest = sparse.csr_array((layout.matrix.shape[0], columns - parts))
-            rows.append(sparse.hstack([layout.matrix, rest], format="csr"))
+            rows.append(sparse.hstack([self._matrix(layout), rest], format="csr"))
             lower.append(layout.lower)
             upper.append(layout.upper)
         matrix = sparse.csr_array(sparse.vstack(rows))
         return Constraints(matrix, np.concatenate(lower), np.concatenate(upper))
 
+    def _matrix(self, layout: RestrictedLayout) -> Any:
+        parts, found = self.n_parts(layout), layout.matrix
+        if found is not None and found.shape[1] != parts:
+            raise ValueError(
+                f"the rules have {found.layout[1]} columns, but there are {parts} parts."
+            )
+        return found
+
     def vertices(self, layout: RestrictedLayout) -> Iterator[np.ndarray]:
         self.forbidden(layout)
-        for z in self.structure.vertices(_inside(layout)):
+        for z in self.structure.vertices(inside(layout)):
             if not self._broken(z, layout):
                 yield z
 
-    def _broken(self, z: np.ndarray, layout: RestrictedLayout, tol: float = 1e-9) -> str:
+    def _broken(self, z: np.ndarray, layout: RestrictedLayout, tol: float = KEPT) -> str:
         """What an output does not keep, in words; nothing if it keeps all."""
         for own, wanted in ((layout.on, "must be on"), (layout.off, "must be off")):
             wrong = own[(z[own] > 0.5) != (wanted == "must be on")]
@@ -285,7 +307,8 @@ class Restricted(Structure):
                 return f"part {wrong[0]} {wanted}"
         if layout.matrix is not None:
             sums = layout.matrix @ z
-            low, high = layout.lower - tol, layout.upper + tol
+            room = tol + ROUNDING * (abs(layout.matrix) @ np.abs(z))
+            low, high = layout.lower - room, layout.upper + room
             wrong = np.flatnonzero((sums < low) | (sums > high))
             if len(wrong):
                 row = int(wrong[0])
@@ -299,37 +322,3 @@ class Restricted(Structure):
         why = self._broken(z, layout)
         if why:
             raise ValueError(f"y is none of the outputs left: {why}")
-
-
-def _inside(layout: Any) -> Layout:
-    if not isinstance(layout, RestrictedLayout):
-        raise TypeError(f"layout={layout!r} must be a RestrictedLayout(layout, on, off, ...).")
-    return layout.layout
-
-
-def _rows(matrix: Any) -> sparse.csr_array:
-    rows = as_csr(matrix) if sparse.issparse(matrix) else np.atleast_2d(np.asarray(matrix))
-    found = sparse.csr_array(rows, dtype=float, copy=True)
-    found.sum_duplicates()
-    if not np.isfinite(found.data).all():
-        raise ValueError("the matrix of the rules has numbers that are not finite.")
-    return read_only(found)
-
-
-def _numbers(name: str, parts: Any) -> np.ndarray:
-    given = np.asarray(list(parts))
-    if given.size and given.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be numbers of parts, 0 or more; found {given.flat[0]!r}.")
-    found = np.unique(whole(name, given))
-    if found.size and found[0] < 0:
-        raise ValueError(f"{name} must be numbers of parts, 0 or more; found {found[0]!r}.")
-    return read_only(found)
-
-
-def _bounds(name: str, values: Any, count: int) -> np.ndarray:
-    found = np.asarray(values, dtype=float)
-    if np.isnan(found).any():
-        raise ValueError(f"{name} has NaN.")
-    if found.ndim and found.shape != (count,):
-        raise ValueError(f"{name} has shape {found.shape}, expected one number for {count} rows.")
-    return read_only(np.array(np.broadcast_to(found, (count,))))

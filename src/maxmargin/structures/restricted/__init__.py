@@ -1,0 +1,1 @@
+"""Some of the outputs of another structure."""

@@ -1,0 +1,91 @@
+"""The layout of a sample with some of its outputs only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.structures.base import Layout
+from maxmargin.structures.frozen import Frozen, read_only
+from maxmargin.structures.matching.candidates import whole
+from maxmargin.validation.samples import as_csr
+
+
+class RestrictedLayout(Frozen):
+    """The layout of a sample with some of its outputs only. Frozen; equal if all is equal.
+
+    Parameters
+    ----------
+    layout : that of the structure inside.
+    on, off : numbers of parts that each output must have, and that none may have.
+    matrix, lower, upper : rules lower <= matrix @ z <= upper, a row each; the bounds may be
+        infinite, and one number stands for all rows.
+    """
+
+    fields = ("layout", "on", "off", "matrix", "lower", "upper")
+    layout: Layout
+    on: np.ndarray
+    off: np.ndarray
+    matrix: sparse.csr_array | None
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def __init__(
+        self,
+        layout: Layout,
+        on: Any = (),
+        off: Any = (),
+        matrix: Any = None,
+        lower: Any = -np.inf,
+        upper: Any = np.inf,
+    ):
+        rows = None if matrix is None else _rows(matrix)
+        count = 0 if rows is None else rows.shape[0]
+        self.layout = layout
+        self.on, self.off = _numbers("on", on), _numbers("off", off)
+        self.matrix = rows
+        self.lower, self.upper = _bounds("lower", lower, count), _bounds("upper", upper, count)
+
+    def __repr__(self) -> str:
+        rules = 0 if self.matrix is None else self.matrix.shape[0]
+        return (
+            f"RestrictedLayout({self.layout!r}, {len(self.on)} parts on, {len(self.off)} off,"
+            f" {rules} rules)"
+        )
+
+
+def inside(layout: Any) -> Layout:
+    """The layout of the structure inside; a TypeError if it is not a RestrictedLayout."""
+    if not isinstance(layout, RestrictedLayout):
+        raise TypeError(f"layout={layout!r} must be a RestrictedLayout(layout, on, off, ...).")
+    return layout.layout
+
+
+def _rows(matrix: Any) -> sparse.csr_array:
+    rows = as_csr(matrix) if sparse.issparse(matrix) else np.atleast_2d(np.asarray(matrix))
+    found = sparse.csr_array(rows, dtype=float, copy=True)
+    found.sum_duplicates()
+    if not np.isfinite(found.data).all():
+        raise ValueError("the matrix of the rules has numbers that are not finite.")
+    return read_only(found)
+
+
+def _numbers(name: str, parts: Any) -> np.ndarray:
+    given = np.asarray(list(parts))
+    if given.size and given.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be numbers of parts, 0 or more; found {given.flat[0]!r}.")
+    found = np.unique(whole(name, given))
+    if found.size and found[0] < 0:
+        raise ValueError(f"{name} must be numbers of parts, 0 or more; found {found[0]!r}.")
+    return read_only(found)
+
+
+def _bounds(name: str, values: Any, count: int) -> np.ndarray:
+    found = np.asarray(values, dtype=float)
+    if np.isnan(found).any():
+        raise ValueError(f"{name} has NaN.")
+    if found.ndim and found.shape != (count,):
+        raise ValueError(f"{name} has shape {found.shape}, expected one number for {count} rows.")
+    return read_only(np.array(np.broadcast_to(found, (count,))))

@@ -13,7 +13,7 @@ from maxmargin.tasks import SequenceTagger
 PROGRAM = """
 import io, sys
 from maxmargin import load
-from maxmargin.tasks.registry import job_named
+from maxmargin.tasks.registry import find_task_command
 
 class Endless(io.RawIOBase):
     "So many sentences, made as they are read."
@@ -38,7 +38,7 @@ class Counted(io.RawIOBase):
 
 model, count = load(sys.argv[1]), int(sys.argv[2])
 sink = Counted()
-found = job_named("tagging").predict(model, [io.BufferedReader(Endless(count), 1 << 16)], sink, {})
+found = find_task_command("tagging").predict(model, [io.BufferedReader(Endless(count), 1 << 16)], sink, {})
 status = open("/proc/self/status").read().split("VmHWM:")[1]
 print(found, sink.lines, int(status.split()[0]) // 1024)
 """

@@ -17,9 +17,9 @@ from maxmargin.cli.comparison.run import run_comparison
 COMPARISON = """
 import json, sys
 from maxmargin.tasks.registry import TASK_COMMANDS
-from maxmargin.cli.comparison.run import run_study
+from maxmargin.cli.comparison.run import run_comparison
 TASK_COMMANDS["tiny"] = "tiny_command:TinyCommand"
-run_study(json.loads(sys.argv[1]), sys.argv[2], resume=True)
+run_comparison(json.loads(sys.argv[1]), sys.argv[2], resume=True)
 """
 
 

@@ -54,44 +54,73 @@ CHUNK = 2048  # samples predicted at a time, which bounds the memory of predicti
 
 
 class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
-    """Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]  over w.
+    """Structural SVM for outputs of any structure.
 
-    A sample x is a matrix with one feature row per part of its structure, or a pair
-    (matrix, layout) where the structure cannot tell the layout from the number of parts. A target y
-    is whatever `structure.encode` takes.
+    Minimises over w the objective ::
+
+        alpha/2 |w|^2 + sum_i omega_i max_z [w . F_i (z - y_i) + loss_i(z)]
+
+    A sample x is a matrix with one feature row per part of its structure, or a pair (matrix,
+    layout) where the number of parts does not determine the layout. A target y is anything that
+    `structure.encode` takes.
 
     Parameters
     ----------
-    structure : Structure, what the outputs are.
-    features : FeatureMap; None means one feature row per part.
-    alpha : strength of the penalty, lambda in the papers; C = 1 / (alpha n).
-    loss : "hamming" (share of wrong variables), "hamming-sum" (their count) or a Loss.
-    solver : "bcfw", "fw", "cutting-plane", "ssg", "perceptron", "extragradient",
-        "dual-extragradient", "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and
-        "lbfgs", or a Solver; "auto" is "bcfw" for margins, "sdca" for likelihoods, "smoothed" for
-        these in a domain. Its options that are None are taken from tol, max_epochs and
-        random_state here.
-    tol : stop when the duality gap is at most tol * |objective|.
-    max_epochs : passes over the samples at most.
-    random_state : seed; the same seed gives the same bits.
-    verbose : 0 quiet, 1 a progress bar, 2 also a log line for each certificate.
-    n_jobs : threads for batch work (objectives, predictions); results do not depend on it.
-    warm_start : start from the last fit's dual point, for another alpha or solver on the same data.
-    time_limit : seconds, or None.
-    callbacks : further callbacks, e.g. EarlyStopping(X, y).
-    domain : where w lives, e.g. domains.L2Ball(10.0) or domains.NonNegative([0, 3]), with any
-        solver; None means all of R^d. With alpha=0, too, there is no regularisation: stop early by
-        a callback.
-    objective : "margin", or "likelihood" for a conditional random field, whose probabilities
-        `predict_marginals` gives; the structure must be able to `marginals`, and loss is not used;
-        or "slack", where outputs are few enough to be listed: the loss multiplies the hinge 1 +
-        score of the output - score of the truth, and is not added to it.
+    structure : Structure
+        Set of possible outputs.
+    features : FeatureMap or None, default=None
+        Joint feature map; None means one feature row per part.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        Loss of an output: fraction of wrong variables, their number, or a `Loss`.
+    solver : str or Solver, default="auto"
+        "bcfw", "fw", "cutting-plane", "ssg", "perceptron", "extragradient", "dual-extragradient",
+        "projected-gradient", "eg", "smoothed", for the likelihood "sdca" and "lbfgs", or a
+        `Solver`, whose options that are None are set to tol, max_epochs and random_state. "auto" is
+        "bcfw" for margins, "sdca" for the likelihood, and "smoothed" for the likelihood with a
+        domain.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        "margin" is margin rescaling. "likelihood" is a conditional random field: loss is not used,
+        and the structure must have `marginals`. "slack" is slack rescaling, for structures whose
+        outputs can be enumerated: the loss multiplies the hinge 1 + score(z) - score(y).
 
     Attributes
     ----------
-    coef_ : weights. result_ : Result, with the certificate and history. n_features_in_ : columns of
-    X. structure_, feature_map_ : the fitted parts. temperature_ : what `predict_marginals` divides
-    scores by; 1, or what `calibrate` found.
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    structure_ : Structure
+        The fitted structure.
+    feature_map_ : FeatureMap
+        The fitted feature map.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+
+    Notes
+    -----
+    With alpha=0 the objective is not regularised; stop early by a callback.
     """
 
     coef_: Any
@@ -217,10 +246,23 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, node_weight: Any = None
     ) -> StructuredSVM:
-        """Learn coef_ and result_.
+        """Fit the model to samples and their true outputs.
 
-        sample_weight : one number per sample. node_weight : one array per sample, the price of an
-        error at each variable.
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples, in the form described for the class.
+        y : sequence of outputs
+            True outputs, in the form described for the class.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+        node_weight : list of array_like or None, default=None
+            Cost of an error at each variable, one array per sample; None means 1.
+
+        Returns
+        -------
+        StructuredSVM
+            The fitted estimator.
         """
         check_options(self)
         solver = resolve_solver(
@@ -404,16 +446,27 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             )
 
     def sparsify(self) -> StructuredSVM:
-        """Make coef_ a sparse row (1, weights), for models with many zeros; predictions stay equal.
+        """Convert ``coef_`` to a sparse matrix of shape (1, n_weights).
 
-        It pays where more than half of the weights are zero, as in `domains.L1Ball`. `node_coef_`
-        and its like stay dense.
+        Predictions do not change. This saves memory where more than half of the weights are zero,
+        as with `domains.L1Ball`. Views of the weights such as ``node_coef_`` remain dense.
+
+        Returns
+        -------
+        StructuredSVM
+            The estimator itself.
         """
         check_is_fitted(self, "coef_")
         return self._set_coef(sparse.csr_array(np.atleast_2d(as_dense(self.coef_))))
 
     def densify(self) -> StructuredSVM:
-        """Make coef_ an array again."""
+        """Convert ``coef_`` back to a dense array.
+
+        Returns
+        -------
+        StructuredSVM
+            The estimator itself.
+        """
         check_is_fitted(self, "coef_")
         return self._set_coef(as_dense(self.coef_))
 
@@ -424,7 +477,18 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     # -- predicting --------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:
-        """The best output of each sample."""
+        """Predict the output with the highest score for each sample.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        sequence of outputs
+            One output per sample, in the form of the targets of `fit`.
+        """
         check_is_fitted(self, "coef_")
         return [
             y for samples in self._in_chunks(X) for y in self._outputs(samples, self._weights())
@@ -433,10 +497,22 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
     ) -> Any:
-        """The best output of each sample among those that its `Restriction` leaves; None: all.
+        """Predict the best output of each sample among those that its restriction allows.
 
-        time_limit : seconds for each sample whose restriction has counts or rules; after them the
-        best output found so far is taken.
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+        restrictions : sequence of Restriction or None
+            One per sample; None means that all outputs are allowed.
+        time_limit : float or None, default=None
+            Seconds for each sample whose restriction has counts or rules, after which the best
+            output found so far is returned; None means no limit.
+
+        Returns
+        -------
+        sequence of outputs
+            One output per sample.
         """
         check_is_fitted(self, "coef_")
         if isinstance(restrictions, Restriction):
@@ -477,10 +553,24 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         return restrict_parts(restriction, layout)
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
-        """The k best outputs of each sample with their scores, best first; all if there are fewer.
+        """Predict the k best outputs of each sample.
 
-        Scores are not probabilities, but exp(a - b) is the ratio of two outputs' probabilities
-        under p(z) ~ exp(w . F z).
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+        k : int
+            Number of outputs per sample; all are returned if there are fewer.
+
+        Returns
+        -------
+        list of list of (output, float)
+            Outputs of each sample with their scores, best first.
+
+        Notes
+        -----
+        Scores are not probabilities, but exp(a - b) is the ratio of the probabilities of two
+        outputs with scores a and b under p(z) ~ exp(w . F z).
         """
         check_is_fitted(self, "coef_")
         check_k(k)
@@ -495,13 +585,37 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         return found
 
     def decision_function(self, X: Any) -> Any:
-        """The score w . F z of each sample's best output. Scores are not probabilities."""
+        """Compute the score w . F z of the best output of each sample; it is not a probability.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        array_like
+            One score per sample.
+        """
         check_is_fitted(self, "coef_")
         chunks = [samples.apply("maximize", self._weights()) for samples in self._in_chunks(X)]
         return np.concatenate(chunks) if chunks else np.empty(0)
 
     def margins(self, X: Any) -> Any:
-        """How much the best label of each variable leads the second best, all else chosen best."""
+        """Compute for each variable the score of the best label minus that of the second best.
+
+        The score of a label is that of the best output with this label.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        sequence of ndarray
+            Margins of the variables, one array per sample; inf where there is one label only.
+        """
         margins = []
         for scores in self._per_variable("max_marginals", X):
             if scores.shape[1] == 1:
@@ -512,7 +626,22 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         return margins
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of variables that are right."""
+        """Compute the fraction of variables that are predicted correctly.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+        y : sequence of outputs
+            True outputs in the form that `fit` takes.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+
+        Returns
+        -------
+        float
+            Score from 0 to 1.
+        """
         check_is_fitted(self, "coef_")
         outputs, layouts = [], []
         for samples in self._in_chunks(X):

@@ -39,36 +39,96 @@ from maxmargin.validation.samples import (
 
 
 class ChainSVM(NodeLabels):
-    """Label sequences by a linear chain with a large margin.
+    """Structural SVM for label sequences: a linear chain, trained by a large margin.
 
-    Minimise  alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)],
-    f counting node features with each label, label pairs, and first and last labels.
+    Minimises over w the objective ::
 
-    x : (length, n_features) array, data frame or CSR matrix; y : `length` labels of any one type
-    that can be sorted. Predictions for a sequence without elements are empty.
+        alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]
+
+    where f counts node features with each label, pairs of neighbouring labels, and first and last
+    labels. A sample x is an array, data frame or CSR matrix of shape (length, n_features), its
+    target y a sequence of `length` labels of any one sortable type. Predictions for a sequence
+    without elements are empty.
 
     Parameters
     ----------
-    bias, ends, transitions : learn a weight for each label; for each label as first and as last;
-        for each pair of neighbouring labels.
-    forbidden_transitions : pairs (left label, right label) that must not occur; pairs with labels
-        that do not occur in y are left aside, because a fold may lack some.
-    forbidden_first, forbidden_last : labels that must not begin or end a sequence.
-    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain, objective : see `StructuredSVM`.
-    kernel : compare the features of rows by a kernel: "linear", "poly", "rbf", a function
-        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
-        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
-        k(x, support_vectors_) @ dual_coef_.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        Loss of an output: fraction of wrong variables, their number, or a `Loss`.
+    solver : str or Solver, default="auto"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
+    kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
+        Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
+        options. None means the features as they are. With a kernel, ``coef_`` has weights of the
+        kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        Margin rescaling, conditional likelihood (a conditional random field) or slack rescaling;
+        see `StructuredSVM`.
+    bias : bool, default=True
+        Learn a (penalised) constant for each label.
+    ends : bool, default=True
+        Learn a weight for each label as first and as last label.
+    transitions : bool, default=True
+        Learn a weight for each pair of neighbouring labels.
+    forbidden_transitions : collection of (label, label), default=()
+        Pairs (left label, right label) that must not occur. Pairs with labels that do not occur in
+        y are ignored, because a fold may lack some labels.
+    forbidden_first, forbidden_last : collection of labels, default=()
+        Labels that must not begin, or end, a sequence.
 
     Attributes
     ----------
-    classes_ : labels, sorted. coef_, result_, n_features_in_ : see `StructuredSVM`.
-    node_coef_ (n_features, n_labels), bias_ (n_labels,), first_, last_ (n_labels,),
-    transition_coef_ (n_labels, n_labels; row = left label) : the parts of coef_; None if absent.
-    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
-    dual_coef_ (n_support_, n_labels); residual_, the share of the kernel left out; dropped_, what
-    support vectors left out could change.
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    node_coef_ : ndarray of shape (n_features, n_labels)
+        Weights of the node features, a part of ``coef_``.
+    bias_ : ndarray of shape (n_labels,) or None
+        Constants of the labels.
+    first_ : ndarray of shape (n_labels,) or None
+        Weights of the labels at the first element.
+    last_ : ndarray of shape (n_labels,) or None
+        Weights of the labels at the last element.
+    transition_coef_ : ndarray of shape (n_labels, n_labels) or None
+        Weights of label pairs; the row is the left label.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+    kernel_ : KernelMap or None
+        The fitted kernel map.
+    support_vectors_ : array of shape (n_support, n_features)
+        Training rows on which scores depend; only with a kernel.
+    dual_coef_ : ndarray of shape (n_support, n_labels)
+        Coefficients of the support vectors; only with a kernel.
+    n_support_ : int
+        Number of support vectors; only with a kernel.
+    residual_ : float
+        Fraction of the trace of the kernel matrix that the coordinates leave out.
+    dropped_ : float
+        Bound on the change of a score by the omitted support vectors, per ``sqrt(k(x, x))``.
     """
 
     _noun = "rows"
@@ -165,11 +225,9 @@ class ChainSVM(NodeLabels):
 
     # -- predicting, of sequences without elements too ---------------------------------------------
     def predict(self, X: Any) -> Any:
-        """The best labels of each sequence."""
         return self._filled(X, super().predict, lambda: self.classes_[:0])
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
-        """The k best labellings of each sequence with their scores, see `StructuredSVM`."""
         return self._filled(X, super().predict_k_best, lambda: [(self.classes_[:0], 0.0)], k)
 
     def predict_marginals(
@@ -179,20 +237,16 @@ class ChainSVM(NodeLabels):
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> Any:
-        """(length, n_labels) of each sequence, P(label); else as `StructuredSVM` says."""
         call = super().predict_marginals
         return self._filled(X, call, self._no_rows, method, n_draws, random_state)
 
     def decision_function(self, X: Any) -> Any:
-        """(length, n_labels) a sequence: the score of the best labels with that label there."""
         return self._filled(X, super().decision_function, self._no_rows)
 
     def margins(self, X: Any) -> Any:
-        """How much the best label of each element leads the second best, all else chosen best."""
         return self._filled(X, super().margins, lambda: np.empty(0))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of labels that are right."""
         return super().score(*without_empty(X, y, sample_weight))
 
     def _filled(

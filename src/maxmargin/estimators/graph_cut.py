@@ -45,34 +45,70 @@ LARGE, BAND = 2**22, 2**20
 
 
 class GraphCutSVM(StructuredSVM):
-    """Which of two labels each node of a graph has, neighbours alike if possible.
+    """Structural SVM for binary labels of graph nodes with attractive edges, by graph cuts.
 
-    Node j scores w_n . x_j + bias for the second label; an edge whose ends differ costs w_e . f_e,
-    with w_e >= 0. The labels with the best total are found exactly, by a minimum cut.
-
-    x : `Graph(nodes, edges, edge_features)`, edge features not negative. y : one label per node, of
-    any two values, or more with `multiclass`.
+    Node j scores w_n . x_j + bias for the second label; an edge whose ends have different labels
+    costs w_e . f_e, with w_e >= 0. The best labels are found exactly, by a minimum cut. A sample x
+    is a ``Graph(nodes, edges, edge_features)`` with non-negative edge features; its target y has
+    one label per node, of any two values, or more with `multiclass`.
 
     Parameters
     ----------
-    tables : learn four weights for each edge feature, for labels 00, 01, 10, 11 of its first and
-        second end, with w_00 + w_11 >= w_01 + w_10, instead of the price of a cut.
-    bias : learn a constant that every node adds to the score of the second label.
-    multiclass : any number of labels, each with node weights of its own; edges cost w_e . f_e if
-        their ends differ. The best labels are then found approximately, by expanding one label
-        after the other, so that certificates are estimates. Not with tables.
-    loss : "hamming" (share of wrong nodes; scores are divided by the number of nodes likewise, so
-        that alpha means the same for graphs of all sizes), "hamming-sum" (their number), or a
-        Loss: Hamming(class_weight={label: price}) prices nodes by their true labels.
-    alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks : see `StructuredSVM`.
-    domain : where w lives besides: L2Ball, signs, a Product, and L1Ball without tables. Weights of
-        edges are always kept where no cut is rewarded.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        "hamming" is the fraction of wrong nodes; scores are divided by the number of nodes
+        likewise, so that alpha has the same meaning for graphs of all sizes. "hamming-sum" is the
+        number of wrong nodes. ``Hamming(class_weight={label: cost})`` sets costs by true label.
+    solver : str or Solver, default="bcfw"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    tables : bool, default=False
+        Learn four weights for each edge feature, for labels 00, 01, 10, 11 of its first and second
+        end, with w_00 + w_11 >= w_01 + w_10, instead of the cost of a cut.
+    bias : bool, default=True
+        Learn a constant that every node adds to the score of the second label.
+    multiclass : bool, default=False
+        Allow any number of labels, each with node weights of its own; edges cost w_e . f_e if their
+        ends differ. The best labels are then approximated by alpha-expansion, so that certificates
+        are estimates. Not with tables.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Further constraints on the weights: `L2Ball`, signs, a `Product`, and without tables
+        `L1Ball`. Edge weights are always constrained such that no cut is rewarded.
 
     Attributes
     ----------
-    classes_ : the labels, sorted. node_coef_, edge_coef_ : the parts of coef_.
-    coef_, result_ : see `StructuredSVM`. n_features_in_ : features of nodes.
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of node features.
+    n_edge_features_in_ : int
+        Number of edge features.
+    node_coef_ : ndarray
+        Weights of the node features, a part of ``coef_``.
+    edge_coef_ : ndarray
+        Weights of the edge features, a part of ``coef_``.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Examples
     --------
@@ -200,9 +236,20 @@ class GraphCutSVM(StructuredSVM):
         return super()._pack(rows.with_edge_features(self.n_edge_features_in_), layouts)
 
     def decision_function(self, X: Any) -> Any:
-        """The score w . F z of each sample's best output. Scores are not probabilities.
+        """Compute the score w . F z of the best output of each sample; it is not a probability.
 
-        With tables, the sum of all nodes' scores and of the tables' entries that its labels choose.
+        With tables, it is the sum of all node scores and of the table entries that the labels
+        select.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per sample.
         """
         scores = super().decision_function(X)
         if self.tables and len(scores):
@@ -236,16 +283,39 @@ class GraphCutSVM(StructuredSVM):
         return p if self.multiclass else np.hstack([1.0 - p, p])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of nodes that are right.
+        """Compute the fraction of nodes that are predicted correctly.
 
-        Labels that were not learned are an error; with `multiclass` they count as wrong.
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+        y : sequence of outputs
+            True labels, one per node; unknown labels raise an error, with `multiclass` they count
+            as wrong.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+
+        Returns
+        -------
+        float
+            Score from 0 to 1.
         """
         return super().score(X, y, sample_weight)
 
     def predict(self, X: Any) -> Any:
-        """The best labels of each graph.
+        """Predict the best labels of the nodes of each graph.
 
-        A large one, without `multiclass`, takes little memory beside its own.
+        A large graph, without `multiclass`, takes little memory in addition to its own.
+
+        Parameters
+        ----------
+        X : list of Graph
+            Graphs, as for `fit`.
+
+        Returns
+        -------
+        list of ndarray of shape (n_nodes,)
+            Labels, one array per graph.
         """
         check_is_fitted(self, "coef_")
         if self.multiclass or not is_list(X) or not any(_is_large(x) for x in X):
@@ -311,13 +381,14 @@ class GraphCutSVM(StructuredSVM):
 
     @property
     def node_coef_(self) -> np.ndarray:
-        """(p,), and the bias if there is one; with multiclass (p, K), likewise."""
+        """Node weights (n_features,), then the bias if any; with multiclass (n_features, n_labels).
+        """
         own = as_dense(self.coef_)[: self._n_node_weights()]
         return own.reshape(-1, self._n_labels()) if self.multiclass else own
 
     @property
     def edge_coef_(self) -> np.ndarray:
-        """(q,), what a cut costs for each edge feature; with tables (q, 4)."""
+        """Cost of a cut per edge feature, (n_edge_features,); with tables (n_edge_features, 4)."""
         own = as_dense(self.coef_)[self._n_node_weights() :]
         return own.reshape(-1, 4) if self.tables else own
 

@@ -41,34 +41,75 @@ from maxmargin.validation.samples import (
 
 
 class MatchingSVM(StructuredSVM):
-    """Which rows to link with which columns, by a large margin.
+    """Structural SVM for bipartite matchings: learned costs of an assignment.
 
-    A link (j, k) scores w . x[j, k]; the best set of links in which no row and no column is used
-    more often than allowed is the prediction. Rows and columns may stay unmatched: a link is worth
-    having if its score is positive. -x @ coef_ are learned costs of an assignment.
+    A link (j, k) scores w . x[j, k]; the prediction is the best set of links in which no row and no
+    column is used more often than allowed. Rows and columns may remain unmatched: a link by itself
+    improves the score if its own is positive. -x @ ``coef_`` are the learned costs.
 
-    x : array (J, K, p), features of every pair; or `Bipartite(shape, edges, features)` where only
-    some pairs may be linked. y : array of pairs (m, 2), the links of the sample.
+    A sample x is an array of shape (J, K, n_features), the features of every pair, or a
+    ``Bipartite(shape, edges, features)`` where only some pairs may be linked. Its target y is an
+    array of shape (m, 2), the linked pairs.
 
     Parameters
     ----------
-    row_cap, column_cap : in how many links a row or a column may be at most.
-    bias : learn a constant that every link adds (how eager to link at all).
-    loss : "hamming-sum" (links too many or missing), "hamming" (that, divided by the number of
-        candidate edges), Hamming(normalize=False, false_positive=1, false_negative=3), or a Loss.
-    alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain : see `StructuredSVM`.
-    kernel : compare the features of pairs by a kernel: "linear", "poly", "rbf", a function
-        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
-        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
-        k(x, support_vectors_) @ dual_coef_.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming-sum"
+        "hamming-sum" is the number of superfluous and missing links, "hamming" that number divided
+        by the number of candidate edges. ``Hamming(normalize=False, false_positive=1,
+        false_negative=3)`` sets their costs.
+    solver : str or Solver, default="bcfw"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    row_cap, column_cap : int, default=1
+        Largest number of links of a row, and of a column.
+    bias : bool, default=True
+        Learn a constant that is added to the score of every link.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
+    kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
+        Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
+        options. None means the features as they are. With a kernel, ``coef_`` has weights of the
+        kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
 
     Attributes
     ----------
-    coef_, result_, n_features_in_ : see `StructuredSVM`. coef_ ends with the bias, if there is one.
-    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
-    dual_coef_ (n_support_, 1); residual_, the share of the kernel left out; dropped_, what
-    support vectors left out could change.
+    coef_ : ndarray of shape (n_weights,)
+        Weights; the last one is the bias, if there is one.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+    kernel_ : KernelMap or None
+        The fitted kernel map.
+    support_vectors_ : array of shape (n_support, n_features)
+        Training rows on which scores depend; only with a kernel.
+    dual_coef_ : ndarray of shape (n_support, 1)
+        Coefficients of the support vectors; only with a kernel.
+    n_support_ : int
+        Number of support vectors; only with a kernel.
+    residual_ : float
+        Fraction of the trace of the kernel matrix that the coordinates leave out.
+    dropped_ : float
+        Bound on the change of a score by the omitted support vectors, per ``sqrt(k(x, x))``.
 
     Examples
     --------
@@ -148,9 +189,18 @@ class MatchingSVM(StructuredSVM):
         return super()._costs(truth, layouts, ptr, node_weight)
 
     def edge_scores(self, X: Any) -> list[np.ndarray]:
-        """What each link would score: (J, K), or (E,) for a Bipartite; costs have the other sign.
+        """Compute the score of each candidate link; costs are the negative scores.
 
-        A link is worth having by itself if its score is positive. -inf where a cap is 0.
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        list of ndarray of shape (J, K) or (n_edges,)
+            Scores, one array per sample; the second shape is that of a `Bipartite`. -inf where a
+            cap is 0.
         """
         check_is_fitted(self, "coef_")
         scores = []
@@ -168,7 +218,22 @@ class MatchingSVM(StructuredSVM):
         return p.reshape(layout) if isinstance(layout, tuple) else p[:, 0]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """F1 of the links: twice those predicted rightly, by those predicted and those true."""
+        """Compute the F1 score of the predicted links, over all samples.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+        y : sequence of outputs
+            True outputs in the form that `fit` takes.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+
+        Returns
+        -------
+        float
+            2 correct / (predicted + true links), from 0 to 1.
+        """
         return super().score(X, y, sample_weight)
 
     def _agreement(

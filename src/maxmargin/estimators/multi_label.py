@@ -37,34 +37,81 @@ from maxmargin.validation.samples import as_dense, check_matrix, check_rows, che
 
 
 class MultiLabelSVM(ClassifierMixin, StructuredSVM):
-    """Any of L labels for each sample, chosen together, by a large margin.
+    """Structural SVM for multi-label classification with weights of label pairs.
 
-    Minimise  alpha/2 |w|^2 + sum_i omega_i max_z [w . (f(x_i, z) - f(x_i, y_i)) + loss(y_i, z)],
-    f having the features of x for each label that is on, and 1 for each pair of labels that are.
-    The best labels are found exactly for 20 labels and where pairs have no cycles, see `method`.
+    Minimises over w the objective ::
 
-    X : (n_samples, n_features) array or CSR matrix. y : (n_samples, n_labels) of zeros and ones,
-    dense, sparse or a data frame; or a list of sets of labels, whose predictions are sets, too.
-    A label that all samples have, or none, is learned as such.
+        alpha/2 |w|^2 + sum_i omega_i max_z [w . (f(x_i, z) - f(x_i, y_i)) + loss(y_i, z)]
+
+    where f has the features of x for each label that is on, and 1 for each pair of labels that are
+    both on. The best labels are found exactly for up to 20 labels and where the pairs have no
+    cycles; see `method`.
+
+    X is an array or CSR matrix of shape (n_samples, n_features). y is an indicator matrix of shape
+    (n_samples, n_labels), dense, sparse or a data frame, or a list of sets of labels; predictions
+    are then sets, too. A label that all samples have, or none, is allowed.
 
     Parameters
     ----------
-    bias : learn a (penalised) constant for each label.
-    pairs : "all"; "tree", those of a tree that has the highest mutual information in y (Chow and
-        Liu 1968); None, labels that know nothing of each other; or a list of pairs of labels.
-    pair_features : let the weight of a pair depend on x, instead of one number for all samples.
-    method : "auto", "exact" or "bounded", see `MultiLabel`; "auto" is exact for 20 labels and for
-        pairs without cycles, else bounded.
-    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain, objective : see `StructuredSVM`. loss "hamming" is the share of wrong labels;
-    losses.Hamming has prices for labels missed and labels too many.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        Loss of an output; "hamming" is the fraction of wrong labels. `losses.Hamming` has costs for
+        missed and for superfluous labels.
+    solver : str or Solver, default="auto"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        Margin rescaling, conditional likelihood (a conditional random field) or slack rescaling;
+        see `StructuredSVM`.
+    bias : bool, default=True
+        Learn a (penalised) constant for each label.
+    pairs : {"all", "tree"}, list of (label, label) or None, default="all"
+        Label pairs with weights. "tree" takes those of a spanning tree with the highest mutual
+        information in y (Chow and Liu 1968). With None, labels are independent.
+    pair_features : bool, default=False
+        Let the weight of a pair depend on x, instead of one number for all samples.
+    method : {"auto", "exact", "bounded"}, default="auto"
+        Inference method, see `MultiLabel`. "auto" is exact for up to 20 labels and for pairs
+        without cycles, else bounded.
 
     Attributes
     ----------
-    classes_ : labels: names of y's columns, else their numbers, or what its sets have, sorted.
-    pairs_ (E, 2) : places in classes_. coef_, result_, n_features_in_ : see `StructuredSVM`.
-    node_coef_ (n_features, n_labels), bias_ (n_labels,) and pair_coef_ (E,), or (n_features + 1, E)
-    with pair_features, the constant last : the parts of coef_; None if absent.
+    classes_ : ndarray of shape (n_labels,)
+        Names or indices of the columns of y, or the labels of its sets, sorted.
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    node_coef_ : ndarray of shape (n_features, n_labels)
+        Weights of the node features, a part of ``coef_``.
+    bias_ : ndarray of shape (n_labels,) or None
+        Constants of the labels.
+    pairs_ : ndarray of shape (n_pairs, 2)
+        Label pairs with weights, as indices into ``classes_``.
+    pair_coef_ : ndarray of shape (n_pairs,) or (n_features + 1, n_pairs), or None
+        Weights of the pairs; the second shape is for pair_features, with the constant last.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Examples
     --------
@@ -194,7 +241,18 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
 
     # -- predicting --------------------------------------------------------------------------------
     def predict(self, X: Any) -> Any:
-        """(n_samples, n_labels) of zeros and ones; a list of sets if y was one in training."""
+        """Predict the labels of each sample.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels) or list of set
+            Indicator matrix, or sets of labels if `fit` was given sets.
+        """
         check_is_fitted(self, "coef_")
         nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
         found = np.concatenate([nothing, *(row[None] for row in super().predict(X))])
@@ -203,10 +261,6 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
     def predict_restricted(
         self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
     ) -> Any:
-        """As `StructuredSVM` says; outputs as those of `predict`.
-
-        known : {label: 0 or 1}; forbidden : labels that are off; counts : {1: how many are on}.
-        """
         found = super().predict_restricted(X, restrictions, time_limit)
         nothing = np.empty((0, len(self.classes_)), dtype=np.int64)
         rows = np.concatenate([nothing, *(row[None] for row in found)])
@@ -234,27 +288,62 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         return restrict_labels(numbered, self.structure_, layout, np.array([0, 1]))
 
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
-        """As `StructuredSVM` says; outputs are rows of zeros and ones, or sets."""
         found = super().predict_k_best(X, k)
         if not self.sets_:
             return found
         return [[(to_sets(z[None], self.classes_)[0], own) for z, own in best] for best in found]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of labels that are right: 1 - Hamming loss."""
+        """Compute the fraction of labels that are predicted correctly, 1 - Hamming loss.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+        y : indicator matrix or list of set
+            True labels.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+
+        Returns
+        -------
+        float
+            Score from 0 to 1.
+        """
         return StructuredSVM.score(self, X, y, sample_weight)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """(n_samples, n_labels), by how much the best output with each label leads that without.
+        """Compute the score of the best output with each label minus that of the best without it.
 
-        Positive where the label is predicted. They are not probabilities.
+        Positive where the label is predicted. These scores are not probabilities.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Scores of the labels.
         """
         check_is_fitted(self, "coef_")
         nothing = np.empty((0, len(self.classes_)))
         return np.concatenate([nothing, *(own.T for own in self._per_variable("leads", X))])
 
     def margins(self, X: Any) -> np.ndarray:
-        """(n_samples, n_labels), how much the best output leads the best with a label changed."""
+        """Compute the score of the best output minus that of the best with the label changed.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Absolute values of `decision_function`.
+        """
         return np.abs(self.decision_function(X))
 
     def predict_marginals(
@@ -264,15 +353,42 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         n_draws: int = 100,
         random_state: Seed = 0,
     ) -> np.ndarray:
-        """(n_samples, n_labels), P(label); else as `StructuredSVM` says."""
+        """Compute the marginal probability that each label is on; see `StructuredSVM`.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+        method : {"auto", "exact", "perturb"}, default="auto"
+            Exact sums, or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
+        n_draws : int, default=100
+            Number of draws of "perturb".
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of "perturb"; the same integer gives bitwise identical results.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Probabilities.
+        """
         found = super().predict_marginals(X, method, n_draws, random_state)
         nothing = np.empty((0, len(self.classes_)))
         return np.concatenate([nothing, *(own.T for own in found)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """What `predict_marginals` gives, under the name that scikit-learn knows.
+        """Compute what `predict_marginals` gives, under scikit-learn's name.
 
-        Trained by margins, they rank until `calibrate` is called, and are not frequencies.
+        Those of margin training are suitable for ranking only, until `calibrate` is called.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Probabilities.
         """
         return self.predict_marginals(X)
 

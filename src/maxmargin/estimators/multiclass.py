@@ -34,29 +34,79 @@ from maxmargin.validation.samples import as_dense, check_matrix, learn_classes
 
 
 class MulticlassSVM(ClassifierMixin, StructuredSVM):
-    """One of K classes by a large margin (Crammer and Singer 2001).
+    """Multiclass SVM of Crammer and Singer (2001).
 
-    Minimise  alpha/2 |W|^2 + sum_i omega_i max_k [w_k . x_i - w_{y_i} . x_i + [k != y_i]].
+    Minimises over W the objective ::
 
-    X : (n_samples, n_features) array or CSR matrix; y : n_samples labels of any one type.
+        alpha/2 |W|^2 + sum_i omega_i max_k [w_k . x_i - w_{y_i} . x_i + [k != y_i]]
+
+    X is an array or CSR matrix of shape (n_samples, n_features), y has n_samples labels of any one
+    type.
 
     Parameters
     ----------
-    bias : learn a (penalised) constant for each class.
-    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain, objective : see `StructuredSVM`.
-    kernel : compare the features of samples by a kernel: "linear", "poly", "rbf", a function
-        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
-        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
-        k(x, support_vectors_) @ dual_coef_.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        Loss of an output: fraction of wrong variables, their number, or a `Loss`.
+    solver : str or Solver, default="auto"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
+    kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
+        Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
+        options. None means the features as they are. With a kernel, ``coef_`` has weights of the
+        kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        Margin rescaling, conditional likelihood (a conditional random field) or slack rescaling;
+        see `StructuredSVM`.
+    bias : bool, default=True
+        Learn a (penalised) constant for each label.
 
     Attributes
     ----------
-    classes_, coef_, result_, n_features_in_ : see `StructuredSVM`. node_coef_ (n_features,
-    n_classes) and bias_ (n_classes,) : the parts of coef_.
-    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
-    dual_coef_ (n_support_, n_classes); residual_, the share of the kernel left out; dropped_, what
-    support vectors left out could change.
+    classes_ : ndarray of shape (n_classes,)
+        Classes, sorted.
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    node_coef_ : ndarray of shape (n_features, n_classes)
+        Weights of the features, a part of ``coef_``.
+    bias_ : ndarray of shape (n_classes,) or None
+        Constants of the classes.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+    kernel_ : KernelMap or None
+        The fitted kernel map.
+    support_vectors_ : array of shape (n_support, n_features)
+        Training rows on which scores depend; only with a kernel.
+    dual_coef_ : ndarray of shape (n_support, n_classes)
+        Coefficients of the support vectors; only with a kernel.
+    n_support_ : int
+        Number of support vectors; only with a kernel.
+    residual_ : float
+        Fraction of the trace of the kernel matrix that the coordinates leave out.
+    dropped_ : float
+        Bound on the change of a score by the omitted support vectors, per ``sqrt(k(x, x))``.
     """
 
     classes_: np.ndarray
@@ -133,19 +183,49 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         return np.atleast_1d(truth == output)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The best class of each sample."""
+        """Predict the class of each sample.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predicted classes.
+        """
         return np.asarray(super().predict(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """(n_samples, n_classes) scores; of two classes, by how much the second leads (n_samples,).
+        """Compute the scores of the classes; they are not probabilities.
 
-        They are not probabilities.
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes) or (n_samples,)
+            Scores; for two classes, score of the second minus score of the first.
         """
         scores = self._stacked("max_marginals", X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def margins(self, X: Any) -> np.ndarray:
-        """How much the best class of each sample leads the second best."""
+        """Compute the score of the best class of each sample minus that of the second best.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Margins.
+        """
         margins = super().margins(X)
         return np.concatenate(margins) if margins else np.empty(0)
 
@@ -156,14 +236,41 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         n_draws: int = 100,
         random_state: Seed = 0,
     ) -> np.ndarray:
-        """(n_samples, n_classes) softmax of scores / temperature_; else as `StructuredSVM` says."""
+        """Compute the softmax of scores / temperature; see `StructuredSVM`.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+        method : {"auto", "exact", "perturb"}, default="auto"
+            Exact sums, or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
+        n_draws : int, default=100
+            Number of draws of "perturb".
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of "perturb"; the same integer gives bitwise identical results.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
+        """
         found = super().predict_marginals(X, method, n_draws, random_state)
         return np.concatenate([np.empty((0, len(self.classes_))), *found])
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """What `predict_marginals` gives, under the name that scikit-learn knows.
+        """Compute what `predict_marginals` gives, under scikit-learn's name.
 
-        Trained by margins, they rank until `calibrate` is called, and are not frequencies.
+        Those of margin training are suitable for ranking only, until `calibrate` is called.
+
+        Parameters
+        ----------
+        X : array_like or CSR matrix of shape (n_samples, n_features)
+            Feature matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities.
         """
         return self.predict_marginals(X)
 

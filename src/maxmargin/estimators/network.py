@@ -45,37 +45,109 @@ class Labelling(NamedTuple):
 
 
 class NetworkSVM(GraphLabels):
-    """Labels for the nodes of any graphs, with a large margin.
+    """Structural SVM for labels of graph nodes with weights of label pairs, with or without cycles.
 
-    Minimise  alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)],
-    f counting node features with each label and edge features with each pair of labels. Without
-    cycles: `TreeSVM`, faster; two labels that like to be alike: `GraphCutSVM`, for large graphs.
+    Minimises over w the objective ::
 
-    x : `Graph(nodes, edges, edge_features, labels)`; the first end of an edge and its second are
-    told apart. With `labels`, each node may have its own only. y : one label per node, of any one
-    type.
+        alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]
+
+    where f counts node features with each label and edge features with each pair of labels. For
+    graphs without cycles `TreeSVM` is faster; for large graphs with two labels and attractive edges
+    use `GraphCutSVM`.
+
+    A sample x is a ``Graph(nodes, edges, edge_features, labels)``; edges are directed in that their
+    first and second ends are distinguished. With `labels`, each node may only have its own. Its
+    target y has one label per node, of any one type.
 
     Parameters
     ----------
-    method : how the best labels are found. "exact", by a junction tree, for graphs that are small
-        or narrow; "bounded", good labels and a proof of how far off they are at most, so that
-        certificates stay proofs; "relaxed", by linear programs, over labels that may be mixed,
-        rounded in the end: slow, for small graphs; "auto", exact if the tables fit, else bounded.
-    bias, transitions : learn a weight for each label; for each pair of labels at the ends of an
-        edge, times each edge feature. Without transitions, nodes are independent.
-    ends : learn weights for labels at nodes that no edge leads to, and at those from which none
-        starts, see `TreeSVM`.
-    forbidden_pairs : pairs (label of the first end, label of the second) that no edge may have;
-        pairs with labels that do not occur in y are left aside, because a fold may lack some.
-    objective : "margin"; "likelihood" where labels are found exactly, see `StructuredSVM`.
-    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain : see `StructuredSVM`. kernel : of node features, see `ChainSVM`.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        Loss of an output: fraction of wrong variables, their number, or a `Loss`.
+    solver : str or Solver, default="auto"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        As for `StructuredSVM`; "likelihood" requires exact inference.
+    method : {"auto", "exact", "bounded", "relaxed"}, default="auto"
+        Inference method. "exact" uses a junction tree, for graphs that are small or of low
+        treewidth. "bounded" finds good labels and an upper bound on the best score, so that
+        certificates remain valid. "relaxed" solves linear programs over fractional labels, which
+        are rounded at the end: slow, for small graphs. "auto" is exact if the tables fit into
+        memory, else bounded.
+    bias : bool, default=True
+        Learn a (penalised) constant for each label.
+    ends : bool, default=False
+        Learn weights for the labels of nodes without incoming edges, and of nodes without outgoing
+        edges; see `TreeSVM`.
+    transitions : bool, default=True
+        Learn a weight for each pair of labels at the ends of an edge, times each edge feature.
+        Without transitions, nodes are independent.
+    forbidden_pairs : collection of (label, label), default=()
+        Pairs (label of the first end, label of the second) that no edge may have. Pairs with labels
+        that do not occur in y are ignored, because a fold may lack some labels.
+    kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
+        Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
+        options. None means the features as they are. With a kernel, ``coef_`` has weights of the
+        kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
 
     Attributes
     ----------
-    classes_ : labels, sorted. coef_, result_ : see `StructuredSVM`. n_features_in_ : features of
-    nodes; n_edge_features_in_ : of edges, q. structure_ : with the method that was used.
-    node_coef_, bias_, root_, leaf_, pair_coef_ : the parts of coef_, see `TreeSVM`.
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of node features.
+    n_edge_features_in_ : int
+        Number of edge features.
+    structure_ : MarkovNetwork
+        The fitted structure, with the inference method in use.
+    node_coef_ : ndarray of shape (n_features, n_labels)
+        Weights of the node features, a part of ``coef_``.
+    bias_ : ndarray of shape (n_labels,) or None
+        Constants of the labels.
+    root_ : ndarray of shape (n_labels,) or None
+        Weights of the labels at nodes without incoming edges.
+    leaf_ : ndarray of shape (n_labels,) or None
+        Weights of the labels at nodes without outgoing edges.
+    pair_coef_ : ndarray of shape (n_edge_features, n_labels, n_labels) or None
+        Weights of label pairs, the first label in the rows; without the first axis if edges have no
+        features.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+    kernel_ : KernelMap or None
+        The fitted kernel map.
+    support_vectors_ : array of shape (n_support, n_features)
+        Training rows on which scores depend; only with a kernel.
+    dual_coef_ : ndarray of shape (n_support, n_labels)
+        Coefficients of the support vectors; only with a kernel.
+    n_support_ : int
+        Number of support vectors; only with a kernel.
+    residual_ : float
+        Fraction of the trace of the kernel matrix that the coordinates leave out.
+    dropped_ : float
+        Bound on the change of a score by the omitted support vectors, per ``sqrt(k(x, x))``.
 
     Examples
     --------
@@ -153,11 +225,19 @@ class NetworkSVM(GraphLabels):
 
     # -- predicting --------------------------------------------------------------------------------
     def predict_within(self, X: Any) -> list[Labelling]:
-        """The labels of each sample as by `predict`, their score, and a bound on all scores.
+        """Predict the labels of each sample with their score and an upper bound on all scores.
 
-        `is_best` tells whether the bound proves the labels best. Where they are found exactly, the
-        bound is the score. Where they are rounded (method="relaxed"), the score is -inf if labels
-        that do not go together came out.
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        list of Labelling
+            Tuples (labels, score, bound), whose `is_best` is whether the bound proves the labels
+            best. The bound is the score where inference is exact. With method="relaxed", the score
+            is -inf if rounding results in forbidden labels.
         """
         check_is_fitted(self, "coef_")
         found = []
@@ -172,8 +252,18 @@ class NetworkSVM(GraphLabels):
         return found
 
     def decision_function(self, X: Any) -> Any:
-        """The score w . F z of the labels found for each sample. Scores are not probabilities.
+        """Compute the score w . F z of the labels found for each sample; it is not a probability.
 
-        `margins` tells how sure single labels are, where the best ones are found exactly.
+        `margins` gives the confidence of single labels, where inference is exact.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per sample.
         """
         return np.array([own.score for own in self.predict_within(X)])

@@ -66,7 +66,18 @@ class NodeLabels(StructuredSVM):
         return truth == output
 
     def decision_function(self, X: Any) -> Any:
-        """(nodes, n_labels) a sample: the score of the best output with that label there."""
+        """Compute for each node and label the score of the best output with that label at the node.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+
+        Returns
+        -------
+        list of ndarray of shape (n_nodes, n_labels)
+            Scores (max-marginals), one array per sample.
+        """
         return list(self._per_variable("max_marginals", X))
 
     # -- weights -----------------------------------------------------------------------------------

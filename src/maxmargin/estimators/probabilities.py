@@ -38,16 +38,30 @@ class Probabilities:
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> Any:
-        """P(label) of each variable under p(z) ~ exp(w . F z / T); (variables, labels) a sample.
+        """Compute the marginal probabilities P(label) of each variable.
 
-        T is temperature_, which is 1 until `calibrate` is called. A likelihood fits these
-        probabilities; margins do not: until calibrated, use theirs to rank, not as frequencies.
+        The model is p(z) ~ exp(w . F z / T), where T is ``temperature_``, which is 1 until
+        `calibrate` is called. The likelihood objective fits these probabilities. Those of margin
+        training are suitable for ranking only, until the model is calibrated.
 
-        method : "exact", for structures with expectations; "perturb", for all others: how often
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+        method : {"auto", "exact", "perturb"}, default="auto"
+            "exact" sums over all outputs, where the structure can do so. "perturb" counts how often
             each label is part of the best output when noise is added to the scores of variables
-            (perturb and maximise), with a standard error of 0.5 / sqrt(n_draws) at most; "auto",
-            exact if possible.
-        n_draws, random_state : of "perturb"; the same seed gives the same bits.
+            (perturb-and-MAP), with a standard error of 0.5 / sqrt(n_draws) at most. "auto" is exact
+            where possible.
+        n_draws : int, default=100
+            Number of draws of "perturb".
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of "perturb"; the same integer gives bitwise identical results.
+
+        Returns
+        -------
+        sequence of ndarray of shape (n_variables, n_labels)
+            Probabilities of the labels, one array per sample.
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)
@@ -82,16 +96,32 @@ class Probabilities:
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> Any:
-        """Set temperature_ to the T under which `predict_marginals` fits held-out samples best.
+        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, to held-out samples.
 
-        Minimises the mean of -log P(true label) over all variables of X: what is fitted is what
-        `predict_marginals` gives. Predictions stay the same, and one number is learned, for which
-        some hundred variables are enough. X and y must not be those of `fit`: there, the model is
-        surer than it should be, which nothing here can notice. `fit` sets temperature_ back to 1.
+        The mean of -log P(true label) over all variables of X is minimised. Predictions do not
+        change. A few hundred variables suffice, because one number is learned. X and y must not be
+        those of `fit`, on which the model is overconfident; this is not checked. `fit` resets
+        ``temperature_`` to 1.
 
-        node_weight : one array per sample, how much each variable counts.
-        method, n_draws, random_state : as for `predict_marginals`; the same noise is used at every
-            temperature that is tried. Predict by the method that was calibrated.
+        Parameters
+        ----------
+        X : sequence of samples
+            Held-out samples in the form that `fit` takes.
+        y : sequence of outputs
+            True outputs in the form that `fit` takes.
+        node_weight : list of array_like or None, default=None
+            Weight of each variable, one array per sample; None means 1.
+        method : {"auto", "exact", "perturb"}, default="auto"
+            As for `predict_marginals`. Predict with the method that was calibrated.
+        n_draws : int, default=100
+            Number of draws of "perturb".
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of "perturb"; the same noise is used at every temperature that is tried.
+
+        Returns
+        -------
+        StructuredSVM
+            The estimator itself.
         """
         check_is_fitted(self, "coef_")
         exact = self._is_exact(method, n_draws)

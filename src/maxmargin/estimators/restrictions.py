@@ -17,17 +17,28 @@ from maxmargin.validation.samples import as_csr, is_number
 
 @dataclass(frozen=True)
 class Restriction:
-    """Which outputs of one sample are left; `predict` finds the best of them.
-
-    known : partial labels. For estimators that label nodes {node: label}; for MatchingSVM pairs
-        (row, column) that are linked.
-    forbidden : {node: labels that it has not}, or pairs that are not linked.
-    counts : {label: how many nodes have it}, a number or (least, most), None being no bound.
-    on, off : numbers of parts (see the structure) that the output has, and has not.
-    rules : (matrix, lower, upper), lower <= matrix @ parts <= upper.
+    """Constraints on the output of one sample, for `predict_restricted`.
 
     Labels that are known or forbidden cost no time. Counts and rules take many calls of the oracle,
     and tens of rules may take long.
+
+    Parameters
+    ----------
+    known : dict, sequence of pairs or None, default=None
+        Partial labels: {node: label} for estimators that label nodes, {label: 0 or 1} for
+        `MultiLabelSVM`, and linked pairs (row, column) for `MatchingSVM`.
+    forbidden : dict, collection or None, default=None
+        {node: labels that it must not have}; for `MultiLabelSVM` labels that are off, for
+        `MatchingSVM` pairs that are not linked.
+    counts : dict or None, default=None
+        {label: number of nodes with that label}, the number being an integer or (minimum, maximum),
+        where None means no bound; for `MultiLabelSVM` {1: number of labels that are on}.
+    on : iterable of int, default=()
+        Indices of parts of the structure that the output must have.
+    off : iterable of int, default=()
+        Indices of parts that the output must not have.
+    rules : tuple (matrix, lower, upper) or None, default=None
+        Linear constraints lower <= matrix @ parts <= upper.
     """
 
     known: Any = None
@@ -40,7 +51,22 @@ class Restriction:
     def layout(
         self, layout: Layout, on: Any = (), off: Any = (), rows: Any = ()
     ) -> RestrictedLayout:
-        """The sample's layout, with more parts on and off, and rows (vector, least, most)."""
+        """Combine the layout of a sample with these constraints and further ones.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample.
+        on, off : iterable of int, default=()
+            Indices of further parts that are on and off.
+        rows : iterable of (vector, minimum, maximum), default=()
+            Further linear constraints on the parts.
+
+        Returns
+        -------
+        RestrictedLayout
+            The restricted layout.
+        """
         matrix: list[Any] = []
         lower: list[Any] = []
         upper: list[Any] = []

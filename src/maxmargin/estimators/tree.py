@@ -24,40 +24,100 @@ from maxmargin.validation.options import (
 
 
 class TreeSVM(GraphLabels):
-    """Labels for the nodes of trees and forests, with a large margin.
+    """Structural SVM for labels of the nodes of trees and forests.
 
-    Minimise  alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)],
-    f counting node features with each label, edge features with each pair of labels, and labels of
-    roots and leaves. The best labels are found exactly. A path is a sequence: `ChainSVM`, faster.
+    Minimises over w the objective ::
 
-    x : `Graph(nodes, edges, edge_features, labels)` or `Graph.from_parents(nodes, parents)`,
-    without cycles; the first end of an edge and its second are told apart. With `labels`, each node
-    may have its own only. y : one label per node, of any one type.
+        alpha/2 |w|^2 + sum_i omega_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]
+
+    where f counts node features with each label, edge features with each pair of labels, and labels
+    of roots and leaves. The best labels are found exactly. For sequences `ChainSVM` is faster.
+
+    A sample x is a ``Graph(nodes, edges, edge_features, labels)`` or ``Graph.from_parents(nodes,
+    parents)`` without cycles; the first and second ends of an edge are distinguished. With
+    `labels`, each node may only have its own. Its target y has one label per node, of any one type.
 
     Parameters
     ----------
-    bias, ends, transitions : learn a weight for each label; for each label at nodes that no edge
-        leads to (roots) and at nodes from which no edge starts (leaves); for each pair of labels at
-        the ends of an edge, times each edge feature.
-    forbidden_pairs : pairs (label of the first end, label of the second) that no edge may have;
-        pairs with labels that do not occur in y are left aside, because a fold may lack some.
-    alpha, loss, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit,
-    callbacks, domain, objective : see `StructuredSVM`.
-    kernel : compare the features of nodes by a kernel: "linear", "poly", "rbf", a function
-        (A, B) -> matrix, or `features.KernelMap` with its options; None for the features as they
-        are. coef_ then has weights of the kernel's coordinates in their place, and scores are
-        k(x, support_vectors_) @ dual_coef_.
+    alpha : float, default=0.01
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        Loss of an output: fraction of wrong variables, their number, or a `Loss`.
+    solver : str or Solver, default="auto"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.001
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(X, y)``.
+    domain : Domain or None, default=None
+        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
+    kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
+        Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
+        options. None means the features as they are. With a kernel, ``coef_`` has weights of the
+        kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        Margin rescaling, conditional likelihood (a conditional random field) or slack rescaling;
+        see `StructuredSVM`.
+    bias : bool, default=True
+        Learn a (penalised) constant for each label.
+    ends : bool, default=True
+        Learn weights for the labels of nodes without incoming edges (roots), and of nodes without
+        outgoing edges (leaves).
+    transitions : bool, default=True
+        Learn a weight for each pair of labels at the ends of an edge, times each edge feature.
+    forbidden_pairs : collection of (label, label), default=()
+        Pairs (label of the first end, label of the second) that no edge may have. Pairs with labels
+        that do not occur in y are ignored, because a fold may lack some labels.
 
     Attributes
     ----------
-    classes_ : labels, sorted. coef_, result_ : see `StructuredSVM`. n_features_in_ : features of
-    nodes; n_edge_features_in_ : of edges, q.
-    node_coef_ (n_features, n_labels), bias_ (n_labels,), root_, leaf_ (n_labels,), pair_coef_
-    (q, n_labels, n_labels; row = label of the first end; without q if edges have no features) : the
-    parts of coef_; None if absent.
-    With a kernel: kernel_, the fitted KernelMap; support_vectors_ (n_support_, n_features),
-    dual_coef_ (n_support_, n_labels); residual_, the share of the kernel left out; dropped_, what
-    support vectors left out could change.
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray of shape (n_weights,)
+        Weights.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of node features.
+    n_edge_features_in_ : int
+        Number of edge features.
+    node_coef_ : ndarray of shape (n_features, n_labels)
+        Weights of the node features, a part of ``coef_``.
+    bias_ : ndarray of shape (n_labels,) or None
+        Constants of the labels.
+    root_ : ndarray of shape (n_labels,) or None
+        Weights of the labels at roots.
+    leaf_ : ndarray of shape (n_labels,) or None
+        Weights of the labels at leaves.
+    pair_coef_ : ndarray of shape (n_edge_features, n_labels, n_labels) or None
+        Weights of label pairs, the first label in the rows; without the first axis if edges have no
+        features.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+    kernel_ : KernelMap or None
+        The fitted kernel map.
+    support_vectors_ : array of shape (n_support, n_features)
+        Training rows on which scores depend; only with a kernel.
+    dual_coef_ : ndarray of shape (n_support, n_labels)
+        Coefficients of the support vectors; only with a kernel.
+    n_support_ : int
+        Number of support vectors; only with a kernel.
+    residual_ : float
+        Fraction of the trace of the kernel matrix that the coordinates leave out.
+    dropped_ : float
+        Bound on the change of a score by the omitted support vectors, per ``sqrt(k(x, x))``.
 
     Examples
     --------

@@ -13,15 +13,24 @@ from maxmargin.metrics.links import is_link, link_set
 def alignment_error_rate(
     predicted: Iterable, sure: Iterable, possible: Iterable | None = None
 ) -> float:
-    """AER = 1 - (|A n S| + |A n P|) / (|A| + |S|), counts summed over sentences.
+    """Compute the alignment error rate, with counts summed over sentences.
+
+    It is ``1 - (|A n S| + |A n P|) / (|A| + |S|)``, and 0 without predicted and sure links.
 
     Parameters
     ----------
-    predicted, sure, possible : the links A, S, P
-        For one sentence a set (or list, or (m, 2) array) of pairs (i, j); for several a list of
-        such. Sure links count as possible ones whether or not P lists them; P is S by default.
+    predicted : iterable
+        Predicted links A: for one sentence a set, list or (m, 2) array of pairs (i, j); for several
+        sentences a list of these.
+    sure : iterable
+        Sure links S, in the same form.
+    possible : iterable or None, default=None
+        Possible links P, likewise; sure links are always included. None means the sure links.
 
-    With no predicted and no sure link there is nothing to err on: 0.0.
+    Returns
+    -------
+    float
+        Error rate from 0 (best) to 1.
     """
     n_predicted, n_sure, hits_sure, hits_possible = _link_counts(predicted, sure, possible)
     if n_predicted + n_sure == 0:
@@ -32,13 +41,43 @@ def alignment_error_rate(
 def alignment_precision(
     predicted: Iterable, sure: Iterable, possible: Iterable | None = None
 ) -> float:
-    """|A n P| / |A|, with A, S, P as in `alignment_error_rate`."""
+    """Compute the precision ``|A n P| / |A|`` of predicted links.
+
+    Parameters
+    ----------
+    predicted : iterable
+        Predicted links A: for one sentence a set, list or (m, 2) array of pairs (i, j); for several
+        sentences a list of these.
+    sure : iterable
+        Sure links S, in the same form.
+    possible : iterable or None, default=None
+        Possible links P, likewise; sure links are always included. None means the sure links.
+
+    Returns
+    -------
+    float
+        Precision from 0 to 1.
+    """
     n_predicted, _, _, hits_possible = _link_counts(predicted, sure, possible)
     return ratio(hits_possible, n_predicted)
 
 
 def alignment_recall(predicted: Iterable, sure: Iterable) -> float:
-    """|A n S| / |S|, with A, S as in `alignment_error_rate`."""
+    """Compute the recall ``|A n S| / |S|`` of predicted links.
+
+    Parameters
+    ----------
+    predicted : iterable
+        Predicted links A: for one sentence a set, list or (m, 2) array of pairs (i, j); for several
+        sentences a list of these.
+    sure : iterable
+        Sure links S, in the same form.
+
+    Returns
+    -------
+    float
+        Recall from 0 to 1.
+    """
     _, n_sure, hits_sure, _ = _link_counts(predicted, sure, None)
     return ratio(hits_sure, n_sure)
 

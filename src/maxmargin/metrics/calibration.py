@@ -22,11 +22,18 @@ Strategy = Literal["uniform", "quantile"]
 
 @dataclass(frozen=True)
 class ReliabilityTable:
-    """Confidence and accuracy by bin; `print(table)`, `table.error`, `table.to_frame()`.
+    """Confidence and accuracy by bin; ``print(table)``, `table.error`, ``table.to_frame()``.
 
-    edges : (bins + 1,), bin b has confidences above edges[b], up to edges[b + 1].
-    confidence, accuracy : (bins,) mean of the probabilities, and share that came true; NaN where
-    the bin is empty. count : (bins,).
+    Parameters
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        Bin b has confidences above edges[b], up to edges[b + 1].
+    confidence : ndarray of shape (n_bins,)
+        Mean probability in each bin; NaN where the bin is empty.
+    accuracy : ndarray of shape (n_bins,)
+        Fraction of correct labels in each bin; NaN where the bin is empty.
+    count : ndarray of shape (n_bins,)
+        Number of variables in each bin.
     """
 
     edges: np.ndarray
@@ -36,12 +43,12 @@ class ReliabilityTable:
 
     @property
     def error(self) -> float:
-        """The expected calibration error: mean of |accuracy - confidence| over all variables."""
+        """Expected calibration error: mean of ``|accuracy - confidence|`` over all variables."""
         return ratio(float(self.count @ self._gaps()), float(self.count.sum()))
 
     @property
     def max_error(self) -> float:
-        """The largest |accuracy - confidence| of a bin."""
+        """Largest ``|accuracy - confidence|`` of a bin."""
         return float(self._gaps().max(initial=0.0))
 
     def _gaps(self) -> np.ndarray:
@@ -67,7 +74,13 @@ class ReliabilityTable:
         return table_html(("", "confidence", "accuracy", "count"), self._rows(), str(self.error))
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a bin."""
+        """Convert the table to a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per bin.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -92,12 +105,29 @@ def reliability(
     labels: Sequence[Hashable] | None = None,
     label: Hashable = None,
 ) -> ReliabilityTable:
-    """How often the most probable label of each variable is right, by its probability.
+    """Compute how often the most probable label of a variable is correct, by its probability.
 
-    strategy : "uniform", bins of equal width from 0 to 1; "quantile", of about equal counts.
-    labels : those of the columns, e.g. model.classes_; None means all of y_true, sorted.
-    label : look at the probability of this label at every variable, instead of the most probable
-        one's; with rare labels, such as links, that says more.
+    Parameters
+    ----------
+    y_true : iterable of array_like
+        True labels of each sample, or of a single sample; for matchings, matrices of 0 and 1.
+    probabilities : iterable of array_like
+        Probabilities of each sample, one column per label, as `predict_marginals` returns them; or,
+        in the shape of the labels, those of the second of two labels.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width from 0 to 1, or of about equal counts.
+    labels : sequence of hashable or None, default=None
+        Labels of the columns, such as ``model.classes_``; None means those of y_true, sorted.
+    label : hashable or None, default=None
+        Use the probability of this label at every variable, instead of that of the most probable
+        label; this is more informative for rare labels, such as links.
+
+    Returns
+    -------
+    ReliabilityTable
+        Confidence, accuracy and count of each bin.
     """
     table = _columns(y_true, probabilities, labels)
     if label is None:
@@ -120,11 +150,31 @@ def calibration_error(
     labels: Sequence[Hashable] | None = None,
     classwise: bool = False,
 ) -> float:
-    """The mean over variables of |accuracy - confidence| of the bin that their confidence is in.
+    """Compute the expected calibration error.
 
-    The expected calibration error, 0 for probabilities that are frequencies. It says nothing about
-    how useful they are: `log_loss` does. Options as for `reliability`; classwise : the mean over
-    labels of the error of each label's own probability.
+    It is the mean over variables of ``|accuracy - confidence|`` of their bin, and 0 if
+    probabilities are frequencies. It does not measure how informative they are; `log_loss` does.
+
+    Parameters
+    ----------
+    y_true : iterable of array_like
+        True labels of each sample, or of a single sample; for matchings, matrices of 0 and 1.
+    probabilities : iterable of array_like
+        Probabilities of each sample, one column per label, as `predict_marginals` returns them; or,
+        in the shape of the labels, those of the second of two labels.
+    n_bins : int, default=15
+        Number of bins.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width from 0 to 1, or of about equal counts.
+    labels : sequence of hashable or None, default=None
+        Labels of the columns, such as ``model.classes_``; None means those of y_true, sorted.
+    classwise : bool, default=False
+        Return the mean over labels of the error of each label's own probability.
+
+    Returns
+    -------
+    float
+        Error from 0 to 1.
     """
     table = _columns(y_true, probabilities, labels)
     if not classwise:
@@ -144,7 +194,25 @@ def log_loss(
     labels: Sequence[Hashable] | None = None,
     eps: float = 1e-12,
 ) -> float:
-    """The mean over all variables of -log P(true label), at least eps being taken for P."""
+    """Compute the mean over all variables of -log P(true label).
+
+    Parameters
+    ----------
+    y_true : iterable of array_like
+        True labels of each sample, or of a single sample; for matchings, matrices of 0 and 1.
+    probabilities : iterable of array_like
+        Probabilities of each sample, one column per label, as `predict_marginals` returns them; or,
+        in the shape of the labels, those of the second of two labels.
+    labels : sequence of hashable or None, default=None
+        Labels of the columns, such as ``model.classes_``; None means those of y_true, sorted.
+    eps : float, default=1e-12
+        Smaller probabilities are replaced by this one.
+
+    Returns
+    -------
+    float
+        Mean negative log-likelihood.
+    """
     table = _columns(y_true, probabilities, labels)
     return float(-np.mean(np.log(np.maximum(table.true, eps))))
 
@@ -155,7 +223,23 @@ def brier_score(
     *,
     labels: Sequence[Hashable] | None = None,
 ) -> float:
-    """The mean over all variables of sum_k (P(k) - [k is true])^2, from 0 to 2."""
+    """Compute the Brier score, the mean over variables of sum_k (P(k) - [k is true])^2.
+
+    Parameters
+    ----------
+    y_true : iterable of array_like
+        True labels of each sample, or of a single sample; for matchings, matrices of 0 and 1.
+    probabilities : iterable of array_like
+        Probabilities of each sample, one column per label, as `predict_marginals` returns them; or,
+        in the shape of the labels, those of the second of two labels.
+    labels : sequence of hashable or None, default=None
+        Labels of the columns, such as ``model.classes_``; None means those of y_true, sorted.
+
+    Returns
+    -------
+    float
+        Score from 0 (best) to 2.
+    """
     table = _columns(y_true, probabilities, labels)
     # of the true label, (1 - P)^2 = P^2 + 1 - 2 P
     each = (table.p**2).sum(axis=1) + 1.0 - 2.0 * table.true

@@ -11,12 +11,22 @@ Span = tuple[int, int, str]
 
 
 def chunk_spans(tags: Sequence[str]) -> list[Span]:
-    """Return the chunks (start, stop, type) of one tag sequence, stop not included.
+    """Find the chunks of one tag sequence.
 
-    The rules are conlleval's, which take any sequence: a chunk starts at B- or S-, at I- or E-
-    after O, E- or S-, and wherever the type changes; it ends before B-, S- or O, after E- or S-,
-    and where the type changes. So IOB1, IOB2 and IOBES are read alike. The type is what follows
-    the first hyphen, possibly nothing.
+    The rules are those of conlleval, which accept any sequence: a chunk starts at B- or S-, at I-
+    or E- after O, E- or S-, and wherever the type changes; it ends before B-, S- or O, after E- or
+    S-, and where the type changes. IOB1, IOB2 and IOBES are thus all supported. The type is the
+    text after the first hyphen, possibly empty.
+
+    Parameters
+    ----------
+    tags : sequence of str
+        Tags of the tokens.
+
+    Returns
+    -------
+    list of (start, stop, type)
+        The chunks; stop is exclusive.
     """
     spans: list[Span] = []
     start: int | None = None
@@ -36,10 +46,20 @@ def chunk_spans(tags: Sequence[str]) -> list[Span]:
 def chunk_scores(
     y_true: Iterable[Sequence[str]], y_pred: Iterable[Sequence[str]]
 ) -> SequenceReport:
-    """Precision = correct / predicted, recall = correct / true chunks, per type, as conlleval.
+    """Compute precision and recall of chunks by type, as conlleval does.
 
-    A predicted chunk is correct when start, stop and type are those of a true chunk. The
-    overall row pools all types: its f1 is conlleval's FB1 (as a share, not in per cent).
+    A predicted chunk is correct if its start, stop and type are those of a true chunk.
+
+    Parameters
+    ----------
+    y_true, y_pred : iterable of sequences of str
+        True and predicted tags of each sentence, such as "B-NP", "I-NP" and "O".
+
+    Returns
+    -------
+    SequenceReport
+        One row per type. The overall row pools all types: its f1 is conlleval's FB1, as a fraction,
+        not in per cent.
     """
     pairs = list(pairs_of(y_true, y_pred))
     correct, predicted, support = Counter[str](), Counter[str](), Counter[str]()
@@ -54,7 +74,18 @@ def chunk_scores(
 
 
 def chunk_f1(y_true: Iterable[Sequence[str]], y_pred: Iterable[Sequence[str]]) -> float:
-    """2 correct / (predicted + true chunks), over chunks of all types, by conlleval's rules."""
+    """Compute the F1 score over chunks of all types, by the rules of conlleval.
+
+    Parameters
+    ----------
+    y_true, y_pred : iterable of sequences of str
+        True and predicted tags of each sentence, such as "B-NP", "I-NP" and "O".
+
+    Returns
+    -------
+    float
+        2 correct / (predicted + true chunks).
+    """
     return chunk_scores(y_true, y_pred).overall.f1
 
 

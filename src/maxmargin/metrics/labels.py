@@ -15,7 +15,19 @@ Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # truth, prediction, where the
 
 @dataclass(frozen=True)
 class LabelScore:
-    """Counts of one label (or chunk type): correct, predicted, and support = in the truth."""
+    """Counts of one label or chunk type, with the scores that follow from them.
+
+    Parameters
+    ----------
+    label : hashable
+        The label.
+    correct : int
+        Number of correct predictions of the label.
+    predicted : int
+        Number of predictions of the label.
+    support : int
+        Number of true occurrences of the label.
+    """
 
     label: Hashable
     correct: int
@@ -24,22 +36,22 @@ class LabelScore:
 
     @property
     def precision(self) -> float:
-        """Correct / predicted."""
+        """Fraction correct / predicted."""
         return ratio(self.correct, self.predicted)
 
     @property
     def recall(self) -> float:
-        """Correct / support."""
+        """Fraction correct / support."""
         return ratio(self.correct, self.support)
 
     @property
     def f1(self) -> float:
-        """2 correct / (predicted + support), the harmonic mean of precision and recall."""
+        """Harmonic mean of precision and recall, 2 correct / (predicted + support)."""
         return ratio(2 * self.correct, self.predicted + self.support)
 
     @property
     def iou(self) -> float:
-        """Correct / (predicted + support - correct), intersection over union."""
+        """Intersection over union, correct / (predicted + support - correct)."""
         return ratio(self.correct, self.predicted + self.support - self.correct)
 
 
@@ -63,10 +75,20 @@ class ByLabel:
 
 @dataclass(frozen=True)
 class SequenceReport(ByLabel):
-    """Scores by label or chunk type; `report["NP"].f1`, `print(report)`, `report.to_frame()`.
+    """Scores by label or chunk type; ``report["NP"].f1``, ``print(report)``, ``report.to_frame()``.
 
-    `overall` pools the counts of all rows (micro average); `token_error` and `sequence_error` are
-    those of the functions of that name, whatever the rows are.
+    Parameters
+    ----------
+    rows : tuple of LabelScore
+        Scores of each label or chunk type.
+    overall : LabelScore
+        Pooled counts of all rows (micro average).
+    n_samples : int
+        Number of sequences.
+    n_tokens : int
+        Number of tokens.
+    token_error, sequence_error : float
+        Results of the functions of these names, whatever the rows are.
     """
 
     rows: tuple[LabelScore, ...]
@@ -78,7 +100,7 @@ class SequenceReport(ByLabel):
 
     @property
     def macro_f1(self) -> float:
-        """Sum over rows of f1 / number of rows."""
+        """Mean of F1 over the rows."""
         return ratio(sum(row.f1 for row in self.rows), len(self.rows))
 
     def __str__(self) -> str:
@@ -110,7 +132,13 @@ class SequenceReport(ByLabel):
         return table_html(("", "precision", "recall", "f1", "support"), rows, caption)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame, one row per label, then the overall row."""
+        """Convert the report to a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per label, then the overall row.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -124,10 +152,24 @@ class SequenceReport(ByLabel):
 def hamming_loss(
     y_true: Iterable[Labels], y_pred: Iterable[Labels], *, normalize: bool = True
 ) -> float:
-    """1/n sum_i 1/T_i sum_t [y_it != y'_it]: the mean over samples of the share of errors.
+    """Compute the mean over samples of the fraction of wrong labels.
 
-    With `normalize=False` the inner 1/T_i is left out: the mean number of errors per sample. To
-    count all labels alike, whatever the sample they are in, see `token_error`.
+    It is 1/n sum_i 1/T_i sum_t [y_it != y'_it]. See `token_error` for equal weights of all labels,
+    whatever the length of their sample.
+
+    Parameters
+    ----------
+    y_true : iterable of sequences
+        True labels of each sample.
+    y_pred : iterable of sequences
+        Predicted labels of each sample.
+    normalize : bool, default=True
+        Divide by the lengths T_i; if False, the result is the mean number of errors per sample.
+
+    Returns
+    -------
+    float
+        Hamming loss.
     """
     pairs = list(pairs_of(y_true, y_pred))
     losses = [ratio(wrong.sum(), wrong.size if normalize else 1) for *_, wrong in pairs]
@@ -135,14 +177,42 @@ def hamming_loss(
 
 
 def token_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
-    """sum_i sum_t [y_it != y'_it] / sum_i T_i: the share of wrong labels among all labels."""
+    """Compute the fraction of wrong labels among all labels.
+
+    It is sum_i sum_t [y_it != y'_it] / sum_i T_i.
+
+    Parameters
+    ----------
+    y_true : iterable of sequences
+        True labels of each sample.
+    y_pred : iterable of sequences
+        Predicted labels of each sample.
+
+    Returns
+    -------
+    float
+        Error rate from 0 to 1.
+    """
     pairs = list(pairs_of(y_true, y_pred))
     n_wrong = sum(wrong.sum() for *_, wrong in pairs)
     return ratio(n_wrong, sum(wrong.size for *_, wrong in pairs))
 
 
 def sequence_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
-    """1/n sum_i [y_i != y'_i]: the share of samples with at least one wrong label."""
+    """Compute the fraction of samples with at least one wrong label.
+
+    Parameters
+    ----------
+    y_true : iterable of sequences
+        True labels of each sample.
+    y_pred : iterable of sequences
+        Predicted labels of each sample.
+
+    Returns
+    -------
+    float
+        Error rate from 0 to 1.
+    """
     pairs = list(pairs_of(y_true, y_pred))
     return ratio(sum(bool(wrong.any()) for *_, wrong in pairs), len(pairs))
 
@@ -152,10 +222,22 @@ def per_label_scores(
     y_pred: Iterable[Labels],
     labels: Collection[Hashable] | None = None,
 ) -> SequenceReport:
-    """Precision = correct / predicted, recall = correct / support, per label over all tokens.
+    """Compute precision and recall of each label over all tokens.
 
-    Rows are `labels` in that order, else every label found on either side, sorted. The overall row
-    pools these rows; with all labels it is the share of right labels.
+    Parameters
+    ----------
+    y_true : iterable of sequences
+        True labels of each sample.
+    y_pred : iterable of sequences
+        Predicted labels of each sample.
+    labels : collection of labels or None, default=None
+        Labels of the rows, in that order; None means all labels of both arguments, sorted.
+
+    Returns
+    -------
+    SequenceReport
+        One row per label. The overall row pools the rows; with all labels its precision and recall
+        are the accuracy.
     """
     pairs = list(pairs_of(y_true, y_pred))
     correct, predicted, support = Counter[Hashable](), Counter[Hashable](), Counter[Hashable]()

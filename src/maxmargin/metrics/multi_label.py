@@ -16,11 +16,27 @@ Average = Literal["micro", "macro", "example"]
 
 @dataclass(frozen=True)
 class MultiLabelReport(ByLabel):
-    """All measures of one comparison, and the counts of each label in `rows`.
+    """Metrics of multi-label predictions and the counts of each label.
 
-    hamming_loss : share of wrong entries. exact_match : share of samples without a wrong one.
-    micro_f1 : of all entries together; macro_f1 : mean over labels; example_f1, jaccard : mean over
-    samples of 2 |A and B| / (|A| + |B|) and |A and B| / |A or B|.
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    hamming_loss : float
+        Fraction of wrong entries.
+    exact_match : float
+        Fraction of samples whose labels are all correct.
+    micro_f1 : float
+        F1 over all entries.
+    macro_f1 : float
+        Mean of F1 over labels.
+    example_f1 : float
+        Mean over samples of ``2 |A and B| / (|A| + |B|)``, A and B being the true and the predicted
+        labels.
+    jaccard : float
+        Mean over samples of ``|A and B| / |A or B|``.
+    rows : tuple of LabelScore
+        Counts of each label.
     """
 
     n_samples: int
@@ -36,7 +52,20 @@ class MultiLabelReport(ByLabel):
 def multi_label_scores(
     truth: Any, predicted: Any, labels: Sequence[Hashable] | None = None
 ) -> MultiLabelReport:
-    """Compare sets of labels. labels : what columns are called; None means their numbers."""
+    """Compute all metrics of multi-label predictions.
+
+    Parameters
+    ----------
+    truth, predicted : array_like of shape (n_samples, n_labels)
+        True and predicted labels, of zeros and ones.
+    labels : sequence of hashable or None, default=None
+        Names of the columns; None means their indices.
+
+    Returns
+    -------
+    MultiLabelReport
+        The metrics, with one row per label.
+    """
     a, b = _pair(truth, predicted)
     names = range(a.shape[1]) if labels is None else labels
     if len(names) != a.shape[1]:
@@ -55,9 +84,21 @@ def multi_label_scores(
 
 
 def multi_label_f1(truth: Any, predicted: Any, average: Average = "micro") -> float:
-    """F1 of all entries together ("micro"), its mean over labels ("macro") or over samples.
+    """Compute the F1 score of multi-label predictions.
 
-    As in scikit-learn, a sample (or label) that is empty in both counts as 0, right as it is.
+    As in scikit-learn, a sample or label without any true or predicted entry counts as 0.
+
+    Parameters
+    ----------
+    truth, predicted : array_like of shape (n_samples, n_labels)
+        True and predicted labels, of zeros and ones.
+    average : {"micro", "macro", "example"}, default="micro"
+        F1 over all entries, its mean over labels, or its mean over samples.
+
+    Returns
+    -------
+    float
+        F1 score.
     """
     names = {"micro": "micro", "macro": "macro", "example": "samples"}
     if average not in names:
@@ -73,7 +114,18 @@ def multi_label_f1(truth: Any, predicted: Any, average: Average = "micro") -> fl
 
 
 def jaccard(truth: Any, predicted: Any) -> float:
-    """The mean over samples of |A and B| / |A or B|; 0 for a sample without labels in both."""
+    """Compute the mean over samples of the Jaccard index ``|A and B| / |A or B|``.
+
+    Parameters
+    ----------
+    truth, predicted : array_like of shape (n_samples, n_labels)
+        True and predicted labels, of zeros and ones.
+
+    Returns
+    -------
+    float
+        Mean index; a sample without any true or predicted label counts as 0.
+    """
     a, b = _pair(truth, predicted)
     if not a.size:
         return 0.0
@@ -83,7 +135,18 @@ def jaccard(truth: Any, predicted: Any) -> float:
 
 
 def exact_match(truth: Any, predicted: Any) -> float:
-    """The share of samples all of whose labels are right."""
+    """Compute the fraction of samples whose labels are all correct.
+
+    Parameters
+    ----------
+    truth, predicted : array_like of shape (n_samples, n_labels)
+        True and predicted labels, of zeros and ones.
+
+    Returns
+    -------
+    float
+        Fraction from 0 to 1.
+    """
     a, b = _pair(truth, predicted)
     return float((a == b).all(axis=1).mean()) if len(a) else 0.0
 

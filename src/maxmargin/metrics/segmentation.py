@@ -17,9 +17,18 @@ WORST = 10  # samples that are listed
 
 @dataclass(frozen=True)
 class SampleScore:
-    """One sample: its number, the share of its pixels or points that are wrong, and how many.
+    """Scores of one sample of a segmentation.
 
-    iou : intersection over union of each label of the report, in its order.
+    Parameters
+    ----------
+    number : int
+        Index of the sample.
+    error : float
+        Fraction of wrong pixels or points.
+    size : int
+        Number of pixels or points.
+    iou : tuple of float
+        Intersection over union of each label, in the order of the report.
     """
 
     number: int
@@ -30,9 +39,16 @@ class SampleScore:
 
 @dataclass(frozen=True)
 class SegmentationReport(ByLabel):
-    """Scores by label, `report["tree"].iou`, and by sample, worst first; `print(report)`.
+    """Scores by label, ``report["tree"].iou``, and by sample, worst first; ``print(report)``.
 
-    rows : over all pixels or points of all samples. noun : what a sample is called.
+    Parameters
+    ----------
+    rows : tuple of LabelScore
+        Scores of each label over all pixels or points of all samples.
+    samples : tuple of SampleScore
+        Scores of each sample, worst first.
+    noun : str, default="sample"
+        Name of a sample in the printed report.
     """
 
     rows: tuple[LabelScore, ...]
@@ -41,17 +57,17 @@ class SegmentationReport(ByLabel):
 
     @property
     def size(self) -> int:
-        """How many pixels or points there are in all."""
+        """Number of pixels or points."""
         return sum(own.size for own in self.samples)
 
     @property
     def error(self) -> float:
-        """The share of all pixels or points that are wrong."""
+        """Fraction of wrong pixels or points."""
         return ratio(sum(own.error * own.size for own in self.samples), self.size)
 
     @property
     def accuracy(self) -> float:
-        """1 - error."""
+        """Fraction of correct pixels or points, 1 - error."""
         return 1.0 - self.error if self.size else 0.0
 
     @property
@@ -92,7 +108,13 @@ class SegmentationReport(ByLabel):
         )
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row per sample: its size, error and IoU by label."""
+        """Convert the report to a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per sample: its size, error and IoU by label.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -112,10 +134,22 @@ def segmentation_scores(
     *,
     noun: str = "sample",
 ) -> SegmentationReport:
-    """Precision, recall and intersection over union by label, and the error of each sample.
+    """Compute precision, recall and intersection over union by label, and the error of each sample.
 
-    A sample is an array of labels of any shape: (H, W) for an image, (N,) for a cloud. Rows are
-    `labels` in that order, else every label found on either side, sorted.
+    Parameters
+    ----------
+    y_true, y_pred : iterable of array_like
+        True and predicted labels, one array of any shape per sample: (H, W) for an image, (N,) for
+        a point cloud.
+    labels : collection of labels or None, default=None
+        Labels of the rows, in that order; None means all labels of both arguments, sorted.
+    noun : str, default="sample"
+        Name of a sample in the printed report.
+
+    Returns
+    -------
+    SegmentationReport
+        Scores by label and by sample.
     """
     counts = [_counts(truth, guess, wrong) for truth, guess, wrong in pairs_of(y_true, y_pred)]
     if labels is None:
@@ -138,7 +172,22 @@ def intersection_over_union(
     y_pred: Iterable[Any],
     labels: Collection[Hashable] | None = None,
 ) -> dict[Hashable, float]:
-    """|y_true = k and y_pred = k| / |y_true = k or y_pred = k| over all nodes, per label k."""
+    """Compute the intersection over union of each label over all pixels or points.
+
+    For label k it is ``|y_true = k and y_pred = k| / |y_true = k or y_pred = k|``.
+
+    Parameters
+    ----------
+    y_true, y_pred : iterable of array_like
+        True and predicted labels, one array per sample.
+    labels : collection of labels or None, default=None
+        Labels to score; None means all labels of both arguments, sorted.
+
+    Returns
+    -------
+    dict of float
+        Intersection over union of each label.
+    """
     return {row.label: row.iou for row in segmentation_scores(y_true, y_pred, labels)}
 
 

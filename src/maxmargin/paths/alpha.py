@@ -25,7 +25,24 @@ FIRST = 0.1
 
 
 class AlphaPath(Path):
-    """What `alpha_path` returns, largest alpha first. See `Path`."""
+    """Regularisation path over alpha, as `alpha_path` returns it, largest alpha first.
+
+    Parameters
+    ----------
+    points : sequence of PathPoint
+        Facts about each model.
+    weights : sequence of ndarray
+        Weights of each model.
+    results : sequence of Result
+        Certificate of each model.
+    estimator : estimator
+        The fitted estimator, of which `model` makes copies.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_points,)
+        Values of alpha. For the others see `Path`.
+    """
 
     parameter: ClassVar[str] = "alpha"
     plural: ClassVar[str] = "alphas"
@@ -55,23 +72,50 @@ def alpha_path(
 ) -> AlphaPath:
     """Fit the estimator for each alpha, from large to small, each fit starting from the last.
 
-    What is kept from one fit to the next is the dual point z, and with it w(z) for the new alpha.
-    Each fit has a certificate of its own. The estimator is not changed.
+    The dual point z, and with it w(z) for the new alpha, is passed from one fit to the next. Each
+    fit has a certificate of its own. The estimator is not changed.
 
     Parameters
     ----------
-    estimator : any estimator or task of this library; its `domain`, if any, is kept.
-    alphas : positive numbers, in any order; None means `n_alphas` of them, each the same factor
-        below the one before, down to `ratio` times the first. The first is where w = 0 begins to
-        be more than 10 % worse than the optimum: alpha = |v|^2 / (2 * 0.1 * L), where L is the
-        greatest loss that outputs can have, and v the sum of the features of the truth less those
-        of outputs that have it (see `maxmargin.paths.certificate`). Above it there is nothing to
-        learn. For other objectives than margins, give alphas.
-    validation : held-out (X, y), whose scores choose `best_`.
-    tol, max_epochs, solver : of each fit; None means those of the estimator. A solver without a
-        dual point starts from the last weights.
-    train_score : also score the training data.
-    fit_params : further arguments of `fit`, such as {"sample_weight": ...}.
+    estimator : estimator
+        Any estimator or task of this library; its `domain`, if any, is used.
+    X : sequence of samples
+        Samples in the form that `fit` takes.
+    y : sequence of outputs
+        True outputs in the form that `fit` takes.
+    alphas : array_like or None, default=None
+        Positive numbers, in any order. None means `n_alphas` numbers in a geometric sequence, down
+        to `ratio` times the first; see Notes.
+    validation : tuple (X, y) or None, default=None
+        Held-out data, whose scores choose ``best_``.
+    n_alphas : int, default=10
+        Length of the sequence if alphas is None.
+    ratio : float, default=0.001
+        Smallest alpha divided by the largest if alphas is None.
+    tol : float or None, default=None
+        Relative duality gap at which each fit stops; None means that of the estimator.
+    max_epochs : int or None, default=None
+        Largest number of epochs of each fit; None means that of the estimator.
+    solver : str, Solver or None, default=None
+        Solver of each fit; None means that of the estimator. A solver without a dual point starts
+        from the last weights.
+    train_score : bool, default=True
+        Whether to score the training data, too.
+    fit_params : dict or None, default=None
+        Further arguments of `fit`, such as ``{"sample_weight": ...}``.
+
+    Returns
+    -------
+    AlphaPath
+        The models, largest alpha first.
+
+    Notes
+    -----
+    If alphas is None, the first is where w = 0 begins to be more than 10 % worse than the optimum:
+    ``alpha = |v|^2 / (2 * 0.1 * L)``, where L is the largest loss of outputs, and v the sum of the
+    features of the ground truth minus those of outputs with that loss (see
+    `maxmargin.paths.certificate`). Larger values learn nothing. For objectives other than margins,
+    alphas must be given.
     """
     check_estimator(estimator, "alpha", ", by which the path goes.")
     check_count("n_alphas", n_alphas)

@@ -23,11 +23,32 @@ from maxmargin.validation.samples import as_dense, is_number
 class PathPoint:
     """One model of a path.
 
-    alpha : strength of the penalty. radius : of the ball that holds the weights; inf for none.
-    n_nonzero : weights that are not zero. n_features : features of which some weight is not zero,
-    biases and label pairs not counted. norm : sum of the absolute weights. norm_w : their Euclidean
-    norm. hinge : the objective without the penalty. primal, dual, gap, status : the certificate.
-    n_epochs, n_oracle, seconds : what this model cost. Scores are nan if not asked for.
+    Parameters
+    ----------
+    alpha : float
+        Strength of the penalty.
+    radius : float, default=inf
+        Radius of the ball that constrains the weights; inf for none.
+    n_nonzero : int
+        Number of nonzero weights.
+    n_features : int
+        Number of features with a nonzero weight, biases and label pairs not counted.
+    norm : float
+        l1 norm of the weights.
+    norm_w : float
+        Euclidean norm of the weights.
+    hinge : float
+        Objective without the penalty.
+    primal, dual, gap : float
+        Certificate: objective, lower bound and their difference.
+    status : str
+        Why training stopped.
+    n_epochs, n_oracle : int
+        Number of epochs and of oracle calls for this model.
+    seconds : float
+        Training time of this model.
+    train_score, validation_score : float
+        Scores; NaN if not requested.
     """
 
     alpha: float
@@ -49,14 +70,32 @@ class PathPoint:
 
 
 class Path:
-    """Models of one estimator, in order.
+    """Models of one estimator along a regularisation parameter.
+
+    Parameters
+    ----------
+    points : sequence of PathPoint
+        Facts about each model.
+    weights : sequence of ndarray
+        Weights of each model.
+    results : sequence of Result
+        Certificate of each model.
+    estimator : estimator
+        The fitted estimator, of which `model` makes copies.
 
     Attributes
     ----------
-    points : list of PathPoint. weights : CSR array (points, weights). validated : whether there
-        are validation scores.
-    best_index_, best_ : the point with the best validation score, of equals the first, which is
-        the plainest, and its fitted estimator.
+    points : list of PathPoint
+        Facts about each model.
+    weights : CSR array of shape (n_points, n_weights)
+        Weights of each model.
+    validated : bool
+        Whether there are validation scores.
+    best_index_ : int
+        Index of the point with the best validation score; of equal ones the first, which is the
+        most regularised.
+    best_ : estimator
+        The fitted estimator of that point.
     """
 
     #: the number of a point by which the path goes, and what several of them are called
@@ -77,7 +116,7 @@ class Path:
 
     @property
     def values(self) -> np.ndarray:
-        """What the path goes by, a number for each point."""
+        """Regularisation parameter of each point."""
         return np.array([getattr(point, self.parameter) for point in self.points])
 
     @property
@@ -95,7 +134,18 @@ class Path:
         return self._model(self.best_index_)
 
     def model(self, index: int) -> Any:
-        """The fitted estimator of one point; it shares nothing with the others."""
+        """Return the fitted estimator of one point, independent of the others.
+
+        Parameters
+        ----------
+        index : int
+            Index of the point.
+
+        Returns
+        -------
+        estimator
+            A fitted estimator.
+        """
         count = len(self.points)
         if not is_number(index, whole=True) or not -count <= index < count:
             raise IndexError(
@@ -124,7 +174,13 @@ class Path:
         return found
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row per point (needs pandas: `pip install pandas`)."""
+        """Convert the points to a data frame (needs pandas).
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per point.
+        """
         try:
             import pandas as pd
         except ImportError as error:

@@ -33,10 +33,40 @@ ENDS = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class EpsPoint(PathPoint):
-    """One model of an eps-path: that of all alphas from `low` to `high`.
+    """One model of an eps-path, which holds for all alphas from `low` to `high`.
 
-    alpha : where it was solved. worst_gap : the largest gap / primal from low to high, which is at
-    one of the two, because the set where it is small is an interval.
+    The largest gap is at one of the two ends, because the set where it is small is an interval.
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the penalty at which the model was solved.
+    radius : float, default=inf
+        Radius of the ball that constrains the weights; inf for none.
+    n_nonzero : int
+        Number of nonzero weights.
+    n_features : int
+        Number of features with a nonzero weight, biases and label pairs not counted.
+    norm : float
+        l1 norm of the weights.
+    norm_w : float
+        Euclidean norm of the weights.
+    hinge : float
+        Objective without the penalty.
+    primal, dual, gap : float
+        Certificate: objective, lower bound and their difference.
+    status : str
+        Why training stopped.
+    n_epochs, n_oracle : int
+        Number of epochs and of oracle calls for this model.
+    seconds : float
+        Training time of this model.
+    train_score, validation_score : float
+        Scores; NaN if not requested.
+    low, high : float
+        Interval of alpha for which the model holds.
+    worst_gap : float
+        Largest gap / primal from low to high.
     """
 
     low: float
@@ -45,13 +75,31 @@ class EpsPoint(PathPoint):
 
 
 class EpsPath(Path):
-    """What `eps_path` returns: a model for every alpha, largest alpha first. See `Path`.
+    """Regularisation path with a guarantee for every alpha, as `eps_path` returns it.
+
+    Parameters
+    ----------
+    points : list of EpsPoint
+        Facts about each model, largest alpha first.
+    weights : list of ndarray
+        Weights of each model.
+    certificates : list of Certificate
+        Objective and bound of each model as functions of alpha.
+    estimator : estimator
+        The fitted estimator, of which `model` makes copies.
+    eps : float
+        The relative gap asked for.
+    exact : bool
+        Whether gaps are proofs; see ``Result.exact``.
 
     Attributes
     ----------
-    points : list of EpsPoint. breakpoints : alphas where one model ends and the next begins, with
-        both ends of the path, falling. gaps : the largest relative gap of each model. eps : what
-        was asked for. exact : whether gaps are proofs, see `Result.exact`.
+    points : list of EpsPoint
+        Facts about each model.
+    breakpoints : ndarray of shape (n_points + 1,)
+        Values of alpha between which a model holds, both ends of the path included, decreasing.
+    gaps : ndarray of shape (n_points,)
+        Largest relative gap of each model. For the others see `Path`.
     """
 
     points: list[EpsPoint]  # type: ignore[assignment]
@@ -81,11 +129,22 @@ class EpsPath(Path):
 
     @property
     def n_epochs(self) -> int:
-        """Passes over the samples in all."""
+        """Total number of passes over the samples."""
         return sum(point.n_epochs for point in self.points)
 
     def index(self, alpha: float) -> int:
-        """The number of the model that holds at this alpha."""
+        """Find the model that holds at one alpha.
+
+        Parameters
+        ----------
+        alpha : float
+            Strength of the penalty, within the path.
+
+        Returns
+        -------
+        int
+            Index of the model.
+        """
         high, low = self.breakpoints[[0, -1]]
         if not is_number(alpha) or not low <= alpha <= high:
             raise ValueError(
@@ -96,12 +155,34 @@ class EpsPath(Path):
         return int(np.count_nonzero(self.breakpoints[:-1] >= alpha)) - 1
 
     def certificate(self, alpha: float) -> tuple[float, float]:
-        """Objective and lower bound at this alpha, exactly those of its model."""
+        """Compute the objective and its lower bound at one alpha, for the model that holds there.
+
+        Parameters
+        ----------
+        alpha : float
+            Strength of the penalty, within the path.
+
+        Returns
+        -------
+        tuple of float
+            Primal and dual objective.
+        """
         own = self._certificates[self.index(alpha)]
         return own.primal(alpha), own.dual(alpha)
 
     def model(self, alpha: float) -> Any:
-        """The fitted estimator for this alpha, its `result_` with the certificate there."""
+        """Return the fitted estimator for one alpha.
+
+        Parameters
+        ----------
+        alpha : float
+            Strength of the penalty, within the path.
+
+        Returns
+        -------
+        estimator
+            A fitted estimator, whose ``result_`` has the certificate at this alpha.
+        """
         index = self.index(alpha)
         return self._made(index, self._result(index, alpha), alpha=float(alpha))
 
@@ -142,40 +223,62 @@ def eps_path(
     train_score: bool = True,
     fit_params: Mapping[str, Any] | None = None,
 ) -> EpsPath:
-    """Models such that at EVERY alpha from alpha_max to alpha_min one has gap <= eps * primal.
+    """Compute models such that every alpha in an interval has one with gap <= eps * primal.
 
-    eps is relative, as `tol` of estimators: the gap at alpha, P(w) - D(z), is at most eps P(w). So
-    P(w) <= min P / (1 - eps) there. w is constant between breakpoints (Osokin et al. 2016).
-
-    Why it holds. Let (w, z) be solved at some alpha. At another one, w is still a point of the
-    primal, and y + t (z - y) for 0 <= t <= 1 still one of the dual, y being the truth. With
-    A = |w|^2 / 2, B = |g(z)|^2 / 2, H the hinges at w and l the loss of z,
-
-        gap(alpha) = alpha A + H - max over t of (t l - t^2 B / alpha),
-
-    without any call of an oracle. The first part is linear in alpha, the maximum concave, so that
-    gap - eps P is convex, and negative on one interval, whose ends are roots of a quadratic or a
-    linear equation (`certificate.Certificate.interval`). Models are solved one after the other so
-    that their intervals overlap, hence cover everything. (The paper takes t = alpha / alpha_0,
-    for which the gap grows at first order in log alpha. Of the best t it grows at second order,
-    by alpha_0 A (log alpha / alpha_0)^2, and on both sides: the intervals are several times
-    as long.)
-
-    The path begins with w = 0, which is good enough wherever alpha >= |v|^2 / (2 eps L): see
-    `alpha_path`.
+    eps is relative, as `tol` of estimators: the gap at alpha, P(w) - D(z), is at most eps P(w), so
+    that P(w) <= min P / (1 - eps). w is constant between breakpoints (Osokin et al. 2016). The path
+    begins with w = 0, which suffices wherever ``alpha >= |v|^2 / (2 eps L)``: see `alpha_path`.
 
     Parameters
     ----------
-    estimator : any estimator or task with margins as its objective, w anywhere (domain=None) or in
-        a cone, such as NonNegative. Its tol, callbacks and time_limit are not used.
-    alpha_max : where to begin; None means infinity. alpha_min : where to end; None means a
-        thousandth of where w = 0 ceases to be good enough, or of alpha_max if that is less.
-    kappa : models are solved to a gap of kappa * eps; the less, the fewer and the more expensive
-    they are.
-    max_epochs : of each model; None means that of the estimator. Where they do not suffice, the
-        path ends early with a warning.
-    solver : a BCFW, or None for the estimator's if it is one.
-    validation, train_score, fit_params : as in `alpha_path`.
+    estimator : estimator
+        Any estimator or task with margins as its objective, without a domain or with a cone such as
+        `NonNegative`. Its tol, callbacks and time_limit are not used.
+    X : sequence of samples
+        Samples in the form that `fit` takes.
+    y : sequence of outputs
+        True outputs in the form that `fit` takes.
+    eps : float, default=0.1
+        Largest relative gap, between 0 and 1.
+    alpha_max : float or None, default=None
+        Largest alpha; None means infinity.
+    alpha_min : float or None, default=None
+        Smallest alpha. None means a thousandth of the alpha where w = 0 ceases to suffice, or of
+        alpha_max if that is less.
+    kappa : float, default=0.5
+        Models are solved to a gap of kappa * eps; smaller values give fewer models, each of which
+        takes longer.
+    validation : tuple (X, y) or None, default=None
+        Held-out data, whose scores choose ``best_``.
+    max_epochs : int or None, default=None
+        Largest number of epochs of each model; None means that of the estimator. If they do not
+        suffice, the path ends early with a warning.
+    solver : BCFW or None, default=None
+        None means that of the estimator if it is a `BCFW`.
+    train_score : bool, default=True
+        Whether to score the training data, too.
+    fit_params : dict or None, default=None
+        Further arguments of `fit`, such as ``{"sample_weight": ...}``.
+
+    Returns
+    -------
+    EpsPath
+        The models, largest alpha first.
+
+    Notes
+    -----
+    Let (w, z) be solved at some alpha. At another one, w is still feasible in the primal, and y + t
+    (z - y) for 0 <= t <= 1 in the dual, y being the ground truth. With ``A = |w|^2 / 2``, ``B =
+    |g(z)|^2 / 2``, H the hinges at w and l the loss of z ::
+
+        gap(alpha) = alpha A + H - max over t of (t l - t^2 B / alpha)
+
+    without any call of an oracle. The first part is linear in alpha, the maximum concave, so that
+    gap - eps P is convex, and negative on one interval, whose ends are roots of a quadratic or a
+    linear equation (`certificate.Certificate.interval`). Models are solved one after the other such
+    that their intervals overlap, hence cover everything. (The paper takes t = alpha / alpha_0, for
+    which the gap grows at first order in log alpha. For the best t it grows at second order, by
+    alpha_0 A (log alpha / alpha_0)^2, and on both sides: the intervals are several times as long.)
     """
     check_estimator(estimator, "alpha", ", by which the path goes.")
     for name, value in (("eps", eps), ("kappa", kappa)):

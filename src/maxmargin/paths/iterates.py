@@ -28,9 +28,25 @@ from maxmargin.validation.samples import is_number
 
 
 class IteratesPath(Path):
-    """What `iterates_path` returns, first epochs first. See `Path`.
+    """Models at several epochs of one run, as `iterates_path` returns them, earliest first.
 
-    `n_epochs`, `n_oracle` and `seconds` of a point are those of the run until then.
+    `n_epochs`, `n_oracle` and `seconds` of a point are totals of the run until then.
+
+    Parameters
+    ----------
+    points : sequence of PathPoint
+        Facts about each model.
+    weights : sequence of ndarray
+        Weights of each model.
+    results : sequence of Result
+        Certificate of each model.
+    estimator : estimator
+        The fitted estimator, of which `model` makes copies.
+
+    Attributes
+    ----------
+    epochs : ndarray of shape (n_points,)
+        Number of epochs of each model. For the others see `Path`.
     """
 
     parameter: ClassVar[str] = "n_epochs"
@@ -72,21 +88,40 @@ def iterates_path(
     train_score: bool = True,
     fit_params: Mapping[str, Any] | None = None,
 ) -> IteratesPath:
-    """Fit once and keep the models on the way.
+    """Fit once and keep the models of several epochs.
 
-    Without a penalty (alpha=0) a run of the dual extragradient method goes from w = 0 to ever
-    larger weights, and the epoch takes the place of the penalty: the path of the 2006 paper, to be
-    seen beside that of the optima (`alpha_path`, `plotting.PathsDisplay`). The estimator is not
+    Without a penalty (alpha=0) a run of the dual extragradient method goes from w = 0 to larger and
+    larger weights, and the epoch takes the role of the penalty: the path of the 2006 paper, to be
+    compared with that of the optima (`alpha_path`, `plotting.PathsDisplay`). The estimator is not
     changed.
 
     Parameters
     ----------
-    estimator : any estimator or task of this library; its callbacks are not used.
-    alpha, solver, max_epochs : of the run, in place of the estimator's. It ends after max_epochs.
-    every : epochs between models; None means after half as many epochs again each time.
-    validation : held-out (X, y), whose scores choose `best_`.
-    train_score : also score the training data.
-    fit_params : further arguments of `fit`, such as {"sample_weight": ...}.
+    estimator : estimator
+        Any estimator or task of this library; its callbacks are not used.
+    X : sequence of samples
+        Samples in the form that `fit` takes.
+    y : sequence of outputs
+        True outputs in the form that `fit` takes.
+    alpha : float, default=0.0
+        Strength of the penalty, instead of the estimator's.
+    solver : str or Solver, default="dual-extragradient"
+        Solver, instead of the estimator's.
+    max_epochs : int, default=500
+        Number of epochs of the run.
+    every : int or None, default=None
+        Epochs between models; None means that the number of epochs grows by half each time.
+    validation : tuple (X, y) or None, default=None
+        Held-out data, whose scores choose ``best_``.
+    train_score : bool, default=True
+        Whether to score the training data, too.
+    fit_params : dict or None, default=None
+        Further arguments of `fit`, such as ``{"sample_weight": ...}``.
+
+    Returns
+    -------
+    IteratesPath
+        The models, earliest first.
     """
     check_estimator(estimator, "alpha", ", which the run must be able to set to 0.")
     check_validation(validation)

@@ -25,7 +25,24 @@ from maxmargin.validation.samples import as_dense
 
 
 class L1Path(Path):
-    """What `l1_path` returns, smallest radius first. See `Path`."""
+    """Regularisation path over the l1 norm, as `l1_path` returns it, smallest radius first.
+
+    Parameters
+    ----------
+    points : sequence of PathPoint
+        Facts about each model.
+    weights : sequence of ndarray
+        Weights of each model.
+    results : sequence of Result
+        Certificate of each model.
+    estimator : estimator
+        The fitted estimator, of which `model` makes copies.
+
+    Attributes
+    ----------
+    radii : ndarray of shape (n_points,)
+        Values of the radius. For the others see `Path`.
+    """
 
     parameter: ClassVar[str] = "radius"
     plural: ClassVar[str] = "radii"
@@ -58,22 +75,45 @@ def l1_path(
     train_score: bool = True,
     fit_params: Mapping[str, Any] | None = None,
 ) -> L1Path:
-    """Fit the estimator with |w|_1 <= radius for each radius, each fit starting from the last.
+    """Fit the estimator with an l1 constraint on the weights, for each of several radii.
 
-    The smaller the radius, the more weights are exactly zero. The estimator is not changed.
+    Each fit starts from the last one. The smaller the radius, the more weights are exactly zero.
+    The estimator is not changed.
 
     Parameters
     ----------
-    estimator : one with the option `domain`; its signs, if any, are kept. alpha may be 0.
-    radii : positive numbers, in any order; None means `n_radii` of them, each the same factor above
-        the one before, from `ratio` times the l1 norm of the solution without a ball up to that
-        norm. Without a penalty (alpha=0) there is no such solution: give radii.
-    validation : held-out (X, y), whose scores choose `best_`.
-    tol, max_epochs : of each fit, in the place of those of the estimator; None leaves these.
-    solver : "auto" is the estimator's own if it names one; else "smoothed" where the structure has
-        expectations, BCFW without averages where it has none, "extragradient" where alpha is 0.
-    train_score : also score the training data.
-    fit_params : further arguments of `fit`, such as {"sample_weight": ...}.
+    estimator : estimator
+        One with the option `domain`, whose signs, if any, are kept. alpha may be 0.
+    X : sequence of samples
+        Samples in the form that `fit` takes.
+    y : sequence of outputs
+        True outputs in the form that `fit` takes.
+    radii : array_like or None, default=None
+        Positive bounds on the l1 norm of w, in any order. None means `n_radii` numbers in a
+        geometric sequence, from `ratio` times the l1 norm of the unconstrained solution up to that
+        norm. Without a penalty (alpha=0) there is no such solution, and radii must be given.
+    validation : tuple (X, y) or None, default=None
+        Held-out data, whose scores choose ``best_``.
+    n_radii : int, default=10
+        Length of the sequence if radii is None.
+    ratio : float, default=0.01
+        Smallest radius divided by the largest if radii is None.
+    tol : float or None, default=0.01
+        Relative duality gap at which each fit stops; None means that of the estimator.
+    max_epochs : int or None, default=1000
+        Largest number of epochs of each fit; None means that of the estimator.
+    solver : str or Solver, default="auto"
+        "auto" is the estimator's own if it names one; else "smoothed" where the structure has
+        marginals, BCFW without averaging where it has none, "extragradient" where alpha is 0.
+    train_score : bool, default=True
+        Whether to score the training data, too.
+    fit_params : dict or None, default=None
+        Further arguments of `fit`, such as ``{"sample_weight": ...}``.
+
+    Returns
+    -------
+    L1Path
+        The models, smallest radius first.
     """
     _check_options(estimator, n_radii, ratio, validation)
     fitted = prepared(estimator, tol, max_epochs)

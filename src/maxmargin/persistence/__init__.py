@@ -29,21 +29,38 @@ __all__ = ["Savable", "load", "load_as", "register", "save"]
 
 
 class Savable(Checked):
-    """Gives an estimator its method `save`."""
+    """Base class that gives an estimator its method `save`."""
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write everything learned to one file, which `maxmargin.load(path)` reads.
+        """Write the fitted estimator to one file, which ``maxmargin.load(path)`` reads.
 
-        The file appears whole or not at all: an older one is replaced only when the new one is
-        safely on the disk. Callbacks are left out.
+        The write is atomic: an older file is replaced only when the new one is completely on the
+        disk. Callbacks are not saved.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
         """
         save(self, path)
 
 
 def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
-    """Write a model to a file. What cannot be saved is a TypeError that names it and the remedy.
+    """Write a model to a file.
 
-    level : of compression, 1 (fast) to 9; None means the one that suits models.
+    Parameters
+    ----------
+    model : object
+        A fitted estimator, or an object of a registered class.
+    path : str or path
+        File to write.
+    level : int or None, default=None
+        Compression level from 1 (fast) to 9; None means one that suits models.
+
+    Raises
+    ------
+    TypeError
+        If something in the model cannot be saved; the message names it and a remedy.
     """
     from maxmargin.persistence.archive import write
     from maxmargin.persistence.encode import Encoder
@@ -56,15 +73,32 @@ def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
 def load(path: str | os.PathLike, *, max_bytes: int | None = None, oracle: Any = None) -> Any:
     """Read a model that `save` wrote: the same options, weights and predictions.
 
-    Files from strangers are safe to load and to use: no code is run, every length is checked before
-    memory is asked for, all objects are made by their constructors, and what they learned must go
-    together. A file that is damaged, forged, of another format or too large is a ModelFileError;
-    one that cannot be opened is an OSError as usual.
+    Untrusted files are safe to load and to use: no code is run, every length is checked before
+    memory is allocated, all objects are made by their constructors, and what they learned must be
+    consistent.
 
-    max_bytes : how much the model may take unpacked; None means 1 GiB or a hundred times the
-        size of the file, whichever is more.
-    oracle : of a model with `Structure.from_oracle(function)`, that function again, or the whole
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+    max_bytes : int or None, default=None
+        Largest size of the unpacked model; None means 1 GiB or a hundred times the size of the
+        file, whichever is more.
+    oracle : callable, Structure or None, default=None
+        For a model with ``Structure.from_oracle(function)``, that function again, or the whole
         structure if it has other functions, too: code is not saved.
+
+    Returns
+    -------
+    object
+        The model.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, forged, of another format or too large.
+    OSError
+        If the file cannot be opened.
     """
     from maxmargin.persistence.archive import read
     from maxmargin.persistence.decode import decode_model
@@ -79,7 +113,20 @@ def load(path: str | os.PathLike, *, max_bytes: int | None = None, oracle: Any =
 
 
 def load_as(path: str | os.PathLike, name: str) -> Any:
-    """Read an object of one registered class, such as a checkpoint; else as `load`."""
+    """Read an object of one registered class, such as a checkpoint; otherwise as `load`.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+    name : str
+        Registered name of the class.
+
+    Returns
+    -------
+    object
+        The object.
+    """
     from maxmargin.persistence.archive import read
     from maxmargin.persistence.decode import decode_model
 

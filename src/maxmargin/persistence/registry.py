@@ -108,14 +108,22 @@ Class = TypeVar("Class", bound=type)
 
 
 def register(cls: Class) -> Class:
-    """Let a class of your own be part of saved models, such as a Structure; also a decorator.
+    """Register a class, such as a `Structure`, to be part of saved models; usable as a decorator.
 
-    Objects of a scikit-learn class (BaseEstimator, so also Structure, Loss and Solver) come back by
-    a call of `__init__` with their options, others without one; then their further attributes are
-    set, none of which may hide a method, property or constant of the class; then their method
-    `validate()` is called, if they have one, to raise ValueError if something is wrong: files are
-    not to be trusted. The program that loads the model must register the class too: a file never
-    says what to import.
+    The program that loads the model must register the class, too: a file never says what to import.
+
+    Returns
+    -------
+    type
+        The class itself.
+
+    Notes
+    -----
+    Objects of a scikit-learn class (`BaseEstimator`, so also `Structure`, `Loss` and `Solver`) are
+    restored by a call of ``__init__`` with their options, others without one. Then their further
+    attributes are set, none of which may hide a method, property or constant of the class. Then
+    their method ``validate()`` is called, if they have one, which must raise ValueError if
+    something is wrong, because files are not trusted.
     """
     if not isinstance(cls, type):
         raise TypeError(f"register takes a class, found {cls!r}.")

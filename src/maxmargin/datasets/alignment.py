@@ -31,20 +31,22 @@ def load_alignment(pair: str = "ro-en", path: str | os.PathLike | None = None) -
     """Load the sentence pairs and the word alignments of one pair of languages.
 
     The originals come in many forms, so none is downloaded. The loader reads three files: XX-YY.XX
-    and XX-YY.YY, a tokenised sentence a line, and XX-YY.wa, lines `sentence i j S|P` from 1.
+    and XX-YY.YY, one tokenised sentence per line, and XX-YY.wa, lines ``sentence i j S|P`` from 1.
 
     Parameters
     ----------
-    pair : the languages, "XX-YY": "ro-en", "zh-en", "de-en", "en-cs", "en-sv", "en-es", "en-pt",
-        or whatever files of your own are called.
-    path : path, optional
-        The folder of the files, or the folder that holds `alignment_other/`. Without it: the
+    pair : str, default="ro-en"
+        The languages, "XX-YY": "ro-en", "zh-en", "de-en", "en-cs", "en-sv", "en-es", "en-pt", or
+        the name of files of your own.
+    path : str, path or None, default=None
+        The folder of the files, or the folder that holds ``alignment_other/``. None means the
         folder in MAXMARGIN_DATA, then the cache.
 
     Returns
     -------
-    Bunch with pairs (list of (source tokens, target tokens)), links (list of (sure, possible) sets
-    of (i, j) from 0; possible includes sure), numbers (from 1), DESCR.
+    Bunch
+        With `pairs`, list of (source tokens, target tokens); `links`, list of (sure, possible) sets
+        of (i, j) from 0, possible including sure; `numbers`, from 1; `DESCR`.
     """
     match = PAIR.fullmatch(pair)
     if match is None:

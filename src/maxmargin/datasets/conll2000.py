@@ -29,20 +29,22 @@ Sentences = list[list[tuple[str, str]]]
 
 
 def load_conll2000(subset: str = "train", path: str | os.PathLike | None = None) -> Bunch:
-    """Load the sentences of one subset and their chunk tags.
+    """Load the sentences of one subset of CoNLL-2000 and their chunk tags.
 
     Parameters
     ----------
-    subset : "train" or "test"
-    path : path, optional
-        The text file (plain or gzip), its folder, or the folder that holds `conll2000/`. Without
-        it: the folder in MAXMARGIN_DATA, then the cache, then the official address. Only a
+    subset : {"train", "test"}, default="train"
+        Subset to load.
+    path : str, path or None, default=None
+        The text file (plain or gzip), its folder, or the folder that holds ``conll2000/``. None
+        means the folder in MAXMARGIN_DATA, then the cache, then the official address. Only a
         download is compared with the known content.
 
     Returns
     -------
-    Bunch with sentences (list of lists of (word, part of speech)), tags (list of lists of str),
-    DESCR.
+    Bunch
+        With `sentences`, list of lists of (word, part of speech); `tags`, list of lists of str;
+        `DESCR`.
     """
     if subset not in SOURCES:
         raise ValueError(f"subset is {subset!r}, expected 'train' or 'test'")

@@ -60,17 +60,20 @@ def load_dependencies(
 
     Parameters
     ----------
-    subset : "dev" or "test", of "ewt"; the Penn sample is one, and takes no notice.
-    source : "ewt" (universal parts of speech, relations) or "penn" (the Penn parts of speech).
-    path : path, optional
+    subset : {"dev", "test"}, default="dev"
+        Subset of "ewt"; not used for "penn".
+    source : {"ewt", "penn"}, default="ewt"
+        "ewt" has universal parts of speech and relations, "penn" the Penn parts of speech.
+    path : str, path or None, default=None
         The file (plain or gzip; CoNLL-U for "ewt"), its folder, or the folder that holds
-        `ud_english_ewt/` or `nltk_treebank/`. Without it: the folder in MAXMARGIN_DATA, then the
+        ``ud_english_ewt/`` or ``nltk_treebank/``. None means the folder in MAXMARGIN_DATA, then the
         cache, then the official address. Only a download is compared with the known content.
 
     Returns
     -------
-    Bunch with sentences (list of lists of `Token`), heads (list of integer arrays: the place of
-    each word's head, from 0, and -1 for the root, as `Graph.from_parents` takes them), DESCR.
+    Bunch
+        With `sentences`, list of lists of `Token`; `heads`, list of integer arrays, the index of
+        each word's head and -1 for the root, as `Graph.from_parents` takes them; `DESCR`.
     """
     if source not in ("ewt", "penn"):
         raise ValueError(f"source is {source!r}, expected 'ewt' or 'penn'")

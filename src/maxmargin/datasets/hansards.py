@@ -86,20 +86,22 @@ def load_hansards(
 
     Parameters
     ----------
-    subset : "dev", "train", "test" or "parallel"
+    subset : {"dev", "train", "test", "parallel"}, default="dev"
         37 pairs; sentences 1-100 of the shared task's test set; its sentences 101-447; many pairs
         without links.
-    path : path, optional
-        The folder of the files, the folder that holds `hansards/`, or an archive of the shared
-        task. Without it: the folder in MAXMARGIN_DATA, then the cache, then (but for "parallel")
+    path : str, path or None, default=None
+        The folder of the files, the folder that holds ``hansards/``, or an archive of the shared
+        task. None means the folder in MAXMARGIN_DATA, then the cache, then (except for "parallel")
         the official address. Only a download is compared with the known counts.
-    n_pairs : how many pairs to load, from the first; None means all.
+    n_pairs : int or None, default=None
+        Number of pairs to load, from the first; None means all.
 
     Returns
     -------
-    Bunch with pairs (list of (English tokens, French tokens)), links (list of (sure, possible)
-    sets of (i, j) from 0; possible includes sure; None for "parallel"), numbers (the sentence
-    numbers in the files), DESCR.
+    Bunch
+        With `pairs`, list of (English tokens, French tokens); `links`, list of (sure, possible)
+        sets of (i, j) from 0, possible including sure, or None for "parallel"; `numbers`, the
+        sentence numbers in the files; `DESCR`.
     """
     if subset not in SUBSETS:
         expected = ", ".join(map(repr, SUBSETS))

@@ -41,21 +41,22 @@ HALF = 128  # masks are JPEG, too: a value from here on is horse
 
 
 def load_horses(path: str | os.PathLike | None = None) -> Bunch:
-    """Load the Weizmann horses: colour pictures and masks.
+    """Load the Weizmann horses: colour images and masks.
 
     Parameters
     ----------
-    path : path, optional
+    path : str, path or None, default=None
         The folder that holds rgb/ and figure_ground/, the archive weizmann_horse_db.tar.gz, the
-        file horses96_train.npz, or a folder that holds one of these, itself or in
-        weizmann_horses/ or weizmann_horse_db/. Without it: the folder in MAXMARGIN_DATA, then the
-        cache, then the official address. Pictures of the folder and the archive are read by
-        pillow: pip install "maxmargin[images]".
+        file horses96_train.npz, or a folder that holds one of these, itself or in weizmann_horses/
+        or weizmann_horse_db/. None means the folder in MAXMARGIN_DATA, then the cache, then the
+        official address. Images of the folder and the archive are read by pillow: ``pip install
+        "maxmargin[images]"``.
 
     Returns
     -------
-    Bunch with images (list of (H, W, 3) uint8), masks (list of (H, W) uint8, 1 = horse), ids (the
-    numbers in the file names), DESCR.
+    Bunch
+        With `images`, list of (H, W, 3) uint8; `masks`, list of (H, W) uint8, 1 = horse; `ids`, the
+        numbers in the file names; `DESCR`.
     """
     found = _find(path)
     if found.is_dir():

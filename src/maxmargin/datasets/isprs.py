@@ -55,16 +55,20 @@ def load_isprs(path: str | os.PathLike | None = None, names: Sequence[str] | Non
 
     Parameters
     ----------
-    path : path, optional
-        The folder of the files sampNN.txt or sampNN.txt.gz, the folder that holds `isprs_filter/`,
-        one such file, or the archive Reference.zip. Without it: the folder in MAXMARGIN_DATA, then
-        the cache, then the official address. Only a download is compared with the known counts.
-    names : the scans to load, such as ["samp11", "samp53"]; None means all that are there.
+    path : str, path or None, default=None
+        The folder of the files sampNN.txt or sampNN.txt.gz, the folder that holds
+        ``isprs_filter/``, one such file, or the archive Reference.zip. None means the folder in
+        MAXMARGIN_DATA, then the cache, then the official address. Only a download is compared with
+        the known counts.
+    names : sequence of str or None, default=None
+        The scans to load, such as ["samp11", "samp53"]; None means all that are there.
 
     Returns
     -------
-    Bunch with clouds (list of float64 arrays (N, 3), the coordinates of the files: nothing is
-    subtracted), labels (list of int64 arrays (N,), 0 bare earth, 1 object), names, DESCR.
+    Bunch
+        With `clouds`, list of float64 arrays (N, 3), the coordinates of the files, nothing
+        subtracted; `labels`, list of int64 arrays (N,), 0 = bare earth, 1 = object; `names`;
+        `DESCR`.
     """
     found = _find(path)
     if names is not None:

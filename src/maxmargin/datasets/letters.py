@@ -34,19 +34,20 @@ C. Guestrin, D. Koller, Max-margin Markov networks, NIPS 2003. No licence is sta
 
 
 def load_letters(path: str | os.PathLike | None = None) -> Bunch:
-    """Load the handwritten words: sequences of letter images, and their letters.
+    """Load handwritten words: sequences of letter images, and their letters.
 
     Parameters
     ----------
-    path : path, optional
-        letter.data or letter.data.gz, its folder, or the folder that holds `ocr_letters/`. Without
-        it: the folder in MAXMARGIN_DATA, then the cache, then the official address. Only a
+    path : str, path or None, default=None
+        letter.data or letter.data.gz, its folder, or the folder that holds ``ocr_letters/``. None
+        means the folder in MAXMARGIN_DATA, then the cache, then the official address. Only a
         download is compared with the known content.
 
     Returns
     -------
-    Bunch with X (list of float64 arrays (length, 128), pixels row by row), y (list of arrays of
-    one-letter strings), fold (n_words,), feature_names, image_shape, DESCR.
+    Bunch
+        With `X`, list of float64 arrays (length, 128), pixels row by row; `y`, list of arrays of
+        one-letter strings; `fold`, (n_words,); `feature_names`; `image_shape`; `DESCR`.
     """
     file = find(SOURCE, path)
     return letters_of(read(file), str(file))

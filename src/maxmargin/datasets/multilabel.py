@@ -20,20 +20,36 @@ def make_multilabel(
     coupling: float = 1.5,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Bunch:
-    """Draw  log p(y | x) = sum_k y_k (coef[k].x + bias[k]) + sum over pairs of pairs[k, m] y_k y_m.
+    """Draw samples with dependent labels from a pairwise log-linear model.
 
-    x is standard normal, so that labels of one sample are related by more than x tells: half of the
-    pairs attract or repel each other. Drawn exactly, over all subsets.
+    The model is ::
+
+        log p(y | x) = sum_k y_k (coef[k].x + bias[k]) + sum over pairs of pairs[k, m] y_k y_m + c
+
+    where x is standard normal. Half of the pairs attract or repel each other, so that labels depend
+    on each other given x. Labels are drawn exactly, over all subsets.
 
     Parameters
     ----------
-    n_labels : 16 at most.
-    signal : how much a label depends on x; coupling : how much pairs depend on each other.
+    n_samples : int, default=200
+        Number of samples.
+    n_labels : int, default=6
+        Number of labels, 16 at most.
+    n_features : int, default=10
+        Number of features.
+    signal : float, default=1.0
+        Strength of the dependence of labels on x.
+    coupling : float, default=1.5
+        Strength of the dependence between labels.
+    random_state : int, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical data.
 
     Returns
     -------
-    Bunch with X (float64 (n_samples, n_features)), y (int64 (n_samples, n_labels), zeros and ones),
-    coef (n_labels, n_features), bias (n_labels,), pairs (n_labels, n_labels), symmetric.
+    Bunch
+        With `X`, float64 (n_samples, n_features); `y`, int64 (n_samples, n_labels), zeros and ones;
+        `coef`, (n_labels, n_features); `bias`, (n_labels,); `pairs`, (n_labels, n_labels),
+        symmetric.
     """
     if min(n_samples, n_labels, n_features) < 1 or n_labels > MAX_LABELS:
         raise ValueError(

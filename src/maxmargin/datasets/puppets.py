@@ -45,23 +45,32 @@ def make_puppets(
     noise: float = 0.05,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Bunch:
-    """Cast rays from one viewpoint at puppets with random joint angles, and at clutter.
+    """Simulate range scans of puppets with random joint angles, among clutter.
 
     Eleven scans of three puppets each, split 5 / 3 / 3 for training, validation and test, are the
     setting of Taskar, Lacoste-Julien and Jordan (2006), who trained on about 37,000 points and
-    88,000 links; by default it is 37,000 and 91,000 here. Scan i is the same for any n_scans.
+    88,000 links; the default has 37,000 and 91,000. Scan i is the same for any n_scans.
 
     Parameters
     ----------
-    n_points : about how many points a scan has; the scanner's grid is as fine as that takes.
-    clutter : how many sticks, rings, ropes and planks stand around and in front, at random.
-    noise : standard deviation of depths, in centimetres; neighbouring points are about 0.4 apart.
+    n_scans : int, default=11
+        Number of scans.
+    n_points : int, default=7250
+        Approximate number of points of a scan, which determines the resolution of the scanner.
+    clutter : int, default=24
+        Number of sticks, rings, ropes and planks at random places around and in front.
+    noise : float, default=0.05
+        Standard deviation of depths in centimetres; neighbouring points are about 0.4 apart.
+    random_state : int, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical data.
 
     Returns
     -------
-    Bunch with clouds (list of float64 (N, 3): x to the right, y away from the scanner, z up),
-    labels (list of int (N,): 1 = puppet, 0 = clutter), edges (list of int (E, 2): surface links),
-    names, DESCR. A sample of `Segmenter(kind="points")` with these links is (cloud, edges).
+    Bunch
+        With `clouds`, list of float64 (N, 3), x to the right, y away from the scanner, z up;
+        `labels`, list of int (N,), 1 = puppet, 0 = clutter; `edges`, list of int (E, 2), surface
+        links; `names`; `DESCR`. A sample of ``Segmenter(kind="points")`` with these links is
+        (cloud, edges).
 
     Examples
     --------

@@ -28,19 +28,21 @@ https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel.html .
 
 
 def load_scene(subset: str = "train", path: str | os.PathLike | None = None) -> Bunch:
-    """Load photographs with several labels.
+    """Load images of scenes with several labels.
 
     Parameters
     ----------
-    subset : "train", "test" or "all".
-    path : path, optional
+    subset : {"train", "test", "all"}, default="train"
+        Subset to load.
+    path : str, path or None, default=None
         The file scene_train.svm.gz (plain, gzip or bzip2), its folder, or the folder that holds
-        `scene/`. Without it: the folder in MAXMARGIN_DATA, then the cache, then the official
+        ``scene/``. None means the folder in MAXMARGIN_DATA, then the cache, then the official
         address. Only a download is compared with the known counts.
 
     Returns
     -------
-    Bunch with X (float64 (n, 294)), y (int64 (n, 6), zeros and ones), part (n,) "train" or "test",
-    label_names, DESCR.
+    Bunch
+        With `X`, float64 (n, 294); `y`, int64 (n, 6), zeros and ones; `part`, (n,), "train" or
+        "test"; `label_names`; `DESCR`.
     """
     return SCENE.load(subset, path)

@@ -19,22 +19,39 @@ def make_sequences(
     separation: float = 1.5,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Bunch:
-    """Draw  log p(y | x) = first[y_1] + sum_t coef[y_t].x_t + sum_t transitions[y_t, y_t+1] + c.
+    """Draw label sequences and their features from a hidden Markov model.
 
-    A hidden Markov model: y is a Markov chain, x_t is Gaussian around coef[y_t] with unit variance.
-    The means have entries of one size and random sign, so |coef[k]|^2 is the same for all labels,
+    y is a Markov chain, x_t is Gaussian around coef[y_t] with unit variance, so that ::
+
+        log p(y | x) = first[y_1] + sum_t coef[y_t].x_t + sum_t transitions[y_t, y_t+1] + c
+
+    The means have entries of one size and random sign, so that all labels have means of equal norm,
     over any subset of the features, and the linear chain model above is exactly the best one.
 
     Parameters
     ----------
-    length : int, or (shortest, longest) for ragged lengths, both included
-    density : share of the features present in a row, at random places; below 1 rows are CSR
-    separation : distance scale of the means; the same difficulty for any n_features and density
+    n_samples : int, default=100
+        Number of sequences.
+    length : int or tuple of int, default=10
+        Length of all sequences, or (shortest, longest), both inclusive.
+    n_labels : int, default=5
+        Number of labels.
+    n_features : int, default=20
+        Number of features.
+    density : float, default=1.0
+        Fraction of the features present in a row, at random places; below 1 rows are CSR.
+    separation : float, default=1.5
+        Scale of the distances of the means; the difficulty does not depend on n_features and
+        density.
+    random_state : int, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical data.
 
     Returns
     -------
-    Bunch with X (list of float64 arrays or CSR matrices (length, n_features)), y (list of int
-    arrays), coef (n_labels, n_features), transitions (n_labels, n_labels), first (n_labels,).
+    Bunch
+        With `X`, list of float64 arrays or CSR matrices (length, n_features); `y`, list of int
+        arrays; `coef`, (n_labels, n_features); `transitions`, (n_labels, n_labels); `first`,
+        (n_labels,).
     """
     ends = (length, length) if np.isscalar(length) else length
     shortest, longest = cast(tuple[int, int], ends)  # isscalar does not tell mypy what is left

@@ -14,13 +14,22 @@ Edges = Literal["plain", "direction", "colours", "neighbourhood"]
 
 
 def snake_graphs(images: Any, edges: Edges = "colours") -> list[Graph]:
-    """A `Graph` of each image: its pixels row by row, each joined with those right of and below it.
+    """Convert images of snakes to graphs, whose edges join a pixel to those right of and below it.
 
-    Features of a pixel are the colours of the nine pixels around it, 9 x 5 zeros and ones.
+    Parameters
+    ----------
+    images : iterable of ndarray of shape (H, W, 3)
+        Images, as `load_snakes` and `make_snakes` return them.
+    edges : {"plain", "direction", "colours", "neighbourhood"}, default="colours"
+        Edge features. "plain": none; "direction": two, right or down; "colours": one for each
+        direction and pair of colours of the ends, 50, one of them 1; "neighbourhood": for each
+        direction the features of both ends, 2 x 2 x 45.
 
-    edges : what features an edge has. "plain": none of its own; "direction": two, whether it leads
-        right or down; "colours": one for each direction and pair of colours of its ends, 50, one of
-        them 1; "neighbourhood": for each direction the features of both its ends, 2 x 2 x 45.
+    Returns
+    -------
+    list of Graph
+        One per image, its nodes the pixels row by row. Node features are the colours of the nine
+        pixels around it, 9 x 5 zeros and ones.
     """
     if edges not in ("plain", "direction", "colours", "neighbourhood"):
         raise ValueError(

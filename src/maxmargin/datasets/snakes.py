@@ -44,21 +44,26 @@ direction of the next.
 
 
 def load_snakes(path: str | os.PathLike | None = None) -> Bunch:
-    """Load the snakes: images of 11 labels on small grids, the classic test for loopy graphs.
+    """Load the snakes: images with 11 labels on small grids, a standard test for loopy graphs.
 
     Parameters
     ----------
-    path : path, optional
-        The file snakes.npz, its folder, or the folder that holds `snakes/`. Without it: the folder
-        in MAXMARGIN_DATA, then the cache. There is no download: the public file is a pickle, which
-        could run any program when it is read. The arrays of snakes.npz are, for both subsets s =
-        train, test: shape_s (n, 2), rows and columns; X_s (pixels, 3) of uint8, colours, and Y_s
-        (pixels,), labels, image after image, row by row.
+    path : str, path or None, default=None
+        The file snakes.npz, its folder, or the folder that holds ``snakes/``. None means the folder
+        in MAXMARGIN_DATA, then the cache.
 
     Returns
     -------
-    Bunch with images_train, images_test (lists of (H, W, 3) uint8), labels_train, labels_test
-    (lists of (H, W) int64), DESCR. `snake_graphs` makes samples of the images.
+    Bunch
+        With `images_train`, `images_test`, lists of (H, W, 3) uint8; `labels_train`, `labels_test`,
+        lists of (H, W) int64; `DESCR`. `snake_graphs` makes samples of the images.
+
+    Notes
+    -----
+    There is no download: the public file is a pickle, which could run any program when it is read.
+    The arrays of snakes.npz are, for both subsets s = train, test: shape_s (n, 2), rows and
+    columns; X_s (pixels, 3) of uint8, colours, and Y_s (pixels,), labels, image after image, row by
+    row.
     """
     file = _find(path)
     arrays = _read(file)
@@ -85,16 +90,22 @@ def make_snakes(
     *,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Bunch:
-    """Let snakes walk on grids, for tests and examples; image i is the same for any n_images.
+    """Draw snakes that walk on grids; image i is the same for any n_images.
 
     Parameters
     ----------
-    length : pixels of a snake, 2 or more.
+    n_images : int, default=100
+        Number of images.
+    length : int, default=10
+        Pixels of a snake, 2 or more.
+    random_state : int, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical data.
 
     Returns
     -------
-    Bunch with images (list of (H, W, 3) uint8), labels (list of (H, W) int64: 0 background, 1 to
-    length from head to tail), DESCR.
+    Bunch
+        With `images`, list of (H, W, 3) uint8; `labels`, list of (H, W) int64, 0 for the
+        background, 1 to length from head to tail; `DESCR`.
 
     Examples
     --------

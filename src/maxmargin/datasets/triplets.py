@@ -25,23 +25,35 @@ def make_triplets(
     """Draw triplets with two items of one class and one of another, in random order.
 
     An item of class k is prototype_k + noise * Gaussian in `n_relevant` features, each in a unit of
-    its own, and pure Gaussian noise of about the same size in the others. So how far two items are
-    apart says whether they belong together, but only by the right metric,
+    its own, and Gaussian noise of about the same size in the others. Distances thus tell which
+    items belong together, but only for the right metric ::
 
-        distance(i, j) = sum_f metric[f] (x_if - x_jf)^2,
+        distance(i, j) = sum_f metric[f] (x_if - x_jf)^2
 
-    whose entries are the squared units, and 0 for features that tell nothing. The score of a pair
-    under weights w is w . (-(x_i - x_j)^2); `metric` is the w that knows all.
+    whose entries are the squared units, and 0 for irrelevant features. The score of a pair under
+    weights w is w . (-(x_i - x_j)^2); `metric` is the ideal w.
 
     Parameters
     ----------
-    noise : of an item about its prototype, as a share of the prototypes' spread
+    n_samples : int, default=300
+        Number of triplets.
+    n_classes : int, default=6
+        Number of classes.
+    n_features : int, default=20
+        Number of features.
+    n_relevant : int, default=5
+        Number of relevant features.
+    noise : float, default=0.5
+        Standard deviation of an item about its prototype, relative to the spread of the prototypes.
+    random_state : int, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical data.
 
     Returns
     -------
-    Bunch with X (list of arrays (3, n_features), a row for each pair: -(x_i - x_j)^2), y (int
-    array, the number of the pair that belongs together), pairs (the items of each pair), triplets
-    (the items, (n_samples, 3, n_features)), metric (n_features,).
+    Bunch
+        With `X`, list of arrays (3, n_features), a row for each pair, -(x_i - x_j)^2; `y`, int
+        array, the index of the pair of one class; `pairs`, the items of each pair; `triplets`, the
+        items, (n_samples, 3, n_features); `metric`, (n_features,).
     """
     _check(n_samples, n_classes, n_features, n_relevant, noise)
     rng = check_random_state(random_state)

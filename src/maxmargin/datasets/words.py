@@ -107,17 +107,25 @@ def make_words(
     noise: float = 0.08,
     random_state: int | np.random.RandomState | None = 0,
 ) -> Bunch:
-    """Draw words as sequences of letter images; the same seed gives the same bits.
+    """Draw words as sequences of letter images.
+
+    With the defaults a linear classifier of single letters has an error of roughly 23 %.
 
     Parameters
     ----------
-    noise : probability with which each pixel is flipped, in [0, 0.5]
+    n_words : int, default=1000
+        Number of words.
+    noise : float, default=0.08
+        Probability with which each pixel is flipped, in [0, 0.5].
+    random_state : int, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical data.
 
     Returns
     -------
-    Bunch with X (list of float64 arrays (length, 128), pixels row by row, 0 or 1), y (list of
-    arrays of one-letter strings), fold (n_words,) from 0 to 9 in turn, feature_names, image_shape,
-    DESCR. With the defaults a linear classifier of single letters errs on roughly 23 % of them.
+    Bunch
+        With `X`, list of float64 arrays (length, 128), pixels row by row, 0 or 1; `y`, list of
+        arrays of one-letter strings; `fold`, (n_words,), from 0 to 9 in turn; `feature_names`;
+        `image_shape`; `DESCR`.
     """
     if n_words < 1:
         raise ValueError(f"n_words is {n_words}, expected at least 1")

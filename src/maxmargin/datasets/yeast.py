@@ -30,19 +30,21 @@ LIBSVM's text format at https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/
 
 
 def load_yeast(subset: str = "train", path: str | os.PathLike | None = None) -> Bunch:
-    """Load genes with several classes of function.
+    """Load genes with several functional classes.
 
     Parameters
     ----------
-    subset : "train", "test" or "all".
-    path : path, optional
+    subset : {"train", "test", "all"}, default="train"
+        Subset to load.
+    path : str, path or None, default=None
         The file yeast_train.svm.gz (plain, gzip or bzip2), its folder, or the folder that holds
-        `yeast/`. Without it: the folder in MAXMARGIN_DATA, then the cache, then the official
+        ``yeast/``. None means the folder in MAXMARGIN_DATA, then the cache, then the official
         address. Only a download is compared with the known counts.
 
     Returns
     -------
-    Bunch with X (float64 (n, 103)), y (int64 (n, 14), zeros and ones), part (n,) "train" or "test",
-    label_names, DESCR.
+    Bunch
+        With `X`, float64 (n, 103); `y`, int64 (n, 14), zeros and ones; `part`, (n,), "train" or
+        "test"; `label_names`; `DESCR`.
     """
     return YEAST.load(subset, path)

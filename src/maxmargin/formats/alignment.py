@@ -40,14 +40,21 @@ PHARAOH_LINK = re.compile(r"(\d{1,18})([-?p])(\d{1,18})", re.ASCII)
 def read_sentences(
     path: Readable, *, n_sentences: int | None = None, encoding: str = "utf-8"
 ) -> list[list[str]]:
-    """Return the tokens of every line; an empty line is an empty sentence.
+    """Read one tokenised sentence per line; an empty line is an empty sentence.
 
     Parameters
     ----------
-    path : path or binary file
-        One sentence a line, possibly as `<s snum=12> tokens </s>`; that wrapper is left out.
-    n_sentences : how many to read; None means all.
-    encoding : of the text.
+    path : str, path or binary file
+        File to read, plain or gzip. A wrapper ``<s snum=12> tokens </s>`` is removed.
+    n_sentences : int or None, default=None
+        Number of sentences to read; None means all.
+    encoding : str, default="utf-8"
+        Encoding of the text.
+
+    Returns
+    -------
+    list of list of str
+        Tokens of each line.
     """
     known: dict[str, str] = {}
     keep = known.setdefault  # one object a word type: a corpus then takes a fifth of the memory
@@ -58,7 +65,20 @@ def read_sentences(
 
 
 def read_sentence_numbers(path: Readable, *, encoding: str = "utf-8") -> list[int]:
-    """Return the number of every line: that of its `<s snum=...>` wrapper, else of the line."""
+    """Read the number of every line: that of its ``<s snum=...>`` wrapper, else the line number.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        File to read, plain or gzip.
+    encoding : str, default="utf-8"
+        Encoding of the text.
+
+    Returns
+    -------
+    list of int
+        One number per line.
+    """
     numbers = []
     for line_number, line in text_lines(path, encoding):
         number = numbered_sentence(line)[0]
@@ -80,13 +100,21 @@ def numbered_sentence(line: str) -> tuple[int | None, str]:
 def read_pairs(
     source: Readable, target: Readable, *, n_pairs: int | None = None, encoding: str = "utf-8"
 ) -> list[Pair]:
-    """Return (source tokens, target tokens) of every line of two files that go line by line.
+    """Read sentence pairs from two files that correspond line by line.
 
     Parameters
     ----------
-    source, target : as `path` of `read_sentences`.
-    n_pairs : how many to read; None means all, and then both files must have as many lines.
-    encoding : of both.
+    source, target : str, path or binary file
+        Files as for `read_sentences`.
+    n_pairs : int or None, default=None
+        Number of pairs to read; None means all, and then both files must have equally many lines.
+    encoding : str, default="utf-8"
+        Encoding of both files.
+
+    Returns
+    -------
+    list of (source tokens, target tokens)
+        One pair per line.
     """
     left = read_sentences(source, n_sentences=n_pairs, encoding=encoding)
     right = read_sentences(target, n_sentences=n_pairs, encoding=encoding)
@@ -106,20 +134,29 @@ def read_naacl(
     skip_null: bool = False,
     encoding: str = "utf-8",
 ) -> list[Links]:
-    """Read lines `sentence i j [S|P] [confidence]`, all counted from 1, in any order.
+    """Read lines ``sentence i j [S|P] [confidence]``, all counted from 1, in any order.
 
-    A link without a type is sure. Confidences are checked to be numbers and left out.
+    A link without a type is sure. Confidences must be numbers, and are ignored.
 
     Parameters
     ----------
-    path : path or binary file
-    n_sentences : number of sentences; None means up to the last that has a link, which must then
-        not be far beyond the number of lines.
-    numbers : sequence of int, optional
-        The file's number of each sentence, where these are not 1 to n_sentences: for instance
-        `read_sentence_numbers(text)`, or range(101, 448). A number not among them is an error.
-    skip_null : leave out links to position 0, the NULL word of some files, else an error.
-    encoding : of the text.
+    path : str, path or binary file
+        File to read, plain or gzip.
+    n_sentences : int or None, default=None
+        Number of sentences; None means up to the last that has a link, which must then not be far
+        beyond the number of lines.
+    numbers : sequence of int or None, default=None
+        The file's number of each sentence, where these are not 1 to n_sentences, such as
+        ``read_sentence_numbers(text)`` or range(101, 448). Any other number is an error.
+    skip_null : bool, default=False
+        Ignore links to position 0, the NULL word of some files; otherwise they are an error.
+    encoding : str, default="utf-8"
+        Encoding of the text.
+
+    Returns
+    -------
+    list of (sure, possible)
+        Sets of links (i, j) from 0 of each sentence.
     """
     places = None if numbers is None else {int(k): place for place, k in enumerate(numbers)}
     if places is not None and len(places) != len(numbers or ()):
@@ -160,16 +197,19 @@ def read_naacl(
 def write_naacl(
     path: str | os.PathLike, links: Iterable[Any], *, numbers: Sequence[int] | None = None
 ) -> None:
-    """Write lines `sentence i j S|P`, all counted from 1, as the shared tasks' scorers read them.
+    """Write lines ``sentence i j S|P``, all counted from 1, as the shared tasks' scorers read them.
 
     A sentence without links has no line: give `read_naacl` the number of sentences.
 
     Parameters
     ----------
-    path : where to write.
-    links : one item a sentence
-        (sure, possible), or links (i, j) from 0 as a set, list or array, which are then sure.
-    numbers : the file's number of each sentence; None means 1, 2, 3...
+    path : str or path
+        File to write.
+    links : iterable
+        Links of each sentence: (sure, possible), or a set, list or array of links (i, j) from 0,
+        which are then sure.
+    numbers : sequence of int or None, default=None
+        The file's number of each sentence; None means 1, 2, 3, ...
     """
     items = list(links)
     if numbers is None:
@@ -187,13 +227,21 @@ def write_naacl(
 def read_pharaoh(
     path: Readable, *, one_based: bool = False, encoding: str = "utf-8"
 ) -> list[Links]:
-    """Read lines of links `i-j`, one line per sentence; `i?j` and `ipj` are possible links.
+    """Read lines of links ``i-j``, one line per sentence; ``i?j`` and `ipj` are possible links.
 
     Parameters
     ----------
-    path : path or binary file
-    one_based : whether positions in the file count from 1.
-    encoding : of the text.
+    path : str, path or binary file
+        File to read, plain or gzip.
+    one_based : bool, default=False
+        Whether positions in the file count from 1.
+    encoding : str, default="utf-8"
+        Encoding of the text.
+
+    Returns
+    -------
+    list of (sure, possible)
+        Sets of links (i, j) from 0 of each sentence.
     """
     base = int(one_based)
     found = []
@@ -221,14 +269,18 @@ def read_pharaoh(
 def write_pharaoh(
     path: str | os.PathLike, links: Iterable[Any], *, one_based: bool = False, mark: str = "?"
 ) -> None:
-    """Write one line of links `i-j` a sentence, in order; possible links as `i?j`.
+    """Write one line of links ``i-j`` per sentence, sorted; possible links as ``i?j``.
 
     Parameters
     ----------
-    path : where to write.
-    links : as in `write_naacl`.
-    one_based : whether to count from 1.
-    mark : "?" or "p", between the positions of a possible link.
+    path : str or path
+        File to write.
+    links : iterable
+        Links of each sentence, as for `write_naacl`.
+    one_based : bool, default=False
+        Whether to count from 1.
+    mark : {"?", "p"}, default="?"
+        Character between the positions of a possible link.
     """
     if mark not in ("?", "p"):
         raise ValueError(f'mark={mark!r} must be "?" or "p".')
@@ -244,7 +296,15 @@ def write_pharaoh(
 
 
 def check_links(pairs: Sequence[Any], links: Sequence[Any]) -> None:
-    """Raise ValueError unless there are links for every pair, each between words that exist."""
+    """Raise ValueError unless every pair has links, each between existing words.
+
+    Parameters
+    ----------
+    pairs : sequence of (source tokens, target tokens)
+        Sentence pairs.
+    links : sequence
+        Links of each pair: (sure, possible), or plain links (i, j) from 0.
+    """
     if len(pairs) != len(links):
         raise ValueError(f"there are {len(pairs)} sentence pairs but links for {len(links)}")
     for place, ((source, target), item) in enumerate(zip(pairs, links, strict=True)):

@@ -45,24 +45,28 @@ STYLES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class AlignmentDisplay:
-    """Links as marks in a matrix, a row for a source word and a column for a target word.
+    """Plot of word alignments: marks in a matrix of source words (rows) and target words (columns).
 
     Sure links are filled squares and possible ones outlined squares. Predicted links are blue dots
     where sure, green diamonds where possible, orange crosses where neither; purple rings are sure
-    links that were missed. Words in a script that matplotlib's own font lacks need another:
-    `plt.rcParams["font.family"]`.
-
-    Make one by `from_estimator` or `from_predictions`.
+    links that were missed. Words in a script that matplotlib's default font lacks need another:
+    ``plt.rcParams["font.family"]``. Use `from_estimator` or `from_predictions` to create one.
 
     Parameters
     ----------
-    source, target : the tokens.
-    predicted : links (i, j) from 0.
-    sure, possible : annotated links to compare with, optional; sure ones are possible, too.
+    source, target : sequence of str
+        Tokens of the two sentences.
+    predicted : iterable of (i, j)
+        Predicted links, counted from 0.
+    sure, possible : iterable of (i, j) or None, default=None
+        Annotated links to compare with; sure links are possible, too.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
     """
 
     def __init__(
@@ -88,14 +92,23 @@ class AlignmentDisplay:
         *,
         ax: Axes | None = None,
     ) -> AlignmentDisplay:
-        """Draw what a fitted `WordAligner` makes of a pair.
+        """Plot the links that a fitted `WordAligner` predicts for a sentence pair.
 
         Parameters
         ----------
-        aligner : a fitted WordAligner.
-        pair : (source tokens, target tokens).
-        links : annotated links of the pair, (sure, possible) or plain ones; None means none.
-        ax : axes to draw on; None means a new figure that fits the sentences.
+        aligner : WordAligner
+            A fitted aligner.
+        pair : tuple (source tokens, target tokens)
+            The sentence pair.
+        links : tuple (sure, possible), iterable of (i, j), or None, default=None
+            Annotated links of the pair to compare with; plain links are sure.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure that fits the sentences.
+
+        Returns
+        -------
+        AlignmentDisplay
+            The plot.
         """
         [predicted] = aligner.predict([pair])
         return cls.from_predictions(pair, predicted, links, ax=ax)
@@ -109,12 +122,40 @@ class AlignmentDisplay:
         *,
         ax: Axes | None = None,
     ) -> AlignmentDisplay:
-        """Draw predicted links of a pair, whoever predicted them; see `from_estimator`."""
+        """Plot predicted links of a sentence pair, from any source.
+
+        Parameters
+        ----------
+        pair : tuple (source tokens, target tokens)
+            The sentence pair.
+        predicted : iterable of (i, j)
+            Predicted links, counted from 0.
+        links : tuple (sure, possible), iterable of (i, j), or None, default=None
+            Annotated links of the pair to compare with; plain links are sure.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure that fits the sentences.
+
+        Returns
+        -------
+        AlignmentDisplay
+            The plot.
+        """
         sure, possible = (None, None) if links is None else as_links(links)
         return cls(*pair, predicted, sure, possible).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> AlignmentDisplay:
-        """Draw on the given axes, or in a new figure that fits the sentences."""
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure that fits the sentences.
+
+        Returns
+        -------
+        AlignmentDisplay
+            The plot itself.
+        """
         layers = self._layers()
         rows, columns = ([_cut(word) for word in words] for words in (self.source, self.target))
         self.ax_: Axes = new_axes(ax)

@@ -29,25 +29,30 @@ LABELS = {
 
 
 class ComparisonDisplay:
-    """One number of a comparison against the size of the training data, a line for each solver.
+    """Plot of one number of a comparison against the size of the training data, a line per solver.
 
-    Points are means over seeds, bars reach from the least to the greatest. Both axes are
+    Points are means over seeds, bars extend from the minimum to the maximum. Both axes are
     logarithmic, so that a power of the size is a straight line; its exponent is in the legend where
-    the comparison has estimated it. Cells that failed are left out.
-
-    Make one by `from_folder`.
+    the comparison has estimated it. Runs that failed are omitted. Use `from_folder` to create one.
 
     Parameters
     ----------
-    runs : what was measured of each solver, size and seed; dictionaries with "solver", "size" and
-        the numbers.
-    size_name : what is counted, e.g. "sentences".
-    exponents : {(solver, name of a number): exponent}, optional.
+    runs : sequence of dict
+        Measurements for each solver, size and seed; dictionaries with "solver", "size" and the
+        numbers.
+    size_name : str, default="samples"
+        Unit of the size, such as "sentences".
+    exponents : dict or None, default=None
+        {(solver, name of a number): exponent}.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn.
-    lines_ : {solver: its line}.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    lines_ : dict
+        {solver: its line}.
     """
 
     def __init__(
@@ -64,7 +69,22 @@ class ComparisonDisplay:
     def from_folder(
         cls, path: str | os.PathLike, *, y: str = "seconds", ax: Axes | None = None
     ) -> ComparisonDisplay:
-        """Draw the comparison that `maxmargin compare` wrote to a folder, finished or not."""
+        """Plot the comparison that ``maxmargin compare`` wrote to a folder, finished or not.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder.
+        y : str, default="seconds"
+            Number to draw, as for `plot`.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        ComparisonDisplay
+            The plot.
+        """
         folder = Path(path).expanduser()
         files = sorted(folder.glob("runs/*.json"))
         if not files:
@@ -87,9 +107,16 @@ class ComparisonDisplay:
 
         Parameters
         ----------
-        y : its name in the runs: "seconds", "peak_bytes", "n_oracle", "relative_gap",
+        y : str, default="seconds"
+            Its name in the runs: "seconds", "peak_bytes", "n_oracle", "relative_gap",
             "train_error", "test_error", ...
-        ax : axes to draw on; None means a new figure.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        ComparisonDisplay
+            The plot itself.
         """
         curves = self._curves(y)
         self.ax_: Axes = new_axes(ax)

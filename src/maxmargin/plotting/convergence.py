@@ -33,23 +33,25 @@ DASHES = ("-", "--", ":", "-.")
 
 
 class ConvergenceDisplay:
-    """What was measured along one run or several, in one picture.
+    """Plot of the convergence of one or several training runs.
 
-    Of one run, y="objective" draws the objective, its lower bound and their gap; the best possible
-    objective lies in the shaded band between the first two. Of several runs, it draws the
-    objectives as full lines and the bounds as dashed ones.
-
-    Make one by `from_result` or `from_estimator`.
+    For one run, y="objective" draws the objective, its lower bound and their gap; the optimum lies
+    in the shaded band between the first two. For several runs, it draws the objectives as solid
+    lines and the bounds as dashed ones. Use `from_result` or `from_estimator` to create one.
 
     Parameters
     ----------
-    histories : {name of a run: its records}. Records in which a number is not known are left out of
-        that number's line.
+    histories : dict of History
+        {name of a run: its records}. Records without a number are omitted from that number's line.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn.
-    lines_ : {name of a run: {name of a number: its line}}.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    lines_ : dict
+        {name of a run: {name of a number: its line}}.
     """
 
     def __init__(self, histories: Mapping[str, History]):
@@ -65,7 +67,27 @@ class ConvergenceDisplay:
         log: bool = True,
         ax: Axes | None = None,
     ) -> ConvergenceDisplay:
-        """Draw the run that gave a result, or several: {name: result}. See `plot`."""
+        """Plot the training runs of one or several results.
+
+        Parameters
+        ----------
+        result : Result or dict of Result
+            The result of a run, or {name: result}.
+        x : {"seconds", "epoch", "n_oracle", "n_project"}, default="seconds"
+            Horizontal axis; seconds of training do not include those of certificates.
+        y : str, default="objective"
+            "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
+            any fact of the records, such as one that a `Recorder` added.
+        log : bool, default=True
+            Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The plot.
+        """
         if isinstance(result, Result):
             result = {result.state.solver or "run": result}
         histories = {name: own.history for name, own in result.items()}
@@ -81,7 +103,27 @@ class ConvergenceDisplay:
         log: bool = True,
         ax: Axes | None = None,
     ) -> ConvergenceDisplay:
-        """Draw the run that fitted an estimator, or several: {name: estimator}. See `plot`."""
+        """Plot the training runs of one or several estimators.
+
+        Parameters
+        ----------
+        estimator : estimator or dict of estimators
+            A fitted estimator, or {name: estimator}.
+        x : {"seconds", "epoch", "n_oracle", "n_project"}, default="seconds"
+            Horizontal axis; seconds of training do not include those of certificates.
+        y : str, default="objective"
+            "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
+            any fact of the records, such as one that a `Recorder` added.
+        log : bool, default=True
+            Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The plot.
+        """
         several = isinstance(estimator, Mapping)
         for own in estimator.values() if several else (estimator,):
             check_is_fitted(own, "result_")
@@ -104,11 +146,20 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        x : "seconds" of training (certificates not counted), "epoch", "n_oracle" or "n_project".
-        y : "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
-            any fact of the records, e.g. one that a `Recorder` added.
-        log : a logarithmic axis for y; numbers below zero are not drawn then.
-        ax : axes to draw on; None means a new figure.
+        x : {"seconds", "epoch", "n_oracle", "n_project"}, default="seconds"
+            Horizontal axis; seconds of training do not include those of certificates.
+        y : str, default="objective"
+            "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
+            any fact of the records, such as one that a `Recorder` added.
+        log : bool, default=True
+            Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The plot itself.
         """
         if x not in ACROSS:
             raise ValueError(f"x={x!r} must be one of {', '.join(map(repr, ACROSS))}.")

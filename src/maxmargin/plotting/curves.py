@@ -23,16 +23,22 @@ LABELS = {
 
 
 class CurvesDisplay:
-    """The median over random runs of each method, and between the least and greatest a shade.
+    """Plot of the median over random runs of each method, with a shaded range.
 
     Parameters
     ----------
-    rows : one for each method, run and moment: dictionaries with "method", "seed", "passes",
-        "seconds" and the numbers measured.
+    rows : sequence of dict
+        One for each method, run and time: dictionaries with "method", "seed", "passes", "seconds"
+        and the measured numbers.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn. lines_ : {method: its line}.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    lines_ : dict
+        {method: its line}.
     """
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]):
@@ -46,14 +52,23 @@ class CurvesDisplay:
         spread: Literal["range", "quartiles"] = "range",
         ax: Axes | None = None,
     ) -> CurvesDisplay:
-        """Draw one number of all methods, both axes logarithmic.
+        """Draw one number of all methods, with both axes logarithmic.
 
         Parameters
         ----------
-        x : "passes", or "seconds", of which the median over the runs is taken at each pass.
-        y : "suboptimality", "test_error", or any number of the rows.
-        spread : shade from the least to the greatest, or between the quartiles.
-        ax : axes to draw on; None means a new figure.
+        x : {"passes", "seconds"}, default="passes"
+            Horizontal axis; of seconds the median over the runs is taken at each pass.
+        y : str, default="suboptimality"
+            "suboptimality", "test_error", or any number of the rows.
+        spread : {"range", "quartiles"}, default="range"
+            Shade from minimum to maximum, or between the quartiles.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        CurvesDisplay
+            The plot itself.
         """
         if x not in ("passes", "seconds"):
             raise ValueError(f'x={x!r} must be "passes" or "seconds".')

@@ -55,21 +55,31 @@ def path_values(path: Any, name: str) -> np.ndarray:
 
 
 class PathDisplay:
-    """Objective, norm and errors, or the weights themselves, along a path.
+    """Plot of objective, norm and errors, or of the weights, along a path.
 
-    Make one by `from_path`. Models that hold between breakpoints are drawn as steps, breakpoints as
-    thin lines.
+    Models that hold between breakpoints are drawn as steps, breakpoints as thin lines. Use
+    `from_path` to create one.
 
     Parameters
     ----------
-    path : what a function of `maxmargin.paths` returned.
+    path : Path
+        Result of a function of `maxmargin.paths`.
 
     Attributes
     ----------
-    ax_, axes_, figure_ : where it is drawn: the first axes, and {kind: axes}. score_ax_ : the axes
-        of the scores, on the right of "counts"; None if there are none.
-    lines_ : {name of a number, or number of a weight: its line}. best_line_ : the vertical line at
-        the best point in the last axes, where the legend names it; None without validation scores.
+    ax_ : matplotlib Axes
+        First axes.
+    axes_ : dict of matplotlib Axes
+        {kind: axes}.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    score_ax_ : matplotlib Axes or None
+        Axes of the scores, on the right of "counts".
+    lines_ : dict
+        {name of a number, or index of a weight: its line}.
+    best_line_ : matplotlib Line2D or None
+        Vertical line at the best point in the last axes, which the legend names; None without
+        validation scores.
     """
 
     def __init__(self, path: Any):
@@ -84,7 +94,27 @@ class PathDisplay:
         n_weights: int = 20,
         ax: Axes | None = None,
     ) -> PathDisplay:
-        """Draw a path. See `plot`."""
+        """Plot a path.
+
+        Parameters
+        ----------
+        path : Path
+            Result of a function of `maxmargin.paths`.
+        kind : {"counts", "weights", "objective", "norm", "error"} or None, default=None
+            "counts": numbers of weights and features in use, with scores on the right; "weights":
+            profiles of single weights; "objective": with its bound and the hinge loss; "norm": of
+            the weights; "error": 1 - score on training and validation data. None means "counts" for
+            radii, else the last three below one another, or the first of them if `ax` is given.
+        n_weights : int, default=20
+            Number of profiles: those of the weights that are largest anywhere on the path.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        PathDisplay
+            The plot.
+        """
         return cls(path).plot(kind=kind, n_weights=n_weights, ax=ax)
 
     def plot(
@@ -98,12 +128,20 @@ class PathDisplay:
 
         Parameters
         ----------
-        kind : "counts" for how many weights and features are in use, with scores on the right;
-            "weights" for the profiles of single weights; "objective" with its bound and the hinge
-            loss; "norm" of the weights; "error" on training and validation data, 1 - score. None
-            means "counts" over radii, else the last three below one another (one if `ax` is given).
-        n_weights : how many profiles to draw: those that are largest somewhere on the path.
-        ax : axes to draw on; None means a new figure.
+        kind : {"counts", "weights", "objective", "norm", "error"} or None, default=None
+            "counts": numbers of weights and features in use, with scores on the right; "weights":
+            profiles of single weights; "objective": with its bound and the hinge loss; "norm": of
+            the weights; "error": 1 - score on training and validation data. None means "counts" for
+            radii, else the last three below one another, or the first of them if `ax` is given.
+        n_weights : int, default=20
+            Number of profiles: those of the weights that are largest anywhere on the path.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        PathDisplay
+            The plot itself.
         """
         if kind is not None and kind not in KINDS:
             raise ValueError(f"kind={kind!r} must be one of {', '.join(KINDS)}, or None.")

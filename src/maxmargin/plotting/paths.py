@@ -30,18 +30,25 @@ WIDE = 15.0
 
 
 class PathsDisplay:
-    """Paths of regularised optima beside paths of iterates: loss and error against the norm of w.
+    """Plot of several paths: loss and error against the norm of the weights.
 
-    The pictures of the papers on the dual extragradient method. Optima have the least hinge loss
-    of all weights of their norm; what the error does along either path is the question.
+    It compares paths of regularised optima with paths of iterates, as in the papers on the dual
+    extragradient method. Optima have the least hinge loss of all weights of their norm; the
+    question is how the error behaves along either path.
 
     Parameters
     ----------
-    paths : {name: what a function of `maxmargin.paths` returned}.
+    paths : dict of Path
+        {name: result of a function of `maxmargin.paths`}.
 
     Attributes
     ----------
-    figure_ : the figure. axes_ : {number: axes}. lines_ : {(number, name of a path): its line}.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    axes_ : dict of matplotlib Axes
+        {number: axes}.
+    lines_ : dict
+        {(number, name of a path): its line}.
     """
 
     def __init__(self, paths: Mapping[str, Any]):
@@ -58,7 +65,25 @@ class PathsDisplay:
         panels: Sequence[str] = ("hinge", "validation_error"),
         axes: Sequence[Axes] | None = None,
     ) -> PathsDisplay:
-        """Draw paths. See `plot`."""
+        """Plot several paths.
+
+        Parameters
+        ----------
+        paths : dict of Path
+            {name: result of a function of `maxmargin.paths`}.
+        x : str, default="norm_w"
+            Number of the points on the horizontal axis, named as in `panels`.
+        panels : sequence of str, default=("hinge", "validation_error")
+            Numbers to draw: "norm_w", "hinge", "primal", "train_error", "validation_error",
+            "n_epochs", "n_oracle" or "seconds".
+        axes : sequence of matplotlib Axes or None, default=None
+            One for each panel; None means a new figure.
+
+        Returns
+        -------
+        PathsDisplay
+            The plot.
+        """
         return cls(paths).plot(x=x, panels=panels, axes=axes)
 
     def plot(
@@ -68,13 +93,22 @@ class PathsDisplay:
         panels: Sequence[str] = ("hinge", "validation_error"),
         axes: Sequence[Axes] | None = None,
     ) -> PathsDisplay:
-        """Draw the paths; where they have no such number, they are left out.
+        """Draw the paths; those without one of the numbers are omitted from its panel.
 
         Parameters
         ----------
-        x, panels : numbers of points: "norm_w", "hinge", "primal", "train_error",
-            "validation_error", "n_epochs", "n_oracle", "seconds".
-        axes : one for each panel; None means a new figure.
+        x : str, default="norm_w"
+            Number of the points on the horizontal axis, named as in `panels`.
+        panels : sequence of str, default=("hinge", "validation_error")
+            Numbers to draw: "norm_w", "hinge", "primal", "train_error", "validation_error",
+            "n_epochs", "n_oracle" or "seconds".
+        axes : sequence of matplotlib Axes or None, default=None
+            One for each panel; None means a new figure.
+
+        Returns
+        -------
+        PathsDisplay
+            The plot itself.
         """
         for name in (x, *panels):
             if name not in LABELS:

@@ -24,22 +24,29 @@ DASHES = ("-", "--", ":", "-.")
 
 
 class ReliabilityDisplay:
-    """Accuracy over confidence: on the diagonal, probabilities are frequencies.
+    """Reliability diagram: accuracy over confidence.
 
-    Below it, a model is surer than it should be, above it less sure. The strip below says how many
-    variables have which probability, by a curve over an area of one.
-
-    Make one by `from_estimator` or `from_predictions`.
+    On the diagonal, probabilities are frequencies; below it, a model is overconfident, above it
+    underconfident. The strip below shows the distribution of the probabilities, as a curve with
+    unit area. Use `from_estimator` or `from_predictions` to create one.
 
     Parameters
     ----------
-    tables : {name: ReliabilityTable}, see `metrics.reliability`.
-    label : that of which the probability is drawn; None for the most probable one.
+    tables : dict of ReliabilityTable
+        {name: table}; see `metrics.reliability`.
+    label : hashable or None, default=None
+        The label whose probability is drawn; None means the most probable one.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn. counts_ax_ : the strip of counts.
-    lines_ : {name: its line}.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
+    counts_ax_ : matplotlib Axes
+        Axes of the strip.
+    lines_ : dict
+        {name: its line}.
     """
 
     def __init__(self, tables: Mapping[str, ReliabilityTable], label: Hashable = None):
@@ -58,9 +65,29 @@ class ReliabilityDisplay:
         label: Hashable = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
-        """Draw probabilities of one model, or of several: {name: probabilities}.
+        """Plot the probabilities of one or several models.
 
-        y_true, n_bins, strategy, labels, label : see `metrics.reliability`.
+        Parameters
+        ----------
+        y_true : iterable of array_like
+            True labels of each sample.
+        probabilities : iterable of array_like or dict of these
+            Probabilities, as for `metrics.reliability`, or {name: probabilities}.
+        n_bins : int, default=15
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of equal width from 0 to 1, or of about equal counts.
+        labels : sequence of hashable or None, default=None
+            Labels of the columns; None means those of y_true, sorted.
+        label : hashable or None, default=None
+            The label whose probability is drawn; None means the most probable one.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The plot.
         """
         several = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
         tables = {
@@ -81,11 +108,32 @@ class ReliabilityDisplay:
         label: Hashable = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
-        """Draw the probabilities of a fitted estimator, or of several: {name: estimator}.
+        """Plot the probabilities of one or several fitted estimators.
 
-        X and y must be new to it, also to `calibrate`. Of an estimator that is calibrated, those
-        before are drawn, too. Of links, the probability of a link is drawn, without those that are
-        possible but not sure; else as for `label`.
+        For a calibrated estimator, the probabilities before calibration are drawn, too. For links,
+        the probability of a link is drawn, links that are possible but not sure excluded.
+
+        Parameters
+        ----------
+        estimator : estimator or dict of estimators
+            A fitted estimator, or {name: estimator}.
+        X : sequence of samples
+            Samples that neither `fit` nor `calibrate` has seen.
+        y : sequence of outputs
+            True outputs in the form that `fit` takes.
+        n_bins : int, default=15
+            Number of bins.
+        strategy : {"uniform", "quantile"}, default="uniform"
+            Bins of equal width from 0 to 1, or of about equal counts.
+        label : hashable or None, default=None
+            The label whose probability is drawn; None means the most probable one.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The plot.
         """
         several = estimator if isinstance(estimator, Mapping) else {"": estimator}
         shown: dict[str, Any] = {}
@@ -111,7 +159,18 @@ class ReliabilityDisplay:
         )
 
     def plot(self, *, ax: Axes | None = None) -> ReliabilityDisplay:
-        """Draw it; ax : axes to draw on, with the strip below them; None means a new figure."""
+        """Draw the diagram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on, with the strip below them; None means a new figure.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The plot itself.
+        """
         ax = new_axes(ax, (5.2, 6.2))
         self.ax_: Axes = ax
         self.figure_: Figure | SubFigure = ax.figure

@@ -24,24 +24,29 @@ VEIL = 0.45  # how much of a colour lies over an image
 
 
 class SegmentationDisplay:
-    """One image or point cloud: as it is, its true labels, the predicted ones, and the errors.
+    """Plot of one image or point cloud: the data, its true and predicted labels, and the errors.
 
     The foreground (the second label) is blue, with an outline in images, the background grey in
-    clouds. Where they differ, what was wrongly taken for the foreground is dark orange, and what
-    was missed of it light yellow; the legend counts both.
-
-    Make one by `from_estimator` or `from_predictions`.
+    clouds. False foreground is dark orange, missed foreground light yellow; the legend counts both.
+    Use `from_estimator` or `from_predictions` to create one.
 
     Parameters
     ----------
-    sample : image (H, W) or (H, W, 3), or cloud (N, 3) or more columns, or (cloud, edges).
-    predicted : labels, (H, W) or (N,).
-    truth : labels to compare with, optional.
-    classes : the two labels, (background, foreground); None means those that are found, sorted.
+    sample : array_like or tuple (cloud, edges)
+        Image of shape (H, W) or (H, W, 3), or point cloud of shape (N, 3) or with further columns.
+    predicted : array_like
+        Predicted labels, of shape (H, W) or (N,).
+    truth : array_like or None, default=None
+        True labels, of shape (H, W) or (N,), to compare with.
+    classes : sequence or None, default=None
+        The two labels, (background, foreground); None means those that are found, sorted.
 
     Attributes
     ----------
-    axes_ : {panel: axes} of an image, {(panel, view): axes} of a cloud. figure_ : their figure.
+    axes_ : dict of matplotlib Axes
+        {panel: axes} of an image, {(panel, view): axes} of a cloud.
+    figure_ : matplotlib Figure
+        Figure of the plot.
     """
 
     def __init__(
@@ -63,13 +68,29 @@ class SegmentationDisplay:
         views: Sequence[str] = ("above", "perspective"),
         axes: Any = None,
     ) -> SegmentationDisplay:
-        """Draw what a fitted `Segmenter` makes of a sample, see `plot`.
+        """Plot the labels that a fitted `Segmenter` predicts for a sample.
 
         Parameters
         ----------
-        segmenter : a fitted Segmenter.
-        sample : image or cloud, as for its `predict`.
-        truth : true labels of the sample, optional.
+        segmenter : Segmenter
+            A fitted segmenter.
+        sample : array_like or tuple (cloud, edges)
+            Image of shape (H, W) or (H, W, 3), or point cloud of shape (N, 3) or with further
+            columns.
+        truth : array_like or None, default=None
+            True labels, of shape (H, W) or (N,), to compare with.
+        panels : sequence of str or None, default=None
+            Any of "image" (images only), "truth", "prediction" and "error"; None means all for
+            which there is data.
+        views : sequence of {"above", "perspective"}, default=("above", "perspective")
+            Views of a point cloud, one row each.
+        axes : matplotlib Axes, sequence of Axes or None, default=None
+            As many as panels (times views); None means a new figure.
+
+        Returns
+        -------
+        SegmentationDisplay
+            The plot.
         """
         if not hasattr(segmenter, "graphs_") and hasattr(segmenter, "coef_"):
             raise TypeError(
@@ -92,7 +113,32 @@ class SegmentationDisplay:
         views: Sequence[str] = ("above", "perspective"),
         axes: Any = None,
     ) -> SegmentationDisplay:
-        """Draw labels of a sample, whoever predicted them; see `from_estimator`."""
+        """Plot predicted labels of a sample, from any source.
+
+        Parameters
+        ----------
+        sample : array_like or tuple (cloud, edges)
+            Image of shape (H, W) or (H, W, 3), or point cloud of shape (N, 3) or with further
+            columns.
+        predicted : array_like
+            Predicted labels, of shape (H, W) or (N,).
+        truth : array_like or None, default=None
+            True labels, of shape (H, W) or (N,), to compare with.
+        classes : sequence or None, default=None
+            The two labels, (background, foreground); None means those that are found, sorted.
+        panels : sequence of str or None, default=None
+            Any of "image" (images only), "truth", "prediction" and "error"; None means all for
+            which there is data.
+        views : sequence of {"above", "perspective"}, default=("above", "perspective")
+            Views of a point cloud, one row each.
+        axes : matplotlib Axes, sequence of Axes or None, default=None
+            As many as panels (times views); None means a new figure.
+
+        Returns
+        -------
+        SegmentationDisplay
+            The plot.
+        """
         return cls(sample, predicted, truth, classes).plot(panels, views=views, axes=axes)
 
     def plot(
@@ -107,11 +153,20 @@ class SegmentationDisplay:
 
         Parameters
         ----------
-        panels : of "image" (images only), "truth", "prediction", "error"; None means all that
-            there are data for.
-        views : of "above", "perspective", one row each; for clouds.
-        axes : one axes, or as many as panels (times views); None means a new figure.
-        max_points : of a cloud that are drawn, chosen at random.
+        panels : sequence of str or None, default=None
+            Any of "image" (images only), "truth", "prediction" and "error"; None means all for
+            which there is data.
+        views : sequence of {"above", "perspective"}, default=("above", "perspective")
+            Views of a point cloud, one row each.
+        axes : matplotlib Axes, sequence of Axes or None, default=None
+            As many as panels (times views); None means a new figure.
+        max_points : int, default=60000
+            Largest number of points of a cloud that are drawn, chosen at random.
+
+        Returns
+        -------
+        SegmentationDisplay
+            The plot itself.
         """
         sample = self.sample[0] if isinstance(self.sample, tuple) else self.sample
         values = np.asarray(sample)

@@ -16,7 +16,13 @@ HINT = "pip install 'maxmargin[plot]'"
 
 
 def has_matplotlib() -> bool:
-    """Whether pictures can be drawn here."""
+    """Return whether matplotlib is installed.
+
+    Returns
+    -------
+    bool
+        True if plots can be drawn.
+    """
     return find_spec("matplotlib") is not None
 
 

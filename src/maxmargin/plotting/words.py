@@ -19,21 +19,28 @@ Words = Sequence[Any]  # a sequence of letters (array, list, string) each
 
 
 class WordsDisplay:
-    """Words as their letter images, over the true letters and those that models read.
+    """Plot of words as letter images, with the true letters and those that models predict.
 
-    Wrong letters are bold, orange and underlined. Make one by `from_estimator` or
-    `from_predictions`.
+    Wrong letters are bold, orange and underlined. Use `from_estimator` or `from_predictions` to
+    create one.
 
     Parameters
     ----------
-    X : one array (length, n_pixels) a word, 0 = paper and 1 = ink.
-    truth : the letters of each word.
-    predictions : {name of a model: the letters that it read in each word}.
-    image_shape : (height, width) of a letter, height * width = n_pixels.
+    X : sequence of ndarray of shape (length, n_pixels)
+        Letter images of each word, 0 = paper and 1 = ink.
+    truth : sequence of sequences of str
+        True letters of each word.
+    predictions : dict
+        {name of a model: the letters that it predicts for each word}.
+    image_shape : tuple (height, width)
+        Size of a letter image; height * width = n_pixels.
 
     Attributes
     ----------
-    ax_, figure_ : where it is drawn.
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the plot.
     """
 
     def __init__(
@@ -59,7 +66,28 @@ class WordsDisplay:
         columns: int = 1,
         ax: Axes | None = None,
     ) -> WordsDisplay:
-        """Draw what a fitted model reads in X, or several: {name: model}. See `plot`."""
+        """Plot the letters that one or several fitted models predict.
+
+        Parameters
+        ----------
+        estimator : estimator or dict of estimators
+            A fitted model, or {name: model}.
+        X : sequence of ndarray of shape (length, n_pixels)
+            Letter images of each word, 0 = paper and 1 = ink.
+        y : sequence of sequences of str
+            True letters of each word.
+        image_shape : tuple (height, width)
+            Size of a letter image; height * width = n_pixels.
+        columns : int, default=1
+            Number of words side by side.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        WordsDisplay
+            The plot.
+        """
         models = estimator if isinstance(estimator, Mapping) else {"read as": estimator}
         predictions = {name: model.predict(X) for name, model in models.items()}
         return cls(X, y, predictions, image_shape).plot(columns=columns, ax=ax)
@@ -75,7 +103,28 @@ class WordsDisplay:
         columns: int = 1,
         ax: Axes | None = None,
     ) -> WordsDisplay:
-        """Draw what was read in X by a model, or by several: {name: words}. See `plot`."""
+        """Plot letters that one or several models predicted.
+
+        Parameters
+        ----------
+        X : sequence of ndarray of shape (length, n_pixels)
+            Letter images of each word, 0 = paper and 1 = ink.
+        y : sequence of sequences of str
+            True letters of each word.
+        predictions : sequence of sequences of str or dict of these
+            Predicted letters of each word, or {name: letters}.
+        image_shape : tuple (height, width)
+            Size of a letter image; height * width = n_pixels.
+        columns : int, default=1
+            Number of words side by side.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        WordsDisplay
+            The plot.
+        """
         named = predictions if isinstance(predictions, Mapping) else {"read as": predictions}
         return cls(X, y, named, image_shape).plot(columns=columns, ax=ax)
 
@@ -84,8 +133,15 @@ class WordsDisplay:
 
         Parameters
         ----------
-        columns : words side by side.
-        ax : axes to draw on; None means a new figure.
+        columns : int, default=1
+            Number of words side by side.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None means a new figure.
+
+        Returns
+        -------
+        WordsDisplay
+            The plot itself.
         """
         lines = {"truth": self.truth, **self.predictions}
         _check_words(self.X, lines, self.image_shape)

@@ -30,7 +30,18 @@ class Task(Savable, BaseEstimator):
 
     @abstractmethod
     def predict(self, inputs: Any, /) -> Any:
-        """The best output of each input."""
+        """Predict the best output of each input.
+
+        Parameters
+        ----------
+        inputs : sequence
+            Inputs in the form that `fit` takes.
+
+        Returns
+        -------
+        list
+            One output per input.
+        """
 
     def _start(self, fresh: StructuredSVM) -> Any:
         """The model to fit: a new one, or a copy of the last, which stays if this fit fails."""
@@ -56,13 +67,25 @@ class Task(Savable, BaseEstimator):
         return self.model_.coef_
 
     def sparsify(self) -> Task:
-        """Make coef_ a sparse row, see `StructuredSVM.sparsify`."""
+        """Convert ``coef_`` to a sparse matrix, see `StructuredSVM.sparsify`.
+
+        Returns
+        -------
+        Task
+            The estimator itself.
+        """
         check_is_fitted(self, "model_")
         self.model_.sparsify()
         return self
 
     def densify(self) -> Task:
-        """Make coef_ an array again."""
+        """Convert ``coef_`` back to a dense array.
+
+        Returns
+        -------
+        Task
+            The estimator itself.
+        """
         check_is_fitted(self, "model_")
         self.model_.densify()
         return self
@@ -77,5 +100,5 @@ class Task(Savable, BaseEstimator):
 
     @property
     def temperature_(self) -> float:
-        """What `predict_marginals` divides scores by: 1, or what `calibrate` found."""
+        """Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`."""
         return self.model_._temperature()

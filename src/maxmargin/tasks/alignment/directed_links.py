@@ -18,11 +18,25 @@ from maxmargin.validation.samples import is_number
 def intersected_links(
     statistics: WordStatistics, pairs: Sequence[Pair], least: float = 0.3
 ) -> list[list[Link]]:
-    """The links (i, j) of each pair in which both directed HMM aligners agree, sorted.
+    """Compute the links of each pair in which both directed HMM aligners agree.
 
-    Forward, each target word links to the source word with the largest posterior, backward the
-    other way round, if that posterior is at least `least`. Links in both are kept: they form a
-    matching. A good start where nobody has aligned anything by hand, and labels to train on.
+    Forward, each target word links to the source word with the largest posterior, backward vice
+    versa, if that posterior is at least `least`. The intersection is a matching: a baseline without
+    any manual alignment, and labels to train on.
+
+    Parameters
+    ----------
+    statistics : WordStatistics
+        Fitted statistics.
+    pairs : sequence of (source tokens, target tokens)
+        Tokenised sentence pairs.
+    least : float, default=0.3
+        Smallest posterior of a link.
+
+    Returns
+    -------
+    list of list of (i, j)
+        Sorted links of each pair.
     """
     return [sorted(sure) for sure, _ in directed_links(statistics, pairs, least)]
 

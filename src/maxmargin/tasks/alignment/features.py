@@ -23,24 +23,29 @@ Groups = dict[str, edge_features.Features]
 
 
 class AlignmentFeatures(Checked, BaseEstimator):
-    """Turn sentence pairs into one sparse matrix with a row of features per word pair (edge).
+    """Features of the word pairs (edges) of sentence pairs, as one sparse matrix.
 
     All J x K word pairs of a sentence pair have a row, source word by source word. The features
-    are, by group: `spelling` (same word, common letters, punctuation, numbers), `places`,
-    `counts` (rare and unknown words), `words` and `stems` (Dice and what translation models
-    believe, of the edge, its neighbours and its rivals), `conjoined`, `links` of other aligners,
-    `vectors` (cosines) and `pairs` (which of the most frequent words these are, such as the = le,
-    less the farther apart they are).
+    are, by group: `spelling` (same word, common letters, punctuation, numbers), `places`, `counts`
+    (rare and unknown words), `words` and `stems` (Dice coefficients and posteriors of translation
+    models, of the edge, its neighbours and its competitors), `conjoined`, `links` of other
+    aligners, `vectors` (cosines) and `pairs` (indicators of pairs of the most frequent words, such
+    as the = le, decreasing with their distance).
 
     Parameters
     ----------
-    frequent : how many of the most frequent words of each side have features of their own.
-    vectors : an object whose `cosines(source_tokens, target_tokens)` returns an array (J, K), such
-        as `word_vectors.orthogonal_map` makes; None for none.
+    frequent : int, default=30
+        Number of the most frequent words of each side that have features of their own.
+    vectors : BilingualVectors, object or None, default=None
+        Object whose method ``cosines(source_tokens, target_tokens)`` returns an array (J, K), such
+        as the result of `orthogonal_map`.
 
     Attributes
     ----------
-    statistics_ : the WordStatistics in use. columns_ : names of the other aligners.
+    statistics_ : WordStatistics
+        The statistics in use.
+    columns_ : list of str
+        Names of the other aligners.
     """
 
     statistics_: WordStatistics
@@ -51,7 +56,20 @@ class AlignmentFeatures(Checked, BaseEstimator):
         self.vectors = vectors
 
     def fit(self, statistics: WordStatistics, columns: Sequence[str] = ()) -> AlignmentFeatures:
-        """Take the fitted statistics, and the names of other aligners whose links will be given."""
+        """Set the statistics, and the names of other aligners whose links will be given.
+
+        Parameters
+        ----------
+        statistics : WordStatistics
+            Fitted statistics.
+        columns : sequence of str, default=()
+            Names of other aligners.
+
+        Returns
+        -------
+        AlignmentFeatures
+            The object itself.
+        """
         check_is_fitted(statistics, "hmm_")
         check_options(self)
         if self.vectors is not None and not hasattr(self.vectors, "cosines"):
@@ -64,7 +82,13 @@ class AlignmentFeatures(Checked, BaseEstimator):
         return self
 
     def feature_names_out(self) -> list[str]:
-        """The names of the columns, as `group: feature`."""
+        """Return the names of the columns, as ``group: feature``.
+
+        Returns
+        -------
+        list of str
+            One name per column.
+        """
         return [f"{group}: {name}" for group, name in self._names()]
 
     def _names(self) -> list[tuple[str, str]]:
@@ -80,9 +104,19 @@ class AlignmentFeatures(Checked, BaseEstimator):
         return stats.source_words_[: self.frequent], stats.target_words_[: self.frequent]
 
     def transform(self, pairs: Sequence[Pair], columns: Mapping[str, Any] | None = None) -> Rows:
-        """Rows of all edges of all pairs, none of them empty.
+        """Compute the features of all edges of all pairs.
 
-        columns : {name: one collection of links (i, j) a pair}, as named in `fit`.
+        Parameters
+        ----------
+        pairs : sequence of (source tokens, target tokens)
+            Tokenised sentence pairs, none of them empty.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+
+        Returns
+        -------
+        Rows
+            CSR matrix with one row per edge, and the number of rows of each pair.
         """
         check_is_fitted(self, "statistics_")
         columns = columns or {}
@@ -100,7 +134,18 @@ class AlignmentFeatures(Checked, BaseEstimator):
         return Rows(sparse.vstack(blocks, format="csr"), np.concatenate(lengths))
 
     def agreement(self, rows: Rows) -> np.ndarray:
-        """What the models of both directions believe of each edge, taken from its features."""
+        """Compute the agreement of the models of both directions on each edge, from its features.
+
+        Parameters
+        ----------
+        rows : Rows
+            Features, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_edges,)
+            One number per edge.
+        """
         column = self._names().index(("words", "agreement"))
         return rows.matrix[:, [column]].toarray().ravel()
 
@@ -144,7 +189,7 @@ class AlignmentFeatures(Checked, BaseEstimator):
         return sparse.csr_array((value, (where, column)), shape=shape)
 
     def validate(self) -> None:
-        """Statistics and options that `fit` would have taken."""
+        """Raise ValueError unless statistics and options are such as `fit` accepts."""
         if not hasattr(self, "statistics_"):
             return
         if not hasattr(self.statistics_, "hmm_"):

@@ -43,13 +43,30 @@ class LinkProbabilities:
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> list[np.ndarray]:
-        """P(link) of each pair of words, (source length, target length) a pair of sentences.
+        """Compute the probability of a link between each pair of words.
 
-        How often noise on the scores, divided by temperature_, leaves the link in the best
-        matching, over n_draws; the standard error is 0.5 / sqrt(n_draws) at most. What a row lacks
-        to 1 is the probability that the word stays alone, if max_links is 1. Until `calibrate` was
-        called, use them to rank, not as frequencies. method : "auto" or "perturb", which is the
-        same here; matchings have no exact ones.
+        It is how often the link is part of the best matching when noise is added to the scores,
+        divided by ``temperature_``; the standard error is 0.5 / sqrt(n_draws) at most. If max_links
+        is 1, 1 minus the sum of a row is the probability that the word is not linked. Until
+        `calibrate` is called, they are suitable for ranking only.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+        method : {"auto", "perturb"}, default="auto"
+            Both mean perturb-and-MAP; there is no exact method.
+        n_draws : int, default=100
+            Number of draws.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed; the same integer gives bitwise identical results.
+
+        Returns
+        -------
+        list of ndarray of shape (source length, target length)
+            Probabilities, one array per pair.
         """
         check_is_fitted(self, "model_")
         checked = check_pairs(pairs, empty_ok=True)
@@ -72,10 +89,30 @@ class LinkProbabilities:
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> Any:
-        """Set temperature_ to what makes `predict_marginals` fit the links of held-out pairs best.
+        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, to held-out pairs.
 
-        They must not be those of `fit`, of which the model is too sure; predictions stay the same.
-        Links that are possible but not sure do not count.
+        They must not be those of `fit`, on which the model is overconfident. Predictions do not
+        change. Links that are possible but not sure are ignored.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        links : sequence
+            Annotated links of each pair: (sure, possible), or plain links, which are sure.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+        method : {"auto", "perturb"}, default="auto"
+            Both mean perturb-and-MAP; there is no exact method.
+        n_draws : int, default=100
+            Number of draws.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed; the same noise is used at every temperature that is tried.
+
+        Returns
+        -------
+        WordAligner
+            The estimator itself.
         """
         check_is_fitted(self, "model_")
         checked = check_pairs(pairs)

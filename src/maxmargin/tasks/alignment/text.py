@@ -48,15 +48,25 @@ def render_alignment(
     unicode: bool = True,
     width: int | None = None,
 ) -> str:
-    """Draw the links of a sentence pair as lines of text, a row for each source word.
+    """Render the links of a sentence pair as lines of text, a row for each source word.
 
     Parameters
     ----------
-    source, target : the tokens.
-    predicted : links (i, j) from 0.
-    sure, possible : annotated links to compare with, optional; sure ones are possible, too.
-    unicode : whether to use squares for marks; else all, words included, is ASCII.
-    width : columns of the terminal, for a matrix in several bands; None means one band.
+    source, target : sequence of str
+        Tokens of the two sentences.
+    predicted : iterable of (i, j)
+        Predicted links, counted from 0.
+    sure, possible : iterable of (i, j) or None, default=None
+        Annotated links to compare with; sure links are possible, too.
+    unicode : bool, default=True
+        Use squares as marks; if False, everything, words included, is ASCII.
+    width : int or None, default=None
+        Width of the terminal in characters, for a matrix in several bands; None means one band.
+
+    Returns
+    -------
+    str
+        The lines.
     """
     compared = compare_links(predicted, sure, possible)
     check_range(compared.all(), len(source), len(target))

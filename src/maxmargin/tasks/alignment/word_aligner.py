@@ -53,42 +53,80 @@ from maxmargin.validation.samples import as_dense
 
 
 class WordAligner(LinkProbabilities, Task):
-    """Link the words of sentence pairs by a bipartite matching with a large margin.
+    """Word aligner: a bipartite matching of the words of sentence pairs, trained by a large margin.
 
-    Minimise  alpha/2 |w|^2 + 1/n sum_i max_z [w . F_i (z - y_i) + loss_i(z)]  over the weights w of
-    features of word pairs; z and y_i are matchings between the words of pair i. A handful of pairs
-    with links is enough, if there is much text without: from `parallel` come the statistics (Dice
-    coefficients, translation models) on which most features rest. Without any links, `fit(pairs)`
-    learns from those of the translation models.
+    Minimises over the weights w of features of word pairs ::
+
+        alpha/2 |w|^2 + 1/n sum_i max_z [w . F_i (z - y_i) + loss_i(z)]
+
+    where z and y_i are matchings between the words of pair i. Few pairs with links suffice if there
+    is much text without: most features rest on statistics (Dice coefficients, translation models)
+    of the `parallel` text given to `fit`. Without any links, ``fit(pairs)`` learns from those of
+    the translation models.
 
     A pair is (source tokens, target tokens), each a list of str. Its links are (sure, possible),
     two sets of (i, j) with source token i and target token j, counted from 0; plain links, as
-    `predict` returns them, mean that all are sure. A sure link that is missed costs c_minus, a link
-    that is not even possible c_plus, a possible link nothing. Where people linked a word more often
-    than `max_links`, the truth keeps as many sure links as it can, the more credible ones of those;
-    the others then cost nothing either.
+    `predict` returns them, are all sure. Where annotators linked a word more often than
+    `max_links`, the truth keeps as many sure links as possible, and among those the more credible
+    ones; the others then cost nothing.
 
     Parameters
     ----------
-    alpha : strength of the penalty. None means 3, for more than 100 pairs 300 / n.
-    c_plus, c_minus : prices of wrong and of missed links.
-    normalize : divide a pair's prices by the number of its sure links.
-    max_links : in how many links a word may be. With 2, `not` may be linked to both `ne` and `pas`;
-        more true links are found then, and more wrong ones.
-    strict : raise an error if a word has more sure links than max_links.
-    solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see
-        `StructuredSVM`.
-    callbacks : further callbacks, e.g. EarlyStopping(pairs, links), which goes by 1 - AER.
-    domain : where w lives, for the saddle-point solvers, see `StructuredSVM`. The papers train with
+    alpha : float or None, default=None
+        Strength of the penalty. None means 3, for more than 100 pairs 300 / n.
+    c_plus : float, default=1.0
+        Cost of a predicted link that is not even possible; a possible link costs nothing.
+    c_minus : float, default=4.0
+        Cost of a missed sure link.
+    solver : str or Solver, default="bcfw"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.02
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=200
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    normalize : bool, default=False
+        Divide the costs of a pair by the number of its sure links.
+    max_links : int, default=1
+        Largest number of links of a word. With 2, `not` may be linked to both `ne` and `pas`; this
+        increases recall and decreases precision.
+    strict : bool, default=False
+        Raise an error if a word has more sure links than max_links.
+    statistics : WordStatistics or None, default=None
+        Unfitted statistics with options for `fit`; None means ``WordStatistics()``.
+    features : AlignmentFeatures or None, default=None
+        Feature maker with options; None means ``AlignmentFeatures()``.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(pairs, links)``, which uses 1 - AER.
+    domain : Domain or None, default=None
+        Feasible set of the weights; None means all of R^d. The papers train with
         solver="dual-extragradient", alpha=0 and no domain, and choose w on held-out pairs.
-    statistics : WordStatistics, not fitted, with options for `fit`; None means WordStatistics().
-    features : AlignmentFeatures, with options; None means AlignmentFeatures().
 
     Attributes
     ----------
-    statistics_ : the fitted WordStatistics. features_ : the fitted AlignmentFeatures. model_ : the
-    fitted StructuredSVM. coef_, result_, n_features_in_ : its weights, certificate and size.
-    temperature_ : set by `calibrate`, else 1.
+    statistics_ : WordStatistics
+        The fitted statistics.
+    features_ : AlignmentFeatures
+        The fitted feature maker.
+    model_ : StructuredSVM
+        The fitted model.
+    coef_ : ndarray of shape (n_weights,)
+        Weights of the model.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Examples
     --------
@@ -150,15 +188,27 @@ class WordAligner(LinkProbabilities, Task):
         parallel: Iterable[Pair] | WordStatistics | None = None,
         columns: LinkColumns = None,
     ) -> WordAligner:
-        """Learn statistics_, features_ and model_.
+        """Fit the statistics, the features and the model.
 
-        links : None, where nobody has linked anything by hand, means those of the two directed
-            translation models of the statistics: sure where both agree, possible where one has
-            them. Some 2,000 pairs are enough then; give the rest of the text as `parallel`.
-        parallel : pairs without links, for the statistics, or a fitted WordStatistics; None means
-            the text of `pairs` itself. Text of `pairs` is not added to `parallel`, so that features
-            look in training as they will on new pairs.
-        columns : links of other aligners, {name: one set of (i, j) for each pair}.
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        links : sequence or None, default=None
+            Annotated links of each pair. None means those of the two directed translation models of
+            the statistics: sure where both agree, possible where one has them. Some 2,000 pairs
+            suffice then; give the rest of the text as `parallel`.
+        parallel : iterable of (source tokens, target tokens), WordStatistics or None, default=None
+            Pairs without links, for the statistics, or fitted statistics; None means the text of
+            `pairs`. Text of `pairs` is not added to `parallel`, so that features are distributed in
+            training as on new pairs.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}.
+
+        Returns
+        -------
+        WordAligner
+            The fitted estimator.
         """
         check_options(self)
         checked = check_pairs(pairs)
@@ -223,7 +273,20 @@ class WordAligner(LinkProbabilities, Task):
 
     # -- using -------------------------------------------------------------------------------------
     def predict(self, pairs: Iterable[Pair], columns: LinkColumns = None) -> list[list[Link]]:
-        """The links (i, j) of each pair, sorted; none where a sentence is empty."""
+        """Predict the links of each pair.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+
+        Returns
+        -------
+        list of list of (i, j)
+            Sorted links of each pair; none where a sentence is empty.
+        """
         check_is_fitted(self, "model_")
         checked = check_pairs(pairs, empty_ok=True)
         return self._predict(checked, check_columns(columns, checked, self.features_.columns_))
@@ -247,13 +310,43 @@ class WordAligner(LinkProbabilities, Task):
     def score(
         self, pairs: Iterable[Pair], links: Sequence[Any], columns: LinkColumns = None
     ) -> float:
-        """1 - AER, the larger the better."""
+        """Compute 1 - AER, one minus the alignment error rate.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        links : sequence
+            Annotated links of each pair: (sure, possible), or plain links, which are sure.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+
+        Returns
+        -------
+        float
+            Score from 0 to 1.
+        """
         return 1.0 - self.report(pairs, links, columns).aer
 
     def report(
         self, pairs: Iterable[Pair], links: Sequence[Any], columns: LinkColumns = None
     ) -> AlignmentReport:
-        """AER, precision and recall over all pairs, and each pair's errors, worst first."""
+        """Compute AER, precision and recall over all pairs, and the errors of each pair.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        links : sequence
+            Annotated links of each pair: (sure, possible), or plain links, which are sure.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+
+        Returns
+        -------
+        AlignmentReport
+            The scores, and the pairs, worst first.
+        """
         check_is_fitted(self, "model_")
         checked = check_pairs(pairs, empty_ok=True)
         gold = check_links(links, checked)
@@ -261,7 +354,18 @@ class WordAligner(LinkProbabilities, Task):
         return alignment_report(checked, self._predict(checked, given), gold)
 
     def top_features(self, n: int = 10) -> WeightTable:
-        """The n features that speak most for a link, and the n most against it."""
+        """List the features with the largest and the smallest weights.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of features for a link, and of features against it.
+
+        Returns
+        -------
+        WeightTable
+            Names and weights.
+        """
         check_is_fitted(self, "model_")
         names = [name.split(": ", 1) for name in self.features_.feature_names_out()]
         weights = as_dense(self.coef_)
@@ -269,7 +373,7 @@ class WordAligner(LinkProbabilities, Task):
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
     def validate(self) -> None:
-        """As many weights as features, on which compiled code relies."""
+        """Raise ValueError unless there are as many weights as features, as compiled code needs."""
         if not hasattr(self, "model_"):
             return
         features, model = self.features_, self.model_

@@ -44,37 +44,58 @@ class Association(NamedTuple):
 
 
 class WordStatistics(Checked, BaseEstimator):
-    """Count words that occur together and learn translation models, from sentence pairs alone.
+    """Co-occurrence counts and translation models, learned from sentence pairs without links.
 
-    Dice coefficients 2 n(e, f) / (n(e) + n(f)) of sentence pairs with both words; the mixture of
+    Dice coefficients 2 n(e, f) / (n(e) + n(f)) over sentence pairs with both words; the mixture of
     IBM model 1 and the HMM of Vogel et al. (1996) in both directions, trained by expectation
-    maximisation. Words are compared in lower case, without accents. The tables are kept sparse
+    maximisation (EM). Words are compared in lower case, without accents. The tables are sparse
     (arrays, so that they are saved without pickle) and are all that new sentences need.
 
     Parameters
     ----------
-    mixture_rounds, hmm_rounds : rounds of expectation maximisation of either model.
-    agree : let each direction learn from links that both believe in (Liang et al. 2006). Stems are
-        trained the other way: features of two models that differ say more than those of two alike.
-    p0 : probability that a word translates nothing.
-    far : the HMM tells jumps apart up to this many words.
-    max_length : sentence pairs with more words on a side are left out; memory grows with the
-        square of it.
-    min_probability : word pairs that no model gives as much are dropped when training is over;
-        their Dice coefficient then counts as 0.
-    stem_length : also train on the first stem_length letters of all words, which helps where words
-    are
-        rare; None for no.
-    verbose : 1 shows progress on stderr.
+    mixture_rounds, hmm_rounds : int, default=5
+        Rounds of EM of either model.
+    agree : bool, default=True
+        Train both directions to agree (Liang et al. 2006). Stems are trained the other way:
+        features of two models that differ are more informative than those of two similar ones.
+    p0 : float, default=0.2
+        Probability that a word translates nothing.
+    far : int, default=10
+        Largest jump, in words, that the HMM distinguishes.
+    max_length : int, default=60
+        Sentence pairs with more words on a side are ignored; memory grows with the square of it.
+    min_probability : float, default=1e-05
+        Word pairs that no model gives this probability are dropped after training; their Dice
+        coefficient is then 0.
+    stem_length : int or None, default=5
+        Also train on the first stem_length letters of all words, which helps for rare words; None
+        means no stems.
+    verbose : int, default=0
+        1 shows progress on stderr.
 
     Attributes
     ----------
-    source_words_, target_words_ : words, the most frequent first. source_counts_, target_counts_ :
-    the number of sentence pairs they are in. row_ptr_, column_ : word pairs kept, CSR by source
-    word. together_ : sentence pairs with both. mixture_, hmm_ : (2, n) probabilities of each word
-    pair forward (target given source) and backward; mixture_null_target_ ... : of words given no
-    word. jumps_ : (2, buckets) weights of jumps. n_pairs_ : sentence pairs used. stems_ : the same
-    for stems, or None.
+    source_words_ : list of str
+        Source words, the most frequent first; ``target_words_`` likewise.
+    source_counts_ : ndarray
+        Number of sentence pairs with each source word; ``target_counts_`` likewise.
+    row_ptr_ : ndarray
+        Row pointers of the word pairs kept, in CSR form by source word.
+    column_ : ndarray
+        Target word of each word pair kept.
+    together_ : ndarray
+        Number of sentence pairs with both words of each pair.
+    mixture_ : ndarray of shape (2, n)
+        Probabilities of each word pair forward (target given source) and backward; ``hmm_``
+        likewise.
+    mixture_null_target_ : ndarray
+        Probabilities of words given no word; likewise for source and ``hmm``.
+    jumps_ : ndarray of shape (2, n_buckets)
+        Weights of jumps.
+    n_pairs_ : int
+        Number of sentence pairs used.
+    stems_ : WordStatistics or None
+        The same for stems.
     """
 
     n_pairs_: CountOrZero
@@ -120,7 +141,20 @@ class WordStatistics(Checked, BaseEstimator):
 
     # -- learning ----------------------------------------------------------------------------------
     def fit(self, pairs: Iterable[Pair], y: Any = None) -> WordStatistics:
-        """Read the sentence pairs once and learn all tables."""
+        """Learn all tables in one pass over the sentence pairs.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        y : None, default=None
+            Ignored, for compatibility with scikit-learn.
+
+        Returns
+        -------
+        WordStatistics
+            The fitted object.
+        """
         check_options(self)
         check_iterable(pairs)
         self.__dict__.pop("_known", None)  # vocabularies of an earlier fit
@@ -212,9 +246,20 @@ class WordStatistics(Checked, BaseEstimator):
 
     # -- using -------------------------------------------------------------------------------------
     def numbers(self, pairs: Sequence[Pair], stems: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """The words' places among source_words_ and target_words_ (or those of stems_); else -1.
+        """Look up the words of all pairs, one after another.
 
-        All pairs one after another.
+        Parameters
+        ----------
+        pairs : sequence of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        stems : bool, default=False
+            Look up stems in the words of ``stems_``.
+
+        Returns
+        -------
+        tuple of ndarray
+            Indices of the source and the target words in ``source_words_`` and ``target_words_``;
+            -1 for unknown words.
         """
         check_is_fitted(self, "hmm_")
         found = []
@@ -236,7 +281,22 @@ class WordStatistics(Checked, BaseEstimator):
     def association(
         self, numbers: tuple[np.ndarray, np.ndarray], edges: Edges, same: np.ndarray
     ) -> Association:
-        """Dice and posteriors of all edges. same : whether the edge's words are written alike."""
+        """Compute Dice coefficients and posteriors of all edges.
+
+        Parameters
+        ----------
+        numbers : tuple of ndarray
+            Word indices, as `numbers` returns them.
+        edges : Edges
+            Edges of the sentence pairs.
+        same : ndarray of bool
+            Whether the words of an edge are spelled alike.
+
+        Returns
+        -------
+        Association
+            One number per edge of each kind.
+        """
         from maxmargin._numba.compile import loading
 
         with loading():
@@ -304,7 +364,7 @@ class WordStatistics(Checked, BaseEstimator):
         return {k: v for k, v in super().__getstate__().items() if k != "_known"}
 
     def validate(self) -> None:
-        """Tables as `fit` makes them, on which compiled code relies."""
+        """Raise ValueError unless the tables are such as `fit` makes, as compiled code needs."""
         if hasattr(self, "hmm_"):
             check_options(self)
             check_tables(self)

@@ -20,15 +20,17 @@ MIN_SEEDS = 5
 
 
 class WordVectors(Checked):
-    """Words and the row of `matrix` that stands for each; not to be changed once made.
+    """Immutable word vectors, one row of `matrix` for each word.
 
     A word is looked up as it is, then in lower case, then with case and accents ignored on both
     sides (the first such word of the vocabulary, in most files the most frequent).
 
     Parameters
     ----------
-    words : sequence of str; of a repeated word the first row counts.
-    matrix : array (n_words, dim), float32 or float64, finite.
+    words : sequence of str
+        The vocabulary; of a repeated word the first row is used.
+    matrix : ndarray of shape (n_words, dim)
+        Finite vectors, float32 or float64.
     """
 
     def __init__(self, words: Sequence[str], matrix: np.ndarray):
@@ -56,15 +58,24 @@ class WordVectors(Checked):
 
         Parameters
         ----------
-        path : path or binary file, plain or gzip, with or without a first line `count dim`.
-        limit : read this many lines only; in most files the most frequent words come first.
-        encoding : of the text.
+        path : str, path or binary file
+            File, plain or gzip, with or without a first line ``count dim``.
+        limit : int or None, default=None
+            Number of lines to read; in most files the most frequent words come first. None means
+            all.
+        encoding : str, default="utf-8"
+            Encoding of the text.
+
+        Returns
+        -------
+        WordVectors
+            The vectors.
         """
         return cls(*_read(path, limit, encoding))
 
     @property
     def dim(self) -> int:
-        """Length of a vector."""
+        """Dimension of a vector."""
         return self.matrix.shape[1]
 
     def __len__(self) -> int:
@@ -83,14 +94,36 @@ class WordVectors(Checked):
         return self  # never changed, so a clone of a learner need not copy gigabytes
 
     def index(self, word: str) -> int:
-        """Return the row of a word, -1 if it has none."""
+        """Find the row of a word.
+
+        Parameters
+        ----------
+        word : str
+            The word.
+
+        Returns
+        -------
+        int
+            Index of its row, -1 if it has none.
+        """
         for form in (word, word.lower()):
             if form in self._rows:
                 return self._rows[form]
         return self._folded_rows.get(plain_word(word), -1)
 
     def vectors(self, tokens: Iterable[str]) -> np.ndarray:
-        """Return an array (n_tokens, dim) of float64, zeros for words without a vector."""
+        """Look up the vectors of several words.
+
+        Parameters
+        ----------
+        tokens : iterable of str
+            The words.
+
+        Returns
+        -------
+        ndarray of shape (n_tokens, dim)
+            Vectors as float64, zeros for words without one.
+        """
         rows = np.array([self.index(token) for token in tokens], dtype=np.int64)
         found = np.zeros((len(rows), self.dim))
         found[rows >= 0] = self.matrix[rows[rows >= 0]]
@@ -107,12 +140,14 @@ class WordVectors(Checked):
 
 
 class BilingualVectors(Checked):
-    """Word vectors of two languages that may be compared; `orthogonal_map` makes them.
+    """Word vectors of two languages in one space, as `orthogonal_map` makes them.
 
     Parameters
     ----------
-    source, target : WordVectors of one dim, in one space.
-    n_seeds : how many word pairs made the space one; None if it was one already.
+    source, target : WordVectors
+        Vectors of the two languages, of equal dimension.
+    n_seeds : int or None, default=None
+        Number of word pairs that determined the map; None if the vectors were in one space already.
     """
 
     def __init__(self, source: WordVectors, target: WordVectors, n_seeds: int | None = None):
@@ -130,7 +165,18 @@ class BilingualVectors(Checked):
         check_option("BilingualVectors: n_seeds", self.n_seeds, CountOrZero | None)
 
     def cosines(self, source_tokens: Iterable[str], target_tokens: Iterable[str]) -> np.ndarray:
-        """Return an array (J, K): cosine of source word j and target word k, 0 without vectors."""
+        """Compute the cosine similarities of all pairs of source and target words.
+
+        Parameters
+        ----------
+        source_tokens, target_tokens : iterable of str
+            Words of the two sentences.
+
+        Returns
+        -------
+        ndarray of shape (J, K)
+            Cosine of source word j and target word k, 0 for words without vectors.
+        """
         left = _unit(self.source.vectors(source_tokens))
         right = _unit(self.target.vectors(target_tokens))
         return np.clip(left @ right.T, -1.0, 1.0)
@@ -141,22 +187,34 @@ def orthogonal_map(
     target: WordVectors,
     dictionary: Iterable[tuple[str, str]] | None = None,
 ) -> BilingualVectors:
-    """Rotate the source vectors onto the target's: min |X W - Z|^2 over orthogonal W.
+    """Map the source vectors to the space of the target vectors by an orthogonal matrix.
 
-    X and Z are the vectors of seed pairs, and W = U V' with U S V' = X'Z (Schonemann 1966). Vectors
-    are first made of length 1, so that the objective is the sum of cosines (Xing and others,
-    Normalized word embedding and orthogonal transform for bilingual word translation, NAACL 2015),
-    and centred, so that two random words are as far apart as chance has it (Artetxe, Labaka,
-    Agirre, Learning principled bilingual mappings of word embeddings, EMNLP 2016), then of length
-    1 again. With fewer seeds than dimensions W is not unique, and what the seeds leave open is
-    arbitrary.
+    Minimises ``|X W - Z|^2`` over orthogonal W, where X and Z are the vectors of seed pairs: W = U
+    V' with U S V' = X'Z [1]_. Vectors are first scaled to length 1, so that the objective is the
+    sum of cosines [2]_, centred, so that random words have an expected cosine of 0 [3]_, and scaled
+    to length 1 again. With fewer seeds than dimensions W is not unique, and arbitrary where the
+    seeds do not determine it.
 
     Parameters
     ----------
-    source, target : WordVectors of one dim, each of its own language.
-    dictionary : pairs (source word, target word), optional
-        Pairs with a word that has no vector are passed over. Default: all words, numbers and names
-        among them, that are spelled alike in both vocabularies.
+    source, target : WordVectors
+        Vectors of the two languages, of equal dimension.
+    dictionary : iterable of (source word, target word) or None, default=None
+        Seed pairs; those with a word without a vector are ignored. None means all words, numbers
+        and names among them, that are spelled alike in both vocabularies.
+
+    Returns
+    -------
+    BilingualVectors
+        The mapped source vectors and the target vectors.
+
+    References
+    ----------
+    .. [1] Schonemann, 1966.
+    .. [2] Xing and others, Normalized word embedding and orthogonal transform for bilingual word
+           translation, NAACL 2015.
+    .. [3] Artetxe, Labaka, Agirre, Learning principled bilingual mappings of word embeddings, EMNLP
+           2016.
     """
     _check_dims(source, target)
     seeds, told = _seeds(source, target, dictionary)

@@ -60,21 +60,70 @@ class GraphMaker(Checked, BaseEstimator):
 
     @abstractmethod
     def check(self, i: int, x: Any) -> Any:
-        """Sample i, checked, as `make` takes it; errors name the sample and the remedy."""
+        """Check a sample and convert it to the form that `make` takes.
+
+        Parameters
+        ----------
+        i : int
+            Index of the sample, for error messages.
+        x : object
+            The sample.
+
+        Returns
+        -------
+        object
+            The checked sample.
+        """
 
     @abstractmethod
     def fit(self, samples: Sequence[Any]) -> GraphMaker:
-        """Learn from checked samples."""
+        """Learn scales and the like from checked samples.
+
+        Parameters
+        ----------
+        samples : sequence
+            Training samples, as `check` returns them.
+
+        Returns
+        -------
+        GraphMaker
+            The fitted object.
+        """
 
     @abstractmethod
     def make(self, x: Any) -> Made:
-        """The graph of a checked sample."""
+        """Make the graph of a checked sample.
+
+        Parameters
+        ----------
+        x : object
+            A sample, as `check` returns it.
+
+        Returns
+        -------
+        Made
+            The graph, and the node of each pixel or point.
+        """
 
     def project(self, x: Any, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
-        """The same with features times these matrices, (p, r) and (q, s); None: without edges.
+        """Make the graph of a checked sample, with features multiplied by matrices.
 
-        That is all a trained model asks for. Makers of large graphs find the products without ever
-        holding all features.
+        This is all that a trained model needs. Makers of large graphs compute the products without
+        storing all features.
+
+        Parameters
+        ----------
+        x : object
+            A sample, as `check` returns it.
+        nodes : ndarray of shape (n_features, r)
+            Matrix by which node features are multiplied.
+        edges : ndarray of shape (n_edge_features, s) or None, default=None
+            Matrix by which edge features are multiplied; None means a graph without edges.
+
+        Returns
+        -------
+        Made
+            The graph, and the node of each pixel or point.
         """
         made = self.make(x)
         if edges is None:
@@ -84,4 +133,10 @@ class GraphMaker(Checked, BaseEstimator):
 
     @abstractmethod
     def names(self) -> tuple[list[str], list[str]]:
-        """Names of the features of nodes and of edges."""
+        """Return the names of the features of nodes and of edges.
+
+        Returns
+        -------
+        tuple of list of str
+            Names of the node features, names of the edge features.
+        """

@@ -29,12 +29,28 @@ class SegmentProbabilities:
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> list[np.ndarray]:
-        """P(second label) of each pixel or point, (H, W) or (N,).
+        """Compute the probability of the second label of each pixel or point.
 
-        How often noise on the scores of nodes, divided by temperature_, leaves it that label in the
-        minimum cut, over n_draws; the standard error is 0.5 / sqrt(n_draws) at most. Until
-        `calibrate` was called, use them to rank, not as frequencies. One graph is held at a time.
-        method : "auto" or "perturb", which is the same here; cuts have no exact ones.
+        It is how often the minimum cut gives it that label when noise is added to the scores of
+        nodes, divided by ``temperature_``; the standard error is 0.5 / sqrt(n_draws) at most. Until
+        `calibrate` is called, they are suitable for ranking only. Only one graph at a time is in
+        memory.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+        method : {"auto", "perturb"}, default="auto"
+            Both mean perturb-and-MAP; there is no exact method.
+        n_draws : int, default=100
+            Number of draws.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed; the same integer gives bitwise identical results.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W) or (N,)
+            Probabilities, one array per sample.
         """
         check_is_fitted(self, "model_")
         rng, maker = np.random.default_rng(random_state), self.graphs_
@@ -55,10 +71,28 @@ class SegmentProbabilities:
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> Any:
-        """Set temperature_ to what makes `predict_marginals` fit held-out samples best.
+        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, to held-out samples.
 
-        They must not be those of `fit`, of which the model is too sure; predictions stay the same.
-        Each pixel or point counts, also where a node has several that differ.
+        They must not be those of `fit`, on which the model is overconfident. Predictions do not
+        change. Each pixel or point counts, also where those of one node differ.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+        labels : sequence of array_like
+            True labels of each sample, of shape (H, W) or (N,).
+        method : {"auto", "perturb"}, default="auto"
+            Both mean perturb-and-MAP; there is no exact method.
+        n_draws : int, default=100
+            Number of draws.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed; the same noise is used at every temperature that is tried.
+
+        Returns
+        -------
+        Segmenter
+            The estimator itself.
         """
         check_is_fitted(self, "model_")
         noun = self.graphs_.noun

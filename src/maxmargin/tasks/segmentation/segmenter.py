@@ -43,33 +43,64 @@ _KINDS: dict[str, type[GraphMaker]] = {"images": ImageGraphs, "points": PointGra
 
 
 class Segmenter(SegmentProbabilities, Task):
-    """Which of two labels each pixel of an image, or each point of a cloud, has.
+    """Binary segmentation of images or point clouds by graph cuts, trained by a large margin.
 
-    Each sample becomes a graph, whose nodes have features of their surroundings and whose edges
-    say how alike neighbours are; a minimum cut finds the best labels of all nodes at once.
+    Each sample becomes a graph, whose nodes have features of their neighbourhoods and whose edges
+    have features of similarity; a minimum cut finds the best labels of all nodes jointly.
 
-    kind "images": an image is an array (H, W) or (H, W, 3), its mask (H, W). kind "points": a cloud
-    is an array (N, 3), or (N, 3 + further columns), or a pair (array, edges) with links (E, 2) of
-    its own; its labels are (N,). Labels are any two values: 0 and 255, bool, str.
+    With kind="images", a sample is an array (H, W) or (H, W, 3), its labels (H, W). With
+    kind="points", it is an array (N, 3), or (N, 3 + further columns), or a pair (array, edges) with
+    links (E, 2) of its own; its labels are (N,). Labels are any two values: 0 and 255, bool, str.
 
     Parameters
     ----------
-    kind : "images" or "points".
-    graphs : what makes graphs of the samples, `ImageGraphs(...)` or `PointGraphs(...)`; None means
-        the one that goes with the kind, as it is.
-    loss : "hamming" (share of wrong pixels or points of a sample), "hamming-sum" (their number), or
-        a Loss. Hamming(class_weight={label: price}) makes errors on one label more expensive.
-    tables : see `GraphCutSVM`.
-    alpha, solver, tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see
-        `GraphCutSVM`.
-    callbacks : further callbacks, e.g. EarlyStopping(images, masks); a metric of its own is given
-        masks, as `metrics.segmentation_scores` takes them.
+    kind : {"images", "points"}, default="images"
+        Kind of the samples.
+    alpha : float, default=0.001
+        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
+        "hamming" is the fraction of wrong pixels or points of a sample, "hamming-sum" their number.
+        ``Hamming(class_weight={label: cost})`` sets costs by true label.
+    solver : str or Solver, default="bcfw"
+        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
+    tol : float, default=0.01
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=300
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    graphs : GraphMaker or None, default=None
+        ``ImageGraphs(...)`` or ``PointGraphs(...)``; None means the default one of the kind.
+    tables : bool, default=False
+        Learn four weights for each edge feature; see `GraphCutSVM`.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(images, masks)``; its metric receives masks, as
+        `metrics.segmentation_scores` takes them.
 
     Attributes
     ----------
-    classes_ : the two labels, sorted; scores and weights speak for the second. graphs_ : the fitted
-    maker of graphs. model_ : the fitted GraphCutSVM. coef_, result_, temperature_ : those of the
-    model.
+    classes_ : ndarray of shape (2,)
+        The two labels, sorted; scores and weights are those of the second.
+    graphs_ : GraphMaker
+        The fitted maker of graphs.
+    model_ : GraphCutSVM
+        The fitted model.
+    coef_ : ndarray of shape (n_weights,)
+        Weights of the model.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Examples
     --------
@@ -123,7 +154,22 @@ class Segmenter(SegmentProbabilities, Task):
     def fit(
         self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
     ) -> Segmenter:
-        """Learn graphs_ and model_; sample_weight: one number per sample."""
+        """Fit the maker of graphs and the model.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+        labels : sequence of array_like
+            True labels of each sample, of shape (H, W) or (N,).
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+
+        Returns
+        -------
+        Segmenter
+            The fitted estimator.
+        """
         check_options(self)
         maker = self._maker()
         checked = [maker.check(i, x) for i, x in enumerate(each_sample(inputs, maker.noun))]
@@ -176,20 +222,51 @@ class Segmenter(SegmentProbabilities, Task):
 
     # -- using -------------------------------------------------------------------------------------
     def stream(self, inputs: Iterable[Any]) -> Iterator[np.ndarray]:
-        """As `predict`, but one sample after another: inputs may be a generator of any length."""
+        """Predict labels one sample after another; inputs may be a generator of any length.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+
+        Yields
+        ------
+        ndarray of shape (H, W) or (N,)
+            Labels of each sample.
+        """
         check_is_fitted(self, "model_")
         for own in self._projected(inputs, *self.model_._projection()):
             yield own.spread(self.model_._predict_projected(own.graph))
 
     def predict(self, inputs: Iterable[Any]) -> list[np.ndarray]:
-        """The labels of each sample, (H, W) or (N,). The graph of one sample is held at a time."""
+        """Predict the labels of each sample; only one graph at a time is in memory.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W) or (N,)
+            Labels, one array per sample.
+        """
         return list(self.stream(inputs))
 
     def decision_map(self, inputs: Iterable[Any]) -> list[np.ndarray]:
-        """How much each pixel or point by itself speaks for the second label, (H, W) or (N,).
+        """Compute the score w . x + bias of each pixel or point for the second label.
 
-        w . x + bias of its node, before neighbours are heard: of use to look at. Scores are not
-        probabilities.
+        It does not depend on neighbours and is meant for inspection. Scores are not probabilities.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W) or (N,)
+            Scores, one array per sample.
         """
         check_is_fitted(self, "model_")
         nodes, _ = self.model_._projection()
@@ -206,7 +283,22 @@ class Segmenter(SegmentProbabilities, Task):
     def score(
         self, inputs: Iterable[Any], labels: Sequence[Any], sample_weight: Any = None
     ) -> float:
-        """The share of pixels or points that are right."""
+        """Compute the fraction of pixels or points that are predicted correctly.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+        labels : sequence of array_like
+            True labels of each sample, of shape (H, W) or (N,).
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+
+        Returns
+        -------
+        float
+            Score from 0 to 1.
+        """
         masks, found = self._compared(inputs, labels)
         weight = check_sample_weight(sample_weight, len(masks)) if masks else np.empty(0)
         right = [np.sum(a == b) for a, b in zip(masks, found, strict=True)]
@@ -214,7 +306,20 @@ class Segmenter(SegmentProbabilities, Task):
         return float(weight @ right) / total if total else 0.0
 
     def report(self, inputs: Iterable[Any], labels: Sequence[Any]) -> SegmentationReport:
-        """Error, precision, recall and IoU by label, and the error of each sample, worst first."""
+        """Compute error, precision, recall and IoU by label, and the error of each sample.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+        labels : sequence of array_like
+            True labels of each sample, of shape (H, W) or (N,).
+
+        Returns
+        -------
+        SegmentationReport
+            The scores, samples worst first.
+        """
         masks, found = self._compared(inputs, labels)
         return segmentation_scores(masks, found, self.classes_.tolist(), noun=self.graphs_.noun)
 
@@ -231,10 +336,19 @@ class Segmenter(SegmentProbabilities, Task):
         return masks, found
 
     def top_features(self, n: int = 10) -> WeightTable:
-        """The n features of nodes that speak most for the second label, the n most against it.
+        """List the features with the largest and the smallest weights.
 
-        Then the n features of edges that most keep neighbours alike (with tables, the n entries
-        that score most and least, named by the labels of the two ends).
+        Parameters
+        ----------
+        n : int, default=10
+            Number of node features for the second label, of those against it, and of edge features
+            that most favour equal labels (with tables, of the largest and the smallest entries,
+            named by the labels of the two ends).
+
+        Returns
+        -------
+        WeightTable
+            Names and weights.
         """
         check_is_fitted(self, "model_")
         nodes, edges = self.graphs_.names()
@@ -249,7 +363,7 @@ class Segmenter(SegmentProbabilities, Task):
         return WeightTable(("part", "feature", "weight"), tuple(rows))
 
     def validate(self) -> None:
-        """As many weights as features, on which compiled code relies."""
+        """Raise ValueError unless there are as many weights as features, as compiled code needs."""
         if not hasattr(self, "model_"):
             return
         maker, model = self.graphs_, self.model_

@@ -46,40 +46,81 @@ Tags = Iterable[Sequence[Any]]
 
 
 class SequenceTagger(Task):
-    """Tag the tokens of sentences (chunks, names, parts of speech) by a chain with a large margin.
+    """Sequence tagger (chunks, names, parts of speech): a linear chain, trained by a large margin.
 
-    Minimise  alpha/2 |w|^2 + 1/n sum_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]  over
-    the weights w of token features with tags, pairs of neighbouring tags, first and last tags.
+    Minimises over the weights w of token features with tags, pairs of neighbouring tags, first and
+    last tags ::
+
+        alpha/2 |w|^2 + 1/n sum_i max_y [w . (f(x_i, y) - f(x_i, y_i)) + loss(y_i, y)]
 
     A sentence is a list of tokens; a token is a str, a tuple of columns such as (word, pos), or a
-    dict of features as for sklearn-crfsuite. A data frame with a row per token will do, too, and
-    names its columns. A sentence's tags are a list of str, of numbers, or of any other type that
-    can be sorted. Sentences without tokens are not learned from; their predictions are empty.
+    dict of features as for sklearn-crfsuite. A data frame with a row per token is accepted, too,
+    and names its columns. The tags of a sentence are a list of str, of numbers, or of any other
+    sortable type. Sentences without tokens are ignored in training; their predictions are empty.
 
     Parameters
     ----------
-    alpha : strength of the penalty; C = 1 / (alpha n) for n sentences. None means 10 / n, so that
-        corpora of all sizes take about as many epochs, and 0.2 / n for the likelihood, which is
-        what crfsuite calls c2 = 0.1: on held-out tenths it did best or nearly so from 200 to 8,000
-        sentences, where 2 / n lost up to 0.7 %.
-    loss : "hamming-sum" (the number of wrong tags), "hamming" (their share) or a Loss.
-    solver : as for `ChainSVM`; None means BCFW(cache=OracleCache(size=10, passes=1)), because with
-        as many features as text has, a pass with the oracle costs little more than one without.
-        For the likelihood it means "auto".
-    tol, max_epochs, random_state, verbose, n_jobs, warm_start, time_limit : see `ChainSVM`.
-    callbacks : further callbacks, e.g. EarlyStopping(sentences, tags).
-    templates, columns, min_count : which features words and columns make, see `TokenFeatures`.
-    bio : never predict what the scheme of the tags rules out. For BIO that is I-X at the start,
-        after O or after another type; if there are tags E-X or S-X, the rules of IOBES.
-    objective : "margin", or "likelihood" for a conditional random field, the objective of which is
-        alpha/2 |w|^2 - 1/n sum_i log p(y_i), with the probabilities that `predict_marginals` gives;
-        loss is not used then.
+    alpha : float or None, default=None
+        Strength of the penalty; C = 1 / (alpha n) for n sentences. None means 10 / n, or 0.2 / n
+        for the likelihood; see Notes.
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming-sum"
+        "hamming-sum" is the number of wrong tags, "hamming" their fraction.
+    solver : str, Solver or None, default=None
+        As for `ChainSVM`. None means "auto" for the likelihood, else
+        ``BCFW(cache=OracleCache(size=10, passes=1))``; see Notes.
+    tol : float, default=0.05
+        Stop when the duality gap is at most ``tol * |objective|``.
+    max_epochs : int, default=100
+        Largest number of passes over the samples.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    templates : list of str or None, default=None
+        Feature templates for words and columns, see `TokenFeatures`.
+    columns : list of str or None, default=None
+        Names of the columns, see `TokenFeatures`.
+    min_count : int, default=1
+        Smallest number of tokens with a feature, see `TokenFeatures`.
+    bio : bool, default=False
+        Exclude predictions that the scheme of the tags forbids. For BIO that is I-X at the start,
+        after O or after another type; if there are tags E-X or S-X, the rules are those of IOBES.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    callbacks : sequence of Callback, default=()
+        Further callbacks, such as ``EarlyStopping(sentences, tags)``.
+    objective : {"margin", "likelihood"}, default="margin"
+        "likelihood" is a conditional random field, with the objective ``alpha/2 |w|^2 - 1/n sum_i
+        log p(y_i)``; loss is then not used.
 
     Attributes
     ----------
-    classes_ : tags, sorted. result_ : Result, with the certificate and history. coef_ : weights.
-    n_features_in_ : number of features. features_ : the fitted TokenFeatures. model_ : the fitted
-    ChainSVM. temperature_ : set by `calibrate`, else 1.
+    classes_ : ndarray of shape (n_tags,)
+        Tags, sorted.
+    features_ : TokenFeatures
+        The fitted feature maker.
+    model_ : ChainSVM
+        The fitted model.
+    coef_ : ndarray of shape (n_weights,)
+        Weights of the model.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+
+    Notes
+    -----
+    With alpha = 10 / n, corpora of all sizes take about as many epochs. alpha = 0.2 / n is
+    crfsuite's c2 = 0.1: on held-out tenths it was best or nearly so from 200 to 8,000 sentences,
+    where 2 / n lost up to 0.7 %. The default solver makes one pass with cached outputs per pass
+    with the oracle, because with as many features as text has, a pass with the oracle costs little
+    more than one without.
 
     Examples
     --------
@@ -130,7 +171,22 @@ class SequenceTagger(Task):
         self.objective = objective
 
     def fit(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> SequenceTagger:
-        """Learn features_ and model_; sample_weight: one number per sentence."""
+        """Fit the features and the model.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        tags : sequence of sequences
+            True tags, one per token of each sentence.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the sentences; None means equal weights.
+
+        Returns
+        -------
+        SequenceTagger
+            The fitted estimator.
+        """
         check_options(self)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
         rows: Any = features.fit_transform(sentences)
@@ -177,12 +233,36 @@ class SequenceTagger(Task):
         )
 
     def predict(self, sentences: Sentences) -> list[list[Any]]:
-        """The best tags of each sentence."""
+        """Predict the tags of each sentence.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        list of list
+            One tag per token of each sentence.
+        """
         rows = self._rows(sentences)
         return [tags.tolist() for tags in self.model_.predict(rows)]
 
     def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[Any], float]]]:
-        """The k best taggings of each sentence with their scores, best first."""
+        """Predict the k best taggings of each sentence.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        k : int
+            Number of taggings per sentence; all are returned if there are fewer.
+
+        Returns
+        -------
+        list of list of (tags, float)
+            Taggings of each sentence with their scores, best first.
+        """
         found = self.model_.predict_k_best(self._rows(sentences), k)
         return [[(tags.tolist(), score) for tags, score in own] for own in found]
 
@@ -193,11 +273,27 @@ class SequenceTagger(Task):
         n_draws: int = 100,
         random_state: Seed = 0,
     ) -> list[np.ndarray]:
-        """P(tag) of each token under p(y) ~ exp(score / temperature_), exact by default.
+        """Compute the marginal probabilities P(tag) of each token.
 
-        (length, len(classes_)) a sentence. objective="likelihood" fits these probabilities, margin
-        training does not: until `calibrate` was called, use those to rank, not as frequencies.
-        method, n_draws, random_state : see `ChainSVM.predict_marginals`.
+        The model is p(y) ~ exp(score / T), where T is ``temperature_``. The likelihood objective
+        fits these probabilities. Those of margin training are suitable for ranking only, until
+        `calibrate` is called.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        method : {"auto", "exact", "perturb"}, default="auto"
+            Exact sums (the default), or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
+        n_draws : int, default=100
+            Number of draws of "perturb".
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of "perturb"; the same integer gives bitwise identical results.
+
+        Returns
+        -------
+        list of ndarray of shape (length, n_tags)
+            Probabilities, one array per sentence.
         """
         rows = self._rows(sentences)
         return self.model_.predict_marginals(rows, method, n_draws, random_state)
@@ -211,9 +307,28 @@ class SequenceTagger(Task):
         n_draws: int = 100,
         random_state: Seed = 0,
     ) -> SequenceTagger:
-        """Set temperature_ to what makes `predict_marginals` fit held-out sentences best.
+        """Fit ``temperature_``, the divisor of scores in `predict_marginals`, on held-out data.
 
-        They must not be those of `fit`, of which the model is too sure; predictions stay the same.
+        The data must not be that of `fit`, on which the model is overconfident. Predictions do not
+        change.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        tags : sequence of sequences
+            True tags, one per token of each sentence.
+        method : {"auto", "exact", "perturb"}, default="auto"
+            Exact sums (the default), or perturb-and-MAP; see `StructuredSVM.predict_marginals`.
+        n_draws : int, default=100
+            Number of draws of "perturb".
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of "perturb"; the same noise is used at every temperature that is tried.
+
+        Returns
+        -------
+        SequenceTagger
+            The estimator itself.
         """
         rows = self._rows(sentences)
         tags, _ = _check_tags(tags, rows.lengths)
@@ -222,25 +337,76 @@ class SequenceTagger(Task):
         return self
 
     def margins(self, sentences: Sentences) -> list[np.ndarray]:
-        """How much the best tag of each token leads the second best: small where in doubt."""
+        """Compute the score of the best tag of each token minus that of the second best.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        list of ndarray of shape (length,)
+            Margins, one array per sentence; small values are uncertain.
+        """
         rows = self._rows(sentences)
         return self.model_.margins(rows)
 
     def score(self, sentences: Sentences, tags: Tags, sample_weight: Any = None) -> float:
-        """The share of tokens with the right tag."""
+        """Compute the fraction of tokens that are tagged correctly.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        tags : sequence of sequences
+            True tags, one per token of each sentence.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the sentences; None means equal weights.
+
+        Returns
+        -------
+        float
+            Accuracy from 0 to 1.
+        """
         rows = self._rows(sentences)
         tags, _ = _check_tags(tags, rows.lengths)
         return self.model_.score(rows, tags, sample_weight)
 
     def chunk_f1(self, sentences: Sentences, tags: Tags) -> float:
-        """F1 of chunks by the rules of conlleval.
+        """Compute the F1 score of chunks by the rules of conlleval.
 
-        For a grid search: `GridSearchCV(tagger, grid, scoring=SequenceTagger.chunk_f1)`.
+        For a grid search: ``GridSearchCV(tagger, grid, scoring=SequenceTagger.chunk_f1)``.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        tags : sequence of sequences
+            True tags, one per token of each sentence.
+
+        Returns
+        -------
+        float
+            F1 score from 0 to 1.
         """
         return chunk_f1(*self._compared(sentences, tags))
 
     def report(self, sentences: Sentences, tags: Tags) -> TaggingReport:
-        """Scores by tag, and by chunk type if the tags learned look like BIO or IOBES."""
+        """Compute scores by tag, and by chunk type if the learned tags are BIO or IOBES.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        tags : sequence of sequences
+            True tags, one per token of each sentence.
+
+        Returns
+        -------
+        TaggingReport
+            The scores.
+        """
         truth, predicted = self._compared(sentences, tags)
         chunks = mark_chunks(self.classes_.tolist())
         return TaggingReport(
@@ -266,9 +432,20 @@ class SequenceTagger(Task):
             raise ValueError("SequenceTagger: model_ and features_ differ in number of features")
 
     def top_features(self, n: int = 10, label: Any = None) -> WeightTable:
-        """The n features that speak most for each tag (or for `label`), and the n most against it.
+        """List the features with the largest and the smallest weights of each tag.
 
-        (bias), (first) and (last) stand for any token, the first and the last of a sentence.
+        Parameters
+        ----------
+        n : int, default=10
+            Number of features for a tag, and of features against it.
+        label : tag or None, default=None
+            Only this tag; None means all.
+
+        Returns
+        -------
+        WeightTable
+            Names and weights; (bias), (first) and (last) stand for any token, the first and the
+            last token of a sentence.
         """
         check_is_fitted(self, "model_")
         model = self.model_
@@ -286,7 +463,18 @@ class SequenceTagger(Task):
         return WeightTable(("tag", "feature", "weight"), tuple(rows))
 
     def top_transitions(self, n: int = 20) -> WeightTable:
-        """The n pairs of neighbouring tags that score most, and the n that score least."""
+        """List the pairs of neighbouring tags with the largest and the smallest weights.
+
+        Parameters
+        ----------
+        n : int, default=20
+            Number of pairs with the largest, and with the smallest, weights.
+
+        Returns
+        -------
+        WeightTable
+            Pairs and weights.
+        """
         check_is_fitted(self, "model_")
         labels, table = self.classes_.tolist(), self.model_.transition_coef_
         assert table is not None

@@ -99,12 +99,38 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         self.min_count = min_count
 
     def fit(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> "TokenFeatures":
-        """Learn the features; sets `kind_`, `n_columns_`, `templates_` and `n_features_`."""
+        """Learn the features from sentences.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        y : None, default=None
+            Ignored, for compatibility with scikit-learn.
+
+        Returns
+        -------
+        TokenFeatures
+            The fitted object.
+        """
         self.fit_transform(sentences)
         return self
 
     def fit_transform(self, sentences: Iterable[Sequence[Token]], y: Any = None) -> Rows:
-        """Learn the features and return their rows, at the cost of one pass."""
+        """Learn the features and compute their rows, in one pass.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        y : None, default=None
+            Ignored, for compatibility with scikit-learn.
+
+        Returns
+        -------
+        Rows
+            CSR matrix with one row per token, and the number of tokens of each sentence.
+        """
         check_options(self)
         given = None if self.columns is None else list(self.columns)
         sentences, given = _read_frames(sentences, given)
@@ -128,7 +154,18 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         return Rows(matrix, lengths)
 
     def transform(self, sentences: Iterable[Sequence[Token]]) -> Rows:
-        """Rows of the learned features; features not learned are dropped."""
+        """Compute the rows of the learned features; other features are ignored.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        Rows
+            CSR matrix with one row per token, and the number of tokens of each sentence.
+        """
         check_is_fitted(self, "index_")
         sentences, _ = _read_frames(sentences, getattr(self, "columns_", None))
         tokens, lengths = _flatten(sentences)
@@ -140,12 +177,18 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         return Rows(_indicators(found, self.n_features_), lengths)
 
     def feature_names_out(self) -> np.ndarray:
-        """Names of the features, such as ``word[0]=the``; made anew at each call."""
+        """Return the names of the features, such as ``word[0]=the``; computed at each call.
+
+        Returns
+        -------
+        ndarray of str
+            One name per column.
+        """
         check_is_fitted(self, "index_")
         return np.array(self.index_.names(), dtype=object)
 
     def validate(self) -> None:
-        """The matrix is as wide as the index says, on which compiled code relies."""
+        """Raise ValueError unless the matrix is as wide as the index, as compiled code needs."""
         if not hasattr(self, "index_"):
             return
         index, n_columns = self.index_, self.n_columns_

@@ -37,34 +37,52 @@ DRAWN = 100_000
 
 
 class ImageGraphs(GraphMaker):
-    """Pixels or superpixels of images, with how they look, and how alike neighbours are.
+    """Graphs of the pixels or superpixels of images, with features of appearance and similarity.
 
-    An image is an array (H, W) or (H, W, 1), grey, (H, W, 3), sRGB, or (H, W, 4), with alpha, which
-    is seen on white. Values are bool, integers from 0 to 255, uint16 from 0 to 65535, or
-    floats from 0 to 1. Images may differ in size.
+    An image is an array (H, W) or (H, W, 1), grey, (H, W, 3), sRGB, or (H, W, 4), with alpha, on a
+    white background. Values are bool, integers from 0 to 255, uint16 from 0 to 65535, or floats
+    from 0 to 1. Images may differ in size.
 
     Parameters
     ----------
-    graph : "superpixels" (needs scikit-image: pip install "maxmargin[images]"), nodes being groups
-        of pixels that are near and alike, or "pixels".
-    n_segments : about how many superpixels an image has.
-    compactness : how much being near counts for a superpixel, compared with being alike.
-    connectivity : 4, pixels touch at sides, or 8, at corners too.
-    features : groups of features of nodes. "colour" (L*a*b* and chroma); "smooth", colours around;
-        "texture", slopes and roughness around; "place", row, column, distance to the border;
-        "grid", bumps on a grid of places; "contrast", how unlike the border of the image, how like
-        its centre, how rare and how scattered a colour is, and how many steps of colour are on the
-        way to the border; "palette", shares of typical colours of training; "shape", size and
-        spread of colours of a superpixel.
-    n_bins : bend each feature, but for grid and palette, at this many quantiles of training, by
-        adding what it has above each.
-    n_colours : how many typical colours training finds, for "contrast" and "palette".
-    random_state : seed of what is drawn to find scales and typical colours.
+    graph : {"superpixels", "pixels"}, default="superpixels"
+        Nodes: groups of pixels that are close and similar (needs scikit-image: ``pip install
+        "maxmargin[images]"``), or single pixels.
+    n_segments : int, default=800
+        Approximate number of superpixels of an image.
+    compactness : float, default=20.0
+        Weight of distance in space, compared with that in colour, for superpixels.
+    connectivity : {4, 8}, default=4
+        Neighbours of a pixel: at its sides, or at its corners, too.
+    features : sequence of str, default=("colour", "smooth", "texture", "place", "grid", "contrast")
+        Groups of node features. "colour" (``L*a*b*`` and chroma); "smooth", smoothed colours;
+        "texture", local gradients and roughness; "place", row, column, distance to the border;
+        "grid", radial functions on a grid of places; "contrast", how unlike the border of the
+        image, how like its centre, how rare and how scattered a colour is, and how many steps of
+        colour are on the way to the border; "palette", fractions of typical colours of training;
+        "shape", size and colour variation of a superpixel.
+    n_bins : int, default=2
+        Number of quantiles of training at which each feature, except grid and palette, has a knot
+        of a piecewise linear function.
+    n_colours : int, default=48
+        Number of typical colours learned, for "contrast" and "palette".
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the draws that determine scales and typical colours.
 
     Attributes
     ----------
-    palette_ : (n_colours, 3), typical colours, L*a*b* / 100. mean_, scale_, knots_ : of the
-    features. difference_, step_ : typical differences of neighbours.
+    palette_ : ndarray of shape (n_colours, 3)
+        Typical colours, ``L*a*b* / 100``.
+    mean_ : ndarray
+        Means of the features.
+    scale_ : ndarray
+        Scales of the features.
+    knots_ : ndarray
+        Knots of the features.
+    difference_ : float
+        Mean difference of neighbours in colour.
+    step_ : float
+        Mean step of colour between neighbours.
     """
 
     noun = "image"
@@ -101,7 +119,6 @@ class ImageGraphs(GraphMaker):
         return check_image(i, x)
 
     def fit(self, samples: Sequence[np.ndarray]) -> ImageGraphs:
-        """Learn typical colours, scales and bends from checked images."""
         self._check_options()
         if not len(samples):
             raise ValueError("no images to learn from.")
@@ -133,7 +150,7 @@ class ImageGraphs(GraphMaker):
             raise ValueError(f"features={self.features!r} must be some of {list(GROUPS)}.")
 
     def validate(self) -> None:
-        """A scale and knots for each feature, and as many features as this version makes."""
+        """Raise ValueError unless scales and knots fit the features that this version makes."""
         if not hasattr(self, "palette_"):
             return
         self._check_options()
@@ -158,7 +175,6 @@ class ImageGraphs(GraphMaker):
         return superpixels(x, self.n_segments, self.compactness, self.connectivity)
 
     def make(self, x: np.ndarray) -> Made:
-        """The graph of a checked image; features of nodes are float32, to need less memory."""
         check_is_fitted(self, "palette_")
         view = self._view(x)
         nodes, features = self.names()
@@ -171,7 +187,6 @@ class ImageGraphs(GraphMaker):
         return _made(view, Graph(table, view.regions.edges, found))
 
     def project(self, x: np.ndarray, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
-        """See `GraphMaker`; one feature is held at a time."""
         check_is_fitted(self, "palette_")
         view = self._view(x)
         table = np.zeros((view.regions.n, nodes.shape[1]))

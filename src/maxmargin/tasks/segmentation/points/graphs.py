@@ -38,46 +38,69 @@ class Joined(NamedTuple):
 
 
 class PointGraphs(GraphMaker):
-    """Points of clouds with what surrounds them, joined to their neighbours.
+    """Graphs of the points of clouds, with features of their neighbourhoods.
 
     A cloud is an array (N, 3) of x, y and z, or (N, 3 + further columns), such as intensity; or a
     pair (array, edges) with edges (E, 2) of its own, such as the surface links of a range scan.
-    Clouds may have any offset. Lengths are measured in the mean spacing of the training points,
-    learned in fit, so that units do not matter but must be the same in all clouds.
+    Clouds may have any offset. Lengths are in units of the mean spacing of the training points, so
+    that the unit of the clouds does not matter but must be the same in all of them.
 
     Parameters
     ----------
-    graph : which points are joined: "knn" (nearest in space), "plane" (nearest seen from above),
-        "surface" (Delaunay triangles seen from above, without sides longer than `jump`), "given"
-        (the edges given with each cloud), "auto" ("given" where there are edges, else "knn").
-    neighbours : of each point, for "knn" and "plane".
-    links : of each point to others of its part, near or far, besides its neighbours; 0 for none.
-        Parts are the points that one can reach from neighbour to neighbour without a step: roofs,
-        fields. Their links carry evidence from the rim of a roof to its middle. Clouds with edges
-        of their own have no others.
-    grade : the steepest way from a point to a neighbour of the same part, as rise by distance.
-    jump : longest side of a triangle, in mean spacings.
-    features : of "height" (above what is left of the lowest points when objects up to several
-        sizes are taken off, for scans from above), "shape" (heights, flatness, width, tilt,
-        thickness of the points around, at several sizes), "density" (how
-        sparse points are, next to the mean of their cloud), "spin" (spin images at two sizes), and
-        "extra" (further columns of the clouds).
-    sizes : of the surroundings for "shape", in mean spacings; each looks at the 16 nearest points
-        of the cloud thinned to one point in a cube of that side (0: not thinned; sides of more than
-        a spacing make scans of different densities look alike).
-    radii : half sides of the objects taken off for "height", in mean spacings.
-    knots : "height", "shape" and "extra" enter as functions that are linear between this many
-        quantiles of the training points, which a linear model can bend where it must; 0 leaves
-        each measure as one column, standardised.
-    components : principal components of the spin images that are kept, each with spread 1.
-    up : the axis that points up, "x", "y" or "z"; normals point that way too.
-    n_sample : training points from which quantiles and components are learned.
-    random_state : seed of that choice.
+    graph : {"auto", "knn", "plane", "surface", "given"}, default="auto"
+        Which points are joined: "knn", nearest in space; "plane", nearest in the horizontal plane;
+        "surface", horizontal Delaunay triangulation without sides longer than `jump`; "given", the
+        edges given with each cloud; "auto", "given" where there are edges, else "knn".
+    neighbours : int, default=6
+        Number of neighbours of each point, for "knn" and "plane".
+    features : sequence of str, default=("height", "shape", "extra")
+        "height" above the lowest points that remain when objects of several sizes are removed, for
+        scans from above; "shape", heights, flatness, width, tilt and thickness of the neighbourhood
+        at several sizes; "density", sparsity relative to the mean of the cloud; "spin", spin images
+        at two sizes; "extra", further columns of the clouds.
+    sizes : sequence of float, default=(1.5, 3, 6, 12)
+        Sizes of the neighbourhoods for "shape", in mean spacings. Each has the 16 nearest points of
+        the cloud thinned to one point per cube of that side; 0 means not thinned. Sides of more
+        than a spacing make scans of different densities comparable.
+    radii : sequence of float, default=(1, 2, 4, 8, 16, 32)
+        Half sides of the objects removed for "height", in mean spacings.
+    knots : int, default=8
+        Number of quantiles of the training points at which "height", "shape" and "extra" have a
+        knot of a piecewise linear function; 0 means one standardised column each.
+    components : int, default=45
+        Number of principal components of the spin images, each with unit variance.
+    links : int, default=2
+        Number of links of each point to others of its segment, near or far, besides its neighbours;
+        see Notes.
+    grade : float, default=0.2
+        Largest slope, as rise by distance, between neighbours of one segment.
+    jump : float, default=10.0
+        Longest side of a triangle, in mean spacings.
+    up : {"x", "y", "z"}, default="z"
+        The vertical axis; normals point that way, too.
+    n_sample : int, default=50000
+        Number of training points from which quantiles and components are learned.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of their choice.
 
     Attributes
     ----------
-    spacing_ : mean spacing of the training points. rise_ : the median height difference of
-    neighbours. knots_, mean_, axes_ : of the functions, and of the components.
+    spacing_ : float
+        Mean spacing of the training points.
+    rise_ : float
+        Median height difference of neighbours.
+    knots_ : ndarray
+        Knots of the piecewise linear functions.
+    mean_ : ndarray
+        Mean of the spin images.
+    axes_ : ndarray
+        Principal components of the spin images.
+
+    Notes
+    -----
+    Segments are the points connected by neighbours without a step: roofs, fields. Links within
+    segments carry evidence from the border of a roof to its middle. Clouds with edges of their own
+    have no links.
     """
 
     noun = "cloud"
@@ -157,7 +180,6 @@ class PointGraphs(GraphMaker):
 
     # -- learning ----------------------------------------------------------------------------------
     def fit(self, samples: Sequence[Cloud]) -> PointGraphs:
-        """Learn spacing_, rise_, knots_, mean_ and axes_."""
         self._check_options()
         self.n_extra_ = samples[0].extra.shape[1]
         for i, cloud in enumerate(samples):
@@ -187,7 +209,7 @@ class PointGraphs(GraphMaker):
         return self
 
     def validate(self) -> None:
-        """Knots for each measure, and axes of spin images where these are used."""
+        """Raise ValueError unless knots and axes fit the measures and spin images in use."""
         if not hasattr(self, "axes_"):
             return
         self._check_options()
@@ -250,7 +272,6 @@ class PointGraphs(GraphMaker):
         return Made(Graph(filler.matrix(), joined.edges, features), (n,))
 
     def project(self, x: Cloud, nodes: np.ndarray, edges: np.ndarray | None = None) -> Made:
-        """See `GraphMaker`; features of some points, or of some edges, are held at a time."""
         n = len(x.points)
         table, normals = np.empty((n, nodes.shape[1])), np.empty((n, 3))
         for rows, columns, own in self._columns(x):

@@ -381,8 +381,7 @@ class GraphCutSVM(StructuredSVM):
 
     @property
     def node_coef_(self) -> np.ndarray:
-        """Node weights (n_features,), then the bias if any; with multiclass (n_features, n_labels).
-        """
+        """Weights of node features (p,), then the bias, if any; with multiclass (p, n_labels)."""
         own = as_dense(self.coef_)[: self._n_node_weights()]
         return own.reshape(-1, self._n_labels()) if self.multiclass else own
 

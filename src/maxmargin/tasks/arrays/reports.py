@@ -84,8 +84,12 @@ def draw_images(
 
     Parameters
     ----------
-    name, errors, truth, predicted
-        As for `draw_labels`.
+    name : str
+        Name of the sample.
+    errors : int
+        Number of wrong labels.
+    truth, predicted : list of str
+        The labels.
     rows : numpy.ndarray or scipy.sparse.csr_array
         The features of the sequence.
     size : tuple of int or None
@@ -116,6 +120,7 @@ def order_nodes(n_nodes: int, edges: np.ndarray) -> tuple[list[int], list[int]]:
     Parameters
     ----------
     n_nodes : int
+        Number of nodes.
     edges : numpy.ndarray
         (E, 2), parents and children.
 
@@ -152,14 +157,16 @@ def tabulate_features(model: Any, labels: Sequence[str], first: int = 0) -> Tabl
     Parameters
     ----------
     model : estimator
-        Fitted, with node_coef_ (features, labels).
+        Fitted, with ``node_coef_`` of shape (features, labels).
     labels : sequence of str
-    first : int
+        Names of the labels.
+    first : int, default=0
         The number of the first feature.
 
     Returns
     -------
     Table
+        The table.
     """
     kernel = tabulate_kernel(model)
     if kernel is not None:
@@ -181,6 +188,7 @@ def tabulate_pairs(
     Parameters
     ----------
     title : str
+        Title of the table.
     columns : sequence of str
         What the names are.
     names : iterable of sequence of str
@@ -191,6 +199,7 @@ def tabulate_pairs(
     Returns
     -------
     Table
+        The table.
     """
     named, flat = list(names), np.ravel(weights)
     rows = [(*named[j], flat[j]) for j in strongest(flat, 20)]
@@ -205,15 +214,18 @@ def tabulate_ends(
     Parameters
     ----------
     title : str
+        Title of the table.
     columns : sequence of str
         What the ends are called.
     labels : sequence of str
+        Names of the labels.
     first, last : numpy.ndarray
         One weight for each label.
 
     Returns
     -------
     Table
+        The table.
     """
     rows = [[label, float(first[k]), float(last[k])] for k, label in enumerate(labels)]
     return Table(title=title, columns=["label", *columns], rows=rows, note="")

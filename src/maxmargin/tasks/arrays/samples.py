@@ -122,12 +122,14 @@ def build_graphs(found: Contents, cycles: bool = True) -> Samples:
     Parameters
     ----------
     found : Contents
-    cycles : bool
+        The checked arrays of a file.
+    cycles : bool, default=True
         Whether graphs may have cycles.
 
     Returns
     -------
     Samples
+        The samples and their labels.
     """
 
     def make_graph(*arrays: Any) -> Graph:
@@ -148,12 +150,14 @@ def build_trees(found: Contents, forest: bool) -> Samples:
     Parameters
     ----------
     found : Contents
+        The checked arrays of a file.
     forest : bool
         Whether a sample may have several roots.
 
     Returns
     -------
     Samples
+        The samples and their labels.
     """
     nodes, parents = found.values["nodes"], found.values["parents"]
     features = found.values.get("edge_features")
@@ -192,6 +196,7 @@ def build_matchings(found: Contents) -> Samples:
     Parameters
     ----------
     found : Contents
+        The checked arrays of a file.
 
     Returns
     -------

@@ -63,10 +63,17 @@ def score(theta: np.ndarray, z: np.ndarray) -> float:
 
 
 class Constraints(NamedTuple):
-    """lower <= matrix @ (z, extra) <= upper, with z >= 0 and extra >= 0.
+    """Linear constraints `lower <= matrix @ (z, extra) <= upper`, with z >= 0 and extra >= 0.
 
     The first columns are the parts; any further ones are auxiliary variables, for polytopes that
-    are small only as the shadow of a larger one.
+    have a short description only as the projection of a larger one.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_rows, n_columns)
+        Coefficients.
+    lower, upper : ndarray of shape (n_rows,)
+        Bounds of the rows; may be infinite.
     """
 
     matrix: sparse.csr_array
@@ -82,7 +89,7 @@ class Structure(Checked, BaseEstimator):
     ===================  ======================================================================
     ``maximize``         argmax of theta . z over Z
     ``project``          the point of Z nearest to a given one; else by active sets, from maximize
-    ``marginals``             expectation of z under p(z) ~ exp(theta . z) on the vertices
+    ``marginals``        expectation of z under p(z) ~ exp(theta . z) on the vertices
     ``max_marginals``    score of the best vertex with each part switched on
     ``k_best``           the k vertices of highest theta . z; else by `vertices`, if they are few
     ``constraints``      linear inequalities that describe Z; gives `maximize` by linear programming
@@ -150,14 +157,37 @@ class Structure(Checked, BaseEstimator):
         time_limit: Positive | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
     ) -> Structure:
-        """A structure from one Python function, such as a call of a solver package.
+        """Build a structure from one Python function, such as a call of a solver package.
 
-        maximize : theta -> z or (theta, layout) -> z, the best output for these scores of the
-        parts,
-            as a vector or as the numbers of the parts that are 1; with exact="bounded", a pair of
+        Parameters
+        ----------
+        maximize : callable
+            `theta -> z` or `(theta, layout) -> z`, the best output for these scores of the parts,
+            as a vector or as the numbers of the parts that are 1; with `exact="bounded"`, a pair of
             it and an upper bound on the best score.
+        n_parts : int or callable, default=None
+            Number of parts, or a function of the layout; `size` of `OracleStructure`.
+        encode, decode : callable or str, default=None
+            Conversion between outputs and vectors; `encoder` and `decoder` of `OracleStructure`.
+        feasible : callable, default=None
+            Test whether a vector is an output; see `OracleStructure`.
+        constraints : Program, Constraints or callable, default=None
+            Constraints that all outputs satisfy; `rows` of `OracleStructure`.
+        exact : bool or "bounded", default=True
+            Whether answers are maxima; see `OracleStructure`.
+        binary : bool, default=True
+            Whether outputs consist of zeros and ones.
+        n_jobs : int, default=None
+            Number of processes, -1 for one per core; None means the calling process.
+        time_limit : float, default=None
+            Maximum number of seconds per call; None means no limit.
+        on_timeout : {"raise", "skip"}, default="raise"
+            What happens after `time_limit`; see `OracleStructure`.
 
-        All else is optional; see `OracleStructure`, which this returns.
+        Returns
+        -------
+        OracleStructure
+            The structure.
         """
         from maxmargin.structures.from_oracle.structure import OracleStructure
 
@@ -177,19 +207,67 @@ class Structure(Checked, BaseEstimator):
 
     # -- what a structure must say ---------------------------------------------------------------
     def n_parts(self, layout: Layout) -> int:
-        """The length of z."""
+        """Return the number of parts, the length of z.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        int
+            Number of parts.
+        """
         raise self._missing("n_parts")
 
     def encode(self, y: Any, layout: Layout) -> np.ndarray:
-        """The vertex of an output."""
+        """Return the vertex of an output.
+
+        Parameters
+        ----------
+        y : object
+            Output.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Vertex of the output.
+        """
         raise self._missing("encode")
 
     def decode(self, z: np.ndarray, layout: Layout) -> Any:
-        """The output of a vertex."""
+        """Return the output of a vertex.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Vertex of the polytope.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        object
+            Output.
+        """
         raise self._missing("decode")
 
     def layout_of(self, n_parts: int) -> Layout:
-        """The layout with this many parts, where that is enough to know."""
+        """Return the layout that has this number of parts, if it is determined by it.
+
+        Parameters
+        ----------
+        n_parts : int
+            Number of parts.
+
+        Returns
+        -------
+        Layout
+            Layout of the output.
+        """
         raise ValueError(
             f"{type(self).__name__} cannot tell its layout from {n_parts} parts; give each sample"
             " as"
@@ -197,66 +275,193 @@ class Structure(Checked, BaseEstimator):
         )
 
     def variables(self, layout: Layout) -> tuple[int, int]:
-        """(count, labels): the first count * labels parts say which label each variable has.
+        """Return the number of variables and of their labels.
 
-        labels = 1 means that each part is a 0/1 variable of its own.
+        The first count * labels parts encode the label of each variable.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        count : int
+            Number of variables.
+        labels : int
+            Number of labels; 1 means that each part is a 0/1 variable of its own.
         """
         return self.n_parts(layout), 1
 
     def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
-        """Why z is not an output, in a few words; empty if it is one or if that is not known."""
+        """Explain why z is not an output.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Vertex of the polytope.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        str
+            The reason in a few words; empty if z is an output or if that is not known.
+        """
         return ""
 
     def is_fractional(self, z: np.ndarray) -> bool:
-        """Whether a vertex is not an output but between some, as relaxed polytopes have."""
+        """Tell whether a vertex is fractional, as those of relaxed polytopes may be.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Vertex of the polytope.
+
+        Returns
+        -------
+        bool
+            True if z is a vertex but not an output.
+        """
         return False
 
     def check_layout(self, layout: Layout) -> None:
-        """An error if the structure has no outputs of that layout, or no best one for some scores.
+        """Raise an error if a layout has no outputs, or no best one for some scores.
 
         Called once before training for each layout.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
         """
 
     # -- what compiled code needs
     # -----------------------------------------------------------------------
     def layout_as_ints(self, layout: Layout) -> Sequence[int]:
-        """The layout as the integers that compiled code reads."""
+        """Return the layout as the integers that compiled code reads.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        sequence of int
+            The layout in the structure's own encoding.
+        """
         return layout
 
     def scratch(self, layout: Layout) -> tuple[int, int]:
-        """How many floats and integers of work space compiled code needs."""
+        """Return the size of the work space that compiled code needs.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        tuple of int
+            Numbers of floats and of integers.
+        """
         return self.n_parts(layout), self.n_parts(layout)
 
     def warm_size(self, layout: Layout) -> int:
-        """How many numbers `project` leaves behind for its next call on a point nearby.
+        """Return how many numbers `project` stores for its next call on a point nearby.
 
-        They are the first of its work space: zeros or what the last call left there on entry, e.g.
-        the duals of the constraints, and what the next call may start from on return.
+        They are the first of its work space. On entry they are zeros or what the last call left
+        there, e.g. the duals of the constraints; on return, what the next call may start from.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        int
+            Number of floats.
         """
         return 0
 
     def memory_size(self, layout: Layout) -> int:
-        """How many numbers a compiled `maximize` leaves behind for its next call on the sample.
+        """Return how many numbers a compiled `maximize` stores for its next call on the sample.
 
         They are the first of its work space: zeros, or what the last call left there, on entry. The
         answer must be right whatever they are.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        int
+            Number of floats.
         """
         return 0
 
     def vertex_size(self, layout: Layout) -> int:
-        """A bound on the number of non-zeros of a vertex."""
+        """Return a bound on the number of non-zeros of a vertex.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        int
+            Upper bound.
+        """
         return self.n_parts(layout)
 
     def n_vertices(self, layout: Layout) -> int | None:
-        """The number of outputs, where it is small enough to matter; None where it is not."""
+        """Return the number of outputs.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        int or None
+            Number of outputs; None if it is large.
+        """
         return None
 
     def forbidden(self, layout: Layout) -> np.ndarray:
-        """Numbers of the parts that no output may have."""
+        """Return the parts that no output may have.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of the forbidden parts.
+        """
         return np.empty(0, dtype=np.int64)
 
     def compiled_function(self, ability: str) -> Any | None:
-        """The compiled function of an ability, or None if it runs in Python."""
+        """Return the compiled function of an ability.
+
+        Parameters
+        ----------
+        ability : str
+            Name of the ability, such as `"maximize"`.
+
+        Returns
+        -------
+        function or None
+            The compiled function; None if the ability runs in Python.
+        """
         if ability not in self.compiled or self._overridden(ability):
             return None
         return self._compiled(ability)
@@ -270,7 +475,18 @@ class Structure(Checked, BaseEstimator):
 
     # -- abilities -------------------------------------------------------------------------------
     def has(self, ability: str) -> bool:
-        """Whether the structure can do it, by itself or by a generic route."""
+        """Tell whether the structure has an ability, by itself or by a generic method.
+
+        Parameters
+        ----------
+        ability : str
+            Name of the ability, such as `"maximize"`.
+
+        Returns
+        -------
+        bool
+            True if the ability is available.
+        """
         if ability in self.compiled or self._overridden(ability):
             return True
         if ability == "maximize":
@@ -280,7 +496,20 @@ class Structure(Checked, BaseEstimator):
         return ability == "project" and self.has("maximize")
 
     def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """A vertex z of Z(layout) that maximises theta . z."""
+        """Return a vertex z of Z(layout) that maximises theta . z.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Vertex of maximum score.
+        """
         if "maximize" in self.compiled:
             return self._run("maximize", theta, layout)[0]
         return self._by_constraints(theta, layout)[0]
@@ -294,7 +523,22 @@ class Structure(Checked, BaseEstimator):
         return maximize_linear(self.constraints(layout), self._allowed(theta, layout))
 
     def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
-        """A vertex and an upper bound on the maximum of theta . z, its own score if it is exact."""
+        """Return a vertex of high score and an upper bound on the maximum of theta . z.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        z : ndarray of shape (n_parts,)
+            Vertex.
+        bound : float
+            Upper bound; the score of z if `maximize` is exact.
+        """
         if not self._overridden("maximize"):
             if "maximize" in self.compiled:
                 return self._run("maximize", theta, layout)
@@ -305,10 +549,23 @@ class Structure(Checked, BaseEstimator):
     def maximize_many(
         self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]
     ) -> Iterator[tuple[np.ndarray | None, float]]:
-        """`maximize` for many samples, in order, each with its bound: see `maximize_within`.
+        """Maximise for many samples, in order; see `maximize_within`.
 
-        An iterator, so that whoever asks knows which sample an error is of. The bound is NaN where
-        none is promised (not `is_bounded`), the answer None if it was given up (`may_time_out`).
+        The results are yielded one by one, so that an error can be attributed to its sample.
+
+        Parameters
+        ----------
+        thetas : sequence of ndarray
+            Scores of the parts of each sample.
+        layouts : sequence of Layout
+            Layout of each sample's output.
+
+        Yields
+        ------
+        z : ndarray of shape (n_parts,) or None
+            Vertex; None if the call was given up (`may_time_out`).
+        bound : float
+            Upper bound on the score; NaN if none is proven (not `is_bounded`).
         """
         for theta, layout in zip(thetas, layouts, strict=True):
             if self.is_bounded:
@@ -322,10 +579,23 @@ class Structure(Checked, BaseEstimator):
         return 1
 
     def release(self) -> None:
-        """Let go of processes, if any; the next call starts them again."""
+        """End the structure's processes, if any; the next call starts them again."""
 
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        """The z of Z(layout) with the least |z - point|."""
+        """Return the Euclidean projection of a point on Z(layout).
+
+        Parameters
+        ----------
+        point : ndarray of shape (n_parts,)
+            Point to project.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            The z of Z(layout) with the least `|z - point|`.
+        """
         if "project" in self.compiled:
             return self._run("project", point, layout)[0]
         if not self.has("maximize"):
@@ -336,25 +606,81 @@ class Structure(Checked, BaseEstimator):
         return project_by_vertices(lambda theta: self.maximize(theta, layout), allowed)
 
     def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """The expectation of z when p(z) is proportional to exp(theta . z) on the vertices."""
+        """Return the expectation of z if p(z) is proportional to exp(theta . z) on the vertices.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Expectations of the parts.
+        """
         if "marginals" not in self.compiled:
             raise self._missing("marginals")
         return self._run("marginals", theta, layout)[0]
 
     def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
-        """The log of the sum of exp(theta . z) over all vertices; `marginals` is its gradient."""
+        """Return the log of the sum of exp(theta . z) over all vertices.
+
+        `marginals` is its gradient.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        float
+            Log-partition function.
+        """
         if "marginals" not in self.compiled or self._overridden("marginals"):
             raise self._missing("log_partition")
         return self._run("marginals", theta, layout)[1]
 
     def max_marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """For each part of the variables, the score of the best output that has it; else 0."""
+        """Return, for each part of the variables, the score of the best output that has it.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Scores; 0 for parts that belong to no variable.
+        """
         if "max_marginals" not in self.compiled:
             raise self._missing("max_marginals")
         return self._run("max_marginals", theta, layout)[0]
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        """The k vertices of the highest theta . z and these scores, best first; all if fewer."""
+        """Return the k vertices of highest theta . z.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+        k : int
+            Number of vertices; all are returned if there are fewer.
+
+        Returns
+        -------
+        list of (ndarray, float)
+            Vertices and their scores, best first.
+        """
         if not self.has("k_best"):
             raise self._missing("k_best")
         k, theta = check_k(k), self._allowed(theta, layout)
@@ -372,15 +698,48 @@ class Structure(Checked, BaseEstimator):
         return best[:k]
 
     def constraints(self, layout: Layout) -> Constraints:
-        """Linear inequalities whose solutions are Z(layout)."""
+        """Return linear inequalities whose solutions are Z(layout).
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        Constraints
+            The inequalities.
+        """
         raise self._missing("constraints")
 
     def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
-        """All vertices, one by one; for tiny layouts."""
+        """Iterate over all vertices; for tiny layouts.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        iterator of ndarray
+            The vertices.
+        """
         raise self._missing("vertices")
 
     def radius(self, layout: Layout) -> float:
-        """A bound on |z - z'| over Z(layout), for vertices of zeros and ones."""
+        """Return a bound on `|z - z'|` over Z(layout), for vertices of zeros and ones.
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        float
+            Upper bound on the diameter.
+        """
         return float(np.sqrt(2 * self.vertex_size(layout)))
 
     # -- inside ----------------------------------------------------------------------------------
@@ -397,7 +756,18 @@ class Structure(Checked, BaseEstimator):
         )
 
     def hint_for(self, ability: str) -> str:
-        """What a user can do where an ability is missing."""
+        """Return advice for users who need an ability that is missing.
+
+        Parameters
+        ----------
+        ability : str
+            Name of the ability, such as `"maximize"`.
+
+        Returns
+        -------
+        str
+            The advice, for error messages.
+        """
         return f"Define {type(self).__name__}.{ability}"
 
     def _allowed(self, theta: np.ndarray, layout: Layout) -> np.ndarray:

@@ -19,14 +19,18 @@ class Chain(LabelHull):
     """A label at each of T positions, with scores for neighbouring pairs. layout = (T, K).
 
     Parts: T * K node-label parts, then pair parts in tables (K, K), row = left label. If `tied`,
-    there is one table, whose parts count how often each pair occurs: all that a model with the
-    same transition scores everywhere needs. Else there is a table for each of the T - 1 places.
+    there is one table, whose parts count how often each pair occurs, which is sufficient for a
+    model with the same transition scores at all positions. Otherwise there is a table for each of
+    the T - 1 neighbouring pairs.
 
     Parameters
     ----------
-    tied : one pair table for all positions.
-    forbidden_transitions : (K, K) of bool, True where label j must not be followed by label k.
-    forbidden_first, forbidden_last : (K,) of bool, True for labels that must not begin or end.
+    tied : bool, default=True
+        Whether one pair table is shared by all positions.
+    forbidden_transitions : array_like of shape (n_labels, n_labels), default=None
+        Boolean mask, True where label j must not be followed by label k.
+    forbidden_first, forbidden_last : array_like of shape (n_labels,), default=None
+        Boolean masks, True for labels that must not be the first or the last one.
     """
 
     compiled: ClassVar[dict[str, str]] = {
@@ -74,7 +78,7 @@ class Chain(LabelHull):
         return 2 * _sides(layout)[0] - 1
 
     def radius(self, layout: Layout) -> float:
-        """|z - z'| is largest where all labels differ and, if tied, each has one pair all along."""
+        # largest where all labels differ and, if tied, each sequence has one pair throughout
         pairs = _sides(layout)[0] - 1
         return float(np.sqrt(2 * (pairs + 1) + 2 * (pairs**2 if self.tied else pairs)))
 
@@ -117,7 +121,7 @@ class Chain(LabelHull):
         return z[: length * labels].reshape(length, labels).argmax(axis=1)
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        """Viterbi with k beginnings for each label, O(T K (K + k log K))."""
+        # Viterbi with k prefixes for each label, O(T K (K + k log K))
         from maxmargin._numba.compile import loading
 
         with loading():
@@ -145,7 +149,7 @@ class Chain(LabelHull):
                 yield z
 
     def constraints(self, layout: Layout) -> Constraints:
-        """Each node has one label; each pair table has its nodes' labels as row and column sums."""
+        # each node has one label; each pair table has its nodes' labels as row and column sums
         length, labels = _sides(layout)
         nodes, places = length * labels, sparse.eye_array(length - 1)
         line, same = np.ones((1, labels)), sparse.eye_array(labels)

@@ -22,8 +22,8 @@ class GraphCut(Structure):
     Parts: V nodes, "node j has label 1", then E edges, "the ends of edge e differ". Scores of edges
     must not be positive: differing ends cost something or nothing. An output y is V zeros and ones.
 
-    Z is what the minimum cut sees of the convex hull: 0 <= z_j <= 1 and |z_j - z_k| <= z_jk.
-    Upwards z_jk has no bound, which does not matter as long as its score is not positive.
+    Z is the convex hull without upper bounds on edges: `0 <= z_j <= 1` and `|z_j - z_k| <= z_jk`.
+    The missing upper bound on `z_jk` does not matter as long as its score is not positive.
     """
 
     compiled: ClassVar[dict[str, str]] = {
@@ -48,11 +48,11 @@ class GraphCut(Structure):
         return 12 * n + 4 * m, 9 * n + 5 * m + 4
 
     def memory_size(self, layout: Any) -> int:
-        """The flow over each edge, from which the next cut starts."""
+        # the flow over each edge, from which the next cut starts
         return network_of(layout).n_edges
 
     def warm_size(self, layout: Any) -> int:
-        """The flows over the edges."""
+        # the flows over the edges
         return network_of(layout).n_edges
 
     def radius(self, layout: Any) -> float:
@@ -82,7 +82,7 @@ class GraphCut(Structure):
 
     # -- descriptions ------------------------------------------------------------------------------
     def constraints(self, layout: Any) -> Constraints:
-        """z_j <= 1, and neighbours differ by the z of their edge at most."""
+        # z_j <= 1, and neighbours differ by the z of their edge at most
         network = network_of(layout)
         n, m = network.n_nodes, network.n_edges
         rows, ones = np.arange(m), np.ones(m)
@@ -95,7 +95,7 @@ class GraphCut(Structure):
         return Constraints(matrix, np.full(len(upper), -np.inf), upper)
 
     def vertices(self, layout: Any) -> Iterator[np.ndarray]:
-        """All labelings; Z is their convex hull and all that has more of the edges."""
+        # all labelings; Z is their convex hull and all that has more of the edges
         network = network_of(layout)
         for labels in product([0.0, 1.0], repeat=network.n_nodes):
             yield _vertex(np.array(labels), network)

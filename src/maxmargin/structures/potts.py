@@ -22,11 +22,11 @@ class Potts(Structure):
     Parts: V K of "node j has label k", node by node, then E of "the ends of edge e differ", whose
     scores must not be positive. An output y is V integers from 0 to K - 1.
 
-    The best labels are hard to find for K > 2. `maximize` expands one label after the other by a
-    minimum cut until no expansion gains: the loss against all nodes having their own best label for
-    free is at most twice the least possible one. For K = 2 the labels are the best ones.
+    The best labels are hard to find for K > 2. `maximize` applies alpha-expansions by minimum cuts
+    until none increases the score: the loss relative to all nodes having their own best label at no
+    edge cost is at most twice the least possible one. For K = 2 the labels are optimal.
     `constraints` describe the usual relaxation, z_e >= sum_k max(z_jk - z_lk, 0), with auxiliary
-    variables; for K > 2 it has corners that are not labels.
+    variables; for K > 2 it has fractional vertices.
     """
 
     compiled: ClassVar[dict[str, str]] = {"maximize": "potts"}
@@ -35,7 +35,7 @@ class Potts(Structure):
     any_scores = False
 
     def has(self, ability: str) -> bool:
-        """No projection: points between labels are not what expansions can tell apart."""
+        # no projection: points between labels are not what expansions can tell apart
         return ability != "project" and super().has(ability)
 
     def project(self, point: np.ndarray, layout: Any) -> np.ndarray:
@@ -103,7 +103,7 @@ class Potts(Structure):
 
     # -- descriptions ------------------------------------------------------------------------------
     def constraints(self, layout: Any) -> Constraints:
-        """One label per node; z_e >= sum_k s_ek, s_ek >= z_jk - z_lk with auxiliary s >= 0."""
+        # one label per node; z_e >= sum_k s_ek, s_ek >= z_jk - z_lk with auxiliary s >= 0
         network, labels = _split(layout)
         n, m = network.n_nodes, network.n_edges
         each = sparse.kron(sparse.eye_array(n), np.ones((1, labels)))
@@ -121,7 +121,6 @@ class Potts(Structure):
         return Constraints(matrix, lower, upper)
 
     def vertices(self, layout: Any) -> Iterator[np.ndarray]:
-        """All labelings."""
         network, labels = _split(layout)
         for own in product(range(labels), repeat=network.n_nodes):
             yield _vertex(np.array(own), network, labels)

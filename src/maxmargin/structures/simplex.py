@@ -12,9 +12,9 @@ from maxmargin.structures.base import Constraints, Layout, Structure, check_side
 
 
 class Finite(Structure):
-    """One of M outputs that are listed, each with parts of its own. layout = (M,).
+    """One of M listed outputs, each with its own parts. layout = (M,).
 
-    Parts: one per output. M may differ from sample to sample; y is the number of the output.
+    Parts: one per output. M may differ between samples; y is the number of the output.
     """
 
     compiled: ClassVar[dict[str, str]] = dict.fromkeys(

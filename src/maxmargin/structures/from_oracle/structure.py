@@ -23,40 +23,58 @@ _FUNCTIONS = ("oracle", "size", "encoder", "decoder", "feasible", "rows")
 
 
 class OracleStructure(Structure):
-    """Outputs are what a function returns. Made by `Structure.from_oracle`.
+    """A structure whose outputs are what a function returns; made by `Structure.from_oracle`.
 
-    Each answer is checked, and what is wrong is an error that names the sample, never replaced: a
-    wrong length, NaN, something else than zeros and ones, an output that is not feasible, a score
-    below that of the truth, a bound below the score.
+    Each answer is checked, and an error that names the sample is raised for a wrong length, NaN, a
+    value other than 0 and 1, an output that is not feasible, a score below that of the true output,
+    or a bound below the score.
 
     Parameters
     ----------
-    oracle : theta -> z, or (theta, layout) -> z if it has two parameters or one that is called
+    oracle : callable
+        `theta -> z`, or `(theta, layout) -> z` if it has two parameters or one that is called
         `layout`. z is a vector of as many numbers as there are parts, or a set (or list) of the
-        numbers of the parts that are 1, or, with exact="bounded", a pair (z, upper bound).
-    size : the number of parts, or a function of the layout; None: layouts are (number of parts,),
-        or a `Program`.
-    encoder : y -> z or (y, layout) -> z; None: y is a vector, or a set or list of part numbers, as
-        of the oracle; "indices": always part numbers; "vector": always a vector.
-    decoder : z -> y or (z, layout) -> y; None: the vector, or the array of part numbers if encoder
+        numbers of the parts that are 1, or, with `exact="bounded"`, a pair (z, upper bound).
+    size : int or callable, default=None
+        Number of parts, or a function of the layout. None: layouts are (number of parts,), or a
+        `Program`.
+    encoder : callable or {"indices", "vector"}, default=None
+        `y -> z` or `(y, layout) -> z`. None: y is a vector, or a set or list of part numbers, as of
+        the oracle; "indices": always part numbers; "vector": always a vector.
+    decoder : callable or {"indices"}, default=None
+        `z -> y` or `(z, layout) -> y`. None: the vector, or the array of part numbers if `encoder`
         is "indices"; "indices": that array.
-    feasible : z -> bool or (z, layout) -> bool, whether z is an output; it may return words that
-        say what is wrong instead of False. Asked of all truths and all answers.
-    rows : Program or Constraints, or a function of the layout that returns one: checked of all
-        truths and answers, too, and if the answers are its corners, reference solvers can use it.
-    exact : True if answers are maxima; False if they may miss them: gaps are then estimates, and
+    feasible : callable, default=None
+        `z -> bool` or `(z, layout) -> bool`, whether z is an output; it may return a message
+        instead of False. Called for all true outputs and all answers.
+    rows : Program, Constraints or callable, default=None
+        Constraints, or a function of the layout that returns them; also checked for all true
+        outputs and answers. If the answers are vertices of them, reference solvers can use them.
+    exact : bool or "bounded", default=True
+        True if answers are maxima; False if they may miss them: gaps are then estimates, and
         records count answers that are worse than the truth (`worse_than_truth`). "bounded" if each
-        comes with a bound that is proven: gaps are then proofs as with exact answers.
-    zero_one : whether outputs are of zeros and ones.
-    n_jobs : processes that ask at a time, -1 for one per core; None means in this one. The function
-        is sent by cloudpickle. Batches (certificates, predictions, Frank-Wolfe) are dealt out; in
-        block-coordinate Frank-Wolfe that many samples are asked at the same weights, and steps are
-        then taken one by one at the newest ones.
-    time_limit : seconds per call, or None. Calls are then made in processes that can be ended.
-    on_timeout : "raise", or "skip": the sample keeps its place for now (bcfw and fw only), and
-        objectives take the proven bound max theta . z <= b + sum of max(theta - theta', 0), b being
-        the last known bound, at theta', or 0 at 0; needs parts between 0 and 1. Records count
-        `timeouts`.
+        comes with a proven bound: gaps are then proofs as with exact answers.
+    zero_one : bool, default=True
+        Whether outputs consist of zeros and ones.
+    n_jobs : int, default=None
+        Number of processes that call the function, -1 for one per core; None means the calling
+        process. See Notes.
+    time_limit : float, default=None
+        Maximum number of seconds per call, which is then made in a process that can be terminated;
+        None means no limit.
+    on_timeout : {"raise", "skip"}, default="raise"
+        "skip" leaves the sample unchanged for this call (bcfw and fw only). See Notes.
+
+    Notes
+    -----
+    With `n_jobs`, the function is sent to the processes by cloudpickle. Batches (certificates,
+    predictions, Frank-Wolfe) are distributed; block-coordinate Frank-Wolfe calls the function for
+    that many samples at the same weights and then takes their steps one by one at the newest
+    weights.
+
+    With `on_timeout="skip"`, objectives use the proven bound max theta . z <= b + sum of max(theta
+    - theta', 0), where b is the last known bound, at theta', or 0 at 0; this needs parts between 0
+    and 1. Records count `timeouts`.
     """
 
     expensive_oracle = True

@@ -22,24 +22,29 @@ class LinearProgram(Structure):
     layout = a `Program`, one for each sample (each x is a pair (features, program)), or the same
     for all, given here. y is the vector z, or a set of the numbers of the parts that are 1.
 
-    `maximize` is solved by HiGHS. Without `integral`, outputs are corners of the polytope, which
-    may have fractions: training and its certificates are exact for this relaxed problem, records of
-    the history say by `fractional` which share of the samples had such answers, and predictions
-    come as they are, or, with `rounded`, as the nearest integers, which may violate rows.
-    With `integral`, the program is solved to the optimum in integers, by branch and bound, and
-    Z is the hull of these solutions, of which no rows are known.
-
-    `project` is a quadratic program, by Clarabel where that is installed
-    (`pip install "maxmargin[qp]"`), made exact from the rows that are tight at its answer; else,
-    wherever that does not check, and for integers, it is an active set of corners, which is as
-    exact and slower.
-
     Parameters
     ----------
-    program : Program of all samples, or None if each has its own.
-    integral : whether parts must be integers: all (True), none (False), or a mask, or the
-        numbers of those that must.
-    rounded : whether `decode` rounds to integers.
+    program : Program, default=None
+        Program of all samples; None if each has its own.
+    integral : bool or array_like, default=False
+        Which parts must be integers: all (True), none (False), or those given by a mask or by their
+        numbers.
+    rounded : bool, default=False
+        Whether `decode` rounds to integers.
+
+    Notes
+    -----
+    `maximize` is solved by HiGHS. Without `integral`, outputs are vertices of the polytope, which
+    may be fractional: training and its certificates are exact for this relaxed problem,
+    `fractional` in the records of the history is the fraction of samples with such answers, and
+    predictions are returned as they are, or, with `rounded`, as the nearest integers, which may
+    violate rows. With `integral`, the program is solved to the integer optimum by branch and bound,
+    and Z is the hull of these solutions, whose inequalities are not known.
+
+    `project` is a quadratic program, solved by Clarabel if it is installed (`pip install
+    "maxmargin[qp]"`) and made exact from the rows that are tight at its answer. Otherwise, wherever
+    that check fails, and for integers, an active-set method over vertices is used, which is as
+    exact and slower.
     """
 
     expensive_oracle = True
@@ -75,7 +80,7 @@ class LinearProgram(Structure):
         return 0, 0
 
     def radius(self, layout: Layout) -> float:
-        """By the bounds of parts, or by the largest sum of parts that rows allow."""
+        # by the bounds of parts, or by the largest sum of parts that rows allow
         program = _program(layout)
         total = float(maximize_linear(program.constraints, np.ones(program.n_parts))[1])
         # z and z' are not negative, so that |z - z'|^2 <= |z|^2 + |z'|^2
@@ -90,7 +95,18 @@ class LinearProgram(Structure):
         return np.rint(z) if self.rounded else np.array(z, dtype=float)
 
     def integrality(self, z: Any) -> float:
-        """How far the part of z that is furthest from an integer is from it, 0 to 0.5."""
+        """Return the largest distance of a part of z from the nearest integer.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Vertex of the polytope.
+
+        Returns
+        -------
+        float
+            Between 0 and 0.5; 0 if all parts are integers.
+        """
         z = np.asarray(z, dtype=float)
         return float(np.abs(z - np.rint(z)).max(initial=0.0))
 
@@ -110,7 +126,7 @@ class LinearProgram(Structure):
         return ""
 
     def check_layout(self, layout: Layout) -> None:
-        """Fail if scores exist for which the program has no maximum."""
+        # fail if scores exist for which the program has no maximum
         program = _program(layout)
         free = np.full(program.n_parts, np.inf)
         part = -1

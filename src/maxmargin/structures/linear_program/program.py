@@ -18,16 +18,20 @@ ROW_TOL = 1e-6
 
 
 class Program(Frozen):
-    """lower <= matrix @ z <= upper and 0 <= z <= part_upper. Equal if all is equal.
+    """Linear constraints `lower <= matrix @ z <= upper` and `0 <= z <= part_upper`.
+
+    Immutable; programs are equal if all their values are.
 
     Parameters
     ----------
-    matrix : (rows, parts), dense or sparse.
-    upper : (rows,) or one number; None means no bound.
-    lower : the same below; None means no bound.
-    equal : rows that hold with equality, as a mask or as their numbers; they take `upper` as the
-        value.
-    part_upper : (parts,) or one number, how large parts may be; None means no bound but the rows.
+    matrix : {array_like, sparse matrix} of shape (n_rows, n_parts)
+        Coefficients.
+    upper, lower : float or array_like of shape (n_rows,), default=None
+        Bounds of the rows; None means no bound.
+    equal : array_like, default=None
+        Rows that hold with equality, as a mask or as their numbers; `upper` is their value.
+    part_upper : float or array_like of shape (n_parts,), default=None
+        Upper bounds of the parts; None means no bound except the rows.
     """
 
     fields = ("matrix", "upper", "lower", "part_upper")
@@ -80,7 +84,18 @@ class Program(Frozen):
         )
 
     def why_infeasible(self, z: np.ndarray) -> str:
-        """What z violates first, in words; empty if nothing."""
+        """Describe the first constraint that z violates.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Values of the parts.
+
+        Returns
+        -------
+        str
+            The description; empty if z is feasible.
+        """
         sizes = abs(self.matrix) @ np.abs(z)
         values = self.matrix @ z
         over = values - self.upper > ROW_TOL * (1 + sizes)

@@ -16,15 +16,19 @@ _LARGEST, _LONGEST = 2**62, 2**31 - 1
 
 
 class Candidates(Frozen):
-    """The shape of a matching with candidate edges or caps of its own. Equal if all is equal.
+    """Layout of a matching with its own candidate edges or capacities.
+
+    Immutable; candidates are equal if all their values are.
 
     Parameters
     ----------
-    shape : (J, K), the numbers of rows and columns.
-    edges : (E, 2), the pairs (row, column) that may be linked, in any order; the parts are in this
-        order. None means all pairs, row by row.
-    row_caps, column_caps : (J,) and (K,), in how many links each node may be at most. None means
-        those of the structure.
+    shape : tuple of int
+        Numbers of rows and columns (J, K).
+    edges : array_like of shape (n_edges, 2), default=None
+        Pairs (row, column) that may be linked, in any order, which is that of the parts. None means
+        all pairs, row by row.
+    row_caps, column_caps : array_like of shape (J,) and (K,), default=None
+        Maximum number of links of each node; None means the values of the structure.
     """
 
     fields = ("shape", "edges", "row_caps", "column_caps")

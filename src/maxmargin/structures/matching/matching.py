@@ -29,15 +29,18 @@ class Matching(Structure):
     Every node may stay unmatched. Parts: one per edge; all pairs row by row for a layout (J, K),
     else the edges of a `Candidates`. An output y is an array of pairs (row, column), sorted.
 
-    `marginals` is the entropic projection on the polytope: it maximises theta . z + H, where H is
-    the entropy -sum x log x of the edges' z and of the nodes' slacks, 1 - (sum of the node), and
-    `log_partition` is that maximum. It is NOT the marginals of a distribution over matchings, which
-    are #P-hard. It is there for caps of 1 only.
-
     Parameters
     ----------
-    row_cap, column_cap : in how many links a row or a column may be at most, where the shape is
-        not a `Candidates` with caps of its own. An edge is used once at most.
+    row_cap, column_cap : int, default=1
+        Maximum number of links of a row or a column, unless the layout is a `Candidates` with its
+        own capacities. An edge is used at most once.
+
+    Notes
+    -----
+    `marginals` is the entropic projection on the polytope: it maximises theta . z + H, where H is
+    the entropy -sum x log x of the edges' z and of the nodes' slacks, 1 - (sum of the node), and
+    `log_partition` is that maximum. These are *not* the marginals of a distribution over matchings,
+    which are #P-hard. It is available for capacities of 1 only.
     """
 
     compiled: ClassVar[dict[str, str]] = {
@@ -86,7 +89,7 @@ class Matching(Structure):
         )
 
     def forbidden(self, layout: MatchingLayout) -> np.ndarray:
-        """The edges of nodes that may be in no link."""
+        # the edges of nodes that may be in no link
         if not isinstance(layout, Candidates) and self._cap("row") and self._cap("column"):
             return super().forbidden(())
         row_caps, column_caps = self._caps(layout)
@@ -115,7 +118,7 @@ class Matching(Structure):
     # -- what compiled code needs
     # -------------------------------------------------------------------------
     def layout_as_ints(self, layout: MatchingLayout) -> Any:
-        """(J, K, E, row cap, column cap, where caps begin, where the index begins, ...)."""
+        # (J, K, E, row cap, column cap, where caps begin, where the index begins, ...)
         rows, columns = sides_of(layout)
         parts = rows * columns
         if not isinstance(layout, Candidates):
@@ -136,11 +139,11 @@ class Matching(Structure):
         return floats, max(parts + 2 * nodes + 1, 4 * nodes)
 
     def warm_size(self, layout: MatchingLayout) -> int:
-        """The prices of the rows and of the columns."""
+        # the prices of the rows and of the columns
         return sum(sides_of(layout))
 
     def vertex_size(self, layout: MatchingLayout) -> int:
-        """The most links there can be, by the caps and edges of each side."""
+        # the most links there can be, by the caps and edges of each side
         return self._most_links(layout, 1)
 
     def _most_links(self, layout: MatchingLayout, times: int) -> int:
@@ -187,7 +190,7 @@ class Matching(Structure):
 
     # -- descriptions ------------------------------------------------------------------------------
     def constraints(self, layout: MatchingLayout) -> Constraints:
-        """No node in more links than its cap; no edge used more than once."""
+        # no node in more links than its cap; no edge used more than once
         links, sides, caps = _links(layout), sides_of(layout), self._caps(layout)
         n = len(links)
         ones, parts = np.ones(n), np.arange(n)
@@ -224,10 +227,8 @@ class Matching(Structure):
         yield from extend(0)
 
     def radius(self, layout: MatchingLayout) -> float:
-        """Two matchings differ most if they have no link in common.
-
-        Together they then are a matching with twice the caps; and each such one falls in two.
-        """
+        # Two matchings differ most if they have no link in common. Together they then are a
+        # matching with twice the caps; and each such one falls in two.
         return float(np.sqrt(self._most_links(layout, 2)))
 
 

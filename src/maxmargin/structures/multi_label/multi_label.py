@@ -32,22 +32,31 @@ Method = Literal["exact", "bounded", "auto"]
 class MultiLabel(Structure):
     """Any of the 2^L subsets of L labels. layout = (L,) for all pairs of labels, or a Network.
 
-    score(z) = sum_k theta_k z_k + sum over pairs of theta_km z_k z_m. Parts: L labels, then one for
-    each pair, which is on if both labels are: all that scores of pairs can tell beside those of
-    labels. Of (L,), pairs are (0, 1), (0, 2), ..., (L - 2, L - 1); of a Network, whose nodes are
-    the labels, its edges. An output y is L zeros and ones; Z is the hull of all of them.
+    The score is ::
 
-    Pairs without cycles are solved by max-product, whatever L. Else all subsets are tried, which
-    takes some microseconds for 14 labels and twice as long for each label more; or a minimum cut
-    (roof duality) says what most labels are in some best subset and how good that can be at most.
+        score(z) = sum_k theta_k z_k + sum over pairs of theta_km z_k z_m
+
+    Parts: L labels, then one for each pair, which is 1 if both labels are. For (L,), pairs are (0,
+    1), (0, 2), ..., (L - 2, L - 1); for a Network, whose nodes are the labels, its edges. An output
+    y is L zeros and ones; Z is the hull of all of them.
 
     Parameters
     ----------
-    method : "exact", for 25 labels at most where pairs have cycles; "bounded", by roof duality: the
-        answer is the best where the cut leaves 18 labels open at most, as it is if no score of a
-        pair is negative, else a subset of high score, with the bound of the linear relaxation.
-        `maximize_within` gives it, and gaps of training are proofs; there are no expectations.
-        "auto", exact for 20 labels or without cycles, else bounded.
+    method : {"exact", "bounded", "auto"}, default="exact"
+        How the best subset is found.
+
+        - "exact": for at most 25 labels where pairs have cycles.
+        - "bounded": by roof duality. The answer is the best one if the cut leaves at most 18 labels
+          open, as it does if no score of a pair is negative; else it is a subset of high score,
+          with the bound of the linear relaxation. `maximize_within` returns the bound, and gaps of
+          training are proven; there are no expectations.
+        - "auto": "exact" for at most 20 labels or without cycles, else "bounded".
+
+    Notes
+    -----
+    Pairs without cycles are solved by max-product for any L. Otherwise all subsets are tried, which
+    takes some microseconds for 14 labels and twice as long for each further label; or a minimum cut
+    (roof duality) determines most labels of some best subset and an upper bound on its score.
     """
 
     compiled: ClassVar[dict[str, str]] = {
@@ -83,7 +92,7 @@ class MultiLabel(Structure):
         return network.n_nodes + network.n_edges
 
     def layout_of(self, n_parts: int) -> Any:
-        """All pairs of L labels: L (L + 1) / 2 parts."""
+        # all pairs of L labels: L (L + 1) / 2 parts
         labels = round((2 * n_parts + 0.25) ** 0.5 - 0.5)
         return (labels,) if labels * (labels + 1) == 2 * n_parts else super().layout_of(n_parts)
 
@@ -129,7 +138,20 @@ class MultiLabel(Structure):
         return super().compiled_function(ability)
 
     def leads(self, theta: np.ndarray, layout: Any) -> np.ndarray:
-        """By how much the best output with each label leads the best without; else 0."""
+        """Return the score of the best output with each label minus that of the best without.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Differences of the scores; 0 for parts that are not labels.
+        """
         self._sums(layout, "leads")
         layout_ints, scores = self.layout_as_ints(layout).copy(), self._allowed(theta, layout)
         return self._call("leads", self.compiled_function("leads"), scores, layout_ints, layout)[0]
@@ -153,7 +175,7 @@ class MultiLabel(Structure):
             )
 
     def k_best(self, theta: np.ndarray, layout: Any, k: int) -> list[tuple[np.ndarray, float]]:
-        """Max-product with lists of the k best, or all outputs sorted."""
+        # max-product with lists of the k best, or all outputs sorted
         self._sums(layout, "k_best")
         k, theta, network = check_k(k), self._allowed(theta, layout), labels_of(layout)
         if forest_of(network) is None:
@@ -169,10 +191,8 @@ class MultiLabel(Structure):
         return subset_vertices(labels_of(layout))
 
     def constraints(self, layout: Any) -> Constraints:
-        """Without cycles, 0 <= z_km <= z_k, z_m <= 1 and z_km >= z_k + z_m - 1; else the hull.
-
-        The hull has a column for each of its vertices beside those of the parts.
-        """
+        # Without cycles, 0 <= z_km <= z_k, z_m <= 1 and z_km >= z_k + z_m - 1; else the hull, which
+        # has a column for each of its vertices beside those of the parts.
         network = labels_of(layout)
         if forest_of(network) is not None:
             return _local(network)

@@ -12,15 +12,19 @@ from maxmargin.validation.options import Size, check_option
 
 
 class NetworkLayout(Frozen):
-    """The layout of a labelled network: its nodes and edges, and K labels.
+    """Layout of a labelled network: its nodes and edges, and K labels.
 
-    Equal if all is equal. Which end of an edge comes first matters, where its tables are concerned.
+    Immutable; layouts are equal if all their values are. The rows of a pair table are the labels of
+    the edge's first end.
 
     Parameters
     ----------
-    network : Network or Graph.
-    n_labels : K, the number of labels, 1 or more.
-    allowed : (V, K) of bool, which labels each node may have, one at least; None means all.
+    network : Network or Graph
+        Nodes and edges.
+    n_labels : int
+        Number of labels K, at least 1.
+    allowed : array_like of shape (n_nodes, n_labels), default=None
+        Boolean mask of the labels that each node may have, at least one; None means all.
     """
 
     fields = ("network", "n_labels", "allowed")

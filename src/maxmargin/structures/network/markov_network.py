@@ -40,25 +40,33 @@ _COMPILED: dict[str, dict[str, str]] = {
 class MarkovNetwork(NetworkLabels):
     """A label at each node of any network, with scores for the pairs at the ends of edges.
 
-    layout = NetworkLayout(network, K). Parts: V * K node-label parts, then pair parts in tables
-    (K, K), row = label of the edge's first end. If `tied`, there is one table, whose parts count
-    how often each pair occurs; else there is a table for each edge, in the order of the edges.
-    `Tree` is the case without cycles, and faster.
+    layout = NetworkLayout(network, K). Parts: V * K node-label parts, then pair parts in tables (K,
+    K), row = label of the edge's first end. If `tied`, there is one table, whose parts count how
+    often each pair occurs; else there is a table for each edge, in the order of the edges. `Tree`
+    is the case without cycles, and faster.
 
     Parameters
     ----------
-    tied : one pair table for all edges.
-    forbidden_pairs : (K, K) of bool, True where label j at an edge's first end must not go with
-        label k at its second.
-    method : how the best labels are found.
-        "exact" : by a junction tree, whose tables have K^(treewidth + 1) numbers.
-        "bounded" : good labels by message passing, with a proof of how far off they may be.
-        "relaxed" : the polytope is the local one, in which only neighbours need agree. Its corners
-        may be fractions of labels, which `decode` rounds; maxima are exact for the relaxation.
-        "auto" : "exact" where the tables fit, else "bounded"; see `resolve`.
-    max_table : the most numbers that the tables of a junction tree may have.
-    max_rounds : the most rounds of message passing.
-    tol : message passing stops when the bound is within this share of the scores' size.
+    tied : bool, default=True
+        Whether one pair table is shared by all edges.
+    forbidden_pairs : array_like of shape (n_labels, n_labels), default=None
+        Boolean mask, True where label j at the first end of an edge must not go with label k at the
+        second.
+    method : {"auto", "exact", "bounded", "relaxed"}, default="auto"
+        How the best labels are found.
+
+        - "exact": by a junction tree, whose tables have K^(treewidth + 1) numbers.
+        - "bounded": good labels by message passing, with a proven bound on their error.
+        - "relaxed": the polytope is the local one, in which only neighbours need agree. Its
+          vertices may be fractions of labels, which `decode` rounds; maxima are exact for the
+          relaxation.
+        - "auto": "exact" where the tables fit, else "bounded"; see `resolve`.
+    max_table : int, default=4194304
+        Maximum number of entries in the tables of a junction tree.
+    max_rounds : int, default=100
+        Maximum number of rounds of message passing.
+    tol : float, default=1e-7
+        Message passing stops when the bound is within this fraction of the magnitude of the scores.
     """
 
     def __init__(
@@ -104,14 +112,25 @@ class MarkovNetwork(NetworkLabels):
         return self._method() == "relaxed"
 
     def resolve(self, layouts: Iterable[NetworkLayout]) -> MarkovNetwork:
-        """The same with the method that "auto" stands for, where these are all layouts."""
+        """Return a copy with the method that "auto" stands for.
+
+        Parameters
+        ----------
+        layouts : iterable of NetworkLayout
+            All layouts that will be used.
+
+        Returns
+        -------
+        MarkovNetwork
+            The network with a fixed method.
+        """
         if self._method() != "auto":
             return self
         method = "exact" if all(self._fits(layout) for layout in set(layouts)) else "bounded"
         return MarkovNetwork(**{**self.get_params(deep=False), "method": method})
 
     def has(self, ability: str) -> bool:
-        """Projections need exact maxima; corners of the relaxation are too many to list."""
+        # projections need exact maxima; vertices of the relaxation are too many to list
         if ability == "project":
             return self.is_exact
         if ability in ("vertices", "k_best") and self._method() == "relaxed":
@@ -162,7 +181,7 @@ class MarkovNetwork(NetworkLabels):
         return True
 
     def layout_as_ints(self, layout: NetworkLayout) -> Any:
-        """What compiled code reads, see `junction_tree`, `message_passing` there."""
+        # what compiled code reads, see `junction_tree`, `message_passing` there
         labels = self._known(layout).n_labels
         exactly = self._goes_exactly(layout)
         head = [layout.n_nodes, labels, 0 if self.tied else labels * labels, layout.n_edges]
@@ -186,7 +205,7 @@ class MarkovNetwork(NetworkLabels):
         return floats, min_norm_sizes.int_size(parts, nodes) + 2 * nodes + 1
 
     def memory_size(self, layout: NetworkLayout) -> int:
-        """The messages, if they are what finds the labels."""
+        # the messages, if they are what finds the labels
         if self._method() == "relaxed" or self._goes_exactly(layout):
             return 0
         return 2 * layout.n_edges * layout.n_labels
@@ -221,17 +240,28 @@ class MarkovNetwork(NetworkLabels):
             ) from error
 
     def integrality(self, z: np.ndarray, layout: NetworkLayout) -> float:
-        """The share of the nodes that have one label, and no fractions of several."""
+        """Return the fraction of the nodes that have exactly one label.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_parts,)
+            Vertex of the polytope.
+        layout : NetworkLayout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        float
+            Between 0 and 1; 1 if z is an output.
+        """
         count, labels = self.variables(layout)
         largest = np.asarray(z)[: count * labels].reshape(count, labels).max(axis=1)
         return float((largest > 1.0 - 1e-6).mean())
 
     # -- descriptions ------------------------------------------------------------------------------
     def constraints(self, layout: NetworkLayout) -> Constraints:
-        """Of the hull of labellings, by the tables of the junction tree, where these are exact.
-
-        Else of the local polytope, which is larger: neighbours agree, but cycles need not.
-        """
+        # Of the hull of labellings, by the tables of the junction tree, where these are exact. Else
+        # of the local polytope, which is larger: neighbours agree, but cycles need not.
         if not self._goes_exactly(layout):
             return super().constraints(layout)
         parts, banned = self.n_parts(layout), self.forbidden(layout)

@@ -13,14 +13,17 @@ from maxmargin.validation.options import Size, check_option
 
 
 class Network(Frozen):
-    """The layout of a Markov network: this many nodes, and which of them are joined by edges.
+    """Nodes and the edges between them, as the layout of a graph cut or of a set of labels.
 
-    Equal if all is equal. Parts that belong to edges are in the order of the edges.
+    Immutable; networks are equal if all their values are. Parts of edges are in the order of the
+    edges.
 
     Parameters
     ----------
-    n_nodes : V, the number of nodes, 1 or more.
-    edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
+    n_nodes : int
+        Number of nodes V, at least 1.
+    edges : array_like of shape (n_edges, 2)
+        Pairs of different nodes, numbered from 0, in any order; none twice in either direction.
     """
 
     fields = ("n_nodes", "edges")

@@ -14,14 +14,20 @@ from maxmargin.validation.samples import as_csr
 
 
 class RestrictedLayout(Frozen):
-    """The layout of a sample with some of its outputs only. Frozen; equal if all is equal.
+    """Layout of a sample of which only some outputs are allowed.
+
+    Immutable; layouts are equal if all their values are.
 
     Parameters
     ----------
-    layout : that of the structure inside.
-    on, off : numbers of parts that each output must have, and that none may have.
-    matrix, lower, upper : rules lower <= matrix @ z <= upper, a row each; the bounds may be
-        infinite, and one number stands for all rows.
+    layout : Layout
+        Layout of the inner structure.
+    on, off : array_like of int, default=()
+        Numbers of parts that each output must have, and that none may have.
+    matrix : {array_like, sparse matrix} of shape (n_rules, n_parts), default=None
+        Coefficients of the rules `lower <= matrix @ z <= upper`.
+    lower, upper : float or array_like of shape (n_rules,), default=-inf and inf
+        Bounds of the rules; may be infinite.
     """
 
     fields = ("layout", "on", "off", "matrix", "lower", "upper")

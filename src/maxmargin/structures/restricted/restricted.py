@@ -21,7 +21,7 @@ _NONE_KEEPS = "no output keeps all rules; give fewer, or wider ones."
 
 
 class Restricted(Structure):
-    """The outputs of another structure that have, or have not, given parts, and keep given rules.
+    """The outputs of another structure that have, or lack, given parts and satisfy given rules.
 
     layout = RestrictedLayout(layout, on, off, matrix, lower, upper). Parts are those of the
     structure inside. Parts that are on or off cost nothing: the structure's own oracle finds the
@@ -34,9 +34,20 @@ class Restricted(Structure):
 
     Parameters
     ----------
-    structure : the structure inside.
-    time_limit : seconds for a sample with rules; None means as long as it takes. With a limit, the
-        best output found counts, and how far it is off at most is told (`is_bounded`).
+    structure : Structure
+        The inner structure.
+    time_limit : float, default=None
+        Maximum number of seconds for a sample with rules; None means no limit. With a limit, the
+        best output found is returned, with a bound on its error (`is_bounded`).
+
+    Notes
+    -----
+    Parts that are on or off do not increase the cost: the inner structure's own oracle finds the
+    best output, where known labels are the only ones allowed, and other required parts get a score
+    so high that no output without them is better. Rules are passed to the mixed-integer solver
+    HiGHS, over the structure's `constraints`; the answer is optimal, too, but may take long. The
+    same holds for parts of tied tables, which are counts, where a required one could occur more
+    than once.
     """
 
     def __init__(self, structure: Structure, time_limit: PositiveOrInf | None = None):
@@ -101,7 +112,7 @@ class Restricted(Structure):
 
     # -- what is forbidden, and what is sure ---------------------------------------------------
     def forbidden(self, layout: RestrictedLayout) -> np.ndarray:
-        """What the structure forbids, what is off, and other labels where one is known."""
+        # what the structure forbids, what is off, and other labels where one is known
         inner = inside(layout)
         parts = self.n_parts(layout)
         for name in ("on", "off"):

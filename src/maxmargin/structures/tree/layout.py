@@ -13,15 +13,19 @@ from maxmargin.structures.network.network import Network
 
 
 class TreeLayout(NetworkLayout):
-    """The layout of a labelled tree, or of a forest: a network without cycles, and K labels.
+    """Layout of a labelled tree or forest: a network without cycles, and K labels.
 
-    Equal if all is equal. Which end of an edge comes first matters, where its tables are concerned.
+    Immutable; layouts are equal if all their values are. The rows of a pair table are the labels of
+    the edge's first end.
 
     Parameters
     ----------
-    network : Network or Graph; without cycles.
-    n_labels : K, the number of labels, 1 or more.
-    allowed : (V, K) of bool, which labels each node may have, one at least; None means all.
+    network : Network or Graph
+        Nodes and edges, without cycles.
+    n_labels : int
+        Number of labels K, at least 1.
+    allowed : array_like of shape (n_nodes, n_labels), default=None
+        Boolean mask of the labels that each node may have, at least one; None means all.
     """
 
     def __init__(self, network: Any, n_labels: Any, allowed: Any = None):

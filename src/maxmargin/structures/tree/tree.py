@@ -14,19 +14,21 @@ from maxmargin.structures.tree.layout import TreeLayout
 
 
 class Tree(NetworkLabels):
-    """A label at each node of a tree or a forest, with scores for the pairs at the ends of edges.
+    """A label at each node of a tree or forest, with scores for the pairs at the ends of edges.
 
     layout = TreeLayout(network, K). Parts: V * K node-label parts, then pair parts in tables (K,
     K), row = label of the edge's first end. If `tied`, there is one table, whose parts count how
-    often each pair occurs: all that a model with the same pair scores at all edges needs. Else
-    there is a table for each edge, in the order of the edges. `Chain` is the case of a path, and
-    faster.
+    often each pair occurs, which is sufficient for a model with the same pair scores at all edges.
+    Otherwise there is a table for each edge, in the order of the edges. `Chain` is the case of a
+    path, and faster.
 
     Parameters
     ----------
-    tied : one pair table for all edges.
-    forbidden_pairs : (K, K) of bool, True where label j at an edge's first end must not go with
-        label k at its second.
+    tied : bool, default=True
+        Whether one pair table is shared by all edges.
+    forbidden_pairs : array_like of shape (n_labels, n_labels), default=None
+        Boolean mask, True where label j at the first end of an edge must not go with label k at the
+        second.
     """
 
     compiled: ClassVar[dict[str, str]] = {
@@ -56,7 +58,7 @@ class Tree(NetworkLabels):
     def k_best(
         self, theta: np.ndarray, layout: TreeLayout, k: int
     ) -> list[tuple[np.ndarray, float]]:
-        """Max-product with lists of the k best, O(V K k (K + log k))."""
+        # max-product with lists of the k best, O(V K k (K + log k))
         from maxmargin.structures.tree.k_best import best_labels
 
         k, theta = check_k(k), self._allowed(theta, layout)

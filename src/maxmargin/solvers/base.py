@@ -22,14 +22,12 @@ from maxmargin.validation.options import check_options
 
 
 class Solver(Checked, BaseEstimator):
-    """Options in the constructor, `init`, `epoch`, and one inherited `run`.
+    """Base class of solvers: options in the constructor, `init`, `epoch`, and an inherited `run`.
 
     A subclass defines `init(problem) -> State` and `epoch(problem, state)`, which changes the state
     in place. If its state bounds the optimum, it says so by `bound` and `candidates`.
 
-    Common options: max_epochs (100), tol (1e-3, on gap / |primal|), random_state (0). None leaves
-    them to the estimator. check_every: epochs between certificates; None means after half as many
-    epochs again each time, and when the solver's own estimate says that it may be done.
+    All solvers have the options `max_epochs`, `tol`, `random_state` and `check_every`.
     """
 
     #: each inner tuple names abilities of which the structure must have one
@@ -56,14 +54,39 @@ class Solver(Checked, BaseEstimator):
 
     @abstractmethod
     def init(self, problem: Problem) -> State:
-        """The state before the first epoch."""
+        """Return the state before the first epoch.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+
+        Returns
+        -------
+        State
+            The initial state.
+        """
 
     @abstractmethod
     def epoch(self, problem: Problem, state: State) -> None:
-        """One pass, in place."""
+        """Run one epoch, which changes the state in place.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        """
 
     def load(self, problem: Problem) -> None:
-        """Load the compiled code of a pass, so that its time does not count."""
+        """Load the compiled code of an epoch, so that its time does not count.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        """
         from maxmargin._numba.compile import loading
 
         with loading():
@@ -72,59 +95,206 @@ class Solver(Checked, BaseEstimator):
                 import_module(f"maxmargin._numba.passes.{name}")
 
     def compiled_modules(self) -> tuple[str, ...]:
-        """Modules of maxmargin._numba.passes that an epoch uses."""
+        """Return the modules of `maxmargin._numba.passes` that an epoch uses.
+
+        Returns
+        -------
+        tuple of str
+            Names of the modules.
+        """
         return ("batch",)
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
-        """Weights worth a certificate: the last ones, averages."""
+        """Return the weights to certify, such as the last ones and averages.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        list of ndarray
+            Weight vectors.
+        """
         return [state.w]
 
     def answer(self, state: State) -> np.ndarray:
-        """The weights to return if nothing is certified."""
+        """Return the weights of a run in which nothing was certified.
+
+        Parameters
+        ----------
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,)
+            Weights.
+        """
         return state.w
 
     def has_converged(self, state: State) -> bool:
-        """Whether a solver without certificates has nothing left to do."""
+        """Tell whether a solver without certificates has converged.
+
+        Parameters
+        ----------
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        bool
+            True if further epochs would change nothing.
+        """
         return False
 
     def termination(self, state: State) -> tuple[Status, str] | None:
-        """How a run ends that no further epoch would help, unless it has converged; else None."""
+        """Return how to end a run that further epochs cannot improve.
+
+        Parameters
+        ----------
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        (Status, str) or None
+            Status and message; None if the run goes on or has converged.
+        """
         return None
 
     def bound(self, problem: Problem, state: State) -> float:
-        """A lower bound on the objective; -inf if the solver has none."""
+        """Return a lower bound on the objective.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        float
+            Lower bound; -inf if the solver has none.
+        """
         return problem.dual(state.z, state.w)
 
     def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
-        """P(w) of a candidate; a solver may keep what the oracle says on the way."""
+        """Return the objective P(w) of a candidate.
+
+        A solver may store what the oracle returns.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        w : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        float
+            Objective.
+        """
         return problem.primal(w)
 
     def metrics(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
-        """More numbers for the record of a certificate; primal: the objective of `candidates`."""
+        """Return further numbers for the record of a certificate.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        primal : float
+            Best objective of the candidates.
+
+        Returns
+        -------
+        dict
+            Numbers by name.
+        """
         return {}
 
     def estimate(self, state: State) -> float:
-        """A guess of the gap that costs nothing; inf if there is none."""
+        """Return an estimate of the gap that needs no computation.
+
+        Parameters
+        ----------
+        state : State
+            The solver's state.
+
+        Returns
+        -------
+        float
+            Estimated gap; inf if there is none.
+        """
         return float("inf")
 
     def certified(self, state: State) -> None:
-        """Called after a certificate of this state."""
+        """Do what is needed after a certificate of this state.
+
+        Parameters
+        ----------
+        state : State
+            The solver's state.
+        """
 
     def configure(self, callbacks: Sequence[Callback]) -> None:
-        """Called before the run: what its callbacks ask for within an epoch, such as a limit."""
+        """Read, before the run, what callbacks require within an epoch, such as a time limit.
+
+        Parameters
+        ----------
+        callbacks : sequence of Callback
+            Callbacks of the run.
+        """
 
     def finalize(self, problem: Problem, state: State) -> None:
-        """Called before the last certificate: remove what rounding has added up."""
+        """Remove accumulated rounding errors before the last certificate.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        """
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
-        """A ValueError if a state from a file, of the right sizes, has what compiled code must not
-        see.
+        """Raise ValueError if a state read from a file is not safe for compiled code.
 
-        fresh : what `init` returns.
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        fresh : State
+            State returned by `init`.
+        state : State
+            State read from a file, of the right sizes.
         """
 
     def check(self, problem: Problem) -> None:
-        """Fail before the first pass, and say the remedy."""
+        """Raise an error, with a remedy, if the solver cannot solve the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+
+        Raises
+        ------
+        MissingAbilityError
+            If the structure lacks an ability that the solver needs.
+        ValueError
+            If the solver does not support the problem's alpha, objective or domain.
+        """
         check_options(self)
         structure = problem.structure
         for names in self.requires:
@@ -168,12 +338,26 @@ class Solver(Checked, BaseEstimator):
         )
 
     def limits(self) -> tuple[int, float]:
-        """max_epochs and tol, with their defaults."""
+        """Return `max_epochs` and `tol`, with their defaults.
+
+        Returns
+        -------
+        max_epochs : int
+            Maximum number of epochs.
+        tol : float
+            Tolerance on the relative gap.
+        """
         limit = 100 if self.max_epochs is None else int(self.max_epochs)
         return limit, 1e-3 if self.tol is None else float(self.tol)
 
     def generator(self) -> np.random.Generator:
-        """The one door through which randomness comes in."""
+        """Return the random number generator that `random_state` stands for.
+
+        Returns
+        -------
+        Generator
+            Source of all random numbers of the solver.
+        """
         seed = 0 if self.random_state is None else self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = seed.randint(2**31)
@@ -185,7 +369,22 @@ class Solver(Checked, BaseEstimator):
         state: State | None = None,
         callbacks: Sequence[Callback] = (),
     ) -> Result:
-        """Solve; a given state is continued (and certified first). Returns the best certified w."""
+        """Solve the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State, default=None
+            State to continue from, which is certified first; None starts a new run.
+        callbacks : sequence of Callback, default=()
+            Callbacks of the run.
+
+        Returns
+        -------
+        Result
+            The best certified weights and their certificate.
+        """
         self.check(problem)
         self.load(problem)
         self.configure(callbacks)
@@ -262,9 +461,24 @@ def _best(objective: str, domain: Domain | None) -> str:
 def resolve_solver(
     solver: str | Solver, objective: str = "margin", domain: Domain | None = None, **options: Any
 ) -> Solver:
-    """A solver object from its short name; options fill in what it leaves open (None).
+    """Return a solver object for a short name.
 
-    "auto" is "bcfw" for margins, "sdca" for likelihoods, and "smoothed" for these in a domain.
+    Parameters
+    ----------
+    solver : str or Solver
+        Short name or solver. "auto" means "bcfw" for margins, "sdca" for likelihoods, and
+        "smoothed" for likelihoods in a domain.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        Objective to minimise; see `Problem`.
+    domain : Domain, default=None
+        Domain of the weights; None means R^d.
+    **options : dict
+        Values of options that the solver leaves open (None).
+
+    Returns
+    -------
+    Solver
+        The solver; a copy if an object was given.
     """
     if isinstance(solver, str) and solver == "auto":
         solver = _best(objective, domain)

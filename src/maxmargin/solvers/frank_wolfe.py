@@ -16,14 +16,32 @@ from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, S
 class FrankWolfe(Solver):
     """Maximise D(z) by Frank-Wolfe steps of all samples at once.
 
-    An epoch asks every oracle for s_i = argmax a_i . s, then moves all z_i by the same share gamma
-    towards s_i: the exact maximiser clip(alpha gap / |u|^2, 0, 1) with
-    u = sum_i omega_i F_i (s_i - z_i), or 2 / (k + 2). The gap is exact at every epoch.
+    An epoch calls every oracle for s_i = argmax a_i . s, then moves all z_i by the same fraction
+    gamma towards s_i: the exact maximiser ::
 
-    In a domain w = w(z) is projected (`solvers.domain_steps`), and the maximiser is found by a few
-    more projections.
+        gamma = clip(alpha gap / |u|^2, 0, 1),   u = sum_i omega_i F_i (s_i - z_i)
 
-    Reference: Lacoste-Julien, Jaggi, Schmidt, Pletscher, ICML 2013, algorithm 2.
+    or 2 / (k + 2). The gap is exact at every epoch. In a domain w = w(z) is projected
+    (`solvers.domain_steps`), and the maximiser is found by a few more projections.
+
+    Parameters
+    ----------
+    line_search : bool, default=True
+        Whether to use the exact maximiser; False means 2 / (k + 2).
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
+
+    References
+    ----------
+    Lacoste-Julien, Jaggi, Schmidt, Pletscher, ICML 2013, algorithm 2.
     """
 
     name: ClassVar[str] = "fw"

@@ -22,10 +22,27 @@ class LBFGS(Solver):
 
     An epoch is one step: a direction from the last `memory` changes of the gradient, and a line
     search until the weak Wolfe conditions hold, mostly one pass of `marginals` over the samples.
-    The expectations of that pass are a dual point, so the gap |gradient|^2 / (2 alpha) comes for
-    free.
+    The expectations of that pass are a dual point, so that the gap `|gradient|^2 / (2 alpha)` needs
+    no further pass.
 
-    Reference: Liu, Nocedal, Mathematical Programming 1989.
+    Parameters
+    ----------
+    memory : int, default=10
+        Number of stored changes of the gradient.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
+
+    References
+    ----------
+    Liu, Nocedal, Mathematical Programming 1989.
     """
 
     name: ClassVar[str] = "lbfgs"
@@ -157,7 +174,7 @@ class LBFGS(Solver):
         return float(state.extra["value"] - state.extra["bound"])
 
     def has_converged(self, state: State) -> bool:
-        """Whether no step brings more, so near the optimum that rounding is the reason."""
+        # no step brings more, so near the optimum that rounding is the reason
         return bool(state.extra["stuck"]) and self.estimate(state) <= _ROUND * state.extra["value"]
 
 

@@ -14,17 +14,32 @@ from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, S
 
 
 class Perceptron(Solver):
-    """Add F_i (y_i - s) whenever the best output s is not the truth; no penalty, no margin.
+    """Add F_i (y_i - s) whenever the best output s is not the true one; no penalty, no margin.
 
-    Ignores alpha and the loss. It bounds nothing, so results carry no certificate; a pass without
-    mistakes ends the run as converged. Reference: Collins, EMNLP 2002.
-
-    In a domain w is projected after each update; averages are inside, too, because it is convex.
+    It ignores alpha and the loss and provides no bound, so that results have no certificate; a pass
+    without mistakes ends the run as converged. In a domain w is projected after each update;
+    averages are inside, too, because it is convex.
 
     Parameters
     ----------
-    averaged : return the average of all weights on the way, which generalises much better.
-    batch : update once a pass, by all mistakes together.
+    averaged : bool, default=True
+        Whether to return the average of all iterates, which generalises much better.
+    batch : bool, default=False
+        Whether to update once per pass, by all mistakes together.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
+
+    References
+    ----------
+    Collins, EMNLP 2002.
     """
 
     name: ClassVar[str] = "perceptron"

@@ -36,15 +36,31 @@ class SmoothedGradient(Solver):
 
     P_mu has mu log sum_z exp(a_i . (z - y_i) / mu) in place of max_z a_i . (z - y_i). Its gradient
     is one pass of `marginals`, whose expectations are a dual point z: D(z) is an exact bound, and
-    mu is halved whenever smoothing is the larger part of what is not proven. An epoch is one step,
-    mostly two passes over all samples and one projection of w. The likelihood is smooth by itself.
+    mu is halved whenever smoothing is the larger part of the gap. An epoch is one step, mostly two
+    passes over all samples and one projection of w. The likelihood is smooth by itself.
 
-    For domains and weak penalties, where steps sample by sample are short: w comes from a
-    projection, never from an average, so that in an l1 ball its zeros are exact. alpha may be 0 in
-    a bounded domain.
+    It is meant for domains and weak penalties, where steps sample by sample are short: w comes from
+    a projection, never from an average, so that in an l1 ball its zeros are exact. alpha may be 0
+    in a bounded domain.
 
-    References: Nesterov, Mathematical Programming 2005; Beck, Teboulle, SIAM J. Imaging 2009;
-    O'Donoghue, Candes, Found. Comput. Math. 2015 (restarts).
+    Parameters
+    ----------
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
+
+    References
+    ----------
+    - Nesterov, Mathematical Programming 2005.
+    - Beck, Teboulle, SIAM J. Imaging 2009.
+    - O'Donoghue, Candes, Found. Comput. Math. 2015 (restarts).
     """
 
     name: ClassVar[str] = "smoothed"

@@ -16,21 +16,37 @@ from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, S
 class Subgradient(Solver):
     """Minimise P(w) by stochastic subgradients with the step 1 / (alpha k).
 
-    w_k = (1 - 1/k) w_{k-1} + 1/(alpha k) n omega_i psi_i(s), psi_i(s) = F_i (y_i - s), which is
-    v_k / (alpha k) with v the plain sum of n omega_i psi_i: no step touches all weights. Samples
-    come in reshuffled passes, so that after each pass w is w(z) of z_i = the mean of sample i's
-    answers: this gives a dual bound and so a certificate, which the textbook method lacks.
+    The iteration is ::
+
+        w_k = (1 - 1/k) w_{k-1} + 1/(alpha k) n omega_i psi_i(s),   psi_i(s) = F_i (y_i - s)
+
+    which is v_k / (alpha k) with v the plain sum of n omega_i psi_i: no step touches all weights.
+    Samples come in reshuffled passes, so that after each pass w is w(z) of z_i = the mean of sample
+    i's answers: this gives a dual bound and so a certificate, which the textbook method lacks.
 
     In a domain w_k = P(v_k / (alpha k)), the dual averaging form of the method: w is still w(z)
     after each pass, and the certificate as exact (`solvers.domain_steps`).
 
-    References: Shalev-Shwartz, Singer, Srebro, ICML 2007 (the step); Lacoste-Julien et al., 2013
-    (weighted averages).
-
     Parameters
     ----------
-    averaging : "weighted" (weight k), "half" (uniform over the second half of the passes at least;
-        SSG-tavg in the papers) or None. The best certified of last and average is returned.
+    averaging : {"weighted", "half"} or None, default="weighted"
+        "weighted" (weights proportional to k), "half" (uniform over at least the second half of the
+        passes; SSG-tavg in the papers) or None. The best certified of last and average is returned.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
+
+    References
+    ----------
+    - Shalev-Shwartz, Singer, Srebro, ICML 2007 (the step).
+    - Lacoste-Julien et al., ICML 2013 (weighted averages).
     """
 
     name: ClassVar[str] = "ssg"

@@ -23,22 +23,29 @@ _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
 
 
 class OracleCache(Checked, BaseEstimator):
-    """Remember the oracle's answers and step between them without asking it.
+    """Cache of the oracle's answers, for steps between them without calling it.
 
     Parameters
     ----------
-    size : vertices remembered for each sample. What does not fit is merged, nothing is lost.
-    passes : passes over remembered vertices after each pass with the oracle; "auto": 5 with
-        "vertices" (if the oracle is `expensive_oracle`, as many times 5 as raise the dual by a
-        tenth of what the epoch gains, 100 passes at most), and with "images", where they cost next
-        to nothing, until the gap among remembered vertices is a tenth of the oracle's, or there
-        were as many as a sample has parts / 30 (5 at least, 100 at most), when they have cost
-        about as much as the oracle.
-    store : what is kept of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image
-        F v and its cost, which is all that steps need, and a bit per part (a number per part where
-        the structure is not `binary`), from which z is rebuilt once an epoch. "auto": images
-        where an image has at most half the numbers of a vertex and takes no more memory: many
-        parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
+    size : int, default=30
+        Maximum number of vertices for each sample; further ones are merged, so that no mass is
+        lost.
+    passes : int or "auto", default="auto"
+        Number of passes over cached vertices after each pass with the oracle. See Notes.
+    store : {"auto", "vertices", "images"}, default="auto"
+        What is stored of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image F
+        v and its cost, which is all that steps need, and a bit per part (a number per part where
+        the structure is not `binary`), from which z is rebuilt once an epoch. "auto": images where
+        an image has at most half the numbers of a vertex and takes no more memory: many parts, few
+        weights, as in graph cuts (`python -m benchmarks oracle_cache`).
+
+    Notes
+    -----
+    With `passes="auto"` and "vertices", there are 5 passes; if the oracle is `expensive_oracle`, as
+    many times 5 as raise the dual by a tenth of what the epoch gains, at most 100. With "images",
+    where they cost next to nothing, they continue until the gap among cached vertices is a tenth of
+    the oracle's, or their number is that of a sample's parts / 30 (at least 5, at most 100), when
+    they have cost about as much as the oracle.
     """
 
     def __init__(
@@ -52,54 +59,88 @@ class OracleCache(Checked, BaseEstimator):
         self.store = store
 
     def keeps_images(self, problem: Problem) -> bool:
-        """Whether to keep images."""
+        """Tell whether images are stored for this problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+
+        Returns
+        -------
+        bool
+            True for images, False for vertices.
+        """
         from maxmargin.solvers.bcfw.image_cache import images_pay
 
         return images_pay(problem) if self.store == "auto" else self.store == "images"
 
 
 class BCFW(Solver):
-    """Maximise D(z) by exact steps in one z_i at a time.
+    """Block-coordinate Frank-Wolfe: maximise D(z) by exact steps in one z_i at a time.
 
-    The oracle names s = argmax a_i . s. Then z_i moves
+    The oracle returns `s = argmax a_i . s`. Then z_i moves
 
     - "frank-wolfe": towards s, by the exact line search or by 2n / (k + 2n);
-    - "pairwise": mass goes from the remembered vertex that gives most to s;
-    - "corrective": such exchanges between all remembered vertices until they agree.
+    - "pairwise": mass moves to s from the cached vertex with the lowest score;
+    - "corrective": such exchanges between all cached vertices until they are in equilibrium.
 
-    The last two remember the vertices of each sample (`cache.size`). With `cache.passes`, passes
-    over remembered vertices follow each pass with the oracle; they cost a fraction of it.
-
-    Where a call of the oracle costs far more than a step (`Structure.expensive_oracle`, as with
-    `Structure.from_oracle` and `LinearProgram`), what it answers for a certificate serves the next
-    epoch, too, averages are not tried, and there are more passes over remembered vertices: a half
-    to a fifth of the calls for the same gap (`python -m benchmarks expensive_oracle`).
-
-    In a domain the same steps are taken from w(z), and w is projected after each: the dual still
-    never falls, and certificates are as exact (`solvers.domain_steps`). The line search of
-    "frank-wolfe" without a cache is exact there, too, by a few more projections; exchanges go by
-    the bound.
-
-    Why corrective steps with five cached passes are the default: on handwritten letters they reach
-    relative gaps of 10, 1 and 0.1 % soonest, at alpha = 0.01 and at 1/n, where textbook steps are
-    still above 10 % when these are below 1 % (`python -m benchmarks gaps`). Gap sampling saves
-    another tenth there; permutations stay the default because every sample is then seen in every
-    pass, and its gap with it.
+    The last two cache the vertices of each sample (`cache.size`). With `cache.passes`, passes over
+    cached vertices follow each pass with the oracle, at a fraction of its cost.
 
     Parameters
     ----------
-    step : see above.
-    sampling : "permutation" (each sample once a pass, in random order), "uniform", or "gap": in
+    step : {"frank-wolfe", "pairwise", "corrective"}, default="corrective"
+        Kind of the steps, see above.
+    sampling : {"permutation", "uniform", "gap"}, default="permutation"
+        Order of the samples: each once per pass in random order, uniformly at random, or in
         proportion to the samples' last known gaps, with a permutation every tenth pass, because
-        gaps go stale (Osokin et al. 2016).
-    line_search : for "frank-wolfe"; False means 2n / (k + 2n).
-    averaging : certify the average of w since the last certificate too (weight k), and return the
-        better of last and average.
-    cache : OracleCache, "auto" (the default one if `step` is not "frank-wolfe"), or None.
-    relaxation : how far "corrective" goes along its block step, 1 being the block's optimum.
-        Between 1 and 2 the dual still never falls, and samples that share weights zigzag less.
+        gaps become outdated (Osokin et al. 2016).
+    line_search : bool, default=True
+        Whether "frank-wolfe" uses the exact line search; False means 2n / (k + 2n).
+    averaging : bool, default=True
+        Whether to certify also the average of w since the last certificate (with weights
+        proportional to k) and return the better of last and average.
+    cache : OracleCache, "auto" or None, default="auto"
+        Cache of the oracle's answers; "auto" means `OracleCache()` unless `step` is "frank-wolfe".
+    relaxation : float, default=1.5
+        Length of the step "corrective", 1 being the block's optimum. Below 2 the dual still never
+        decreases, and samples that share weights zigzag less.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
 
-    References: Lacoste-Julien et al., ICML 2013; Osokin et al., ICML 2016; Shah et al., CVPR 2015.
+    Notes
+    -----
+    If a call of the oracle costs far more than a step (`Structure.expensive_oracle`, as with
+    `Structure.from_oracle` and `LinearProgram`), its answers for a certificate are used in the next
+    epoch as well, averages are not tried, and there are more passes over cached vertices: this
+    takes between a half and a fifth of the calls for the same gap (`python -m benchmarks
+    expensive_oracle`).
+
+    In a domain the same steps are taken from w(z), and w is projected after each: the dual still
+    never decreases, and certificates are as exact (`solvers.domain_steps`). The line search of
+    "frank-wolfe" without a cache is exact there as well, by a few more projections; exchanges use a
+    bound.
+
+    Corrective steps with five cached passes are the default because on handwritten letters they
+    reach relative gaps of 10, 1 and 0.1 % first, at alpha = 0.01 and at 1/n, where textbook steps
+    are still above 10 % when these are below 1 % (`python -m benchmarks gaps`). Gap sampling saves
+    another tenth there; permutations are the default because every pass then visits every sample
+    and updates its gap.
+
+    References
+    ----------
+    - Lacoste-Julien et al., ICML 2013.
+    - Osokin et al., ICML 2016.
+    - Shah et al., CVPR 2015.
     """
 
     name: ClassVar[str] = "bcfw"
@@ -377,7 +418,7 @@ class BCFW(Solver):
             image_cache.rebuild_z(problem, state)
 
     def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
-        """P(w); what an expensive oracle says at the newest weights serves the next epoch, too."""
+        # what an expensive oracle says at the newest weights serves the next epoch, too
         if "answers" not in state.extra or w is not state.w:
             return problem.primal(w)
         value = problem.primal(w, out=state.extra["answers"])

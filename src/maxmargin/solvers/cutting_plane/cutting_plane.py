@@ -26,41 +26,62 @@ _STEPS = 100_000
 
 
 class CuttingPlane(Solver):
-    """Minimise alpha/2 |w|^2 + sum_i omega_i H_i(w) by a model of H that grows from below.
+    """Minimise `alpha/2 |w|^2 + sum_i omega_i H_i(w)` by cutting planes, a lower model of H.
 
-    "1-slack": an epoch asks every oracle at the minimum w of the model, which gives one more cut
+    "1-slack": an epoch calls every oracle at the minimum w of the model, which gives one more cut
+    ::
 
         sum_i omega_i H_i(w) >= loss + w . b,   b = sum_i omega_i F_i (v_i - y_i)
 
     of all samples together, and minimises the model again, by its dual: the best mixture of cuts.
-    In between, cuts of remembered outputs are added while they are violated by a good part of the
-    gap. The mixture of outputs is the dual point z, so that certificates are those of all solvers.
+    In between, cuts of cached outputs are added while they are violated by a good part of the gap.
+    The mixture of outputs is the dual point z, so that certificates are those of all solvers.
 
-    "n-slack": each sample has a model of its own, made of its outputs. The oracles are asked in
+    "n-slack": each sample has a model of its own, made of its outputs. The oracles are called in
     turn; an output that is violated by more than epsilon joins its sample's working set, and after
     `resolve_every` such outputs, all models are minimised together again.
+
+    Parameters
+    ----------
+    variant : {"1-slack", "n-slack"}, default="1-slack"
+        See above. "1-slack" needs few rounds where alpha is large, for any n; "n-slack" learns more
+        from the same oracle calls, and has larger programs to solve.
+    cache : OracleCache, "auto" or None, default="auto"
+        Cache of the oracle's answers; "auto" means `OracleCache()`. See Notes.
+    drop_after : int, default=50
+        Number of rounds after which a cut without mass is dropped ("1-slack"), which does not
+        change the dual.
+    resolve_every : int, default=100
+        Number of outputs after which the models are minimised again ("n-slack").
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
+
+    Notes
+    -----
+    For "1-slack", `cache.size` is the number of recent outputs of each sample that are stored
+    beside those of the cuts, and `cache.passes` the maximum number of cuts of these after a round
+    ("auto": 20, while they are worth it); None calls the oracle for every cut. For "n-slack",
+    `cache.size` is that of the working sets, beyond which outputs without mass are replaced and
+    then the lightest ones merged, and `cache.passes` is not used.
+
+    `tol` is on the relative gap, as for all solvers: epsilon, the violation that is ignored, is tol
+    / 2 times the lower bound on the objective.
 
     In a domain w is projected, and steps are those of `solvers.domain_steps`: in Python, with a few
     projections each.
 
-    tol is on the relative gap, as everywhere: epsilon, the violation that is ignored, is
-    tol / 2 times the lower bound on the objective.
-
-    Parameters
+    References
     ----------
-    variant : see above. Rounds of "1-slack" are few where alpha is large, whatever n is; "n-slack"
-        learns more from the same oracle calls, and has larger programs to solve.
-    cache : OracleCache, "auto" (the default one), or None. For "1-slack": size is how many of the
-        last outputs of each sample are remembered, beside those of the cuts, and passes is how many
-        cuts of these may follow a round ("auto": 20, while they pay); None asks the oracle for
-        every cut. For "n-slack", whose working sets are the cache: size is that of the sets, beyond
-        which outputs without mass are replaced and then the lightest ones merged, and passes is not
-        used.
-    drop_after : rounds after which a cut without mass is dropped ("1-slack"). The dual does not
-        change by it.
-    resolve_every : outputs after which the models are minimised again ("n-slack").
-
-    References: Joachims, Finley, Yu, Machine Learning 2009; Tsochantaridis et al., JMLR 2005.
+    - Joachims, Finley, Yu, Machine Learning 2009.
+    - Tsochantaridis et al., JMLR 2005.
     """
 
     name: ClassVar[str] = "cutting-plane"

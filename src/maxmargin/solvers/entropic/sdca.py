@@ -16,20 +16,34 @@ _EVEN = 0.2  # share of the visits that gap sampling spreads evenly
 
 
 class SDCA(Solver):
-    """Maximise the dual of the penalised negative log-likelihood, a sample at a time.
+    """Maximise the dual of the penalised negative log-likelihood, one sample at a time.
 
     Each sample has a distribution over its outputs, of which its expectations z_i and a lower bound
-    H_i on its entropy are kept. A step mixes it with the distribution that the weights give now, by
-    the share that raises the dual most, the entropy of a mixture being at least the mean of the
-    entropies. So the dual never falls, and the gap is a proof; no more is kept a sample than z_i,
-    and a visit costs one `marginals`, whatever the structure.
+    H_i on its entropy are stored. A step mixes it with the distribution of the current weights, by
+    the proportion that increases the dual most, where the entropy of a mixture is at least the mean
+    of the entropies. Hence the dual never decreases, and the gap is proven; only z_i is stored for
+    each sample, and a step costs one call of `marginals` for any structure.
 
     Parameters
     ----------
-    sampling : "gap" visits samples as often as their share of the gap says, the rest "uniform" or
-        in a new order each pass ("permutation").
+    sampling : {"gap", "permutation", "uniform"}, default="gap"
+        "gap" draws samples in proportion to their gaps; "uniform" at random; "permutation" in a new
+        order each pass.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
 
-    References: Shalev-Shwartz, Zhang, JMLR 2013; Le Priol, Piche, Lacoste-Julien, UAI 2018.
+    References
+    ----------
+    - Shalev-Shwartz, Zhang, JMLR 2013.
+    - Le Priol, Piche, Lacoste-Julien, UAI 2018.
     """
 
     name: ClassVar[str] = "sdca"
@@ -55,7 +69,7 @@ class SDCA(Solver):
         return ("batch", "sdca")
 
     def init(self, problem: Problem) -> State:
-        """All of each distribution on the truth: no entropy, and w = 0."""
+        # all of each distribution on the truth: no entropy, and w = 0
         state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
         self._begin(problem, state, np.zeros(problem.n))
         return state

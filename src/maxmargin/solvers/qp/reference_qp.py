@@ -33,25 +33,38 @@ _ROUNDS = 3
 
 
 class ReferenceQP(Solver):
-    """Minimise  alpha/2 |w|^2 + sum_i omega_i H_i(w)  over w in W as one convex program.
+    """Minimise `alpha/2 |w|^2 + sum_i omega_i H_i(w)` over w in W as one convex program.
 
     The maximum over z in each H_i, a linear program over the polytope Z_i, is replaced by the dual
     of that linear program; its prices and w are then minimised together (equation 15 of the
     reference). An epoch is one solve by Clarabel, an interior-point method, or by HiGHS if the
     program is linear (alpha = 0 in an l1 ball or in signs). The multipliers are the dual point z.
 
-    When to use it: to know the optimum of a small problem to seven digits. Time and memory grow
-    much faster than with the other solvers; what would not fit is refused before it is tried.
+    Use it to know the optimum of a small problem to seven digits. Time and memory grow much faster
+    than with the other solvers; problems that would not fit are refused before the solve.
 
-    Structures need `constraints`, or `vertices` if their outputs are few. Where the constraints
-    are a relaxation (`Structure.is_tight` is False), the message says that the optimum is of it.
+    Structures need `constraints`, or `vertices` if their outputs are few. Where the constraints are
+    a relaxation (`Structure.is_tight` is False), the message says that the optimum is that of the
+    relaxation.
 
     Parameters
     ----------
-    memory_limit : bytes that the solve may take by the estimate; None means 80 % of what the
-        machine has free.
+    memory_limit : float, default=None
+        Maximum estimated number of bytes of the solve; None means 80 % of the free memory.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
 
-    Reference: Taskar, Lacoste-Julien, Jordan, Journal of Machine Learning Research 2006.
+    References
+    ----------
+    Taskar, Lacoste-Julien, Jordan, Journal of Machine Learning Research 2006.
     """
 
     name: ClassVar[str] = "qp"
@@ -76,7 +89,7 @@ class ReferenceQP(Solver):
         self.check_every = check_every
 
     def configure(self, callbacks: Sequence[Callback]) -> None:
-        """A `TimeLimit` holds within the one solve, too."""
+        # a `TimeLimit` holds within the one solve, too
         limits = [own.seconds for own in callbacks if isinstance(own, TimeLimit)]
         self._deadline = time.perf_counter() + min(limits, default=np.inf)
 
@@ -192,7 +205,7 @@ class ReferenceQP(Solver):
         return float(state.extra["gap"])
 
     def has_converged(self, state: State) -> bool:
-        """Whether the gap is what an interior-point method can reach."""
+        # the gap is what an interior-point method can reach
         gap, primal, floor = (state.extra[name] for name in ("gap", "primal", "floor"))
         return bool(np.isfinite(gap) and gap <= max(_EXACT * abs(primal), floor))
 

@@ -30,39 +30,63 @@ class DualExtragradient(SaddleSolver):
     """Find the saddle point of L(w, z) by Nesterov's dual extragradient method.
 
     With s the sum of all gradients so far and T(u, s) the step from u along s (projected, or
-    entropic, for w and for z each), each epoch does
+    entropic, for w and for z each), each epoch does ::
 
         v = T(start, s),   u = T(v, gradient at v),   s += gradient at u
 
-    and the answer is the average of the u's. After t epochs its gap is at most
-    (D_w + D_z) L / (t + 1), D being the largest distance from the start: no method that only uses
-    such gradients has a better rate.
+    and the answer is the average of the u's. After t epochs its gap is at most (D_w + D_z) L / (t +
+    1), D being the largest distance from the start: no method that only uses such gradients has a
+    better rate.
 
     Parameters
     ----------
-    geometry : "euclidean", or "entropic" for w in an L1Ball (multiplicative steps; w starts at 0).
-        In a Product, steps are entropic in its L1Balls and Euclidean elsewhere.
-    z_geometry : "euclidean", or "entropic" for structures that can compute `marginals`: a step is
-    a pass of
-        sum-product in the place of a projection, and z stays inside its polytope. See
-        `output_geometry` for norms and for what is promised.
-    start : with entropic z, how much the potentials of the first z favour the parts of the truth
-        (or of the z of a state that is given); 0 means all outputs alike.
-    memory : "plain", or "low": keep no number per part of the samples, only vectors as long as w
-        and one sample at a time. The iterates are the same; the average z is not kept, so that
-        other solvers cannot go on from it, and projections cannot start from the last one's duals.
-    step : "norm" (1 / L, by power iteration), "adaptive" (shorter whenever it was too long; needs
-        no L), or a number. "auto" is "norm" for Euclidean z, "adaptive" for entropic z, whose L
-        is that of the worst case; there, a step that turns out too long is taken back, and the
-        average counts each u as much as its step was long, so that the promise holds.
-    past : look ahead by the last gradient instead of a new one: one projection and one gradient an
-        epoch instead of two. The step is half as long. Off, because on word alignments it closes
-        less of the gap in the same time (`python -m benchmarks alignment`).
-    restarts : begin anew from the average whenever the gap has halved; not with memory="low". Off,
-        because on word alignments they help with w in a ball and hurt with a penalty.
-    ratio : how far w moves for what z moves, see `SaddleSolver`.
+    geometry : {"euclidean", "entropic"}, default="euclidean"
+        Steps in w; "entropic" for w in an `L1Ball` (multiplicative steps; w starts at 0). In a
+        `Product`, steps are entropic in its `L1Ball` groups and Euclidean elsewhere.
+    memory : {"plain", "low"}, default="plain"
+        "low" stores no number per part of the samples, only vectors as long as w and one sample at
+        a time. The iterates are the same; the average z is not stored, so that other solvers cannot
+        continue from it, and projections cannot start from the last one's duals.
+    step : float or {"auto", "norm", "adaptive"}, default="auto"
+        Step length: "norm" (1 / L, by power iteration), "adaptive" (reduced whenever it was too
+        long; needs no L), or a number. "auto" is "norm" for Euclidean z and "adaptive" for entropic
+        z. See Notes.
+    past : bool, default=False
+        Whether to extrapolate by the last gradient instead of a new one: one projection and one
+        gradient per epoch instead of two, at half the step length. False because on word alignments
+        it reduces the gap less in the same time (`python -m benchmarks alignment`).
+    restarts : bool, default=False
+        Whether to restart from the average whenever the gap has halved; not with `memory="low"`.
+        False because on word alignments restarts help with w in a ball but not with a penalty.
+    ratio : float or "auto", default="auto"
+        Step length in w relative to that in z; see `SaddleSolver`.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
+    z_geometry : {"euclidean", "entropic"}, default="euclidean"
+        Steps in z; "entropic" for structures that can compute `marginals`: a step is a pass of
+        sum-product instead of a projection, and z stays inside its polytope. `output_geometry`
+        describes the norms and the guarantee.
+    start : float, default=0.0
+        With entropic z, by how much the first potentials favour the parts of the true output (or of
+        the z of a given state); 0 means that all outputs are alike.
 
-    Reference: Taskar, Lacoste-Julien, Jordan, JMLR 2006, figures 2 and 6.
+    Notes
+    -----
+    For entropic z, the constant L is that of the worst case, and "adaptive" is the default: a step
+    that turns out too long is taken back, and the average weights each u by the length of its step,
+    so that the guarantee holds.
+
+    References
+    ----------
+    Taskar, Lacoste-Julien, Jordan, JMLR 2006, figures 2 and 6.
     """
 
     name: ClassVar[str] = "dual-extragradient"
@@ -158,7 +182,7 @@ class DualExtragradient(SaddleSolver):
         return EntropicOutputs(problem, 0.0).max_distance(problem.truth)
 
     def likely_spread(self, problem: Problem) -> float:
-        """From where all outputs are alike, any output is about equally far."""
+        # from where all outputs are alike, any output is about equally far
         return self.spread(problem) if self.entropic else super().likely_spread(problem)
 
     # -- state -------------------------------------------------------------------------------------
@@ -169,7 +193,7 @@ class DualExtragradient(SaddleSolver):
         return state
 
     def begin(self, problem: Problem, state: State) -> None:
-        """Start from the state's w and z (from the truth, if memory is low)."""
+        # start from the state's w and z (from the truth, if memory is low)
         low = self.memory == "low"
         extra: dict[str, Any] = {"passed": 0.0, "key": self.key(problem)}
         extra["ratio"] = self.find_ratio(problem)
@@ -188,7 +212,22 @@ class DualExtragradient(SaddleSolver):
         self._steps(problem, state).begin(z, point)
 
     def length(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
-        """The step; half as long for `past` (whose own steps the theory wants below 1 / (2 L))."""
+        """Return the step length; half as long for `past`, which needs less than 1 / (2 L).
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        geometry : Weights
+            Geometry of the weights.
+        extra : dict
+            The solver's own part of the state.
+
+        Returns
+        -------
+        float
+            Step length.
+        """
         step = self.first_step(problem, geometry, extra)
         return step / 2 if self.past and self.step_rule == "norm" else step
 
@@ -200,12 +239,12 @@ class DualExtragradient(SaddleSolver):
 
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
-        """The average, and the last u, which is better once the right vertices are found."""
+        # the average, and the last u, which is better once the right vertices are found
         recent = MarginalSteps(self, problem, state).recent() if self.entropic else None
         return [state.w, state.extra["u_w"], *([] if recent is None else [recent[0]])]
 
     def bound(self, problem: Problem, state: State) -> float:
-        """The best one of the average z, of the last u, and of recent ones where z is entropic."""
+        # the best one of the average z, of the last u, and of recent ones where z is entropic
         average = super().bound(problem, state)
         if not np.isfinite(average) and state.extra.get("residual", 0.0) > 0:
             return average
@@ -237,10 +276,24 @@ class DualExtragradient(SaddleSolver):
     def restricted_gap(
         self, problem: Problem, state: State, distance_w: float, distance_z: float
     ) -> float:
-        """Max L(w, .) - min L(., z) of the averages, both within these distances of the start.
+        """Return `max L(w, .) - min L(., z)` of the averages, within given distances of the start.
 
-        Distances are Bregman divergences as the geometries measure them; records have them as
-        distance_w and distance_z, large enough for all w and z. Only for entropic z.
+        Only for entropic z.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        state : State
+            The solver's state.
+        distance_w, distance_z : float
+            Bregman divergences in the two geometries; records have values that are large enough for
+            all w and z.
+
+        Returns
+        -------
+        float
+            Restricted gap.
         """
         if not self.entropic:
             raise ValueError("the gap within distances is known for z_geometry='entropic' only.")

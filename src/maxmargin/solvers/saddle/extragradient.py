@@ -18,18 +18,34 @@ _MANY = 60  # shorter steps in a row: by then a step is 1e-11 of the first
 class Extragradient(SaddleSolver):
     """Find the saddle point of L(w, z) by predicting a step and correcting it.
 
+    The step is ::
+
         u' = P(u - beta T(u)),   u+ = P(u - beta T(u')),   T = (gradient in w, -gradient in z)
 
-    The last iterate is the answer; it converges, linearly in the end. With step="adaptive", a
-    prediction for which r = beta |T(u) - T(u')| / |u - u'| is above 0.9 is made again with
-    beta (2/3) min(1, 1/r); where r stays below 0.4, the next beta is longer by half.
+    The last iterate is the answer; it converges, linearly in the end. With `step="adaptive"`, a
+    prediction for which `r = beta |T(u) - T(u')| / |u - u'|` is above 0.9 is made again with beta
+    (2/3) min(1, 1/r); where r stays below 0.4, the next beta is longer by half.
 
     Parameters
     ----------
-    step : "adaptive", "norm" (1 / L by power iteration) or a number.
-    ratio : how far w moves for what z moves, see `SaddleSolver`.
+    step : float or {"norm", "adaptive"}, default="adaptive"
+        Step length: "adaptive", "norm" (1 / L by power iteration) or a number.
+    ratio : float or "auto", default="auto"
+        Step length in w relative to that in z; see `SaddleSolver`.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
 
-    Reference: Taskar, Lacoste-Julien, Jordan, NIPS 2005.
+    References
+    ----------
+    Taskar, Lacoste-Julien, Jordan, NIPS 2005.
     """
 
     name: ClassVar[str] = "extragradient"
@@ -85,4 +101,5 @@ class Extragradient(SaddleSolver):
             extra["step"] = 1.5 * beta
 
     def finalize(self, problem: Problem, state: State) -> None:
-        """Nothing: gradient and loss are sums of the last pass, in which no rounding adds up."""
+        # nothing: gradient and loss are sums of the last pass, in which no rounding adds up
+        pass

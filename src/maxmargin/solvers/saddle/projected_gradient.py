@@ -13,19 +13,35 @@ from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, P
 
 
 class ProjectedGradient(SaddleSolver):
-    """Step w and z along their gradients, project both, and return the average of the way.
+    """Step w and z along their gradients, project both, and return the average of the iterates.
 
-    No look-ahead: the iterates themselves may circle around the saddle point, and the average comes
-    to rest only as 1 / sqrt(t) with a step that falls so. It is here to be compared with.
+    There is no extrapolation: the iterates may circle around the saddle point, and the average
+    converges only as 1 / sqrt(t), with a step that decreases at this rate. The method exists for
+    comparison.
 
     Parameters
     ----------
-    step : "norm" (1 / L by power iteration) or a number: the first step.
-    decay : divide the step by sqrt(t).
-    ratio : how far w moves for what z moves, see `SaddleSolver`. "auto" is that of the papers
-        always; with a penalty a smaller one often ends nearer.
+    step : float or "norm", default="norm"
+        Length of the first step: "norm" (1 / L by power iteration) or a number.
+    decay : bool, default=True
+        Whether to divide the step by sqrt(t).
+    ratio : float or "auto", default="auto"
+        Step length in w relative to that in z; see `SaddleSolver`. "auto" is always that of the
+        papers; with a penalty a smaller one often ends nearer to the optimum.
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
 
-    Reference: Taskar, Lacoste-Julien, Jordan, JMLR 2006, equation 16.
+    References
+    ----------
+    Taskar, Lacoste-Julien, Jordan, JMLR 2006, equation 16.
     """
 
     name: ClassVar[str] = "projected-gradient"
@@ -49,7 +65,7 @@ class ProjectedGradient(SaddleSolver):
         self.check_every = check_every
 
     def find_ratio(self, problem: Problem) -> float:
-        """That of the papers, with which this is here to be compared, penalty or none."""
+        # that of the papers, with which this is here to be compared, penalty or none
         if self.ratio != "auto":
             return float(self.ratio)
         return self.plain_ratio(problem)

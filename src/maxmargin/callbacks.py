@@ -22,36 +22,96 @@ AN_HOUR = 3600.0
 
 
 class Callback:
-    """Something that watches a run and may end it by `run.stop(status, message)`."""
+    """Base class of callbacks, which monitor a run and may end it by `run.stop`."""
 
     def on_start(self, run: Run) -> None:
-        """Before the first epoch."""
+        """Called before the first epoch.
+
+        Parameters
+        ----------
+        run : Run
+            The run in progress.
+        """
 
     def on_epoch(self, run: Run) -> None:
-        """After each epoch."""
+        """Called after each epoch.
+
+        Parameters
+        ----------
+        run : Run
+            The run in progress.
+        """
 
     def on_record(self, run: Run, record: Record) -> None:
-        """After each certificate."""
+        """Called after each certificate.
+
+        Parameters
+        ----------
+        run : Run
+            The run in progress.
+        record : Record
+            The new record.
+        """
 
     def on_last(self, run: Run) -> None:
-        """After the last epoch, before the result is computed; not if that was interrupted."""
+        """Called after the last epoch, before the result is computed; not after an interrupt.
+
+        Parameters
+        ----------
+        run : Run
+            The run in progress.
+        """
 
     def on_end(self, run: Run, result: Result) -> None:
-        """Once, with the result."""
+        """Called once, with the result.
+
+        Parameters
+        ----------
+        run : Run
+            The run in progress.
+        result : Result
+            Result of the run.
+        """
 
     def on_abort(self, run: Run) -> None:
-        """Instead of `on_end`, if the run ends by an error."""
+        """Called instead of `on_end` if the run ends with an error.
+
+        Parameters
+        ----------
+        run : Run
+            The run in progress.
+        """
 
     def memory(self) -> dict[str, Any] | None:
-        """What a checkpoint must keep of this callback, in numbers, texts and arrays."""
+        """Return what a checkpoint must store of this callback.
+
+        Returns
+        -------
+        dict or None
+            Numbers, strings and arrays by name; None for nothing.
+        """
         return None
 
     def recall(self, run: Run, memory: dict[str, Any] | None) -> None:
-        """After `on_start`, if the run goes on from a checkpoint, which kept this memory."""
+        """Called after `on_start` if the run continues from a checkpoint.
+
+        Parameters
+        ----------
+        run : Run
+            The run in progress.
+        memory : dict or None
+            What `memory` returned for the checkpoint.
+        """
 
 
 class ProgressBar(Callback):
-    """Epochs, rate, relative gap and time left, on stderr."""
+    """Show epochs, rate, relative gap and time left on stderr.
+
+    Parameters
+    ----------
+    description : str, default="training"
+        Text in front of the bar.
+    """
 
     def __init__(self, description: str = "training"):
         self.description = description
@@ -119,7 +179,7 @@ def _time_to_tolerance(run: Run) -> float | None:
 
 
 class Logger(Callback):
-    """A line for each certificate: in the log if it takes INFO, else on stderr."""
+    """Write a line for each certificate to the log if its level is INFO, else to stderr."""
 
     def on_record(self, run: Run, record: Record) -> None:
         line = (
@@ -135,9 +195,13 @@ class Logger(Callback):
 
 
 class Recorder(Callback):
-    """Add what `measure(w) -> {name: number}` returns to each record, e.g. train_error.
+    """Add user-defined numbers to each record.
 
-    Other names than the record's own go to its `extra`, and are columns of `history.to_frame()`.
+    Parameters
+    ----------
+    measure : callable
+        `measure(w) -> {name: number}`, such as `train_error`. Names that are not fields of `Record`
+        are stored in its `extra` and are columns of `history.to_frame()`.
     """
 
     def __init__(self, measure: Callable[[np.ndarray], dict[str, float]]):
@@ -148,7 +212,13 @@ class Recorder(Callback):
 
 
 class TimeLimit(Callback):
-    """End the run after this many seconds (wall time, certificates included)."""
+    """End the run after a given time.
+
+    Parameters
+    ----------
+    seconds : float
+        Wall time, certificates included.
+    """
 
     def __init__(self, seconds: NonNegativeOrInf):
         self.seconds = seconds
@@ -164,13 +234,25 @@ class TimeLimit(Callback):
 class EarlyStopping(Callback):
     """Keep the weights that score best on held-out samples; stop when they no longer improve.
 
-    Of weights that score alike the last ones are kept: they are nearer to the optimum.
+    Of weights with equal scores the last ones are kept, which are nearer to the optimum.
 
     Parameters
     ----------
-    X, y : held-out samples, as for `fit`.
-    metric : `metric(y_true, y_pred)`, the larger the better; None means the estimator's `score`.
-    patience : certificates without a better score before the run ends.
+    X, y : list or array_like
+        Held-out samples, as for `fit`.
+    metric : callable, default=None
+        `metric(y_true, y_pred)`, larger is better; None means the estimator's `score`.
+    patience : int, default=5
+        Number of certificates without a better score before the run ends.
+
+    Attributes
+    ----------
+    best_ : float
+        Best score.
+    best_epoch_ : int
+        Epoch of the weights that are kept.
+    bad_ : int
+        Number of certificates since the best score.
     """
 
     def __init__(self, X: Any, y: Any, metric: Callable | None = None, patience: Count = 5):
@@ -181,7 +263,13 @@ class EarlyStopping(Callback):
         self._score: Callable[[np.ndarray], float] | None = None
 
     def bind(self, score: Callable[[np.ndarray], float]) -> None:
-        """The estimator says how weights are scored on the held-out samples."""
+        """Set how weights are scored on the held-out samples; called by the estimator.
+
+        Parameters
+        ----------
+        score : callable
+            `score(w) -> float`, larger is better.
+        """
         self._score = score
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,27 +6,27 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class OptionError(ValueError, TypeError):
-    """An option of an estimator, structure, solver ... is of the wrong type or out of its range."""
+    """An option of an estimator, structure or solver has the wrong type or is out of range."""
 
 
 class MissingAbilityError(TypeError):
-    """A solver or a method needs something that the structure cannot do; the message says what."""
+    """A solver or a method needs an ability that the structure lacks; the message names it."""
 
 
 class InfeasibleError(ValueError):
-    """Every output of a sample is forbidden, or its truth is."""
+    """Every output of a sample is forbidden, or its true output is."""
 
 
 class OracleError(ValueError):
-    """An oracle in Python raised, hung, or gave an answer that cannot be right."""
+    """An oracle in Python raised an error, timed out, or gave an answer that cannot be right."""
 
 
 class ModelFileError(ValueError):
-    """A file is not a model of maxmargin, is damaged, or of a version that cannot be read."""
+    """A file is not a model of maxmargin, is damaged, or has a version that cannot be read."""
 
 
 class UncalibratedWarning(UserWarning):
-    """Probabilities were asked of a model that was not trained to have any."""
+    """Probabilities were requested from a model that was not trained to have any."""
 
 
 __all__ = [

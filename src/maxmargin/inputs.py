@@ -16,12 +16,15 @@ class Bipartite:
 
     Parameters
     ----------
-    shape : (J, K), the numbers of rows and columns.
-    edges : (E, 2), the pairs (row, column) that may be linked, in any order, none twice. None means
-        all pairs, row by row.
-    features : (E, p) array or CSR matrix, one row for each edge.
-    row_caps, column_caps : (J,) and (K,), in how many links each node may be; None leaves that to
-        the estimator.
+    shape : tuple of int
+        Numbers of rows and columns (J, K).
+    edges : array_like of shape (n_edges, 2) or None
+        Pairs (row, column) that may be linked, in any order, none twice. None means all pairs, row
+        by row.
+    features : {array_like, sparse matrix} of shape (n_edges, n_features)
+        Features of each edge.
+    row_caps, column_caps : array_like of shape (J,) and (K,), default=None
+        Maximum number of links of each node; None means the estimator's values.
     """
 
     def __init__(
@@ -59,12 +62,16 @@ class Graph:
 
     Parameters
     ----------
-    nodes : (V, p) array or CSR matrix, the features of each node.
-    edges : (E, 2), pairs of different nodes from 0, in any order, none twice in either direction.
-    edge_features : (E, q) array or CSR matrix, or (E,) if there is one; None means one feature that
-        is 1 for every edge. A graph without edges goes with others of any q.
-    labels : for each node the labels that it may have, such as ["noun", "name"], or None for all;
-        for `TreeSVM` and `NetworkSVM`.
+    nodes : {array_like, sparse matrix} of shape (n_nodes, n_features)
+        Features of each node.
+    edges : array_like of shape (n_edges, 2)
+        Pairs of different nodes, numbered from 0, in any order; none twice in either direction.
+    edge_features : {array_like, sparse matrix} of shape (n_edges, n_edge_features), default=None
+        Features of each edge, of shape (n_edges,) if there is one; None means one feature that is 1
+        for every edge. Graphs without edges can be combined with any number of edge features.
+    labels : list, default=None
+        Labels that each node may have, such as ["noun", "name"], or None for all; for `TreeSVM` and
+        `NetworkSVM`.
     """
 
     def __init__(self, nodes: Any, edges: Any, edge_features: Any = None, labels: Any = None):
@@ -99,11 +106,26 @@ class Graph:
         forest: bool = False,
         labels: Any = None,
     ) -> Graph:
-        """The tree in which each node hangs below its parent: edges lead from parents to children.
+        """Build the tree in which edges lead from each node's parent to the node.
 
-        parents : (V,), a node each from 0, -1 for the root: one less than the heads of CoNLL-U,
-        which count from 1 and have 0 for the root. edge_features : as for `Graph`, a row for each
-        node that has a parent, in the order of the nodes. forest : allow several roots.
+        Parameters
+        ----------
+        nodes : {array_like, sparse matrix} of shape (n_nodes, n_features)
+            Features of each node.
+        parents : array_like of shape (n_nodes,)
+            Parent of each node, numbered from 0, -1 for the root: one less than the heads of
+            CoNLL-U, which count from 1 and have 0 for the root.
+        edge_features : {array_like, sparse matrix}, default=None
+            As for `Graph`, one row for each node that has a parent, in the order of the nodes.
+        forest : bool, default=False
+            Whether several roots are allowed.
+        labels : list, default=None
+            As for `Graph`.
+
+        Returns
+        -------
+        Graph
+            The tree.
         """
         found = whole("parents", parents)
         count = (nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")).shape[0]

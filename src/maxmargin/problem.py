@@ -32,10 +32,24 @@ _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
 
 class Samples(OracleCalls):
-    """n inputs, packed: their structures' layouts, their features, and costs added to the scores.
+    """Inputs of n samples, packed: layouts, features, and costs added to the scores.
 
-    The batch oracle works on this; `Problem` adds the truth. `costs` has all samples' parts.
-    n_jobs is the number of threads, -1 for one per core; the results are the same bit for bit.
+    The batch oracle works on these; `Problem` adds the true outputs.
+
+    Parameters
+    ----------
+    structure : Structure
+        Structure of the outputs.
+    layouts : sequence of Layout
+        Layout of each sample's output.
+    features : PackedFeatures
+        Features of all samples.
+    costs : ndarray of shape (n_all_parts,), default=None
+        Costs `c_i` added to the scores of all samples' parts; None means 0.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights `omega_i` of the samples; None means 1/n each.
+    n_jobs : int, default=None
+        Number of threads, -1 for one per core; results are identical bit for bit for any value.
     """
 
     #: what the first sample is called in errors, where these are some of many
@@ -84,7 +98,18 @@ class Samples(OracleCalls):
         return len(self.layouts)
 
     def parts(self, i: int) -> slice:
-        """Where sample i's parts stand in arrays of all samples' parts."""
+        """Return the position of a sample's parts in arrays of all samples' parts.
+
+        Parameters
+        ----------
+        i : int
+            Number of the sample.
+
+        Returns
+        -------
+        slice
+            Positions of the parts.
+        """
         return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1]))
 
     def _with_forbidden(self, costs: np.ndarray | None) -> np.ndarray:
@@ -125,7 +150,18 @@ class Samples(OracleCalls):
         return found
 
     def workspace(self, ability: str = "maximize") -> Any:
-        """Scratch for one thread that calls this ability."""
+        """Return work space for one thread.
+
+        Parameters
+        ----------
+        ability : str, default="maximize"
+            Ability that the thread calls.
+
+        Returns
+        -------
+        Workspace
+            Arrays that are large enough for every sample.
+        """
         from maxmargin._numba.packed_samples import Workspace
 
         # other abilities have memories of another kind, which their solvers keep
@@ -145,9 +181,17 @@ class Samples(OracleCalls):
         )
 
     def remember(self, memory: np.ndarray) -> np.ndarray:
-        """From now on, `maximize` starts from what it left in this array, one call before.
+        """Let `maximize` start from what it stored in an array at its previous call.
 
-        Returns the array, or one of zeros in its place if that has not the right size.
+        Parameters
+        ----------
+        memory : ndarray
+            Memory of all samples.
+
+        Returns
+        -------
+        ndarray
+            The array, or a new one of zeros if its size is wrong.
         """
         size = int(self.memory_ptr[-1])
         fits = memory.shape == (size,) and memory.dtype == np.float64
@@ -173,7 +217,20 @@ class Samples(OracleCalls):
         )
 
     def restricted(self, structure: Structure, layouts: Sequence[Layout]) -> Samples:
-        """The same samples with fewer outputs: a structure of the same parts that forbids more."""
+        """Return the same samples with fewer outputs.
+
+        Parameters
+        ----------
+        structure : Structure
+            Structure with the same parts that forbids more.
+        layouts : sequence of Layout
+            Layout of each sample's output.
+
+        Returns
+        -------
+        Samples
+            The restricted samples.
+        """
         found = copy(self)
         found.structure, found.layouts = structure, list(layouts)
         costs = self.packed.costs if len(self.packed.costs) else None
@@ -182,7 +239,20 @@ class Samples(OracleCalls):
         return found
 
     def scores(self, w: np.ndarray, i: int) -> np.ndarray:
-        """theta_i = F_i^T w + c_i."""
+        """Return the scores theta_i = F_i^T w + c_i of a sample.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+        i : int
+            Number of the sample.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Scores of the parts.
+        """
         from maxmargin._numba.packed_samples import score_block
 
         w, workspace = self._weights(w), self.workspace()
@@ -195,11 +265,27 @@ class Samples(OracleCalls):
         point: np.ndarray | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """value_i = ability(theta_i) - theta_i . point_i for all i, by `n_jobs` threads.
+        """Compute value_i = ability(theta_i) - theta_i . point_i for all i, by `n_jobs` threads.
 
         ability(theta_i) is the best score of `maximize` and `max_marginals`, the log-partition of
-        `marginals` and a residual of `project`. What the ability writes (vertices, expectations)
-        goes to `out`, all samples' parts.
+        `marginals` and a residual of `project`.
+
+        Parameters
+        ----------
+        ability : str
+            Name of the ability, such as `"maximize"`.
+        w : ndarray of shape (n_weights,)
+            Weights.
+        point : ndarray of shape (n_all_parts,), default=None
+            Points of all samples; None means 0.
+        out : ndarray of shape (n_all_parts,), default=None
+            Array that receives the answers of the oracle (vertices or expectations); None discards
+            them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values of the samples.
         """
         w = self._weights(w)
         point = np.empty(0) if point is None else self._all_parts(point)
@@ -302,24 +388,53 @@ class Samples(OracleCalls):
 
 
 class Problem(Samples):
-    """min P(w) = alpha/2 |w|^2 + sum_i omega_i H_i(w) over w in W,  H_i(w) = max_z a_i . (z - y_i)
+    """Training problem: minimise the penalised risk P(w) over w in W, its domain.
 
-    with a_i = F_i^T w + c_i and W the domain. Its dual variable is z:
+    With `a_i = F_i^T w + c_i`, it is ::
+
+        min P(w) = alpha/2 |w|^2 + sum_i omega_i H_i(w) over w in W,  H_i(w) = max_z a_i . (z - y_i)
+
+    and its dual variable is z::
 
         w(z) = argmin over W of alpha/2 |w|^2 + w . g(z),   g(z) = sum_i omega_i F_i (z_i - y_i)
         D(z) = that minimum + sum_i omega_i c_i . (z_i - y_i)
 
-    On all of R^d with alpha > 0, w(z) = -g(z) / alpha. If W has no bounds and alpha is 0, there is
+    On all of R^d with alpha > 0, w(z) = -g(z) / alpha. If W is unbounded and alpha is 0, there is
     mostly no minimum, and D(z) = -inf.
 
-    With objective="likelihood", H_i(w) = -log p(y_i) under p(z) ~ exp(F_i^T w . z), so that P(w) is
-    the penalised negative log-likelihood of a conditional random field. The costs then count for
-    nothing, but for what is forbidden, and D(z) has sum_i omega_i entropy_i in their place,
-    entropy_i being that of the distribution whose expectations z_i are.
+    Parameters
+    ----------
+    structure : Structure
+        Structure of the outputs.
+    layouts : sequence of Layout
+        Layout of each sample's output.
+    features : PackedFeatures
+        Features of all samples.
+    costs : ndarray of shape (n_all_parts,), default=None
+        Costs `c_i` of all samples' parts, the loss; None means 0.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Weights `omega_i` of the samples; None means 1/n each.
+    n_jobs : int, default=None
+        Number of threads, -1 for one per core; results are identical bit for bit for any value.
+    truth : ndarray of shape (n_all_parts,)
+        Vertices `y_i` of the true outputs.
+    alpha : float
+        Coefficient of the penalty, at least 0.
+    domain : Domain, default=None
+        Domain W of the weights; None means R^d.
+    objective : {"margin", "likelihood", "slack"}, default="margin"
+        Definition of `H_i`; see Notes.
 
-    With objective="slack", H_i(w) = max_z loss_i(z) (1 + F_i^T w . (z - y_i)): outputs of a large
-    loss need no larger margin, but errors weigh more. The outputs are listed for it, and the
-    problem is one over that list, whose structure is `Finite`: see `rescaling`.
+    Notes
+    -----
+    With `objective="likelihood"`, `H_i(w) = -log p(y_i)` under `p(z) ~ exp(F_i^T w . z)`, so that
+    P(w) is the penalised negative log-likelihood of a conditional random field. The costs are then
+    ignored, except that forbidden parts stay forbidden, and D(z) has sum_i omega_i entropy_i in
+    their place, entropy_i being that of the distribution whose expectations are z_i.
+
+    With `objective="slack"`, `H_i(w) = max_z loss_i(z) (1 + F_i^T w . (z - y_i))`: outputs of a
+    large loss need no larger margin, but errors weigh more. The outputs are listed for it, and the
+    problem is one over that list, whose structure is `Finite`: see `losses.slack_rescaling`.
     """
 
     def __init__(
@@ -395,10 +510,11 @@ class Problem(Samples):
         return fingerprint(type(self.structure), own, list(numbers), which)
 
     def probe(self) -> None:
-        """Try a maximize written in Python on random scores: its answers must be maxima.
+        """Check a `maximize` written in Python on random scores: its answers must be maxima.
 
-        Compared are the truth and the answer to the opposite scores, on a few samples; a wrong sign
-        or a wrong output is found before it leads to a false certificate.
+        They are compared with the true output and with the answer to the opposite scores, on a few
+        samples, so that a wrong sign or a wrong output is found before it leads to a false
+        certificate.
         """
         self._probe_layouts()
         if self.structure.compiled_function("maximize") is not None:
@@ -436,9 +552,14 @@ class Problem(Samples):
                     raise InfeasibleError(f"sample {i}: {error}") from error
 
     def without_loss(self) -> Samples:
-        """The same samples with nothing added to the scores but what is forbidden.
+        """Return the same samples without costs, except that forbidden parts stay forbidden.
 
-        They share the memory of the oracle: a small loss changes little.
+        They share the memory of the oracle, because a small loss changes little.
+
+        Returns
+        -------
+        Samples
+            The samples without loss.
         """
         if self._plain is None:
             bare = copy(self)
@@ -449,16 +570,55 @@ class Problem(Samples):
         return self._plain
 
     def hinges(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """H_i(w) for each sample; what the oracle answers goes to `out`, all samples' parts."""
+        """Return H_i(w) of each sample.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+        out : ndarray of shape (n_all_parts,), default=None
+            Array that receives the answers of the oracle (vertices or expectations); None discards
+            them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values of `H_i`.
+        """
         ability = "marginals" if self.objective == "likelihood" else "maximize"
         return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
 
     def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
-        """P(w), exact if the structure's oracle is; out : as of `hinges`."""
+        """Return the objective P(w), exact if the structure's oracle is.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+        out : ndarray of shape (n_all_parts,), default=None
+            Array that receives the answers of the oracle (vertices or expectations); None discards
+            them.
+
+        Returns
+        -------
+        float
+            Objective.
+        """
         return float(self.packed.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
     def rounding(self, w: np.ndarray) -> float:
-        """What rounding may add to P(w) and D: it grows with the scores, not with P."""
+        """Return a bound on the rounding errors of P(w) and D, which grow with the scores.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        float
+            Bound on the absolute error.
+        """
         terms = self._sizes_of_terms
         return ROUNDING * float(terms[0] @ np.abs(w) + terms[1] + self.alpha * (w @ w))
 
@@ -470,7 +630,18 @@ class Problem(Samples):
         return self._summed(positive, np.ones_like(self.truth)), float(costs)
 
     def features(self, z: np.ndarray) -> np.ndarray:
-        """sum_i omega_i F_i z_i."""
+        """Return the weighted sum of features, sum_i omega_i F_i z_i.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_all_parts,)
+            Points of the polytopes, one after the other.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,)
+            Sum of the features.
+        """
         return self._summed(self.packed, self._all_parts(z))
 
     def _summed(self, packed: Any, z: np.ndarray) -> np.ndarray:
@@ -481,28 +652,84 @@ class Problem(Samples):
         return total
 
     def weights(self, z: np.ndarray) -> np.ndarray:
-        """w(z)."""
+        """Return the weights w(z) of a dual point.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_all_parts,)
+            Points of the polytopes, one after the other.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,)
+            Weights.
+        """
         return self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[0]
 
     def loss_gradient(self, z: np.ndarray) -> np.ndarray:
-        """g(z) = sum_i omega_i F_i (z_i - y_i)."""
+        """Return g(z) = sum_i omega_i F_i (z_i - y_i).
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_all_parts,)
+            Points of the polytopes, one after the other.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,)
+            Gradient of the losses.
+        """
         return self.features(self._all_parts(z) - self.truth)
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
-        """c_i . (z_i - y_i) for each sample: the loss of z_i."""
+        """Return the loss c_i . (z_i - y_i) of each sample.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n_all_parts,)
+            Points of the polytopes, one after the other.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Losses.
+        """
         return self.loss_of_change(self._all_parts(z) - self.truth)
 
     def loss_of_change(self, change: np.ndarray) -> np.ndarray:
-        """c_i . d_i for each sample."""
+        """Return c_i . d_i for each sample.
+
+        Parameters
+        ----------
+        change : ndarray of shape (n_all_parts,)
+            Differences `d_i` of points of all samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Changes of the losses.
+        """
         return np.add.reduceat(self.loss_costs * change, self.part_ptr[:-1])
 
     def dual(
         self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None
     ) -> float:
-        """D(z); w = w(z) if it is at hand, on R^d.
+        """Return the dual objective D(z).
 
-        entropy : that of each sample's distribution, which the likelihood needs: parts that are
-        tied tell expectations, but not of which distribution.
+        Parameters
+        ----------
+        z : ndarray of shape (n_all_parts,)
+            Points of the polytopes, one after the other.
+        w : ndarray of shape (n_weights,), default=None
+            The weights w(z) if they are known; used on R^d only.
+        entropy : ndarray of shape (n_samples,), default=None
+            Entropy of each sample's distribution; required for the likelihood, because expectations
+            of tied parts do not determine it.
+
+        Returns
+        -------
+        float
+            Dual objective.
         """
         if (entropy is None) == (self.objective == "likelihood"):
             raise ValueError("give the entropy of each sample for the likelihood, and only for it.")
@@ -513,10 +740,23 @@ class Problem(Samples):
         return loss + self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[1]
 
     def likelihood(self, w: np.ndarray) -> tuple[float, float, np.ndarray]:
-        """P(w), D of the expectations under w, and the loss gradient g there (the gradient less
-        alpha w).
+        """Return P(w), and D and the loss gradient g at the expectations under w.
 
-        One pass of `marginals`. On R^d, P(w) - D = |alpha w + g|^2 / (2 alpha).
+        One pass of `marginals`. On R^d, `P(w) - D = |alpha w + g|^2 / (2 alpha)`.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        primal : float
+            Objective P(w).
+        dual : float
+            D of the expectations.
+        gradient : ndarray of shape (n_weights,)
+            Gradient of P at w, without alpha w.
         """
         z = np.empty_like(self.truth)
         hinges = self.apply("marginals", w, point=self.truth, out=z)
@@ -531,12 +771,35 @@ class Problem(Samples):
         )
 
     def block_gaps(self, w: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """max_s a_i . (s - z_i) for each sample; sum_i omega_i of it is the duality gap at w(z)."""
+        """Return the gap max_s a_i . (s - z_i) of each sample.
+
+        Their sum weighted by omega_i is the duality gap at w(z).
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+        z : ndarray of shape (n_all_parts,)
+            Points of the polytopes, one after the other.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Gaps.
+        """
         return self.apply("maximize", w, point=z)
 
 
 def check_objective(objective: str, structure: Structure) -> None:
-    """Fail unless the structure can serve the objective; say the remedy."""
+    """Raise an error, with a remedy, if the structure does not support the objective.
+
+    Parameters
+    ----------
+    objective : str
+        Name of the objective.
+    structure : Structure
+        Structure of the outputs.
+    """
     if objective not in ("margin", "likelihood", "slack"):
         raise ValueError(
             f'objective={objective!r} must be "margin" or "likelihood", or where outputs are few'

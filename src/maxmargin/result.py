@@ -15,7 +15,10 @@ from maxmargin.validation.options import CountOrZero, NonNegative, check_option
 
 
 class Status(Checked, Enum):
-    """How a run ended. CONVERGED only by a certificate or, for the perceptron, a faultless pass."""
+    """How a run ended.
+
+    CONVERGED is proven by a certificate or, for the perceptron, by a pass without mistakes.
+    """
 
     CONVERGED = "converged"
     MAX_EPOCHS = "max_epochs"
@@ -27,9 +30,24 @@ class Status(Checked, Enum):
 
 @dataclass(frozen=True)
 class Record(Checked):
-    """One certified moment of a run. Times exclude certification; nan where not computed.
+    """Values of a run at one certificate; NaN where not computed.
 
-    extra : metrics that callbacks add under names of their own.
+    Parameters
+    ----------
+    epoch : int
+        Number of epochs.
+    seconds : float
+        Time of training, without certificates.
+    n_oracle, n_project : int
+        Numbers of calls of the oracle and of projections.
+    primal, dual, gap : float
+        Objective, lower bound, and their difference.
+    norm_w : float
+        Euclidean norm of the weights.
+    train_error, validation_score : float, default=nan
+        Error on the training samples, counted by the solver or a callback; score on held-out ones.
+    extra : dict, default={}
+        Numbers that solvers and callbacks add, by name.
     """
 
     epoch: int
@@ -50,12 +68,29 @@ class Record(Checked):
             check_option(f"Record: {name}", value, Real | None)
 
     def metrics(self) -> dict[str, float]:
-        """All numbers by name, those of callbacks included."""
+        """Return all numbers by name, those of callbacks included.
+
+        Returns
+        -------
+        dict
+            Numbers by name.
+        """
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "extra"}
         return named | self.extra
 
     def with_metrics(self, **metrics: float) -> Record:
-        """The same moment with more known about it; names of certified numbers are taken."""
+        """Return a copy with additional numbers.
+
+        Parameters
+        ----------
+        **metrics : float
+            Numbers by name; names of certified numbers are not allowed.
+
+        Returns
+        -------
+        Record
+            The extended record.
+        """
         known = {f.name for f in fields(self)} - {"extra"}
         taken = known - {"train_error", "validation_score"}
         if taken & metrics.keys():
@@ -68,14 +103,26 @@ class Record(Checked):
 
 
 class History(Checked, list[Record]):
-    """The records of a run, in order."""
+    """Records of a run, in order.
+
+    Parameters
+    ----------
+    iterable : iterable of Record, default=()
+        The records.
+    """
 
     def validate(self) -> None:
         for record in self:
             check_option("History: record", record, Record)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a record (needs pandas: `pip install pandas`)."""
+        """Return the records as a table (needs pandas: `pip install pandas`).
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per record.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -86,15 +133,37 @@ class History(Checked, list[Record]):
 
 @dataclass(repr=False)
 class State(Checked):
-    """Everything that a run needs to go on: the same for every solver.
+    """Everything that a run needs to continue, in the same form for all solvers.
 
-    z : dual point, all samples' parts. w : weights; for dual solvers w = w(z). lag : for averages,
-    see `_numba.passes.block_step.apply_change`. extra : arrays of one solver only, by name; those
-    whose names     begin with "grown" have any length. solver : the
-    solver whose lag, clock and extra these are; another one starts them afresh from z. best : the
-    best certified weights of the last run, an average maybe; tried first when the run goes on.
-    outputs : of which polytopes z is a point, see `Problem.outputs_key`; 0 if not known. memory :
-    what the oracle remembers of all samples, see `Structure.memory_size`.
+    Parameters
+    ----------
+    w : ndarray of shape (n_weights,)
+        Weights; for dual solvers w = w(z).
+    z : ndarray of shape (n_all_parts,)
+        Dual point, the parts of all samples.
+    rng : Generator
+        Random number generator.
+    lag : ndarray, default=empty
+        For averages; see `_numba.passes.block_step.apply_change`.
+    clock : ndarray of shape (4,), default=zeros
+        Numbers of steps and epochs, for averages and step lengths.
+    epoch : int, default=0
+        Number of epochs.
+    n_oracle, n_project : int, default=0
+        Numbers of calls of the oracle and of projections.
+    seconds : float, default=0.0
+        Time of training, without certificates.
+    extra : dict, default={}
+        Arrays of one solver only, by name; those whose names begin with "grown" have any length.
+    solver : str, default=""
+        Solver to which `lag`, `clock` and `extra` belong; another one initialises them from z.
+    best : ndarray of shape (n_weights,), default=None
+        Best certified weights of the last run, possibly an average; tried first when the run
+        continues.
+    outputs : int, default=0
+        Checksum of the polytopes of z, see `Problem.outputs_key`; 0 if not known.
+    memory : ndarray, default=empty
+        Memory of the oracle for all samples; see `Structure.memory_size`.
     """
 
     w: np.ndarray
@@ -113,7 +182,7 @@ class State(Checked):
     memory: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def validate(self) -> None:
-        """Check a state from a file; a problem checks its sizes."""
+        # of a file; a problem checks its sizes
         for name in ("w", "z", "lag", "memory", "clock"):
             check_array(f"State: {name}", getattr(self, name))
         if self.best is not None:
@@ -131,7 +200,17 @@ class State(Checked):
 
 
 def check_weights(name: str, found: Any, size: int) -> None:
-    """Raise ValueError unless these are this many weights, in an array or in a sparse row."""
+    """Raise ValueError unless an object is a weight vector of a given size.
+
+    Parameters
+    ----------
+    name : str
+        Name in the error message.
+    found : ndarray or csr_array
+        Weights, in an array or in a sparse row.
+    size : int
+        Expected number of weights.
+    """
     if isinstance(found, sparse.csr_array):
         if found.shape != (1, size):
             raise ValueError(f"{name} has shape {found.shape}, not (1, {size})")
@@ -167,13 +246,33 @@ def _round_down(x: float) -> float:
 
 @dataclass(frozen=True, repr=False)
 class Result(Checked):
-    """The outcome of a run.
+    """Result of a run.
 
-    w : weights with the best certified objective, or those that a callback chose. primal : the
-    objective of w. dual : the best lower bound seen on the way. Both are exact, computed from all
-    samples; the best possible objective lies between them, and gap is their difference. exact :
-    False if the structure may miss maxima, so that the gap is an estimate and no bound. message :
-    why the run ended, where the status does not say it all.
+    Objective and bound are exact, computed from all samples; the optimal objective lies between
+    them.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_weights,)
+        Weights with the best certified objective, or those chosen by a callback.
+    primal : float
+        Objective of w.
+    dual : float
+        Best lower bound of the run.
+    gap : float
+        Difference of `primal` and `dual`.
+    status : Status
+        How the run ended.
+    n_epochs : int
+        Number of epochs.
+    history : History
+        Records of the run.
+    state : State
+        State from which the run can be continued.
+    exact : bool, default=True
+        False if the structure may miss maxima, so that the gap is an estimate and not a bound.
+    message : str, default=""
+        Further details of why the run ended.
     """
 
     w: np.ndarray
@@ -188,7 +287,7 @@ class Result(Checked):
     message: str = ""
 
     def validate(self) -> None:
-        """Of a file; a run that is over may have left its state behind."""
+        # of a file; a run that is over may have left its state behind
         check_weights("Result: w", self.w, np.shape(self.w)[-1])
         hints = {"status": Status, "history": History, "exact": bool, "message": str}
         hints |= {"state": State | None, "n_epochs": CountOrZero}  # type: ignore[dict-item]
@@ -202,7 +301,13 @@ class Result(Checked):
         return self.gap / abs(self.primal) if self.primal else float("inf") if self.gap else 0.0
 
     def certificate(self) -> str:
-        """In words, how good the result is known to be."""
+        """Describe in words how good the result is proven to be.
+
+        Returns
+        -------
+        str
+            The description.
+        """
         why = f": {self.message}" if self.message else ""
         if not np.isfinite(self.gap):
             ended = f"{self.status.value}{why}"

@@ -46,10 +46,16 @@ class _Ball(Domain):
 
 
 class L2Ball(_Ball):
-    """|w| <= radius, the papers' gamma; with `signs`, also w_k >= 0 or <= 0 for some k.
+    """Euclidean ball `|w| <= radius`, optionally intersected with a cone.
 
-    signs : Signs, or any other cone, such as SubmodularCone or a Product of cones: the nearest
-        point of a cone, drawn in to the radius, is the nearest point of both.
+    Parameters
+    ----------
+    radius : float
+        Radius of the ball, above 0; gamma in the papers.
+    signs : Signs or other cone, default=None
+        Cone to intersect with, such as `Signs`, `SubmodularCone` or a `Product` of cones: the
+        projection on the cone, scaled to the radius, is the projection on the intersection. None
+        means no restriction.
     """
 
     def _check_signs(self) -> None:
@@ -77,7 +83,17 @@ class L2Ball(_Ball):
 
 
 class L1Ball(_Ball):
-    """sum_k |w_k| <= radius: few weights differ from zero. Steps may be Euclidean or entropic."""
+    """Ball of the l1 norm, `sum_k |w_k| <= radius`, in which few weights differ from zero.
+
+    Steps of solvers may be Euclidean or entropic.
+
+    Parameters
+    ----------
+    radius : float
+        Radius of the ball, above 0.
+    signs : Signs, default=None
+        Weights that must not be negative or positive; None means no restriction.
+    """
 
     def project(self, w: np.ndarray) -> np.ndarray:
         w = self._signed(w)
@@ -101,16 +117,37 @@ class L1Ball(_Ball):
         return w
 
     def from_potentials(self, potential: np.ndarray) -> np.ndarray:
-        """The w that maximises potential . w / radius + entropy of (v0, v+, v-).
+        """Return the w that maximises potential . w / radius + entropy of (v0, v+, v-).
 
-        w = radius (v+ - v-) with (v0, v+, v-) on the simplex: v0 ~ 1, v+ ~ exp(potential),
-        v- ~ exp(-potential), without those that `signs` rules out.
+        w = radius (v+ - v-) with (v0, v+, v-) on the simplex: `v0 ~ 1`, `v+ ~ exp(potential)`, `v-
+        ~ exp(-potential)`, without those that `signs` excludes.
+
+        Parameters
+        ----------
+        potential : ndarray of shape (n_weights,)
+            Logarithms of the ratios `v+ / v0`.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,)
+            Weights in the ball.
         """
         plus, minus, total, _ = self._exponentials(potential)
         return (plus - minus) * (self.radius / total)
 
     def log_total(self, potential: np.ndarray) -> float:
-        """The log of the sum by which `from_potentials` divides, of 1 and all exponentials."""
+        """Return the log of the normalising sum of `from_potentials`, of 1 and all exponentials.
+
+        Parameters
+        ----------
+        potential : ndarray of shape (n_weights,)
+            Logarithms of the ratios `v+ / v0`.
+
+        Returns
+        -------
+        float
+            Logarithm of the sum.
+        """
         _, _, total, high = self._exponentials(potential)
         return float(np.log(total) + high)
 

@@ -13,10 +13,10 @@ from maxmargin.validation.options import check_options
 
 
 class Domain(Checked, BaseEstimator):
-    """A closed convex set W of weight vectors that holds 0.
+    """A closed convex set W of weight vectors that contains 0.
 
-    The penalty alpha/2 |w|^2 is not a domain: it goes with any of them. A domain without bounds is
-    a cone here, or a product with cones, so that its part within a ball is known exactly.
+    The penalty `alpha/2 |w|^2` is not a domain and can be combined with any. An unbounded domain is
+    a cone, or a product with cones, so that its intersection with a ball is known exactly.
     """
 
     @property
@@ -26,21 +26,64 @@ class Domain(Checked, BaseEstimator):
 
     @abstractmethod
     def project(self, w: np.ndarray) -> np.ndarray:
-        """The point of W with the least |w - .|; never the same array."""
+        """Return the Euclidean projection of weights on W, as a new array.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,)
+            The nearest point of W.
+        """
 
     @abstractmethod
     def _argmin_linear(self, gradient: np.ndarray) -> np.ndarray | None:
         """A minimiser of gradient . w over W, or None if there is no minimum."""
 
     def max_norm(self, dim: int) -> float:
-        """The largest |w|; inf for a cone."""
+        """Return the largest `|w|` in W.
+
+        Parameters
+        ----------
+        dim : int
+            Number of weights.
+
+        Returns
+        -------
+        float
+            Largest norm; inf for a cone.
+        """
         return float("inf")
 
     def check(self, dim: int) -> None:
-        """Fail unless the domain makes sense for `dim` weights."""
+        """Raise an error if the domain does not fit the number of weights.
+
+        Parameters
+        ----------
+        dim : int
+            Number of weights.
+        """
 
     def argmin_linear(self, gradient: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
-        """A minimiser of gradient . w + alpha/2 |w|^2 over W, and the minimum (-inf if none)."""
+        """Minimise `gradient . w + alpha/2 |w|^2` over W.
+
+        Parameters
+        ----------
+        gradient : ndarray of shape (n_weights,)
+            Coefficients of the linear function.
+        alpha : float, default=0.0
+            Coefficient of the penalty.
+
+        Returns
+        -------
+        w : ndarray of shape (n_weights,)
+            A minimiser; zeros if there is none.
+        minimum : float
+            The minimum; -inf if there is none.
+        """
         if alpha > 0:
             w = self.project(-gradient / alpha)
             return w, float(gradient @ w + alpha / 2 * (w @ w))
@@ -50,17 +93,41 @@ class Domain(Checked, BaseEstimator):
         return found, float(gradient @ found)
 
     def min_linear_within(self, gradient: np.ndarray, radius: float) -> float:
-        """The minimum of gradient . w where W is bounded, or W cut to |w| <= radius where it is
-        not.
+        """Return the minimum of gradient . w over W, limited to a ball if W is unbounded.
 
-        On a cone that is -radius |P(-gradient)|.
+        On a cone that is `-radius |P(-gradient)|`.
+
+        Parameters
+        ----------
+        gradient : ndarray of shape (n_weights,)
+            Coefficients of the linear function.
+        radius : float
+            Radius of the ball that limits an unbounded domain.
+
+        Returns
+        -------
+        float
+            The minimum.
         """
         if np.isfinite(self.max_norm(len(gradient))):
             return self.argmin_linear(gradient)[1]
         return -radius * float(np.linalg.norm(self.project(-gradient)))
 
     def contains(self, w: np.ndarray, tol: float = 1e-9) -> bool:
-        """Whether w is in W up to tol * |w|."""
+        """Tell whether w is in W.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights.
+        tol : float, default=1e-9
+            Tolerance on the distance, relative to `|w|`.
+
+        Returns
+        -------
+        bool
+            True if w is in W up to the tolerance.
+        """
         apart = float(np.linalg.norm(self.project(w) - w))
         return apart <= tol * float(np.linalg.norm(w))
 

@@ -13,10 +13,13 @@ _SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 
 
 class SubmodularCone(Domain):
-    """w[k, 00] + w[k, 11] >= w[k, 01] + w[k, 10] for tables of four weights, the others free.
+    """Tables of four weights with `w[k, 00] + w[k, 11] >= w[k, 01] + w[k, 10]`; others are free.
 
-    indices : numbers of the weights of all tables, four after four in the order 00, 01, 10, 11;
-        None means all weights.
+    Parameters
+    ----------
+    indices : array_like of int, default=None
+        Numbers of the weights of all tables, each table in the order 00, 01, 10, 11; None means all
+        weights.
     """
 
     def __init__(self, indices: Any = None):

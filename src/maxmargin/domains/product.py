@@ -11,9 +11,12 @@ from maxmargin.domains.base import Domain, as_indices, check_indices
 
 
 class Product(Domain):
-    """Each group of weights in a domain of its own; weights in no group are free.
+    """Product of domains: each group of weights has its own; weights in no group are free.
 
-    groups : list of (indices, Domain); indices are numbers of weights, no weight in two groups.
+    Parameters
+    ----------
+    groups : list of (array_like of int, Domain)
+        Numbers of the weights of each group, and their domain; no weight may be in two groups.
     """
 
     def __init__(self, groups: Any):
@@ -84,7 +87,7 @@ class Product(Domain):
         return w, value
 
     def min_linear_within(self, gradient: np.ndarray, radius: float) -> float:
-        """Bounded groups as they are, all unbounded ones together within the radius."""
+        # bounded groups as they are, all unbounded ones together within the radius
         total, steep = 0.0, float(np.sum(gradient[self._free(len(gradient))] ** 2))
         for own, domain in self._parts():
             if np.isfinite(domain.max_norm(len(own))):

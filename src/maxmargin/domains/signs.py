@@ -10,7 +10,15 @@ from maxmargin.domains.base import Domain, as_indices, check_indices
 
 
 class Signs(Domain):
-    """w_k >= 0 for k in `positive`, w_k <= 0 for k in `negative`, the other weights free."""
+    """Weights of given signs: `w_k >= 0` for k in `positive`, `w_k <= 0` for k in `negative`.
+
+    The other weights are free.
+
+    Parameters
+    ----------
+    positive, negative : array_like of int, default=()
+        Numbers of the weights.
+    """
 
     def __init__(self, positive: Any = (), negative: Any = ()):
         self.positive = positive
@@ -41,7 +49,13 @@ class Signs(Domain):
 
 
 class NonNegative(Signs):
-    """w_k >= 0 for k in `indices`; None means all weights."""
+    """Non-negative weights: `w_k >= 0` for k in `indices`.
+
+    Parameters
+    ----------
+    indices : array_like of int, default=None
+        Numbers of the weights; None means all.
+    """
 
     def __init__(self, indices: Any = None):
         self.indices = indices

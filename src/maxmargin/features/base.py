@@ -19,8 +19,16 @@ _INT32 = 2**31
 class Group(NamedTuple):
     """Rows of one kind: row r of sample i adds `matrix[r] @ W` to `width` parts.
 
-    matrix : CSR (all samples' rows, n_columns); counts : rows of each sample; width : parts of a
-    row; base : where the group's (n_columns, width) weights start in the weight vector.
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_rows, n_columns)
+        Rows of all samples.
+    counts : ndarray of shape (n_samples,)
+        Number of rows of each sample.
+    width : int
+        Number of parts of a row.
+    base : int
+        Position of the group's (n_columns, width) weights in the weight vector.
     """
 
     matrix: sparse.csr_array
@@ -30,7 +38,33 @@ class Group(NamedTuple):
 
 
 class PackedFeatures(NamedTuple):
-    """The rows of n samples as flat arrays (see `_numba.packed_samples`)."""
+    """Rows of n samples as flat arrays for compiled code.
+
+    A row owns `width` consecutive parts; each of its non-zeros adds value * weights[index : index +
+    width] to their scores. The local weights of a sample are the blocks of the weight vector that
+    it uses, side by side.
+
+    Parameters
+    ----------
+    row_ptr : ndarray of shape (n_samples + 1,)
+        First row of each sample.
+    width : ndarray of shape (n_rows,)
+        Number of parts of each row.
+    indptr : ndarray of shape (n_rows + 1,)
+        First non-zero of each row.
+    index, global_index : ndarray of shape (n_nonzeros,)
+        Position of the first weight of each non-zero among the local weights and among all weights.
+    value : ndarray of shape (n_nonzeros,)
+        Values of the non-zeros.
+    block_ptr : ndarray of shape (n_samples + 1,)
+        First block of each sample.
+    block_start, block_width : ndarray of shape (n_blocks,)
+        Position of each block in the weight vector, and its length.
+    part_ptr : ndarray of shape (n_samples + 1,)
+        First part of each sample.
+    dim : int
+        Number of weights.
+    """
 
     row_ptr: np.ndarray
     width: np.ndarray
@@ -48,28 +82,93 @@ class PackedFeatures(NamedTuple):
 class FeatureMap(Checked, BaseEstimator):
     """The linear map F: part scores theta = F^T w, weight vector F z.
 
-    A map says how many weights it has (`dim`) and turns samples into rows (`groups`); packing,
+    A map defines its number of weights (`dim`) and converts samples to rows (`groups`); packing,
     scores and adjoint are then the same for every map.
     """
 
     @abstractmethod
     def check(self, X: Any) -> Any:
-        """Samples as the user gave them, checked: what `groups` takes. Errors name the sample."""
+        """Check samples; errors name the sample.
+
+        Parameters
+        ----------
+        X : list
+            Samples as given by the user.
+
+        Returns
+        -------
+        object
+            The samples in the form that the other methods take.
+        """
 
     @abstractmethod
     def n_columns(self, X: Any) -> int:
-        """The number of features of checked samples."""
+        """Return the number of features of checked samples.
+
+        Parameters
+        ----------
+        X : object
+            Checked samples.
+
+        Returns
+        -------
+        int
+            Number of features.
+        """
 
     @abstractmethod
     def dim(self, n_columns: int, n_labels: int) -> int:
-        """The number of weights."""
+        """Return the number of weights.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of features.
+        n_labels : int
+            Number of labels.
+
+        Returns
+        -------
+        int
+            Number of weights.
+        """
 
     @abstractmethod
     def groups(self, X: Any, n_labels: int, n_parts: np.ndarray) -> list[Group]:
-        """Rows of all samples, group by group, in the order in which a sample's parts stand."""
+        """Return the rows of all samples, group by group, in the order of a sample's parts.
+
+        Parameters
+        ----------
+        X : object
+            Checked samples.
+        n_labels : int
+            Number of labels.
+        n_parts : ndarray of shape (n_samples,)
+            Number of parts of each sample.
+
+        Returns
+        -------
+        list of Group
+            Groups of rows.
+        """
 
     def pack(self, X: Any, n_labels: int, n_parts: np.ndarray) -> PackedFeatures:
-        """Checked samples as flat arrays."""
+        """Convert checked samples to flat arrays.
+
+        Parameters
+        ----------
+        X : object
+            Checked samples.
+        n_labels : int
+            Number of labels.
+        n_parts : ndarray of shape (n_samples,)
+            Number of parts of each sample.
+
+        Returns
+        -------
+        PackedFeatures
+            Rows of all samples.
+        """
         check_options(self)
         packed = pack(self.groups(X, n_labels, n_parts), self.dim(self.n_columns(X), n_labels))
         found = np.diff(packed.part_ptr)
@@ -99,7 +198,20 @@ def part_features(packed: Any, dim: int) -> sparse.csr_array:
 
 
 def pack(groups: list[Group], dim: int) -> PackedFeatures:
-    """Interleave the groups' rows sample by sample and number each sample's own weights."""
+    """Interleave the groups' rows sample by sample and number each sample's own weights.
+
+    Parameters
+    ----------
+    groups : list of Group
+        Groups of rows, in the order of a sample's parts.
+    dim : int
+        Number of weights.
+
+    Returns
+    -------
+    PackedFeatures
+        Rows of all samples.
+    """
     from maxmargin._numba.compile import loading
 
     with loading():

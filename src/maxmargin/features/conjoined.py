@@ -12,18 +12,21 @@ from maxmargin.validation.samples import Rows, check_rows
 
 
 class LabelConjoined(FeatureMap):
-    """Node scores x_t . W[:, k], and one weight for each pair of neighbouring labels.
+    """Node scores `x_t . W[:, k]`, and one weight for each pair of neighbouring labels.
 
     Weights, in this order: W of shape (n_features + bias + 2 ends, K), row by row; then, with
-    `transitions`, a (K, K) table, row = left label, shared by all places of the chain whether or
-    not the structure ties their parts. Dense and CSR rows are packed alike: only non-zeros cost
-    anything.
+    `transitions`, a (K, K) table, row = left label, shared by all positions of the chain whether or
+    not the structure ties their parts. Dense and CSR rows are packed alike: only non-zeros take
+    time and memory.
 
     Parameters
     ----------
-    bias : add a feature that is 1 at every node.
-    ends : add a feature that is 1 at the first node of a sample, and one for the last.
-    transitions : learn the pair table; without it, pairs score 0.
+    bias : bool, default=True
+        Whether to add a feature that is 1 at every node.
+    ends : bool, default=True
+        Whether to add a feature that is 1 at the first node of a sample, and one for the last.
+    transitions : bool, default=True
+        Whether to learn the pair table; without it, pairs score 0.
     """
 
     def __init__(self, bias: bool = True, ends: bool = True, transitions: bool = True):

@@ -50,14 +50,16 @@ class GraphFeatures(FeatureMap):
 
     Weights, in this order: one for each node feature, the bias, then those of the edges. Parts are
     those of `GraphCut`. An edge costs w_e . f_e if its ends differ, w_e >= 0; or, with `tables`,
-    its feature k scores w[k, a, b] f_ek if its ends have labels a and b, which is submodular if
-    w[k, 0, 0] + w[k, 1, 1] >= w[k, 0, 1] + w[k, 1, 0]. Scores of parts are told from w[k, 0, 0] on:
-    that all labels are 0 scores 0 (`GraphCutSVM.decision_function` adds the rest).
+    its feature k scores `w[k, a, b] f_ek` if its ends have labels a and b, which is submodular if
+    `w[k, 0, 0] + w[k, 1, 1] >= w[k, 0, 1] + w[k, 1, 0]`. Scores of parts are relative to `w[k, 0,
+    0]`: the output of zeros scores 0 (`GraphCutSVM.decision_function` adds the rest).
 
     Parameters
     ----------
-    bias : add a feature that is 1 at every node.
-    tables : four weights for each edge feature instead of one.
+    bias : bool, default=True
+        Whether to add a feature that is 1 at every node.
+    tables : bool, default=False
+        Whether to use four weights for each edge feature instead of one.
     """
 
     def __init__(self, bias: bool = True, tables: bool = False):

@@ -13,17 +13,20 @@ from maxmargin.validation.samples import Rows, check_rows
 
 
 class MultiLabelFeatures(FeatureMap):
-    """Label k scores x . W[:, k], the pair e of labels v_e, or x . V[:, e] with `pair_features`.
+    """Label k scores `x . W[:, k]`, pair e of labels `v_e`, or `x . V[:, e]` with `pair_features`.
 
     Weights, in this order: W of shape (n_features + bias, L), row by row; then one for each of the
-    E pairs, or, with `pair_features`, V of shape (n_features + 1, E), row by row, of which the last
-    is that of a constant. Parts are those of `MultiLabel`; a sample is one row.
+    E pairs, or, with `pair_features`, V of shape (n_features + 1, E), row by row, the last row
+    being that of a constant. Parts are those of `MultiLabel`; a sample is one row.
 
     Parameters
     ----------
-    bias : add a feature that is 1.
-    pair_features : let the scores of pairs depend on x.
-    n_pairs : E.
+    bias : bool, default=True
+        Whether to add a feature that is 1.
+    pair_features : bool, default=False
+        Whether the scores of pairs depend on x.
+    n_pairs : int, default=0
+        Number of pairs E.
     """
 
     def __init__(self, bias: bool = True, pair_features: bool = False, n_pairs: CountOrZero = 0):

@@ -14,10 +14,13 @@ from maxmargin.validation.samples import Rows, check_rows
 class PartFeatures(FeatureMap):
     """Score of part p = row p . w: a sample is a matrix (n_parts, n_features), dense or CSR.
 
-    The features may depend on input and output alike; the rows stand in the order of the
-    structure's parts.
+    The features may depend on input and output alike; the rows are in the order of the structure's
+    parts.
 
-    bias : add a feature that is 1 for every part; its weight is the last one.
+    Parameters
+    ----------
+    bias : bool, default=False
+        Whether to add a feature that is 1 for every part; its weight is the last one.
     """
 
     def __init__(self, bias: bool = False):

@@ -15,20 +15,24 @@ from maxmargin.validation.samples import as_csr
 
 
 class TreeFeatures(FeatureMap):
-    """Node scores x_v . W[:, k]; an edge with features f scores sum_q f_q T[q, j, k].
+    """Node scores `x_v . W[:, k]`; an edge with features f scores `sum_q f_q T[q, j, k]`.
 
     Weights, in this order: W of shape (p + bias + 2 ends, K), row by row; then, with `transitions`,
     q tables (K, K), row = label of the edge's first end. Parts are those of `Tree` and
-    `MarkovNetwork`: tied ones take edges of one feature that is 1, others any. A path 0 -> 1 -> 2
-    has the weights of a chain.
+    `MarkovNetwork`: tied ones require edges with one feature that is 1, others take any. A path 0
+    -> 1 -> 2 has the weights of a chain.
 
     Parameters
     ----------
-    bias : add a feature that is 1 at every node.
-    ends : add a feature that is 1 at nodes that no edge leads to (roots, if edges lead from parents
-        to children), and one for nodes from which no edge starts (leaves).
-    transitions : learn the tables; without them, pairs score 0.
-    n_edge_features : q, how many of the features are of edges.
+    bias : bool, default=True
+        Whether to add a feature that is 1 at every node.
+    ends : bool, default=True
+        Whether to add a feature that is 1 at nodes that no edge leads to (roots, if edges lead from
+        parents to children), and one for nodes from which no edge starts (leaves).
+    transitions : bool, default=True
+        Whether to learn the tables; without them, pairs score 0.
+    n_edge_features : int, default=1
+        Number of edge features q.
     """
 
     def __init__(

@@ -14,24 +14,61 @@ from maxmargin.validation.learned import Checked
 
 
 class Loss(Checked, BaseEstimator):
-    """loss(y, z) = c . z + d, linear in the parts; d = -c . y, so that the truth costs nothing."""
+    """Loss that is linear in the parts: loss(y, z) = c . z + d.
+
+    Here d = -c . y, so that the true output costs nothing.
+    """
 
     @abstractmethod
     def costs(
         self, truth: np.ndarray, layout: Layout, structure: Structure, node_weight: Any = None
     ) -> np.ndarray:
-        """The costs c of a sample whose truth is the vertex `truth`."""
+        """Return the costs c of the parts of a sample.
+
+        Parameters
+        ----------
+        truth : ndarray of shape (n_parts,)
+            Vertex of the true output.
+        layout : Layout
+            Layout of the sample's output.
+        structure : Structure
+            Structure of the output.
+        node_weight : array_like of shape (n_variables,), default=None
+            Weights of the variables; None means 1 each.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Costs of the parts.
+        """
 
     def bind(self, classes: np.ndarray) -> Loss:
-        """The loss with everything that speaks of the user's labels turned into label numbers."""
+        """Return the loss with the user's labels replaced by label numbers.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_labels,)
+            Labels.
+
+        Returns
+        -------
+        Loss
+            A loss that does not depend on the labels' names.
+        """
         return self
 
 
 class PartCosts(Loss):
-    """Costs of the user's own: `function(truth, layout)` returns c, one number per part.
+    """Loss with user-defined costs of the parts.
 
-    truth is the vertex of the true output. loss(z) = c . z - c . truth must not be negative for
-    any output, or training would ask for margins that the truth itself violates.
+    loss(z) = c . z - c . truth must not be negative for any output, or training would require
+    margins that the true output itself violates.
+
+    Parameters
+    ----------
+    function : callable
+        `function(truth, layout)` returns the costs c, one number per part; truth is the vertex of
+        the true output.
     """
 
     def __init__(self, function: Callable[[np.ndarray, Layout], np.ndarray]):
@@ -49,7 +86,18 @@ class PartCosts(Loss):
 
 
 def resolve_loss(loss: str | Loss) -> Loss:
-    """A loss object from its short name."""
+    """Return a loss object for a short name.
+
+    Parameters
+    ----------
+    loss : {"hamming", "hamming-sum"} or Loss
+        Short name or loss; "hamming-sum" is `Hamming(normalize=False)`.
+
+    Returns
+    -------
+    Loss
+        The loss.
+    """
     from maxmargin.losses.hamming import Hamming
 
     if isinstance(loss, Loss):

@@ -19,18 +19,21 @@ ClassWeight = Annotated[
 
 
 class Hamming(Loss):
-    """sum_v weight_v [z_v != y_v], divided by the number of variables if `normalize`.
+    """Hamming loss `sum_v weight_v [z_v != y_v]`, over the number of variables if `normalize`.
 
     Variables with several labels cost their weight when the label is wrong. Variables that are 0/1
-    parts cost `false_positive` when wrongly on and `false_negative` when wrongly off.
+    parts cost `false_positive` when wrongly 1 and `false_negative` when wrongly 0.
 
     Parameters
     ----------
-    normalize : divide by the number of variables of the sample (the mean; else the count).
-    class_weight : {label: weight}, by the *true* label of the variable; 1 for labels not named.
-        Or an array, one weight for each label number; for 0/1 parts, for those off and on. Where
-        outputs have no labels (matchings), names are of no use.
-    false_positive, false_negative : prices of 0/1 parts.
+    normalize : bool, default=True
+        Whether to divide by the number of variables of the sample (the mean instead of the count).
+    class_weight : dict or array_like, default=None
+        Weights by the *true* label of the variable: {label: weight}, 1 for labels not named, or an
+        array with one weight for each label number; for 0/1 parts, for the values 0 and 1. Where
+        outputs have no labels (matchings), only an array applies.
+    false_positive, false_negative : float, default=1.0
+        Costs of wrong 0/1 parts.
     """
 
     def __init__(

@@ -48,36 +48,57 @@ class Basis(NamedTuple):
 
 
 class KernelMap(Checked, TransformerMixin, BaseEstimator):
-    """Vectors phi(x) with phi(a) . phi(b) = k(a, b), for linear models with a kernel.
+    """Map to vectors phi(x) with phi(a) . phi(b) = k(a, b), for linear models with a kernel.
 
-    As `kernel=` of ChainSVM, TreeSVM, MatchingSVM and MulticlassSVM it takes the place of the
-    features of nodes (edges, of matchings); biases and pair tables stay as they are. Also a
+    As `kernel=` of `ChainSVM`, `TreeSVM`, `MatchingSVM` and `MulticlassSVM` it replaces the
+    features of nodes (of edges, for matchings); biases and pair tables are unchanged. Also a
     scikit-learn transformer.
 
     Parameters
     ----------
-    kernel : "linear" a.b, "poly" (gamma a.b + coef0)^degree, "rbf" exp(-gamma |a - b|^2), or a
-        function (A, B) -> matrix with k(A[i], B[j]), A and B being arrays of rows. It must be
-        symmetric and positive semi-definite.
-    gamma : a positive number, or "scale": 1 / (n_features * variance of all features).
-    degree, coef0 : of "poly".
-    method : "exact": a Cholesky factor of the kernel matrix of all distinct rows, found with
-        pivots; equal rows are merged. "nystroem": landmarks drawn from the rows, the kernel's
-        projection on their span. "random": random Fourier features for "rbf", a tensor sketch for
-        "poly"; its products are the kernel on average.
-    n_components : coordinates for "nystroem" (landmarks) and "random".
-    landmarks : for "nystroem", how they are drawn: "random" or "k-means++" (far from each other).
-    max_support : for "exact": stop at this many pivots, each the row that those before explain
-        least; no more rows are then kept as support vectors, and `residual_` tells what is left.
-    drop : support vectors are left out, least first, while no score changes by more than
-        drop |w| sqrt(k(x, x)).
-    random_state : seed of landmarks and random features.
+    kernel : {"linear", "poly", "rbf"} or callable, default="rbf"
+        `a . b`, `(gamma a . b + coef0)^degree`, `exp(-gamma |a - b|^2)`, or a function (A, B) ->
+        matrix with k(A[i], B[j]), A and B being arrays of rows. It must be symmetric and positive
+        semi-definite.
+    gamma : float or "scale", default="scale"
+        Coefficient of "poly" and "rbf"; "scale" means 1 / (n_features * variance of all features).
+    degree : int, default=3
+        Degree of "poly".
+    coef0 : float, default=1.0
+        Constant of "poly", at least 0.
+    method : {"exact", "nystroem", "random"}, default="exact"
+        How the coordinates are computed.
+
+        - "exact": a pivoted Cholesky factor of the kernel matrix of all distinct rows.
+        - "nystroem": the kernel's projection on the span of landmarks drawn from the rows.
+        - "random": random Fourier features for "rbf", a tensor sketch for "poly"; the expectation
+          of their products is the kernel.
+    n_components : int, default=None
+        Number of coordinates for "nystroem" (landmarks) and "random"; None means 100.
+    landmarks : {"random", "k-means++"}, default="random"
+        How the landmarks of "nystroem" are drawn; "k-means++" draws them far from each other.
+    max_support : int, default=None
+        Maximum number of pivots of "exact", each the row that those before explain least, and hence
+        of support vectors; `residual_` is the remaining error. None means no limit.
+    drop : float, default=1e-9
+        Support vectors are left out, least first, while no score changes by more than `drop |w|
+        sqrt(k(x, x))`.
+    random_state : int, Generator or None, default=0
+        Seed of landmarks and random features.
 
     Attributes
     ----------
-    gamma_ : the number. n_features_in_ : features of a row. n_coordinates_ : numbers in phi(x).
-    n_distinct_ : rows that differ. residual_ : trace(K - L L^T) / trace(K) over the distinct rows:
-    the share of the kernel that the coordinates leave out; nan for "random".
+    gamma_ : float
+        Value of gamma.
+    n_features_in_ : int
+        Number of features of a row.
+    n_coordinates_ : int
+        Number of coordinates of phi(x).
+    n_distinct_ : int
+        Number of distinct rows.
+    residual_ : float
+        `trace(K - L L^T) / trace(K)` over the distinct rows, the fraction of the kernel that the
+        coordinates leave out; NaN for "random".
     """
 
     gamma_: Positive
@@ -117,13 +138,37 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
 
     # -- as a transformer --------------------------------------------------------------------------
     def fit(self, X: Any, y: Any = None) -> KernelMap:
-        """Learn coordinates from rows: an array or CSR matrix (rows, features)."""
+        """Compute the coordinate system from rows.
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_rows, n_features)
+            Training rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        KernelMap
+            The fitted map itself.
+        """
         matrix = _matrix(X)
         self.learn(check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64))))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """(rows, n_coordinates_) coordinates of rows."""
+        """Return the coordinates of rows.
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_coordinates_)
+            Coordinates.
+        """
         if not hasattr(self, "n_coordinates_"):
             raise NotFittedError("this KernelMap is not fitted yet; call fit first.")
         matrix = _matrix(X)
@@ -136,7 +181,18 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
 
     # -- for estimators ----------------------------------------------------------------------------
     def learn(self, rows: Rows) -> sparse.csr_array:
-        """Fit to the rows of samples and return their coordinates."""
+        """Fit to the rows of samples and return their coordinates.
+
+        Parameters
+        ----------
+        rows : Rows
+            Rows of all samples.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_coordinates_)
+            Coordinates.
+        """
         check_options(self)
         check_together(self)
         matrix = rows.matrix
@@ -162,7 +218,18 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         return _as_csr(factor, which)
 
     def coordinates(self, matrix: Any) -> np.ndarray:
-        """phi(x) of rows; after `forget`, of "random" only."""
+        """Return the coordinates phi(x) of rows; after `forget`, for "random" only.
+
+        Parameters
+        ----------
+        matrix : csr_array of shape (n_rows, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_coordinates_)
+            Coordinates.
+        """
         if self.method == "random":
             return random_features.transform(self, self._plain(matrix))
         if self.basis_ is None:
@@ -171,7 +238,22 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         return cholesky.solve(self.basis_.triangle, gram).T
 
     def products(self, matrix: Any, rows: Any, coefficients: np.ndarray) -> np.ndarray:
-        """k(matrix, rows) @ coefficients, without ever holding the whole kernel matrix."""
+        """Return k(matrix, rows) @ coefficients, without storing the whole kernel matrix.
+
+        Parameters
+        ----------
+        matrix : csr_array of shape (n_rows, n_features)
+            Rows.
+        rows : {ndarray, csr_array} of shape (n_support, n_features)
+            Support vectors.
+        coefficients : ndarray of shape (n_support, n_outputs)
+            Coefficients of the support vectors.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            Products.
+        """
         plain = self._plain(matrix)
         out = np.empty((plain.shape[0], coefficients.shape[1]))
         for part, block in functions.in_blocks(self.function(), plain, rows):
@@ -179,7 +261,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         return out
 
     def validate(self) -> None:
-        """Of a file, which holds no basis; random features are as many as coordinates."""
+        # of a file, which holds no basis; random features are as many as coordinates
         if not hasattr(self, "n_coordinates_"):
             return
         check_together(self)
@@ -189,11 +271,17 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
             random_features.check(self)
 
     def forget(self) -> None:
-        """Drop the training rows and their coordinates, which support vectors take the place of."""
+        """Delete the training rows and their coordinates, which support vectors replace."""
         self.basis_ = None
 
     def function(self) -> Kernel:
-        """k(A, B)."""
+        """Return the kernel as a function.
+
+        Returns
+        -------
+        callable
+            Function (A, B) -> matrix with k(A[i], B[j]).
+        """
         if callable(self.kernel):
             return self.kernel
         return functions.named(self.kernel, self.gamma_, self.degree, self.coef0)

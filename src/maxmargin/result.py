@@ -297,7 +297,7 @@ class Result(Checked):
 
     @property
     def relative_gap(self) -> float:
-        """Gap / |primal|."""
+        """The gap relative to the objective, `gap / |primal|`."""
         return self.gap / abs(self.primal) if self.primal else float("inf") if self.gap else 0.0
 
     def certificate(self) -> str:

@@ -12,12 +12,12 @@ from maxmargin.validation.samples import Rows, check_rows
 
 
 class LabelConjoined(FeatureMap):
-    """Node scores `x_t . W[:, k]`, and one weight for each pair of neighbouring labels.
+    """Node scores from features times labels, and one weight for each pair of neighbouring labels.
 
-    Weights, in this order: W of shape (n_features + bias + 2 ends, K), row by row; then, with
-    `transitions`, a (K, K) table, row = left label, shared by all positions of the chain whether or
-    not the structure ties their parts. Dense and CSR rows are packed alike: only non-zeros take
-    time and memory.
+    Label k at node t scores `x_t . W[:, k]`. Weights, in this order: W of shape (n_features + bias
+    + 2 ends, K), row by row; then, with `transitions`, a (K, K) table, row = left label, shared by
+    all positions of the chain whether or not the structure ties their parts. Dense and CSR rows are
+    packed alike: only non-zeros take time and memory.
 
     Parameters
     ----------

@@ -46,13 +46,14 @@ class GraphRows(NamedTuple):
 
 
 class GraphFeatures(FeatureMap):
-    """Node scores x_j . w_n + bias, edge scores from features f_e >= 0 of the edges.
+    """Node scores from features of the nodes, edge scores from features f_e >= 0 of the edges.
 
-    Weights, in this order: one for each node feature, the bias, then those of the edges. Parts are
-    those of `GraphCut`. An edge costs w_e . f_e if its ends differ, w_e >= 0; or, with `tables`,
-    its feature k scores `w[k, a, b] f_ek` if its ends have labels a and b, which is submodular if
-    `w[k, 0, 0] + w[k, 1, 1] >= w[k, 0, 1] + w[k, 1, 0]`. Scores of parts are relative to `w[k, 0,
-    0]`: the output of zeros scores 0 (`GraphCutSVM.decision_function` adds the rest).
+    Node j scores x_j . w_n + bias. Weights, in this order: one for each node feature, the bias,
+    then those of the edges. Parts are those of `GraphCut`. An edge costs w_e . f_e if its ends
+    differ, w_e >= 0; or, with `tables`, its feature k scores `w[k, a, b] f_ek` if its ends have
+    labels a and b, which is submodular if `w[k, 0, 0] + w[k, 1, 1] >= w[k, 0, 1] + w[k, 1, 0]`.
+    Scores of parts are relative to `w[k, 0, 0]`: the output of zeros scores 0
+    (`GraphCutSVM.decision_function` adds the rest).
 
     Parameters
     ----------

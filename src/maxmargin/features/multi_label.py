@@ -13,8 +13,9 @@ from maxmargin.validation.samples import Rows, check_rows
 
 
 class MultiLabelFeatures(FeatureMap):
-    """Label k scores `x . W[:, k]`, pair e of labels `v_e`, or `x . V[:, e]` with `pair_features`.
+    """Scores of labels from features, and one weight, or one weight per feature, for each pair.
 
+    Label k scores `x . W[:, k]`, pair e of labels `v_e`, or `x . V[:, e]` with `pair_features`.
     Weights, in this order: W of shape (n_features + bias, L), row by row; then one for each of the
     E pairs, or, with `pair_features`, V of shape (n_features + 1, E), row by row, the last row
     being that of a constant. Parts are those of `MultiLabel`; a sample is one row.

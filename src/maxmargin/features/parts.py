@@ -12,10 +12,10 @@ from maxmargin.validation.samples import Rows, check_rows
 
 
 class PartFeatures(FeatureMap):
-    """Score of part p = row p . w: a sample is a matrix (n_parts, n_features), dense or CSR.
+    """One row of features for each part: a sample is a matrix (n_parts, n_features), dense or CSR.
 
-    The features may depend on input and output alike; the rows are in the order of the structure's
-    parts.
+    Part p scores `row p . w`. The features may depend on input and output alike; the rows are in
+    the order of the structure's parts.
 
     Parameters
     ----------

@@ -15,8 +15,9 @@ from maxmargin.validation.samples import as_csr
 
 
 class TreeFeatures(FeatureMap):
-    """Node scores `x_v . W[:, k]`; an edge with features f scores `sum_q f_q T[q, j, k]`.
+    """Node scores from features times labels, edge scores from features times pairs of labels.
 
+    Label k at node v scores `x_v . W[:, k]`; an edge with features f scores `sum_q f_q T[q, j, k]`.
     Weights, in this order: W of shape (p + bias + 2 ends, K), row by row; then, with `transitions`,
     q tables (K, K), row = label of the edge's first end. Parts are those of `Tree` and
     `MarkovNetwork`: tied ones require edges with one feature that is 1, others take any. A path 0

@@ -14,9 +14,9 @@ from maxmargin.validation.learned import Checked
 
 
 class Loss(Checked, BaseEstimator):
-    """Loss that is linear in the parts: loss(y, z) = c . z + d.
+    """Loss that is linear in the parts.
 
-    Here d = -c . y, so that the true output costs nothing.
+    loss(y, z) = c . z + d with d = -c . y, so that the true output costs nothing.
     """
 
     @abstractmethod

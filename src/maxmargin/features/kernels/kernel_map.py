@@ -48,11 +48,11 @@ class Basis(NamedTuple):
 
 
 class KernelMap(Checked, TransformerMixin, BaseEstimator):
-    """Map to vectors phi(x) with phi(a) . phi(b) = k(a, b), for linear models with a kernel.
+    """Map to vectors whose inner products are a kernel, for linear models with a kernel.
 
-    As `kernel=` of `ChainSVM`, `TreeSVM`, `MatchingSVM` and `MulticlassSVM` it replaces the
-    features of nodes (of edges, for matchings); biases and pair tables are unchanged. Also a
-    scikit-learn transformer.
+    It computes phi with phi(a) . phi(b) = k(a, b). As `kernel=` of `ChainSVM`, `TreeSVM`,
+    `MatchingSVM` and `MulticlassSVM` it replaces the features of nodes (of edges, for matchings);
+    biases and pair tables are unchanged. Also a scikit-learn transformer.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         ----------
         X : {array_like, sparse matrix} of shape (n_rows, n_features)
             Training rows.
-        y : None
+        y : object, default=None
             Ignored.
 
         Returns
@@ -166,7 +166,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_coordinates_)
+        ndarray of shape (n_rows, n_coordinates)
             Coordinates.
         """
         if not hasattr(self, "n_coordinates_"):
@@ -190,7 +190,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        csr_array of shape (n_rows, n_coordinates_)
+        csr_array of shape (n_rows, n_coordinates)
             Coordinates.
         """
         check_options(self)
@@ -227,7 +227,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_coordinates_)
+        ndarray of shape (n_rows, n_coordinates)
             Coordinates.
         """
         if self.method == "random":

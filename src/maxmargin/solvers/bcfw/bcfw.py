@@ -82,8 +82,8 @@ class BCFW(Solver):
     The oracle returns `s = argmax a_i . s`. Then z_i moves
 
     - "frank-wolfe": towards s, by the exact line search or by 2n / (k + 2n);
-    - "pairwise": mass moves to s from the cached vertex with the lowest score;
-    - "corrective": such exchanges between all cached vertices until they are in equilibrium.
+    - "pairwise": mass moves to s from the cached vertex where this raises the dual most;
+    - "corrective": such exchanges between all cached vertices until their scores agree.
 
     The last two cache the vertices of each sample (`cache.size`). With `cache.passes`, passes over
     cached vertices follow each pass with the oracle, at a fraction of its cost.

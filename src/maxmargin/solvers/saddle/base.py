@@ -24,27 +24,29 @@ _ANY_TIME = ("max_epochs", "tol", "random_state", "check_every")  # may change a
 
 
 class SaddleSolver(Solver):
-    """Solve  min over w in W, max over z in Z  of  L(w, z), with
+    """Find the saddle point min over w in W, max over z in Z of L(w, z) by projected gradients.
+
+    With ::
 
         L(w, z) = alpha/2 |w|^2 + w . g(z) + sum_i omega_i c_i . (z_i - y_i)
         g(z) = sum_i omega_i F_i (z_i - y_i)
 
-    by gradient steps and projections. Distances are measured by
+    distances are measured by ::
 
         |w|^2 / ratio + sum_i omega_i |z_i|^2
 
-    so that a step adds eta (F_i^T w + c_i) to every z_i whatever its weight omega_i, and
-    -eta ratio (alpha w + g(z)) to w. ratio = 1 / omega, n for omega = 1 / n, gives the steps of the
-    papers, whose L is a plain sum over samples. ratio = "auto" means that, too, where w has neither
-    bounds nor a penalty; else it makes w and z equally far from where they end, |w|^2 / (2 D_z),
-    for that gives the least bound on the gap. |w| is the radius of the domain, or a third of what
-    the penalty allows, sqrt(2 P(0) / alpha), and D_z a tenth of the worst case, because most
-    training outputs end near the truth.
+    so that a step adds eta (F_i^T w + c_i) to every z_i whatever its weight omega_i, and -eta ratio
+    (alpha w + g(z)) to w. ratio = 1 / omega, n for omega = 1 / n, gives the steps of the papers,
+    whose L is a plain sum over samples. ratio = "auto" means that, too, where w has neither bounds
+    nor a penalty; else it makes w and z equally far from where they end, `|w|^2 / (2 D_z)`, which
+    gives the least bound on the gap. `|w|` is the radius of the domain, or a third of what the
+    penalty allows, sqrt(2 P(0) / alpha), and D_z a tenth of the worst case, because most training
+    outputs end near the truth.
 
     Records have, besides primal, dual and gap = primal - dual: saddle_gap, of the w and z reached
     (the better of last and average for each, if a solver has both); restricted_gap, the same with
-    w' in a ball (twice |w|) where W has no bounds; bound, what the theory promises for it if the
-    step is "norm" (of an L found from below, see `operator_norm`); step and operator_norm.
+    w' in a ball (twice `|w|`) where W has no bounds; bound, what the theory guarantees for it if
+    the step is "norm" (of an L found from below, see `operator_norm`); step and operator_norm.
     """
 
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("project",), ("maximize",))
@@ -278,12 +280,12 @@ class SaddleSolver(Solver):
         return max(2.0 * max(norms), float(np.linalg.norm(best)))
 
     def square_distance(self, problem: Problem, z: np.ndarray, other: np.ndarray) -> float:
-        """sum_i omega_i |z_i - other_i|^2."""
+        """Return `sum_i omega_i |z_i - other_i|^2`."""
         squares = np.add.reduceat((z - other) ** 2, problem.part_ptr[:-1])
         return float(problem.packed.weight @ squares)
 
     def spread(self, problem: Problem) -> float:
-        """A bound on the distance of any z from any other, sum_i omega_i |z - z'|^2 / 2."""
+        """Return a bound on the distance of any two z, `sum_i omega_i |z - z'|^2 / 2`."""
         radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
         squares = np.array([radius[layout] ** 2 for layout in problem.layouts])
         return float(problem.packed.weight @ squares) / 2

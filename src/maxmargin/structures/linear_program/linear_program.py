@@ -17,10 +17,11 @@ WHOLE = 1e-6
 
 
 class LinearProgram(Structure):
-    """All z that satisfy the rows of a `Program`: maximise theta . z subject to them.
+    """All vectors z that satisfy the linear constraints of a `Program`.
 
-    layout = a `Program`, one for each sample (each x is a pair (features, program)), or the same
-    for all, given here. y is the vector z, or a set of the numbers of the parts that are 1.
+    Outputs maximise theta . z subject to the constraints. layout = a `Program`, one for each sample
+    (each x is a pair (features, program)), or the same for all, given here. y is the vector z, or a
+    set of the numbers of the parts that are 1.
 
     Parameters
     ----------

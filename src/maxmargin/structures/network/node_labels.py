@@ -47,7 +47,7 @@ class NetworkLabels(LabelHull):
         return self._known(layout).n_nodes + layout.n_edges
 
     def radius(self, layout: NetworkLayout) -> float:
-        """|z - z'| is largest where all labels differ and, if tied, all edges have the same one."""
+        # |z - z'| is largest where all labels differ and, if tied, all edges have the same one
         pairs = self._known(layout).n_edges
         return float(np.sqrt(2 * layout.n_nodes + 2 * (pairs**2 if self.tied else pairs)))
 

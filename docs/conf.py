@@ -1,6 +1,7 @@
 """How the documentation is built: `make docs`, without any network."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -21,9 +22,9 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
-    "docstrings",
     "mathml",
     "offline",
     "layouts",
@@ -46,6 +47,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
 
 html_math_renderer = "mathml"
 html_theme = "furo"
@@ -78,3 +80,14 @@ sphinx_gallery_conf = {
 }
 # Example galleries hold functions that cannot be pickled with the configuration.
 suppress_warnings = ["config.cache"]
+
+
+def _skip_member(app, what, name, obj, skip, options):
+    """Leave out what scikit-learn adds to every estimator."""
+    if re.fullmatch(r"set_\w+_request|[gs]et_params|set_output|get_metadata_routing", name):
+        return True
+    return None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", _skip_member)

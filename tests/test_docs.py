@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -296,28 +295,3 @@ def test_pages_name_no_page_elsewhere():
     """They can be read without a network; addresses of others belong into the README."""
     for name, text in TEXTS.items():
         assert "http" not in text, name
-
-
-class TestDocstrings:
-    """Plain docstrings become reStructuredText."""
-
-    @pytest.fixture
-    def converted(self, monkeypatch):
-        monkeypatch.setattr(sys, "path", [str(DOCS / "_ext"), *sys.path])
-        return lambda text: "\n".join(import_module("docstrings").converted(text.splitlines()))
-
-    def test_special_characters_are_escaped_but_not_in_code(self, converted):
-        assert converted("|w|^2 of coef_ * 2 and `a_b*`s").strip() == (
-            "\\|w\\|^2 of coef\\_ \\* 2 and ``a_b*``\\ s"
-        )
-
-    def test_items_become_lists(self, converted):
-        text = "Parameters\n----------\na, b,\nc : one\n    and more\nd : two"
-        assert converted(text).splitlines() == [
-            ".. rubric:: Parameters", "", "``a, b, c``", "    one and more", "",
-            "``d``", "    two", "",
-        ]  # fmt: skip
-
-    def test_formulas_stay_as_they_are(self, converted):
-        assert "::\n\n    w = |a| * b_" in converted("Minimise\n\n    w = |a| * b_")
-        assert "::\n\n    v = w_" in converted("With s,\n    v = w_\nand so on")

@@ -1,5 +1,7 @@
 """The page of tasks, made from the registry that the command line reads."""
 
+import re
+
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
@@ -7,6 +9,9 @@ from sphinx.util.nodes import nested_parse_with_titles
 
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
+# `code`, ``code``; the rest is plain text, in which some characters must be escaped
+CODE = re.compile(r"(``[^`]+``|`[^`]+`)")
+SPECIAL = re.compile(r"([*|\\]|(?<=\w)_(?!\w))")
 KINDS = {bool: "switch", int: "integer", float: "number", str: "text"}
 
 
@@ -18,9 +23,16 @@ def kind_of(option):
 
 def plain(text):
     """Text of a task command: `code` becomes a literal, everything else stays plain."""
-    from docstrings import escaped
-
-    return escaped(" ".join(str(text).split()))
+    pieces = CODE.split(" ".join(str(text).split()))
+    for k, piece in enumerate(pieces):
+        if k % 2 == 0:
+            pieces[k] = SPECIAL.sub(r"\\\1", piece)
+            continue
+        # a literal does not touch the words beside it
+        before = "\\ " if re.search(r"\w$", pieces[k - 1]) else ""
+        after = "\\ " if re.match(r"\w", pieces[k + 1]) else ""
+        pieces[k] = f"{before}``{piece.strip('`')}``{after}"
+    return "".join(pieces)
 
 
 def sentence(text):

@@ -38,8 +38,8 @@ class Counted(io.RawIOBase):
 
 model, count = load(sys.argv[1]), int(sys.argv[2])
 sink = Counted()
-found = find_task_command("tagging").predict(model, [io.BufferedReader(Endless(count), 1 << 16)], sink, {})
-status = open("/proc/self/status").read().split("VmHWM:")[1]
+found = find_task_command("tagging").predict(model, [io.BufferedReader(Endless(count), 1 << 16)],
+sink, {}) status = open("/proc/self/status").read().split("VmHWM:")[1]
 print(found, sink.lines, int(status.split()[0]) // 1024)
 """
 

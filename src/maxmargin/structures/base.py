@@ -139,7 +139,18 @@ class Structure(Checked, BaseEstimator):
         return self.is_exact or self.is_bounded
 
     def is_exact_for(self, layout: Layout) -> bool:
-        """Whether `maximize` finds the maximum for this layout, if not for all (`is_exact`)."""
+        """Whether `maximize` finds the maximum for this layout, if not for all (`is_exact`).
+
+        Parameters
+        ----------
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        bool
+            `is_exact`, unless that depends on the layout.
+        """
         return self.is_exact
 
     @staticmethod

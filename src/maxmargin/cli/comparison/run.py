@@ -79,8 +79,8 @@ def run_comparison(
     """Measure all runs of the configuration that are not in the folder yet; returns
     comparison.json's document.
 
-    given : the configuration, see `check_comparison`. resume : carry on what is in the folder; its runs
-    must have been measured with the same settings and data. Runs that failed are tried again.
+    given : the configuration, see `check_comparison`. resume : carry on what is in the folder; its
+    runs must have been measured with the same settings and data. Runs that failed are tried again.
     """
     comparison = _Comparison(check_comparison(given), Path(folder), listener)
     comparison.path.mkdir(parents=True, exist_ok=True)

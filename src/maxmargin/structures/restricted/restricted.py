@@ -23,14 +23,8 @@ _NONE_KEEPS = "no output keeps all rules; give fewer, or wider ones."
 class Restricted(Structure):
     """The outputs of another structure that have, or lack, given parts and satisfy given rules.
 
-    layout = RestrictedLayout(layout, on, off, matrix, lower, upper). Parts are those of the
-    structure inside. Parts that are on or off cost nothing: the structure's own oracle finds the
-    best output, labels that are known being the only ones allowed, and other parts drawing so high
-    a score that no output without them is better. Rules, and counts of tied tables that must be 1
-    or more, get dual prices: the structure's oracle, if it is exact and compiled, is asked with
-    prices in its scores, by branch and bound until an answer is proven. Where it is not, or where
-    that takes too many nodes, the mixed-integer solver HiGHS is asked, over the structure's
-    `constraints`.
+    layout = RestrictedLayout(layout, on, off, matrix, lower, upper). Parts are those of the inner
+    structure.
 
     Parameters
     ----------
@@ -44,10 +38,10 @@ class Restricted(Structure):
     -----
     Parts that are on or off do not increase the cost: the inner structure's own oracle finds the
     best output, where known labels are the only ones allowed, and other required parts get a score
-    so high that no output without them is better. Rules are passed to the mixed-integer solver
-    HiGHS, over the structure's `constraints`; the answer is optimal, too, but may take long. The
-    same holds for parts of tied tables, which are counts, where a required one could occur more
-    than once.
+    so high that no output without them is better. Rules, and counts of tied tables that must be 1
+    or more, get dual prices: an exact compiled oracle is called with prices in its scores, by
+    branch and bound until the answer is proven. Other structures, and searches of too many nodes,
+    go to the mixed-integer solver HiGHS, over the structure's `constraints`.
     """
 
     def __init__(self, structure: Structure, time_limit: PositiveOrInf | None = None):

@@ -10,13 +10,12 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numba import njit, types
 
 from benchmarks.measure import data_folder, exponent
 from maxmargin._numba.chain.log_marginals import marginals_by_logs
 from maxmargin._numba.chain.marginals import marginals
 from maxmargin._numba.chain.maximize import max_marginals, maximize
-from maxmargin._numba.compile import ABILITY, FLOATS, INTS, POINTER
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, function as compiled, types
 from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
 from maxmargin.datasets import load_letters
 from maxmargin.estimators import ChainSVM
@@ -25,7 +24,7 @@ from maxmargin.structures import Chain
 ROUNDS, SECONDS = 9, 0.004  # a round of Viterbi takes about so long
 
 
-@njit(ABILITY, error_model="numpy")
+@ability
 def plain_logs(theta, layout, out, work, iwork):
     length, labels, stride = layout[0], layout[1], layout[2]
     nodes = length * labels
@@ -66,15 +65,15 @@ def plain_logs(theta, layout, out, work, iwork):
     return total + log_sum(ahead[nodes - labels :])
 
 
-@njit(types.float64(POINTER, FLOATS, INTS, INTS, FLOATS, FLOATS, INTS, types.int64))
-def call(function, scores, starts, layouts, out, work, iwork, repeats):
-    """Run the function on all samples, several times; scores lie side by side."""
+@compiled(types.float64(POINTER, FLOATS, INTS, INTS, FLOATS, FLOATS, INTS, types.int64))
+def call(oracle, scores, starts, layouts, out, work, iwork, repeats):
+    """Run the oracle on all samples, several times; scores lie side by side."""
     total = 0.0
     for _ in range(repeats):
         for i in range(len(starts) - 1):
             theta = scores[starts[i] : starts[i + 1]]
             layout = layouts[3 * i : 3 * i + 3]
-            total += function(theta, layout, out[: len(theta)], work, iwork)
+            total += oracle(theta, layout, out[: len(theta)], work, iwork)
     return total
 
 
@@ -95,7 +94,7 @@ class Samples:
     def seconds(self, function: object, repeats: int) -> float:
         start = time.process_time()
         room = (self.out, self.work, self.iwork)
-        call(function, self.scores, self.starts, self.layouts, *room, repeats)
+        call(function.dispatcher, self.scores, self.starts, self.layouts, *room, repeats)
         return (time.process_time() - start) / repeats
 
     def times(self, functions: tuple) -> list[float]:

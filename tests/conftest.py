@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kernel_cache import compile_all
+from compile_cache import compile_all
 
 ROOT = Path(__file__).resolve().parents[1]
 #: what tests read of the real data

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tqdm import tqdm
 
 from maxmargin.result import Record, Result, Status
 from maxmargin.validation.options import Count, NonNegativeOrInf
@@ -119,8 +120,6 @@ class ProgressBar(Callback):
         self._calls, self._shown = 0, 0.0
 
     def on_start(self, run: Run) -> None:
-        from tqdm import tqdm
-
         self._bar = tqdm(
             total=run.max_epochs,
             initial=run.state.epoch,
@@ -189,8 +188,6 @@ class Logger(Callback):
         if log.isEnabledFor(logging.INFO):
             log.info(line)
             return
-        from tqdm import tqdm
-
         tqdm.write(line, file=sys.stderr)  # above a progress bar, not through it
 
 

@@ -14,6 +14,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
+from maxmargin._numba.compile import uninterrupted
+from maxmargin._numba.packed_samples import PackedSamples, Workspace, score_block
+from maxmargin._numba.passes.batch import add_features, apply_range
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.features.base import PackedFeatures
@@ -66,11 +69,6 @@ class Samples(OracleCalls):
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
-        from maxmargin._numba.compile import loading
-
-        with loading():
-            from maxmargin._numba.packed_samples import PackedSamples
-
         self.structure = structure
         self.layouts = list(layouts)
         self.dim = features.dim
@@ -162,8 +160,6 @@ class Samples(OracleCalls):
         Workspace
             Arrays that are large enough for every sample.
         """
-        from maxmargin._numba.packed_samples import Workspace
-
         # other abilities have memories of another kind, which their solvers keep
         own = ability == "maximize"
 
@@ -253,8 +249,6 @@ class Samples(OracleCalls):
         ndarray of shape (n_parts,)
             Scores of the parts.
         """
-        from maxmargin._numba.packed_samples import score_block
-
         w, workspace = self._weights(w), self.workspace()
         return workspace.theta[: score_block(self.packed, i, w, workspace)].copy()
 
@@ -310,11 +304,6 @@ class Samples(OracleCalls):
         return values
 
     def _compiled(self, ability: str, function: Any) -> Callable:
-        from maxmargin._numba.compile import loading, uninterrupted
-
-        with loading():
-            from maxmargin._numba.passes.batch import apply_range
-
         def run(*args: Any) -> None:
             with uninterrupted():
                 apply_range(self.packed, self.workspace(ability), function, *args)
@@ -645,8 +634,6 @@ class Problem(Samples):
         return self._summed(self.packed, self._all_parts(z))
 
     def _summed(self, packed: Any, z: np.ndarray) -> np.ndarray:
-        from maxmargin._numba.passes.batch import add_features
-
         total = np.zeros(self.dim)
         add_features(packed, self.workspace(), z, total)
         return total

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from maxmargin.drawing.html_tables import figure_html
+from maxmargin.drawing.svg import convergence_svg, short
+from maxmargin.optional import pandas
 from maxmargin.validation.learned import Checked, check_array
 from maxmargin.validation.options import CountOrZero, NonNegative, check_option
 
@@ -123,12 +126,7 @@ class History(Checked, list[Record]):
         pandas.DataFrame
             One row per record.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
-
-        return pd.DataFrame([record.metrics() for record in self])
+        return pandas().DataFrame([record.metrics() for record in self])
 
 
 @dataclass(repr=False)
@@ -337,9 +335,6 @@ class Result(Checked):
 
     def _repr_html_(self) -> str:
         """For notebooks: the certificate, the numbers, and how objective and bound met."""
-        from maxmargin.drawing.html_tables import figure_html
-        from maxmargin.drawing.svg import convergence_svg, short
-
         words = self.certificate()
         metrics = {
             "objective": short(self.primal),

@@ -39,7 +39,7 @@ def test_a_compiled_function_is_found_again(tmp_path, folder):
     written = file.stat().st_mtime_ns
     again = compile_doubling(tmp_path)
     assert again(4.0) == 8.0
-    assert sum(again.stats.cache_hits.values()) == 1
+    assert sum(again.dispatcher.stats.cache_hits.values()) == 1
     assert file.stat().st_mtime_ns == written
 
 
@@ -49,7 +49,7 @@ def test_a_compiled_function_is_found_again(tmp_path, folder):
     ids=["empty", "cut short", "one byte lost at the end", "one byte lost within"],
 )
 def test_a_damaged_file_is_replaced(tmp_path, folder, caplog, damage):
-    compile_doubling(tmp_path)
+    compile_doubling(tmp_path).compile()
     (file,) = folder.iterdir()
     sound = file.read_bytes()
     file.write_bytes(damage(sound))
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_replaced(tmp_path, folder, caplog, damage):
         assert compile_doubling(tmp_path)(3.0) == 6.0
     assert f"{file} was damaged" in caplog.text
     again = compile_doubling(tmp_path)
-    assert sum(again.stats.cache_hits.values()) == 1
+    assert sum(again.dispatcher.stats.cache_hits.values()) == 1
 
 
 def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path, folder, caplog):
@@ -85,7 +85,7 @@ def test_what_is_long_unused_is_removed(tmp_path, folder):
     for path in (old, new):
         path.write_bytes(b"")
     caching.os.utime(old, (0, 0))
-    compile_doubling(tmp_path)
+    compile_doubling(tmp_path).compile()
     assert not old.exists()
     assert new.exists()
 

@@ -152,8 +152,8 @@ def test_a_closed_stream_is_told(model_file, texts, monkeypatch, capsys, stream)
 
 
 def test_options_of_the_run_hold_unless_they_choose_samples(tmp_path):
+    from maxmargin.cli.run_source import Source
     from maxmargin.cli.runs import RunFolder
-    from maxmargin.cli.sources import Source
 
     (tmp_path / "x.npz").touch()
     config = {

@@ -374,7 +374,7 @@ def test_what_was_written_before_stays_if_the_new_fails(run, texts, tmp_path, mo
     assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "again"]) == 0
     saved = (run / "evaluations" / "again.json").read_bytes()
     monkeypatch.setattr(SequenceTagger, "predict", lambda *_: 1 / 0)
-    monkeypatch.setattr("maxmargin.cli.report.run_page.run_report", lambda *_: 1 / 0)
+    monkeypatch.setattr("maxmargin.cli.report.write.run_report", lambda *_: 1 / 0)
     assert main(["predict", str(run), str(texts / "words.txt"), "--out", str(out)]) == 1
     assert main(["evaluate", str(run), str(texts / "dev.txt"), "--name", "again"]) == 1
     assert main(["report", str(run), "--out", str(report)]) == 1

@@ -25,7 +25,7 @@ from maxmargin.result import Status
 from maxmargin.solvers import Solver
 from maxmargin.solvers.saddle.base import SaddleSolver
 from maxmargin.structures import Finite, Structure
-from maxmargin.structures.min_norm_point import LabelHull
+from maxmargin.structures.label_hull import LabelHull
 from maxmargin.structures.network.node_labels import NetworkLabels
 from maxmargin.tasks import SequenceTagger
 from maxmargin.tasks.base import Task

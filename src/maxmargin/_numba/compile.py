@@ -7,12 +7,31 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import update_wrapper
+from importlib import import_module
 from typing import Any
 
-from numba import config, njit, types
-from numba.core import typeinfer
 
-from maxmargin._numba.disk_cache import SourceCache
+class Type:
+    """A type of numba or a signature, by name or by what makes it: importing numba takes long.
+
+    See `dispatchers.numba_type`.
+    """
+
+    def __init__(self, made_by: str | Type, arguments: tuple[Any, ...] | None = None):
+        self.made_by, self.arguments = made_by, arguments
+
+    def __call__(self, *arguments: Any) -> Type:
+        return Type(self, arguments)
+
+
+class _Types:
+    def __getattr__(self, name: str) -> Type:
+        return Type(name)
+
+
+#: `numba.types` for signatures
+types: Any = _Types()
 
 FLOATS = types.Array(types.float64, 1, "C")
 INTS = types.Array(types.int64, 1, "C")
@@ -34,18 +53,17 @@ _told = threading.Event()
 
 def ability(function: Callable) -> Any:
     """An ability of a structure: called from Python, and by pointer from the passes."""
-    return _compile(function, ABILITY, _OPTIONS)
+    return LazyFunction(function, ABILITY, _OPTIONS)
 
 
 def compiled_function(signature: Any) -> Callable[[Callable], Any]:
     """A function that Python calls; with an explicit signature, so found in the disk cache."""
     options = {**_OPTIONS, "no_cfunc_wrapper": True}
-    return lambda function: _compile(function, signature, options)
+    return lambda function: LazyFunction(function, signature, options)
 
 
 def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callable:
-    """A piece that only other compiled functions call: without its way in from Python, quicker to
-    compile.
+    """A function that only other compiled functions call, which is quicker to compile.
 
     reorder : sums may be taken in any order (the same one at every call), for speed.
     no_nan : nothing in it is ever NaN, so that maxima may be taken in any order; -inf may be.
@@ -55,34 +73,68 @@ def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callab
     options = {
         **_OPTIONS, "fastmath": freedoms, "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
     }  # fmt: skip
-    return lambda function: _compile(function, signature, options)
-
-
-def _compile(function: Callable, signature: Any, options: dict[str, Any]) -> Any:
-    """Do what `njit(signature, **options)` does, with a cache of our own."""
-    dispatcher = njit(**options)(function)
-    if config.DISABLE_JIT:
-        return dispatcher
-    dispatcher._cache = SourceCache(function, options)
-    with typeinfer.register_dispatcher(dispatcher):
-        dispatcher.compile(signature)
-        dispatcher.disable_compile()
-    return dispatcher
+    return lambda function: LazyFunction(function, signature, options)
 
 
 def inlined(function: Callable) -> Any:
     """A small function that is copied into its callers: calls with many arrays are not free."""
-    return njit(inline="always", error_model="numpy", fastmath={"contract"})(function)
+    options = {"inline": "always", "error_model": "numpy", "fastmath": {"contract"}}
+    return LazyFunction(function, None, options)
 
 
-def tuple_type(cls: type, fields: dict[str, Any]) -> types.NamedTuple:
+def tuple_type(cls: type, fields: dict[str, Any]) -> Type:
     """The numba type of a NamedTuple of arrays."""
     return types.NamedTuple(tuple(fields[name] for name in cls._fields), cls)
 
 
+class LazyFunction:
+    """A function that is compiled, or found on disk, when it is first needed.
+
+    That is when Python calls it or asks for its `dispatcher`, or when a function that calls it is
+    compiled.
+
+    signature : None for a function that is only copied into others. options : of `numba.njit`.
+    """
+
+    def __init__(self, function: Callable, signature: Any, options: dict[str, Any]):
+        update_wrapper(self, function, updated=())  # a dict of its own would make calls slower
+        self.function, self.signature, self.options = function, signature, options
+        self.made: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        return (self.made or self.compile())(*args)
+
+    def __reduce__(self) -> str:
+        return self.function.__qualname__
+
+    @property
+    def dispatcher(self) -> Any:
+        """What numba makes of the function; passes take abilities as this, for their pointers."""
+        return self.made or self.compile()
+
+    def compile(self) -> Any:
+        """Compile the function unless it is, and return its dispatcher."""
+        # by name, because numba takes half a second to import, and much is done without
+        dispatchers = import_module("maxmargin._numba.dispatchers")
+        with loading():
+            return dispatchers.make(self)
+
+    @property
+    def called_from_python(self) -> bool:
+        """Whether it is not a mere piece of others."""
+        return self.signature is not None and not self.options.get("no_cpython_wrapper")
+
+
+def compile_module(name: str) -> None:
+    """Compile what Python calls of the names in a module of maxmargin._numba."""
+    for value in vars(import_module(f"maxmargin._numba.{name}")).values():
+        if isinstance(value, LazyFunction) and value.called_from_python:
+            value.compile()
+
+
 @contextmanager
 def loading():
-    """Say once that code is being compiled, if loading them takes more than a moment.
+    """Say once that code is being compiled, if loading it takes more than a moment.
 
     Signals wait meanwhile, see `uninterrupted`.
     """
@@ -108,9 +160,10 @@ def _tell() -> None:
 def uninterrupted():
     """Handle SIGINT and SIGTERM after this, or at once if a second one comes.
 
-    Kernels run to their end anyway, but a handler that raises on the way to them does harm. While
-    LLVM asks Python for code, ctypes swallows the exception, LLVM has no code, and numba writes to
-    address 0; while numba takes up a function's pointer, another exception comes out, or none.
+    Compiled functions run to their end anyway, but a handler that raises on the way to them does
+    harm. While LLVM asks Python for code, ctypes swallows the exception, LLVM has no code, and
+    numba writes to address 0; while numba takes up a function's pointer, another exception comes
+    out, or none.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -16,6 +16,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -76,9 +77,12 @@ class SourceCache(NullCache):
         The Python function that is compiled.
     options : dict
         How it is compiled; other options are another file.
+    missing : callable
+        Called if it is not found, before it is compiled.
     """
 
-    def __init__(self, function: Any, options: dict[str, Any]):
+    def __init__(self, function: Any, options: dict[str, Any], missing: Callable[[], None]):
+        self._missing = missing
         code = function.__code__
         path = Path(code.co_filename)
         how = sorted((k, sorted(v) if isinstance(v, set) else v) for k, v in options.items())
@@ -87,7 +91,8 @@ class SourceCache(NullCache):
         self._name = f"{path.parent.name}.{path.stem}.{function.__qualname__}".replace(
             "<locals>", ""
         )
-        self._key = repr((source_digest(path), code.co_firstlineno, how, made_by, made_for))
+        sources = source_digest(path), source_digest(_PACKAGE / "dispatchers.py")
+        self._key = repr((sources, code.co_firstlineno, how, made_by, made_for))
 
     @property
     def cache_path(self) -> str:
@@ -95,6 +100,12 @@ class SourceCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return what an earlier process compiled; None if there is nothing, or nothing sound."""
+        found = self._load(sig, target_context)
+        if found is None:
+            self._missing()
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> CompileResult | None:
         target_context.refresh()
         path = self._path(sig, target_context.codegen())
         try:

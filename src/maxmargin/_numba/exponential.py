@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import float64
 from numba.extending import intrinsic
 
-from maxmargin._numba.compile import FLOATS, inlined, piece
+from maxmargin._numba.compile import FLOATS, inlined, piece, types
 
 # x = n log 2 + r with |r| <= log(2) / 2, then exp(x) = 2^n p(r). The low bits of n + MAGIC, as a
 # float, are the integer n + 1023: moved left they are the float 2^n, or 0 for n = -1023.
@@ -34,7 +34,7 @@ def _power_of_two(context, shifted):
         bits = builder.shl(bits, ir.Constant(ir.IntType(64), 52))
         return builder.bitcast(bits, ir.DoubleType())
 
-    return types.float64(types.float64), build
+    return float64(float64), build
 
 
 @inlined

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, piece
+from maxmargin._numba.compile import FLOATS, piece, types
 from maxmargin._numba.exponential import highest
 
 

@@ -24,10 +24,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba import min_norm_sizes
-from maxmargin._numba.compile import FLOATS, INTS, inlined, piece, tuple_type
+from maxmargin._numba.compile import FLOATS, INTS, inlined, piece, tuple_type, types
 
 INT, FLOAT = types.int64, types.float64
 NOTHING = 1e-14  # a vertex with this share or less is dropped

@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba.compile import (
     FLOATS,
@@ -26,6 +25,7 @@ from maxmargin._numba.compile import (
     compiled_function,
     piece,
     tuple_type,
+    types,
 )
 
 

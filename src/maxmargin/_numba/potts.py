@@ -9,9 +9,8 @@ Boykov, Veksler, Zabih, Fast approximate energy minimization via graph cuts, PAM
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.graph_cut.maximize import LARGEST, maximize as cut, rewarded
 
 #: of the largest score, what an expansion must gain

@@ -18,6 +18,21 @@ from maxmargin.cli.console import Console, listen
 _GIVEN = "maxmargin.cli.given"
 
 
+def at_place(place: str) -> Any:
+    """What "module:attribute" names, imported now."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def later(place: str) -> Callable[..., Any]:
+    """The function of a place, imported when it is called: a help does not wait for that."""
+
+    def call(*args: Any, **values: Any) -> Any:
+        return at_place(place)(*args, **values)
+
+    return call
+
+
 class Option(click.Option):
     """An option with the section of the help that it is in.
 
@@ -155,8 +170,7 @@ class Group(_Shared, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module, _, attribute = self.places[cmd_name][0].partition(":")
-        return getattr(import_module(module), attribute)
+        return at_place(self.places[cmd_name][0])
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
         """The lines of the list of commands."""
@@ -235,15 +249,3 @@ _JSON = Option(
     callback=_set_json,
     help="Print one JSON document on stdout, for programs.",
 )
-
-
-def command(
-    name: str, *params: click.Parameter, **settings: Any
-) -> Callable[[Callable[..., None]], Command]:
-    """A function as a Command; its docstring is the help."""
-
-    def wrap(function: Callable[..., None]) -> Command:
-        text = settings.pop("help", None) or (function.__doc__ or "")
-        return Command(name, params=list(params), callback=function, help=text, **settings)
-
-    return wrap

@@ -16,6 +16,7 @@ import click
 
 from maxmargin.cli.steps import steps
 from maxmargin.cli.text import shown
+from maxmargin.tasks.documents import finite
 
 
 @dataclass
@@ -47,8 +48,6 @@ class Console:
     def emit_json(self, document: Any) -> None:
         """The one document of --json; without it, nothing."""
         if self.json:
-            from maxmargin.tasks.documents import finite
-
             # ASCII: whatever the locale, no character of the data can act on a terminal.
             print(json.dumps(finite(document), indent=2, allow_nan=False), flush=True)
 

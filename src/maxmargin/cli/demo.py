@@ -8,23 +8,29 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
 
+from maxmargin import ChainSVM, MulticlassSVM, datasets
+from maxmargin.callbacks import Callback
 from maxmargin.cli import text
-from maxmargin.cli.commands import Option, command
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
-from maxmargin.cli.types import Whole
+from maxmargin.cli.progress import watchers
+from maxmargin.cli.report.write import write_report
+from maxmargin.cli.runs import RunFolder, evaluate, train
+from maxmargin.cli.runs.evaluating import evaluation_name
+from maxmargin.exceptions import ConvergenceWarning
+from maxmargin.metrics import sequence_error, token_error
 from maxmargin.persistence.files import write_whole
+from maxmargin.plotting import HINT, ConvergenceDisplay, WordsDisplay, has_matplotlib
+from maxmargin.plotting.style import matplotlib
 
 if TYPE_CHECKING:
-    from maxmargin.estimators import ChainSVM
     from maxmargin.result import Result
     from maxmargin.solvers.run import Run
     from maxmargin.tasks.documents import Table
 
-FEWEST, MOST, TEST_FOLDS, SHOWN = 20, 20_000, (0, 1), 6
+TEST_FOLDS, SHOWN = (0, 1), 6
 # The penalties that suit each model best on other seeds, so that the comparison is fair.
 CHAIN_ALPHA, LETTER_ALPHA = 0.02, 0.004
 TOL, SECONDS = 0.01, 40.0
@@ -34,41 +40,10 @@ FIGURE, REPORT = "words.png", "report.html"
 Words = Sequence[Any]  # an array of letters, or of their features, each
 
 
-@command(
-    "demo",
-    Option(
-        "--out",
-        type=click.Path(path_type=Path),
-        default=Path("demo-output"),
-        metavar="FOLDER",
-        show_default=True,
-        help="Where everything that is written goes.",
-    ),
-    Option(
-        "--words",
-        type=Whole(FEWEST, MOST),
-        default=2000,
-        metavar="N",
-        show_default=True,
-        help=f"Words to draw, {FEWEST} to {MOST}; a fifth is for testing.",
-    ),
-    Option(
-        "--seed",
-        type=Whole(0, 2**32 - 1),
-        default=0,
-        metavar="S",
-        show_default=True,
-        help="Seed of the data and of training.",
-    ),
-    examples=("demo", "demo --words 500 --seed 4 --out elsewhere"),
-)
 def demo(out: Path, words: int, seed: int) -> None:
     """Learn to read synthetic handwritten words as chains of letters, beside a classifier of single
     letters; print both errors, save the run, a report and a figure.
     """
-    from maxmargin import datasets
-    from maxmargin.plotting import HINT, has_matplotlib
-
     _check_free(out)
     _make_writable(out)
     say = console().say
@@ -131,8 +106,6 @@ def _pick(items: Sequence[Any], chosen: np.ndarray) -> list[Any]:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    from maxmargin.exceptions import ConvergenceWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it
         yield
@@ -140,11 +113,6 @@ def _without_warnings() -> Iterator[None]:
 
 def _train_chain(out: Path, data: Any, testing: np.ndarray, seed: int) -> tuple[ChainSVM, Result]:
     """Train into a run folder, as `maxmargin train chain` does, and evaluate on the test words."""
-    from maxmargin import ChainSVM
-    from maxmargin.callbacks import Callback
-    from maxmargin.cli.progress import watchers
-    from maxmargin.cli.runs import RunFolder, evaluate, train
-
     for name, chosen in ((TRAIN, ~testing), (TEST, testing)):
         _write_words(out / name, _pick(data.X, chosen), _pick(data.y, chosen))
     height, width = data.image_shape
@@ -186,10 +154,6 @@ def _write_words(file: Path, X: Words, y: Words) -> None:
 
 def _write_report(out: Path, compared: list[Table]) -> Path:
     """The run's report, with the comparison beside the evaluation on the test words."""
-    from maxmargin.cli.report import write_report
-    from maxmargin.cli.runs import RunFolder
-    from maxmargin.cli.runs.evaluating import evaluation_name
-
     folder, name = RunFolder(out / RUN), f"evaluations/{evaluation_name(out / TEST)}.json"
     folder.write_json(name, folder.read_json(name) | {"compared": compared})
     return write_report(folder.path, out / REPORT)
@@ -197,8 +161,6 @@ def _write_report(out: Path, compared: list[Table]) -> Path:
 
 def _read_letters(X: Words, y: Words, X_test: Words, seed: int) -> list[np.ndarray]:
     """The test words as read by a classifier of single letters with the same features."""
-    from maxmargin import MulticlassSVM
-
     letters = MulticlassSVM(alpha=LETTER_ALPHA, tol=TOL, random_state=seed, time_limit=SECONDS)
     letters.fit(np.concatenate(X), np.concatenate(y))
     cuts = np.cumsum([len(x) for x in X_test])[:-1]
@@ -207,8 +169,6 @@ def _read_letters(X: Words, y: Words, X_test: Words, seed: int) -> list[np.ndarr
 
 def _errors(truth: Words, readings: Mapping[str, Words]) -> Table:
     """Both models on the test words."""
-    from maxmargin.metrics import sequence_error, token_error
-
     rows = [
         [
             name,
@@ -251,11 +211,7 @@ def _draw(
     readings: Mapping[str, Words],
 ) -> None:
     """Test words beside the convergence of the chain; no pyplot, so no window and no backend."""
-    from matplotlib.figure import Figure
-
-    from maxmargin.plotting import ConvergenceDisplay, WordsDisplay
-
-    figure = Figure(figsize=(12, 4.6), layout="constrained")
+    figure = matplotlib("figure").Figure(figsize=(12, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     WordsDisplay(X, truth, readings, image_shape).plot(columns=2, ax=left)
     left.set_title("test words that the two models read differently (errors underlined)")

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from maxmargin.cli import text
-from maxmargin.cli.commands import Option
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
-from maxmargin.cli.options import FILE
-from maxmargin.cli.sources import THREADS, Source, SourceCommand, source
-from maxmargin.cli.types import Whole
+from maxmargin.cli.run_source import Source
+from maxmargin.cli.runs import RunFolder
+from maxmargin.cli.runs.evaluating import OF_THE_RUN, evaluate_on, evaluation_name
+from maxmargin.cli.sources import source
 
 if TYPE_CHECKING:
     from maxmargin.tasks.documents import Evaluation, Metric
@@ -24,7 +22,7 @@ _NAME = re.compile(r"[\w][\w.+-]*")
 MOST_ROWS = 60
 
 
-def _evaluate(
+def evaluate(
     run: Path,
     data: Sequence[Path],
     name: str | None,
@@ -37,8 +35,6 @@ def _evaluate(
 
     Prints metrics and tables, and saves them in the run folder, from where reports take them.
     """
-    from maxmargin.cli.runs.evaluating import evaluation_name
-
     chosen = source()
     chosen.use_threads(threads)
     name = _checked(name) if name else evaluation_name(data[0])
@@ -51,8 +47,6 @@ def _evaluate(
 
 
 def _checked(name: str) -> str:
-    from maxmargin.cli.runs.evaluating import OF_THE_RUN
-
     if not _NAME.fullmatch(name):
         raise UsageError(f"--name {name!r} must be letters, digits, - and _, as in a file's name")
     if name in OF_THE_RUN:
@@ -63,8 +57,6 @@ def _checked(name: str) -> str:
 def _evaluate_source(
     chosen: Source, data: Sequence[Path], values: dict[str, Any], worst: int
 ) -> Evaluation:
-    from maxmargin.cli.runs.evaluating import evaluate_on
-
     samples = chosen.command.read(list(data), chosen.options(values))
     if not len(samples):
         raise UsageError(f"{data[0]}: there are no samples to compare with")
@@ -76,8 +68,6 @@ def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
     if not chosen.is_folder:
         console().note("not saved, because a model file has no run folder")
         return None
-    from maxmargin.cli.runs import RunFolder
-
     file = f"evaluations/{name}.json"
     try:
         RunFolder(chosen.path).open().write_json(file, evaluation)
@@ -124,27 +114,3 @@ def format_metric(metric: Metric) -> str:
     if value is None:
         return "-"
     return f"{100 * value:.2f} %" if metric["percent"] else text.cell(value)
-
-
-evaluate = SourceCommand(
-    "evaluate",
-    callback=_evaluate,
-    help=_evaluate.__doc__,
-    with_json=True,
-    params=[
-        click.Argument(["run"], type=FILE),
-        click.Argument(["data"], type=FILE, nargs=-1, required=True),
-        Option("--name", metavar="NAME", help="Save as NAME; by default as the first file's name."),
-        Option(
-            "--worst",
-            type=Whole(0),
-            default=12,
-            metavar="N",
-            show_default=True,
-            help="Keep the N samples with the most errors for reports.",
-        ),
-        Option("--no-save", is_flag=True, help="Leave the run folder as it is."),
-        THREADS,
-    ],
-    examples=("evaluate run test.txt", "evaluate run test.txt --json --no-save"),
-)

@@ -9,10 +9,22 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from maxmargin import __version__
+from maxmargin._numba import disk_cache
 from maxmargin.cli import text
-from maxmargin.cli.commands import command
 from maxmargin.cli.console import console
 from maxmargin.cli.options import SOLVERS
+from maxmargin.datasets import (
+    _files,
+    alignment,
+    conll2000,
+    hansards,
+    horses,
+    isprs,
+    letters,
+    snakes,
+)
+from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "numba", "click", "tqdm", "matplotlib", "pandas",
@@ -20,11 +32,8 @@ PACKAGES = (
 )  # fmt: skip
 
 
-@command("info", with_json=True, examples=("info", "info --json"))
 def info() -> None:
     """Show versions, threads, the compile cache, the tasks and solvers, and the data sets found."""
-    from maxmargin import __version__
-
     counts: dict[str, Any] = {"maxmargin": __version__, "python": platform.python_version()}
     counts |= {name: _version(name) for name in PACKAGES}
     counts |= _threads() | _compiled_code() | _abilities() | _data()
@@ -35,8 +44,6 @@ def info() -> None:
 
 def _abilities() -> dict[str, list[str]]:
     """Tasks whose modules can be imported here, and solvers."""
-    from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
-
     usable = []
     for name in TASK_COMMANDS:
         with suppress(ImportError):
@@ -57,20 +64,16 @@ def _threads() -> dict[str, str]:
 
 
 def _compiled_code() -> dict[str, str]:
-    from maxmargin._numba.disk_cache import cache_folder
-
-    folder = cache_folder()
+    folder = disk_cache.cache_folder()
     count = sum(1 for _ in folder.glob("*.nbc"))
     state = f"{count} compiled" if count else "none compiled yet; the first fit does it, once"
     return {"compile cache": str(folder), "compiled code": state}
 
 
 def _data() -> dict[str, str]:
-    from maxmargin.datasets._files import cache_folder
-
     named = os.environ.get("MAXMARGIN_DATA")
     folders = {"MAXMARGIN_DATA": Path(named).expanduser()} if named else {}
-    folders["data cache"] = cache_folder()
+    folders["data cache"] = _files.cache_folder()
     counts = {} if named else {"MAXMARGIN_DATA": "not set"}
     for name, folder in folders.items():
         found = ", ".join(_found_in(folder)) or "no data sets"
@@ -80,17 +83,6 @@ def _data() -> dict[str, str]:
 
 def _found_in(folder: Path) -> list[str]:
     """Names of the data sets that the loaders would read there without a download."""
-    from maxmargin.datasets import (
-        _files,
-        alignment,
-        conll2000,
-        hansards,
-        horses,
-        isprs,
-        letters,
-        snakes,
-    )
-
     sources = {"letters": letters.SOURCE}
     sources |= {f"conll2000 ({subset})": source for subset, source in conll2000.SOURCES.items()}
     found = []

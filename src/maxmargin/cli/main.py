@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import click
+from click.shell_completion import get_completion_class, shell_complete
 
 from maxmargin import __version__
 from maxmargin.cli import errors
@@ -19,15 +20,18 @@ from maxmargin.cli.text import shown
 COMPLETE = "_MAXMARGIN_COMPLETE"
 PLACES = {
     "train": ("maxmargin.cli.train:train", "learn a model from files into a run folder"),
-    "predict": ("maxmargin.cli.predict:predict", "apply a model to files or to stdin"),
-    "evaluate": ("maxmargin.cli.evaluate:evaluate", "compare a model with labelled files"),
+    "predict": ("maxmargin.cli.declared:predict", "apply a model to files or to stdin"),
+    "evaluate": ("maxmargin.cli.declared:evaluate", "compare a model with labelled files"),
     "compare": (
         "maxmargin.cli.comparison.command:compare",
         "time solvers beside each other as data grow",
     ),
-    "report": ("maxmargin.cli.report.command:report", "one HTML file about a run or a comparison"),
-    "demo": ("maxmargin.cli.demo:demo", "train and show a small model on synthetic words"),
-    "info": ("maxmargin.cli.info:info", "versions, threads, compile cache, tasks, data sets found"),
+    "report": ("maxmargin.cli.declared:report", "one HTML file about a run or a comparison"),
+    "demo": ("maxmargin.cli.declared:demo", "train and show a small model on synthetic words"),
+    "info": (
+        "maxmargin.cli.declared:info",
+        "versions, threads, compile cache, tasks, data sets found",
+    ),
 }
 EXAMPLES = (
     "demo",
@@ -46,8 +50,6 @@ class _Root(Group):
 
 def _print_completion(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value and not ctx.resilient_parsing:
-        from click.shell_completion import get_completion_class
-
         kind = get_completion_class(value)
         assert kind is not None
         print(kind(root, {}, "maxmargin", COMPLETE).source())
@@ -94,8 +96,6 @@ root = _Root(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `maxmargin` with these arguments (None means the process's) and return its exit code."""
     if COMPLETE in os.environ:
-        from click.shell_completion import shell_complete
-
         return shell_complete(root, {}, "maxmargin", COMPLETE, os.environ[COMPLETE])
     console = Console()
     with at_work(console):

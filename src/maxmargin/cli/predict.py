@@ -11,26 +11,23 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import click
-
-from maxmargin.cli.commands import Option
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import UsageError
-from maxmargin.cli.options import FILE
-from maxmargin.cli.sources import THREADS, Source, SourceCommand, source
+from maxmargin.cli.run_source import Source
+from maxmargin.cli.runs.evaluating import annotate_errors
+from maxmargin.cli.runs.places import check_output
+from maxmargin.cli.sources import source
 from maxmargin.cli.text import counted
+from maxmargin.estimators.probabilities import fits_probabilities
+from maxmargin.exceptions import UncalibratedWarning
 from maxmargin.progress import watched
+from maxmargin.tasks.folders import check_apart, predict_folder
 
 if TYPE_CHECKING:
-    from maxmargin.tasks.registry import TaskCommand
+    pass
 
 
-class _Predict(SourceCommand):
-    def files_help(self, command: TaskCommand) -> str:
-        return command.predict_help
-
-
-def _predict(
+def predict(
     run: Path, inputs: Sequence[Path], out: Path | None, threads: int | None, **values: Any
 ) -> None:
     """Apply the model of RUN, a run folder or a model file, to each INPUT.
@@ -39,8 +36,6 @@ def _predict(
     a pipe of any length takes little memory. Where a file is made of each file (images, scans),
     several INPUTs or folders need a folder --out.
     """
-    from maxmargin.cli.runs.places import check_output
-
     chosen = source()
     if out is not None:
         check_output(out)
@@ -56,9 +51,6 @@ def _predict(
 def _into_file(
     chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
 ) -> int:
-    from maxmargin.cli.runs.evaluating import annotate_errors
-    from maxmargin.tasks.folders import check_apart
-
     named = [path for path in inputs if str(path) != "-"]
     if out is not None and out.is_file():
         check_apart(chosen.command, [chosen.path, *named], [out])
@@ -79,9 +71,6 @@ def _into_file(
 
 
 def _check_claim(model: Any) -> None:
-    from maxmargin.estimators.probabilities import fits_probabilities
-    from maxmargin.exceptions import UncalibratedWarning
-
     if not fits_probabilities(model):
         warnings.simplefilter("ignore", UncalibratedWarning)  # said here, in the console's way
         console().warn(
@@ -99,9 +88,6 @@ def _into_folder(
     chosen: Source, inputs: Sequence[Path], out: Path | None, values: dict[str, Any]
 ) -> int:
     """A file for each file."""
-    from maxmargin.cli.runs.places import check_output
-    from maxmargin.tasks.folders import predict_folder
-
     if out is None or str(out) == "-":
         raise UsageError("name a folder with --out: there is a file to write for each file")
     if out.exists() and not out.is_dir():
@@ -173,28 +159,3 @@ def _mode(path: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
-
-
-predict = _Predict(
-    "predict",
-    callback=_predict,
-    help=_predict.__doc__,
-    params=[
-        click.Argument(["run"], type=FILE),
-        click.Argument(["inputs"], type=FILE, nargs=-1, metavar="[INPUT]..."),
-        Option(
-            "--out",
-            type=FILE,
-            metavar="FILE",
-            help="Write there; the file appears whole. A folder for images or scans, if several.",
-        ),
-        THREADS,
-    ],
-    examples=(
-        "predict run new.txt",
-        "predict run < new.txt > tagged.txt",
-        "predict run new.txt --nbest 5 --threads 4",
-        "predict masks-run photo.jpg --out mask.png",
-        "predict scan-run a.txt b.ply --out labelled",
-    ),
-)

@@ -54,7 +54,8 @@ class Steps:
 
     def _draw(self, done: int, total: int, unit: str) -> None:
         if self._bar is None:
-            from tqdm import tqdm
+            # a bar is rare, and all commands begin by importing this module
+            from tqdm import tqdm  # noqa: PLC0415
 
             self._bar = tqdm(
                 total=total, desc=self._what(), unit=unit, unit_scale=True, delay=DELAY,

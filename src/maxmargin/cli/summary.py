@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli import text
+from maxmargin.cli.evaluate import format_metric
 
 if TYPE_CHECKING:
     from maxmargin.cli.runs import RunFolder
@@ -85,8 +86,6 @@ def _calibration(summary: Mapping[str, Any]) -> dict[str, str]:
 
 def _errors(folder: RunFolder, metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """The metrics as the evaluations have them, which know what is a share."""
-    from maxmargin.cli.evaluate import format_metric
-
     titles = {"train": "On the data", "validation": "On validation"}
     return {
         titles.get(name, name): ", ".join(

@@ -15,6 +15,7 @@ from maxmargin.cli.commands import Command, Group, Option, write_examples
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import FILE
 from maxmargin.cli.text import phrase
+from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 if TYPE_CHECKING:
     from maxmargin.tasks.registry import TaskCommand
@@ -84,18 +85,12 @@ class TaskGroup(Group):
         self.folder, self.examples = folder, examples
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from maxmargin.tasks.registry import TASK_COMMANDS
-
         return list(TASK_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
-
         return self.make(find_task_command(cmd_name)) if cmd_name in TASK_COMMANDS else None
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        from maxmargin.tasks.registry import find_task_command
-
         return [(name, phrase(find_task_command(name).summary)) for name in self.list_commands(ctx)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -21,8 +21,14 @@ from maxmargin.cli.options import (
     task_options,
     training_options,
 )
+from maxmargin.cli.progress import watchers
+from maxmargin.cli.runs import LockedError, RunFolder, train as run
+from maxmargin.cli.runs.config import FILES, HELD_OUT, LIMITS, absolute, check_config, read_config
+from maxmargin.cli.summary import document, words
 from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
 from maxmargin.cli.text import phrase
+from maxmargin.exceptions import ConvergenceWarning
+from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 if TYPE_CHECKING:
     from maxmargin.cli.runs import RunFolder
@@ -44,8 +50,6 @@ def _command_of(command: TaskCommand) -> Command:
 
 
 def _train(command: TaskCommand, values: Mapping[str, Any]) -> None:
-    from maxmargin.cli.runs import RunFolder
-
     if values["out"] is None:
         raise UsageError("--out RUN is missing: the folder to make for the run")
     folder, resume, force = RunFolder(values["out"]), values["resume"], values["force"]
@@ -86,8 +90,6 @@ def _begun(folder: RunFolder) -> RunFolder:
 
 def _config(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the command line says, and what it leaves to the file."""
-    from maxmargin.cli.runs.config import absolute, check_config, read_config
-
     under = read_config(values["config"]) if values["config"] else {}
     return absolute(check_config(joined(given_config(command, values), under)), Path.cwd())
 
@@ -112,8 +114,6 @@ def _check_files(config: Mapping[str, Any]) -> None:
 
 def _change_limits(folder: RunFolder, config: Mapping[str, Any]) -> None:
     """A run goes on as it began, or its result would be of neither configuration; but further."""
-    from maxmargin.cli.runs.config import FILES, HELD_OUT, LIMITS
-
     recorded = folder.open().config
     held_out = config.get("task-options", {}).get("calibrate")
     other = held_out is not None and held_out != recorded.get("task-options", {}).get("calibrate")
@@ -151,8 +151,6 @@ def _check_further(folder: RunFolder, recorded: Mapping[str, Any], limit: int | 
 
 def _undo(folder: RunFolder, existed: bool) -> None:
     """Take away the folder of a run that has not begun, so that the next try finds its place."""
-    from maxmargin.cli.runs import LockedError
-
     with suppress(OSError, LockedError):  # somebody else may have gone on with it
         folder.discard()
         if not existed and os.listdir(folder.path) == [".lock"]:
@@ -160,11 +158,6 @@ def _undo(folder: RunFolder, existed: bool) -> None:
 
 
 def _go(folder: RunFolder, resume: bool) -> None:
-    from maxmargin.cli.progress import watchers
-    from maxmargin.cli.runs import train as run
-    from maxmargin.cli.summary import document, words
-    from maxmargin.exceptions import ConvergenceWarning
-
     stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.home))}"
     if folder.path != folder.home:
         stopped = f"{stopped} --force (until that has ended, the older run stays in its place)"
@@ -185,22 +178,16 @@ def _go(folder: RunFolder, resume: bool) -> None:
 
 
 def _recorded(path: Path, force: bool) -> dict[str, Any]:
-    from maxmargin.cli.runs import RunFolder
-
     folder = RunFolder(path)
     begun = folder.replacement() if force else None
     return dict((begun or folder).open().config)
 
 
 def _read(path: Path) -> dict[str, Any]:
-    from maxmargin.cli.runs.config import read_config
-
     return read_config(path)
 
 
 def _examples() -> list[str]:
-    from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
-
     firsts = [find_task_command(name).examples[0] for name in TASK_COMMANDS]
     return [*firsts, "train --config run.toml --out run", "train --resume run"]
 

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from maxmargin.datasets._files import Source, cache_folder, download
+from maxmargin.optional import pillow
 
 DESCR = """\
 Photographs of horses seen from the side, and masks: 1 where the horse is, 0 elsewhere.
@@ -160,22 +161,17 @@ def _of_pictures(pictures: Pictures, name: str) -> tuple[list, list, np.ndarray]
 
 
 def _opened(name: str, source: Any, where: str) -> Any:
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError('pictures are read by pillow: pip install "maxmargin[images]"') from error
+    Image = pillow("Image")
     try:
         with Image.open(source) as picture:
             picture.load()
             return picture
-    except (UnidentifiedImageError, OSError) as error:
+    except OSError as error:  # among them PIL.UnidentifiedImageError
         raise ValueError(f"{where}: {name} is not a picture, or damaged ({error})") from error
 
 
 def _lanczos() -> Any:
-    from PIL import Image
-
-    return Image.Resampling.LANCZOS
+    return pillow("Image").Resampling.LANCZOS
 
 
 # -- the small arrays ------------------------------------------------------------------------------

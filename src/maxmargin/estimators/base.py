@@ -27,7 +27,7 @@ from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Layout, check_k
-from maxmargin.structures.min_norm_point import in_hull
+from maxmargin.structures.label_hull import in_hull
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
     CountOrZero,

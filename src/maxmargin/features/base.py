@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from maxmargin._numba import packing
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_csr
@@ -212,14 +213,9 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     PackedFeatures
         Rows of all samples.
     """
-    from maxmargin._numba.compile import loading
-
-    with loading():
-        from maxmargin._numba import packing as kernels
-
     n = len(groups[0].counts)
     groups = [_checked(g, group, n, dim) for g, group in enumerate(groups)]
-    local = [_localise(group, kernels) for group in groups]
+    local = [_localise(group) for group in groups]
     rows = np.sum([group.counts for group in groups], axis=0)
     row_ptr = _pointers(rows)
     indptr = _row_starts(groups, row_ptr)
@@ -231,7 +227,7 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
     offset = np.zeros(n, dtype=np.int64)
     for group, (numbers, size, *_) in zip(groups, local, strict=True):
         matrix = group.matrix
-        kernels.place_rows(
+        packing.place_rows(
             _pointers(group.counts), matrix.indptr.astype(np.int64), _columns(matrix), matrix.data,
             numbers, offset, place, group.width, group.base,
             row_ptr, width, indptr, index, global_index, value,
@@ -276,7 +272,7 @@ def _columns(matrix: sparse.csr_array) -> np.ndarray:
     return matrix.indices.astype(np.int32, copy=False)
 
 
-def _localise(group: Group, kernels: Any) -> tuple[np.ndarray, ...]:
+def _localise(group: Group) -> tuple[np.ndarray, ...]:
     matrix, n = group.matrix, len(group.counts)
     entry_ptr = matrix.indptr.astype(np.int64)[_pointers(group.counts)]
     columns = _columns(matrix)
@@ -285,7 +281,7 @@ def _localise(group: Group, kernels: Any) -> tuple[np.ndarray, ...]:
     run_ptr = np.empty(n + 1, dtype=np.int64)
     runs = np.empty((2, len(columns) + n), dtype=np.int64)
     stamp = np.full(matrix.shape[1], -1, dtype=np.int64)
-    total = kernels.localise(entry_ptr, columns, stamp, numbers, size, run_ptr, runs[0], runs[1])
+    total = packing.localise(entry_ptr, columns, stamp, numbers, size, run_ptr, runs[0], runs[1])
     return numbers, size, run_ptr, runs[0, :total].copy(), runs[1, :total].copy()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.formats.text_lines import Readable, name_of
+from maxmargin.optional import pillow
 
 __all__ = ["FORMATS", "SUFFIXES", "read_image", "read_mask"]
 
@@ -26,7 +27,6 @@ _DAMAGE = (
     OSError, SyntaxError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError,
     ArithmeticError, RuntimeError, struct.error, zlib.error,
 )  # fmt: skip
-INSTALL = 'pillow is needed to read images: pip install "maxmargin[images]"'
 
 
 class _Refused(ValueError):
@@ -67,11 +67,7 @@ def read_mask(source: Readable) -> tuple[np.ndarray, bool]:
 @contextmanager
 def _opened(source: Readable, name: str) -> Iterator[tuple[Any, str]]:
     """The image, its pixels unpacked and upright, and the name of its format."""
-    try:
-        from PIL import Image, ImageOps, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError(INSTALL) from error
-
+    Image, ImageOps = pillow("Image"), pillow("ImageOps")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of odd entries that do not matter here
         try:
@@ -79,7 +75,7 @@ def _opened(source: Readable, name: str) -> Iterator[tuple[Any, str]]:
                 _check_head(image, name)
                 image.load()
                 upright = ImageOps.exif_transpose(image)
-        except UnidentifiedImageError:
+        except Image.UnidentifiedImageError:
             raise ValueError(
                 f"{name}: is not an image in PNG, JPEG, BMP or TIFF, whatever its name; convert it."
             ) from None
@@ -117,8 +113,7 @@ def _deep(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def _on_white(image: Any) -> np.ndarray:
-    from PIL import Image
-
+    Image = pillow("Image")
     clear = image.convert("RGBA")
     white = Image.new("RGBA", clear.size, (255, 255, 255, 255))
     return np.asarray(Image.alpha_composite(white, clear).convert("RGB"))

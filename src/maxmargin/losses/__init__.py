@@ -1,6 +1,6 @@
 """Losses: what each wrong part costs."""
 
-from maxmargin.losses.base import Loss, PartCosts, resolve_loss
-from maxmargin.losses.hamming import Hamming
+from maxmargin.losses.base import Loss, PartCosts
+from maxmargin.losses.hamming import Hamming, resolve_loss
 
 __all__ = ["Hamming", "Loss", "PartCosts", "resolve_loss"]

@@ -83,26 +83,3 @@ class PartCosts(Loss):
         if not np.isfinite(costs).all():
             raise ValueError("part costs must be finite.")
         return costs
-
-
-def resolve_loss(loss: str | Loss) -> Loss:
-    """Return a loss object for a short name.
-
-    Parameters
-    ----------
-    loss : {"hamming", "hamming-sum"} or Loss
-        Short name or loss; "hamming-sum" is `Hamming(normalize=False)`.
-
-    Returns
-    -------
-    Loss
-        The loss.
-    """
-    from maxmargin.losses.hamming import Hamming
-
-    if isinstance(loss, Loss):
-        return loss
-    names = {"hamming": Hamming(), "hamming-sum": Hamming(normalize=False)}
-    if not isinstance(loss, str) or loss not in names:
-        raise ValueError(f"loss={loss!r} is unknown; use one of {sorted(names)} or a Loss object.")
-    return names[loss]

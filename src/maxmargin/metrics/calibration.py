@@ -16,6 +16,7 @@ import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
 from maxmargin.metrics.labels import in_order, ratio
+from maxmargin.optional import pandas
 
 Strategy = Literal["uniform", "quantile"]
 
@@ -81,11 +82,7 @@ class ReliabilityTable:
         pandas.DataFrame
             One row per bin.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
-        return pd.DataFrame(
+        return pandas().DataFrame(
             {
                 "above": self.edges[:-1],
                 "up_to": self.edges[1:],

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.drawing.html_tables import table_html
+from maxmargin.optional import pandas
+
 Labels = Sequence[Any]
 Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # truth, prediction, where they differ
 
@@ -122,8 +125,6 @@ class SequenceReport(ByLabel):
 
     def _repr_html_(self) -> str:
         """For notebooks: the same as a table."""
-        from maxmargin.drawing.html_tables import table_html
-
         rows = [(str(r.label), r.precision, r.recall, r.f1, r.support) for r in self.rows]
         all_of = self.overall
         rows.append(("overall", all_of.precision, all_of.recall, all_of.f1, all_of.support))
@@ -139,14 +140,10 @@ class SequenceReport(ByLabel):
         pandas.DataFrame
             One row per label, then the overall row.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
         names = ["precision", "recall", "f1", "support", "predicted", "correct"]
         rows = [*self.rows, self.overall]
         table = {name: [getattr(row, name) for row in rows] for name in names}
-        return pd.DataFrame(table, index=[row.label for row in rows])
+        return pandas().DataFrame(table, index=[row.label for row in rows])
 
 
 def hamming_loss(

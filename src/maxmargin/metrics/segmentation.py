@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
 from maxmargin.metrics.labels import ByLabel, LabelScore, in_order, pairs_of, ratio
+from maxmargin.optional import pandas
 
 WORST = 10  # samples that are listed
 
@@ -115,16 +116,12 @@ class SegmentationReport(ByLabel):
         pandas.DataFrame
             One row per sample: its size, error and IoU by label.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
         rows = sorted(self.samples, key=lambda own: own.number)
         table: dict[str, list[Any]] = {"size": [own.size for own in rows]}
         table["error"] = [own.error for own in rows]
         for k, row in enumerate(self.rows):
             table[f"iou {row.label}"] = [own.iou[k] for own in rows]
-        return pd.DataFrame(table, index=[own.number for own in rows])
+        return pandas().DataFrame(table, index=[own.number for own in rows])
 
 
 def segmentation_scores(

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.callbacks import Callback
+from maxmargin.optional import pandas
 from maxmargin.problem import Problem
 from maxmargin.result import Result, Status
 from maxmargin.solvers.run import Run
@@ -181,11 +182,7 @@ class Path:
         pandas.DataFrame
             One row per point.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
-        return pd.DataFrame([asdict(point) for point in self.points])
+        return pandas().DataFrame([asdict(point) for point in self.points])
 
     def __len__(self) -> int:
         return len(self.points)

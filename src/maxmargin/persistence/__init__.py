@@ -22,6 +22,9 @@ import os
 from typing import Any
 
 from maxmargin.exceptions import ModelFileError
+from maxmargin.persistence.archive import read, write
+from maxmargin.persistence.decode import decode_model
+from maxmargin.persistence.encode import Encoder
 from maxmargin.persistence.registry import register
 from maxmargin.validation.learned import Checked
 
@@ -62,9 +65,6 @@ def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
     TypeError
         If something in the model cannot be saved; the message names it and a remedy.
     """
-    from maxmargin.persistence.archive import write
-    from maxmargin.persistence.encode import Encoder
-
     encoder = Encoder()
     tree = encoder.encode_object(model, (type(model).__name__,))
     write(path, tree, encoder.arrays, level)
@@ -100,9 +100,6 @@ def load(path: str | os.PathLike, *, max_bytes: int | None = None, oracle: Any =
     OSError
         If the file cannot be opened.
     """
-    from maxmargin.persistence.archive import read
-    from maxmargin.persistence.decode import decode_model
-
     contents = read(path, max_bytes)
     if contents.tree["class"] == "Snapshot":
         raise ModelFileError(
@@ -127,9 +124,6 @@ def load_as(path: str | os.PathLike, name: str) -> Any:
     object
         The object.
     """
-    from maxmargin.persistence.archive import read
-    from maxmargin.persistence.decode import decode_model
-
     contents = read(path)
     if contents.tree["class"] != name:
         raise ModelFileError(f"{os.fspath(path)!r} is not a {name.lower()}.")

@@ -14,6 +14,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
+from maxmargin import __version__
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence.files import write_whole
 from maxmargin.persistence.members import PIECE, read_array, write_array
@@ -62,8 +63,6 @@ def write(
 
 
 def _write_zip(file: BinaryIO, tree: dict[str, Any], arrays: list[np.ndarray], level: int) -> None:
-    from maxmargin import __version__
-
     members = {}
     with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=level) as archive:
         for number, array in enumerate(arrays):

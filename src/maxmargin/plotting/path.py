@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maxmargin.plotting.style import BLUE, GREEN, GREY, HINT, ORANGE, new_axes
+from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, matplotlib, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,12 +169,8 @@ class PathDisplay:
             kind = "counts"
         if kind is not None or ax is not None:
             return {kind or PANELS[0]: new_axes(ax)}
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(f"plotting needs matplotlib: {HINT}") from error
         names = [name for name in PANELS if name != "error" or self._known(LOOKS[name])]
-        found = plt.subplots(
+        found = matplotlib("pyplot").subplots(
             len(names), figsize=(6.4, 2.4 * len(names)), sharex=True, layout="constrained"
         )[1]
         return dict(zip(names, found, strict=True))

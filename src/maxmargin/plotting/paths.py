@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.plotting.path import path_values
-from maxmargin.plotting.style import HINT, MARKERS, SERIES
+from maxmargin.plotting.style import MARKERS, SERIES, matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,12 +124,12 @@ class PathsDisplay:
         return self
 
     def _axes(self, count: int) -> list[Axes]:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(f"plotting needs matplotlib: {HINT}") from error
         size = (4.8 * count, 3.6)
-        return list(plt.subplots(1, count, figsize=size, squeeze=False, layout="constrained")[1][0])
+        return list(
+            matplotlib("pyplot").subplots(
+                1, count, figsize=size, squeeze=False, layout="constrained"
+            )[1][0]
+        )
 
     def _draw(self, ax: Axes, x: str, panel: str) -> None:
         for k, (name, path) in enumerate(self.paths.items()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.drawing.views import COLOURS, ROLES, above, perspective, roles, subsample
-from maxmargin.plotting.style import GREY, HINT
+from maxmargin.plotting.style import GREY, matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -254,12 +254,10 @@ def _axes(axes: Any, rows: int, columns: int, tall: float) -> list[Axes]:
         if len(found) != rows * columns:
             raise ValueError(f"axes has {len(found)} axes, expected {rows} x {columns}.")
         return found
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(f"plotting needs matplotlib: {HINT}") from error
     size = (SIDE * columns, SIDE * rows * min(max(tall, 0.3), 3.0) + 0.7)
-    grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1]
+    grid = matplotlib("pyplot").subplots(
+        rows, columns, figsize=size, layout="constrained", squeeze=False
+    )[1]
     return list(grid.ravel())
 
 
@@ -290,9 +288,7 @@ def _colours(image: np.ndarray) -> np.ndarray:
 
 
 def _draw_image(ax: Axes, image: np.ndarray, codes: np.ndarray, panel: str) -> None:
-    from matplotlib.colors import to_rgb
-
-    shown = image
+    to_rgb, shown = matplotlib("colors").to_rgb, image
     if panel == "error":
         grey = image.mean(axis=2, keepdims=True)
         shown = np.repeat(0.35 + 0.5 * grey, 3, axis=2)
@@ -336,10 +332,9 @@ def _draw_cloud(ax: Axes, cloud: np.ndarray, codes: np.ndarray, view: str, max_p
 
 
 def _legend(ax: Axes, codes: np.ndarray, panel: str, names: list[str]) -> None:
-    from matplotlib.patches import Patch
-
     if panel == "image":
         return
+    Patch = matplotlib("patches").Patch
     counts = np.bincount(codes.ravel(), minlength=len(ROLES)).tolist()
     chosen = (2, 3) if panel == "error" else (1,) if codes.ndim == 2 else (0, 1)
     handles = [Patch(color=COLOURS[k], label=f"{names[k]}: {counts[k]}") for k in chosen]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from maxmargin.optional import optional_module
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +28,13 @@ def has_matplotlib() -> bool:
     return find_spec("matplotlib") is not None
 
 
+def matplotlib(part: str) -> Any:
+    """A module of matplotlib, imported when something is drawn."""
+    return optional_module(f"matplotlib.{part}", f"plotting needs matplotlib: {HINT}")
+
+
 def new_axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
     """Return the given axes, or those of a new pyplot figure."""
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(f"plotting needs matplotlib: {HINT}") from error
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from maxmargin._numba.compile import compile_module, loading
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
@@ -19,6 +19,9 @@ from maxmargin.solvers.run import Run
 from maxmargin.structures import Structure
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import check_options
+
+#: the solvers of the package by their short names; `maxmargin.solvers` imports them all
+_KINDS: dict[str, type[Solver]] = {}
 
 
 class Solver(Checked, BaseEstimator):
@@ -51,6 +54,11 @@ class Solver(Checked, BaseEstimator):
     tol: float | None
     random_state: Any
     check_every: int | None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "name" in vars(cls) and cls.__module__.startswith("maxmargin."):
+            _KINDS[cls.name] = cls
 
     @abstractmethod
     def init(self, problem: Problem) -> State:
@@ -87,12 +95,10 @@ class Solver(Checked, BaseEstimator):
         problem : Problem
             The training problem.
         """
-        from maxmargin._numba.compile import loading
-
         with loading():
             problem.structure.compiled_function("maximize")
             for name in self.compiled_modules():
-                import_module(f"maxmargin._numba.passes.{name}")
+                compile_module(f"passes.{name}")
 
     def compiled_modules(self) -> tuple[str, ...]:
         """Return the modules of `maxmargin._numba.passes` that an epoch uses.
@@ -498,10 +504,7 @@ def minimised_as(objective: str) -> str:
 
 def solver_classes() -> dict[str, type[Solver]]:
     """All solvers by their short names."""
-    from maxmargin import solvers
-
-    kinds = [getattr(solvers, name) for name in solvers.__all__]
-    return {k.name: k for k in kinds if isinstance(k, type) and issubclass(k, Solver) and k.name}
+    return dict(_KINDS)
 
 
 def solvers_for(objective: str, structure: Structure | None = None) -> list[str]:

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from maxmargin._numba.packed_samples import score_block
+from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -114,9 +116,6 @@ class Perceptron(Solver):
         clock: np.ndarray,
     ) -> int:
         """Updates of w by the samples of `order`; returns the number of mistakes."""
-        from maxmargin._numba.packed_samples import score_block
-        from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
-
         plain = problem.without_loss()
         function = problem.structure.compiled_function("maximize")
         rest = (problem.truth, w, lag, clock)

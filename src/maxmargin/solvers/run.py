@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin._numba.compile import uninterrupted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import RealSpace
 from maxmargin.problem import Problem
@@ -140,8 +141,6 @@ class Run:
 
     def _guard(self) -> AbstractContextManager[None]:
         """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
-        from maxmargin._numba.compile import uninterrupted
-
         compiled = self.problem.structure.compiled_function("maximize") is not None
         return uninterrupted() if compiled else nullcontext()
 

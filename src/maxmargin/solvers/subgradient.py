@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from maxmargin._numba.passes.online import score_scaled, subgradient_pass, subgradient_step
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -136,8 +137,6 @@ class Subgradient(Solver):
         workspace: Any,
     ) -> None:
         """Steps by the samples of `order`, at w = v / (alpha k)."""
-        from maxmargin._numba.passes.online import score_scaled, subgradient_pass, subgradient_step
-
         function = problem.structure.compiled_function("maximize")
         rest = (problem.truth, v, state.z, state.extra["visits"], lag, state.clock)
         if function is not None:

@@ -8,13 +8,16 @@ from contextlib import nullcontext
 from importlib import import_module
 from itertools import islice
 from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from maxmargin._numba.compile import loading
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.structures.constraints import Constraints, score
+from maxmargin.structures.linear_program.maximize import maximize_linear
+from maxmargin.structures.min_norm_point import project_by_vertices
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Positive, TaskCommands, check_options
 
@@ -54,31 +57,6 @@ def _is_side(side: Any, least: int) -> bool:
     kind: Any = type(side)
     whole = kind is int or (issubclass(kind, Integral) and kind is not bool)
     return whole and least <= side <= LONGEST
-
-
-def score(theta: np.ndarray, z: np.ndarray) -> float:
-    """Theta . z over the parts where z is not zero: forbidden parts (-inf) do no harm."""
-    on = z != 0
-    return float(theta[on] @ z[on])
-
-
-class Constraints(NamedTuple):
-    """Linear constraints `lower <= matrix @ (z, extra) <= upper`, with z >= 0 and extra >= 0.
-
-    The first columns are the parts; any further ones are auxiliary variables, for polytopes that
-    have a short description only as the projection of a larger one.
-
-    Parameters
-    ----------
-    matrix : csr_array of shape (n_rows, n_columns)
-        Coefficients.
-    lower, upper : ndarray of shape (n_rows,)
-        Bounds of the rows; may be infinite.
-    """
-
-    matrix: sparse.csr_array
-    lower: np.ndarray
-    upper: np.ndarray
 
 
 class Structure(Checked, BaseEstimator):
@@ -200,7 +178,8 @@ class Structure(Checked, BaseEstimator):
         OracleStructure
             The structure.
         """
-        from maxmargin.structures.from_oracle.structure import OracleStructure
+        # a subclass of this class, so that its module imports this one
+        from maxmargin.structures.from_oracle.structure import OracleStructure  # noqa: PLC0415
 
         return OracleStructure(
             maximize,
@@ -478,11 +457,9 @@ class Structure(Checked, BaseEstimator):
         return self._compiled(ability)
 
     def _compiled(self, ability: str) -> Any:
-        from maxmargin._numba.compile import loading
-
         name = f"maxmargin._numba.{self.compiled[ability]}"
         with nullcontext() if name in sys.modules else loading():
-            return getattr(import_module(name), ability)
+            return getattr(import_module(name), ability).dispatcher
 
     # -- abilities -------------------------------------------------------------------------------
     def has(self, ability: str) -> bool:
@@ -529,8 +506,6 @@ class Structure(Checked, BaseEstimator):
         """`maximize_within` by linear programming."""
         if not self._overridden("constraints"):
             raise self._missing("maximize")
-        from maxmargin.structures.linear_program.maximize import maximize_linear
-
         return maximize_linear(self.constraints(layout), self._allowed(theta, layout))
 
     def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
@@ -611,8 +586,6 @@ class Structure(Checked, BaseEstimator):
             return self._run("project", point, layout)[0]
         if not self.has("maximize"):
             raise self._missing("project")
-        from maxmargin.structures.min_norm_point import project_by_vertices
-
         allowed = self._allowed(point, layout)
         return project_by_vertices(lambda theta: self.maximize(theta, layout), allowed)
 

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin._numba import min_norm_sizes
+from maxmargin._numba.chain.k_best import k_best
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures.base import Constraints, Layout, check_k, check_sides
-from maxmargin.structures.min_norm_point import LabelHull
+from maxmargin.structures.label_hull import LabelHull
 
 
 class Chain(LabelHull):
@@ -122,10 +123,6 @@ class Chain(LabelHull):
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         # Viterbi with k prefixes for each label, O(T K (K + k log K))
-        from maxmargin._numba.compile import loading
-
-        with loading():
-            from maxmargin._numba.chain.k_best import k_best
         length, labels = _sides(layout)
         theta = self._allowed(theta, layout)
         k = min(check_k(k), labels**length)

@@ -89,7 +89,7 @@ def test_a_report_that_cannot_be_made_spoils_nothing(given, made_up, tmp_path, m
     def write_report(folder):
         raise OSError("no space")
 
-    monkeypatch.setattr("maxmargin.cli.report.write_report", write_report)
+    monkeypatch.setattr("maxmargin.cli.comparison.command.write_report", write_report)
     assert main([*given, "--out", str(tmp_path / "s")]) == 0
     told = capsys.readouterr()
     assert "the comparison is complete, but it has no report: no space" in told.err

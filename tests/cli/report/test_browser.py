@@ -15,8 +15,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from cli.report.folders import NASTY, SCRIPT, history, make_comparison, make_run
-from maxmargin.cli.report import write_report
 from maxmargin.cli.report.markup import visible
+from maxmargin.cli.report.write import write_report
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None

@@ -28,7 +28,6 @@ from cli.report.folders import (
     tokens_drawing,
     write,
 )
-from maxmargin.cli.report import write_report
 from maxmargin.cli.report.charts import subsample_records
 from maxmargin.cli.report.drawings import DRAWINGS, drawing_html, drawings_html
 from maxmargin.cli.report.glossary import GLOSSARY
@@ -37,6 +36,7 @@ from maxmargin.cli.report.page import STYLES, _assets
 from maxmargin.cli.report.png import ink_png
 from maxmargin.cli.report.tables import confusion_html, grid_html, heat_classes
 from maxmargin.cli.report.words import bounds, count, moment, percent, seconds
+from maxmargin.cli.report.write import write_report
 from maxmargin.drawing.views import COLOURS
 from maxmargin.solvers.base import solver_classes
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece
+from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece, types
 
 
 @piece(types.int64(SHORTS, SHORTS, INTS))

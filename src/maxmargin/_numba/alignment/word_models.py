@@ -15,9 +15,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece, tuple_type
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    SHORTS,
+    compiled_function,
+    piece,
+    tuple_type,
+    types,
+)
 
 
 class Corpus(NamedTuple):

@@ -8,9 +8,8 @@ target word make, so that later passes look nothing up.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import INTS, SHORTS, compiled_function
+from maxmargin._numba.compile import INTS, SHORTS, compiled_function, types
 
 LONG = types.int64
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, compiled_function, piece
+from maxmargin._numba.compile import FLOATS, INTS, compiled_function, piece, types
 
 
 @piece(types.boolean(FLOATS, types.int64, types.int64))

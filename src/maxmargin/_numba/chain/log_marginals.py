@@ -12,10 +12,9 @@ marginals thus agree with node marginals whatever the rounding of the scores.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.exponential import exp_low, highest
 from maxmargin._numba.log_sum_exp import lower
 

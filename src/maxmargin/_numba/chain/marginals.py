@@ -8,10 +8,9 @@ something does is done with logarithms instead (`_numba.chain.log_marginals`).
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba.chain.log_marginals import marginals_by_logs, pass_on
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.exponential import count_between, exp_within, highest
 
 # Finite scores are from LEAST to MOST, and messages, which sum to one, are >= LEAST_MESSAGE where

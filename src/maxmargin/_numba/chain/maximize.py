@@ -7,9 +7,8 @@ counts of each transition), else T - 1 of them. -inf marks what is forbidden.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 
 
 @piece(types.void(FLOATS, FLOATS, FLOATS))

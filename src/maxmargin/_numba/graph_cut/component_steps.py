@@ -8,9 +8,7 @@ become one. `_numba.graph_cut.project` finds out which should be parted again.
 
 from __future__ import annotations
 
-from numba import types
-
-from maxmargin._numba.compile import FLOATS, INTS, inlined, piece
+from maxmargin._numba.compile import FLOATS, INTS, inlined, piece, types
 
 
 @inlined

@@ -12,9 +12,8 @@ Boykov and Kolmogorov, An experimental comparison of min-cut/max-flow algorithms
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, compiled_function, inlined
+from maxmargin._numba.compile import FLOATS, INTS, ability, compiled_function, inlined, types
 
 # what is known of a node, side by side in memory: its tree; the arc to its parent; when and how far
 # from its root it was last seen; the next active node, -1 if it is none; the next orphan

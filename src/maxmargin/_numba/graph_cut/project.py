@@ -21,9 +21,8 @@ general weighted graphs, SIAM J. Imaging Sciences 2017.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.graph_cut.component_flow import (
     along_trees,
     by_cuts,

@@ -19,9 +19,8 @@ Parts as in `_numba.tree.maximize`. -inf marks what is forbidden.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, inlined, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, inlined, piece, types
 
 
 @inlined

@@ -6,9 +6,8 @@ Layouts as in `_numba.markov_network.junction_tree`.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.exponential import exp_low
 from maxmargin._numba.log_sum_exp import lower
 from maxmargin._numba.markov_network.junction_tree import bucket, fill, max_outer, step_on

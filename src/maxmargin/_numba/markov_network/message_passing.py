@@ -17,10 +17,9 @@ Kolmogorov, Convergent tree-reweighted message passing for energy minimization, 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, INTS, ability, inlined, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, inlined, piece, types
 from maxmargin._numba.exponential import highest
 from maxmargin._numba.markov_network.junction_tree import write_labels
 from maxmargin._numba.tree.maximize import transpose

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba import types
-
-from maxmargin._numba.compile import FLOATS, INTS, piece
+from maxmargin._numba.compile import FLOATS, INTS, piece, types
 
 
 @piece(types.int64(INTS, types.int64))

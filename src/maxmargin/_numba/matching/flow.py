@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, piece
+from maxmargin._numba.compile import FLOATS, INTS, piece, types
 from maxmargin._numba.matching.edge_rows import cap_of_column, cap_of_row, edge
 
 

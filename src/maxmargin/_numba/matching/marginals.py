@@ -15,9 +15,8 @@ are reached by way of flatter ones, theta / heat, because Newton steps only see 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.matching.edge_rows import by_parts, by_rows, index_by_rows, is_simple
 
 EPS = 2.0**-52

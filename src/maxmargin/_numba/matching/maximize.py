@@ -10,9 +10,8 @@ order of columns. Edges at -inf are forbidden, as all edges of nodes with cap 0 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.matching.edge_rows import is_simple
 from maxmargin._numba.matching.flow import best_flow
 

@@ -11,9 +11,8 @@ after the values were shifted by prices (`recentre`).
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.matching.edge_rows import (
     by_parts,
     by_rows,

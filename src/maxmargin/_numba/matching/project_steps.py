@@ -7,9 +7,8 @@ Of the two sides, `rows` is the larger one. Edges stand row by row: value (edges
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, piece
+from maxmargin._numba.compile import FLOATS, INTS, piece, types
 
 
 @piece(types.float64(FLOATS, types.float64, types.float64, types.float64, types.float64), True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.multi_label.maximize import TREE_KIND, as_tree, broken
 from maxmargin._numba.multi_label.qpbo import dense_pairs
 from maxmargin._numba.multi_label.subsets import (

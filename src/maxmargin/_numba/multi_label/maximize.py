@@ -10,9 +10,8 @@ knows.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.multi_label.qpbo import dense_pairs, finish, maximize_qpbo
 from maxmargin._numba.multi_label.subsets import best_set, extremes, fill_low, make_sets
 from maxmargin._numba.tree import maximize as tree

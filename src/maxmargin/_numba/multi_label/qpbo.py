@@ -18,9 +18,8 @@ keep it.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, piece
+from maxmargin._numba.compile import FLOATS, INTS, piece, types
 from maxmargin._numba.graph_cut.maximize import maximize as cut
 from maxmargin._numba.multi_label.subsets import best_set, fill_low, float_size, make_sets
 

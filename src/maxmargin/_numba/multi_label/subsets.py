@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, inlined, piece
+from maxmargin._numba.compile import FLOATS, inlined, piece, types
 
 INT, FLOAT = types.int64, types.float64
 LOW = 12  # labels of the table: 32 kilobytes stay in the first cache

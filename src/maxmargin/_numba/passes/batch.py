@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba import types
-
-from maxmargin._numba.compile import FLOATS, POINTER, compiled_function
+from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,

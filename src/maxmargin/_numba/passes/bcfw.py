@@ -8,9 +8,7 @@ delta = s - z_i, gap g = a_i . delta, u = F_i delta, step = lambda g / (omega_i 
 
 from __future__ import annotations
 
-from numba import types
-
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change, subtract_point
 

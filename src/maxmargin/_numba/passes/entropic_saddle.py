@@ -6,9 +6,7 @@ A point z_i is the vector q_i of potentials whose `marginals` it is, and a step 
 
 from __future__ import annotations
 
-from numba import types
-
-from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, piece
+from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, piece, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, score_block
 from maxmargin._numba.passes.saddle import add_block, ahead, measure, score_two, worse
 

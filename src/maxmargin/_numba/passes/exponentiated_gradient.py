@@ -13,9 +13,8 @@ exactly. Potentials of forbidden parts are never read, and stay what they are.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, compiled_function
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change
 

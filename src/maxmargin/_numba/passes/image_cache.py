@@ -12,9 +12,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, compiled_function, inlined, piece, tuple_type
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    compiled_function,
+    inlined,
+    piece,
+    tuple_type,
+    types,
+)
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot
 from maxmargin._numba.passes.block_step import block_change
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, NEVER, VERTEX_CACHE, wake_all

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, inlined, piece
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, inlined, piece, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, gather, score_block
 from maxmargin._numba.passes.image_cache import IMAGE_CACHE, image_of, learn_image, recall_images
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, put_to_sleep, wake_all

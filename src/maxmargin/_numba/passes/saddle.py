@@ -7,9 +7,8 @@ the sample's weight omega_i enters the sums of features only (see `solvers.saddl
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, piece
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, piece, types
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,

@@ -10,9 +10,7 @@ H_i + step * (H(nu) - H_i), so that D rises by at least omega_i times
 
 from __future__ import annotations
 
-from numba import types
-
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba.compile import (
     FLOATS,
@@ -22,6 +21,7 @@ from maxmargin._numba.compile import (
     inlined,
     piece,
     tuple_type,
+    types,
 )
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot, forward
 from maxmargin._numba.passes.block_step import block_change

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.vertex_cache import (
     VERTEX_CACHE,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numba import types
-
-from maxmargin._numba.compile import FLOATS, inlined, piece
+from maxmargin._numba.compile import FLOATS, inlined, piece, types
 from maxmargin._numba.packed_samples import PACKED
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, entries
 

@@ -7,9 +7,8 @@ points nearest to each place, nearest first; a number of N or more means that th
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import compiled_function
+from maxmargin._numba.compile import compiled_function, types
 
 TABLE = types.Array(types.float64, 2, "C")
 NUMBERS = types.Array(types.int64, 2, "C")

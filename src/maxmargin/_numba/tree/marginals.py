@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
 from maxmargin._numba.tree.maximize import siblings_end, sum_of_others, transpose
 from maxmargin._numba.tree.scaled_marginals import marginals_by_products

@@ -12,10 +12,9 @@ Parts: V * K node scores, then pair tables (K, K), row = label of the edge's fir
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece
+from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
 
 
 @piece(types.void(FLOATS, types.int64, FLOATS))

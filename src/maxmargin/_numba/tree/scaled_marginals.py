@@ -10,11 +10,10 @@ done on logarithms.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from maxmargin._numba.chain.log_marginals import pass_on
 from maxmargin._numba.chain.marginals import exponentials, node_exponentials, pass_back
-from maxmargin._numba.compile import FLOATS, INTS, piece
+from maxmargin._numba.compile import FLOATS, INTS, piece, types
 from maxmargin._numba.tree.maximize import siblings_end
 
 LEAST = 1e-150

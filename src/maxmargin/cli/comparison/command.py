@@ -5,15 +5,17 @@ from __future__ import annotations
 import shlex
 import tomllib
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.commands import Command
 from maxmargin.cli.comparison.options import KEYS, compare_options
+from maxmargin.cli.comparison.run import config_in, run_comparison
+from maxmargin.cli.comparison.text import Progress, words
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
 from maxmargin.cli.options import given_task_options, task_options
+from maxmargin.cli.report.write import write_report
 from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
 from maxmargin.cli.text import phrase
 
@@ -52,8 +54,6 @@ def _command_of(command: TaskCommand) -> Command:
 def _compare(command: TaskCommand, values: Mapping[str, Any]) -> None:
     if values["out"] is None:
         raise UsageError("--out COMPARISON is missing: the folder to make for the comparison")
-    from maxmargin.cli.comparison.run import config_in
-
     out, under = values["out"], {}
     resume = values["resume"] and (out / "comparison.toml").exists()
     if values["config"]:
@@ -120,9 +120,6 @@ def _placed(value: Any, home: Path) -> Any:
 
 
 def _go(config: Mapping[str, Any], out: Path, resume: bool) -> None:
-    from maxmargin.cli.comparison.run import run_comparison
-    from maxmargin.cli.comparison.text import Progress, words
-
     try:
         summary = run_comparison(config, out, resume=resume, listener=Progress(console()))
     except KeyboardInterrupt:
@@ -142,10 +139,6 @@ def _go(config: Mapping[str, Any], out: Path, resume: bool) -> None:
 
 def _report(out: Path) -> Path | None:
     """The comparison as an HTML file; a error there does not spoil what was measured."""
-    if find_spec("maxmargin.cli.report") is None:
-        return None
-    from maxmargin.cli.report import write_report
-
     try:
         return write_report(out)
     except (OSError, ValueError) as error:
@@ -154,8 +147,6 @@ def _report(out: Path) -> Path | None:
 
 
 def _recorded(path: Path, force: bool) -> dict[str, Any]:
-    from maxmargin.cli.comparison.run import config_in
-
     return dict(config_in(path))
 
 

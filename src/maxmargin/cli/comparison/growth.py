@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from scipy.stats import t
+
 CONFIDENCE = 0.95
 
 
@@ -37,8 +39,6 @@ def growth(sizes: Sequence[float], values: Sequence[float]) -> Growth | None:
     slope = math.fsum((a - middle) * (b - level) for a, b in zip(x, y, strict=True)) / spread
     if n == 2:
         return Growth(slope, None, None)
-    from scipy.stats import t
-
     residual = math.fsum((b - level - slope * (a - middle)) ** 2 for a, b in zip(x, y, strict=True))
     error = math.sqrt(residual / (n - 2) / spread)
     width = float(t.ppf(0.5 + CONFIDENCE / 2, n - 2)) * error

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
+
+resource: Any
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
@@ -41,9 +48,7 @@ def _status(name: str) -> int | None:
 
 
 def _maxrss() -> int | None:
-    try:
-        import resource
-    except ImportError:  # Windows
+    if resource is None:
         return None
     scale = 1 if sys.platform == "darwin" else 1024
     return scale * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

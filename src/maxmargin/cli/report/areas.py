@@ -10,6 +10,7 @@ from typing import Any
 from maxmargin.cli.report.markup import Html, bdi, clipped, el, join
 from maxmargin.cli.report.png import png_uri
 from maxmargin.drawing.png import png_bytes
+from maxmargin.drawing.views import COLOURS
 
 __all__ = ["areas_html"]
 
@@ -66,8 +67,6 @@ def _unpacked(text: str, size: int) -> bytes:
 
 
 def _palette(roles: Sequence[int]) -> list[tuple[int, int, int, int]]:
-    from maxmargin.drawing.views import COLOURS
-
     shades = [bytes.fromhex(COLOURS[k].removeprefix("#")) for k in roles]
     return [(0, 0, 0, 0), *((r, g, b, 255) for r, g, b in shades)]
 

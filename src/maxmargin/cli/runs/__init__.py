@@ -8,11 +8,15 @@ power cut or a full disk, goes on from its last checkpoint to the same model, by
 
 from __future__ import annotations
 
-from maxmargin.cli.runs.config import check_config, read_config, write_config
-from maxmargin.cli.runs.errors import LockedError, RunError
-from maxmargin.cli.runs.evaluating import evaluate
-from maxmargin.cli.runs.folder import RunFolder
-from maxmargin.cli.runs.training import train
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxmargin.cli.runs.config import check_config, read_config, write_config
+    from maxmargin.cli.runs.errors import LockedError, RunError
+    from maxmargin.cli.runs.evaluating import evaluate
+    from maxmargin.cli.runs.folder import RunFolder
+    from maxmargin.cli.runs.training import train
 
 __all__ = [
     "LockedError",
@@ -24,3 +28,19 @@ __all__ = [
     "train",
     "write_config",
 ]
+
+_ELSEWHERE = {
+    "LockedError": "errors",
+    "RunError": "errors",
+    "RunFolder": "folder",
+    "evaluate": "evaluating",
+    "train": "training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: what only reads a run folder needs no solvers."""
+    if name in __all__:
+        module = import_module(f"maxmargin.cli.runs.{_ELSEWHERE.get(name, 'config')}")
+        return getattr(module, name)
+    raise AttributeError(f"module 'maxmargin.cli.runs' has no attribute {name!r}")

@@ -5,9 +5,16 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+import tomli_w
+
+from maxmargin.cli.runs.checks import check_names, real, shown, whole
+from maxmargin.cli.runs.solvers import check_solver
+from maxmargin.persistence.files import write_whole
+from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 #: bytes of a configuration; it is written by hand
 MAX_BYTES = 1 << 20
@@ -40,10 +47,6 @@ def read_config(path: str | os.PathLike) -> dict[str, Any]:
 
 def write_config(config: Mapping[str, Any], path: str | os.PathLike) -> None:
     """Write a configuration that `read_config` reads."""
-    import tomli_w
-
-    from maxmargin.persistence.files import write_whole
-
     config = {key: value for key, value in check_config(config).items() if value != {}}
     try:
         raw = tomli_w.dumps(config).encode("utf-8")
@@ -90,10 +93,8 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     for name in TABLES:
         table = known.get(name, {})
         if not isinstance(table, Mapping):
-            raise ValueError(f"{name} must be a table, such as [{name}]; found {_shown(table)}.")
+            raise ValueError(f"{name} must be a table, such as [{name}]; found {shown(table)}.")
     if known.get("solver-options") or "solver" in found:
-        from maxmargin.cli.runs.solvers import check_solver
-
         options = known.get("solver-options", {})
         found["solver-options"] = check_solver(found.get("solver"), options)
     if known.get("task-options"):
@@ -103,28 +104,10 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return {key: found[key] for key in found if found[key] != {}}
 
 
-def check_names(given: Iterable[Any], known: Iterable[str], where: str) -> None:
-    """That all names are known, else what may have been meant."""
-    known = list(known)
-    for name in given:
-        if name in known:
-            continue
-        near = difflib.get_close_matches(str(name).replace("_", "-").lower(), known, 1)
-        near = near or difflib.get_close_matches(str(name).replace("-", "_").lower(), known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known) or 'none'}."
-        raise ValueError(f"{where}{str(name)[:80]!r} is not a key of a configuration; {hint}")
-
-
 # -- values ----------------------------------------------------------------------------------------
-def _shown(value: Any) -> str:
-    if isinstance(value, int) and value.bit_length() > 256:
-        return "a number too long to show"  # nor would Python convert it
-    return repr(value)[:80]
-
-
 def _text(key: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{key} must be a text in quotes, found {_shown(value)}.")
+        raise ValueError(f"{key} must be a text in quotes, found {shown(value)}.")
     return value
 
 
@@ -135,34 +118,18 @@ def _task(key: str, value: Any) -> str:
 def _paths(key: str, value: Any) -> list[str]:
     value = [value] if isinstance(value, str | os.PathLike) else value
     if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f"{key} must be a list of files, found {_shown(value)}.")
+        raise ValueError(f"{key} must be a list of files, found {shown(value)}.")
     paths = [os.fspath(path) if isinstance(path, os.PathLike) else path for path in value]
     if not all(isinstance(path, str) and path and "\0" not in path for path in paths):
-        raise ValueError(f"{key} must be a list of files, found {_shown(value)}.")
+        raise ValueError(f"{key} must be a list of files, found {shown(value)}.")
     return paths
-
-
-def whole(key: str, value: Any) -> int:
-    """An integer."""
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
-        raise ValueError(f"{key} must be an integer, found {_shown(value)}.")
-    return value
-
-
-def real(key: str, value: Any) -> float:
-    """A number, neither infinite nor nan."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{key} must be a number, found {_shown(value)}.")
-    if not -1e300 <= value <= 1e300:
-        raise ValueError(f"{key} must be a finite number, found {_shown(value)}.")
-    return float(value)
 
 
 def _at_least(least: float, kind: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     def check(key: str, value: Any) -> Any:
         found = kind(key, value)
         if found < least:
-            raise ValueError(f"{key} must be {least} or more, found {_shown(value)}.")
+            raise ValueError(f"{key} must be {least} or more, found {shown(value)}.")
         return found
 
     return check
@@ -170,7 +137,7 @@ def _at_least(least: float, kind: Callable[[str, Any], Any]) -> Callable[[str, A
 
 def _positive(key: str, value: Any) -> float:
     if real(key, value) <= 0:
-        raise ValueError(f"{key} must be more than 0, found {_shown(value)}.")
+        raise ValueError(f"{key} must be more than 0, found {shown(value)}.")
     return float(value)
 
 
@@ -208,8 +175,6 @@ def _check_checkpoints(table: Mapping[str, Any]) -> dict[str, Any]:
 
 # -- options of tasks ------------------------------------------------------------------------------
 def _find_command(name: str) -> Any:
-    from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
-
     if name not in TASK_COMMANDS:
         near = difflib.get_close_matches(name, TASK_COMMANDS, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(TASK_COMMANDS)}."
@@ -237,7 +202,7 @@ def _of_option(option: Any, value: Any) -> Any:
 def _of_kind(key: str, kind: Any, value: Any) -> Any:
     if kind is bool:
         if not isinstance(value, bool):
-            raise ValueError(f"{key} must be true or false, found {_shown(value)}.")
+            raise ValueError(f"{key} must be true or false, found {shown(value)}.")
         return value
     if kind is int:
         return whole(key, value)
@@ -247,7 +212,7 @@ def _of_kind(key: str, kind: Any, value: Any) -> Any:
     if isinstance(kind, tuple) and found not in kind:
         near = difflib.get_close_matches(found, kind, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(kind)}."
-        raise ValueError(f"{key} = {_shown(found)} is unknown; {hint}")
+        raise ValueError(f"{key} = {shown(found)} is unknown; {hint}")
     return found
 
 

@@ -12,14 +12,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from maxmargin import __version__
+
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 _PIECE = 1 << 20
 
 
 def environment(threads: int) -> dict[str, Any]:
     """Versions, machine and command line."""
-    from maxmargin import __version__
-
     return {
         "maxmargin": __version__,
         "python": platform.python_version(),

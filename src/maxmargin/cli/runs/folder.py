@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maxmargin import load
 from maxmargin.cli.runs.config import (
     FILES,
     HELD_OUT,
@@ -39,6 +40,7 @@ from maxmargin.cli.runs.places import (
 )
 from maxmargin.persistence.files import remove_partial, write_whole
 from maxmargin.tasks.documents import finite
+from maxmargin.tasks.registry import find_task_command
 
 if TYPE_CHECKING:
     from maxmargin.tasks.registry import TaskCommand
@@ -242,14 +244,10 @@ class RunFolder:
     # -- what is in it -----------------------------------------------------------------------------
     def command(self) -> TaskCommand:
         """The task."""
-        from maxmargin.tasks.registry import find_task_command
-
         return find_task_command(self.config["task"])
 
     def model(self) -> Any:
         """What was learned."""
-        from maxmargin import load
-
         path = self.open().path / MODEL
         if not path.exists():
             raise RunError(

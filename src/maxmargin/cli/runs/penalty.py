@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.cli.runs.config import real
+from maxmargin.cli.runs.checks import real
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes

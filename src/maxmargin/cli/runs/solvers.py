@@ -7,7 +7,9 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from maxmargin.cli.runs.config import check_names, whole
+from maxmargin.cli.runs.checks import check_names, whole
+from maxmargin.solvers import OracleCache
+from maxmargin.solvers.base import solver_classes
 
 #: what every run has keys of its own for
 _COMMON = ("max_epochs", "tol", "random_state")
@@ -15,8 +17,6 @@ _COMMON = ("max_epochs", "tol", "random_state")
 
 def check_solver(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options, checked as far as that is possible without a problem."""
-    from maxmargin.solvers.base import solver_classes
-
     classes = solver_classes()
     if name is None:
         return dict(options)
@@ -53,9 +53,6 @@ def make_solver(name: str, options: Mapping[str, Any]) -> Any:
     options = check_solver(name, options)
     if not options:
         return name
-    from maxmargin.solvers import OracleCache
-    from maxmargin.solvers.base import solver_classes
-
     if isinstance(options.get("cache"), Mapping):
         options["cache"] = OracleCache(**options["cache"])
     return solver_classes()[name](**options)

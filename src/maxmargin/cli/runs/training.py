@@ -11,12 +11,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maxmargin.callbacks import EarlyStopping
 from maxmargin.cli.runs.config import AUTO, HELD_OUT, task_options
 from maxmargin.cli.runs.environment import environment
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.cli.runs.evaluating import WORST, evaluate_on
 from maxmargin.cli.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
+from maxmargin.cli.runs.penalty import check_search, choose_alpha, search_table
+from maxmargin.cli.runs.solvers import make_solver
+from maxmargin.cli.runs.watching import AtOnce, HistoryLines, Interrupts
+from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
+from maxmargin.solvers.base import solver_classes
+from maxmargin.tasks.documents import finite
+from maxmargin.tasks.sample_names import named
 
 if TYPE_CHECKING:
     from maxmargin.callbacks import Callback
@@ -74,8 +82,6 @@ class _Training:
 
     def go(self) -> dict[str, Any]:
         """Read, fit, save, judge."""
-        from maxmargin.cli.runs.watching import AtOnce, Interrupts
-
         folder = self.folder
         self._check_begun()
         self.model = self._estimator()
@@ -150,8 +156,6 @@ class _Training:
             setattr(model, name, wanted[key])
         solver = self.config.get("solver", model.solver)
         if isinstance(solver, str):
-            from maxmargin.cli.runs.solvers import make_solver
-
             model.solver = make_solver(solver, self.config.get("solver-options", {}))
         elif self.config.get("solver-options"):
             raise RunError(
@@ -193,8 +197,6 @@ class _Training:
     # -- training ----------------------------------------------------------------------------------
     def _choose_alpha(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
         """If it is to be chosen: what was tried is kept, for a run that goes on."""
-        from maxmargin.cli.runs.penalty import check_search, choose_alpha
-
         self.search: dict[str, Any] | None = None
         if self.config.get("alpha") != AUTO:
             return
@@ -213,11 +215,6 @@ class _Training:
         self.model.alpha = self.search["alpha"]
 
     def _fit(self, data: Data, validation: Data | None, interrupts: Callback) -> None:
-        from maxmargin.callbacks import EarlyStopping
-        from maxmargin.cli.runs.watching import HistoryLines
-        from maxmargin.persistence.checkpoints import Checkpoint
-        from maxmargin.tasks.sample_names import named
-
         path, intervals = self.folder.path, self.config.get("checkpoints", {})
         stopping = []
         if validation is not None:
@@ -264,10 +261,6 @@ class _Training:
         return self.config["data" if name == "train" else "validation"]
 
     def _summary(self, n_samples: int, metrics: dict[str, Any]) -> dict[str, Any]:
-        from maxmargin.cli.runs.penalty import search_table
-        from maxmargin.solvers.base import solver_classes
-        from maxmargin.tasks.documents import finite
-
         model, result = self.model, self.model.result_
         fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
         loss = getattr(model, "loss", None) or fitted.loss

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 #: pivots below this share of the largest k(x, x) count as zero
 PIVOT_TOL = 1e-10
@@ -32,8 +33,6 @@ class Factor(NamedTuple):
 
 def whole(gram: np.ndarray, name: Name) -> Factor:
     """The factor of a whole kernel matrix, which is overwritten; exact to PIVOT_TOL."""
-    from scipy.linalg.lapack import dpstrf
-
     size = np.diag(gram).copy()
     largest = _check_diagonal(size, name)
     _check_minors(gram, size, name)

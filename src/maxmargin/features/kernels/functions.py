@@ -21,7 +21,8 @@ Kernel = Callable[[Any, Any], np.ndarray]
 
 def named(kernel: str, gamma: float, degree: int, coef0: float) -> Kernel:
     """k(A, B) of one of NAMES."""
-    from sklearn.metrics import pairwise
+    # slow to import, and only kernels need it
+    from sklearn.metrics import pairwise  # noqa: PLC0415
 
     if kernel == "linear":
         return pairwise.linear_kernel

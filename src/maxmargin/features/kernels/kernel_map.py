@@ -336,7 +336,8 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         if count >= most:
             return np.arange(most)
         if self.landmarks == "k-means++":
-            from sklearn.cluster import kmeans_plusplus
+            # slow to import, and only kernels need it
+            from sklearn.cluster import kmeans_plusplus  # noqa: PLC0415
 
             found = kmeans_plusplus(distinct, count, random_state=self.random_state)[1]
             return np.unique(found)

@@ -52,7 +52,8 @@ def transform(owner: Any, matrix: Any) -> np.ndarray:
 
 
 def _sketch(owner: Any) -> Any:
-    from sklearn.kernel_approximation import PolynomialCountSketch
+    # slow to import, and only kernels need it
+    from sklearn.kernel_approximation import PolynomialCountSketch  # noqa: PLC0415
 
     return PolynomialCountSketch(
         gamma=owner.gamma_,

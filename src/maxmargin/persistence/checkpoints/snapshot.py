@@ -15,6 +15,7 @@ from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load_as
 from maxmargin.persistence.checkpoints.checks import check_snapshot
 from maxmargin.persistence.checkpoints.sparse import packed, unpacked
+from maxmargin.persistence.encode import Encoder
 from maxmargin.result import History, Record, State, Status
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import CountOrZero, check_option
@@ -73,8 +74,6 @@ class Snapshot(Checked):
 
     def check_savable(self) -> None:
         """A TypeError now rather than after the first epochs."""
-        from maxmargin.persistence.encode import Encoder
-
         Encoder().encode_object(self, ("run",))
 
 

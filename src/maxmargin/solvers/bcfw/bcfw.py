@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from maxmargin._numba.compile import compile_module, loading
+from maxmargin._numba.packed_samples import score_block
+from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
+from maxmargin._numba.passes.vertex_pass import cached_pass, oracle_pass, vertex_step
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.bcfw import image_cache
+from maxmargin.solvers.bcfw.image_cache import check_image_cache, images_pay, make_image_cache
+from maxmargin.solvers.bcfw.vertex_cache import (
+    check_vertex_cache,
+    make_vertex_cache,
+    vertex_cache_key,
+)
 from maxmargin.solvers.domain_steps import Step, is_free, unprojected_weights, visit
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
@@ -71,8 +81,6 @@ class OracleCache(Checked, BaseEstimator):
         bool
             True for images, False for vertices.
         """
-        from maxmargin.solvers.bcfw.image_cache import images_pay
-
         return images_pay(problem) if self.store == "auto" else self.store == "images"
 
 
@@ -186,14 +194,12 @@ class BCFW(Solver):
         return ("batch", "bcfw") if self._cache() is None else ("batch",)
 
     def load(self, problem: Problem) -> None:
-        from maxmargin._numba.compile import loading
-
         super().load(problem)
         cache = self._cache()
         if cache is not None:
             with loading():
                 name = "image_pass" if cache.keeps_images(problem) else "vertex_pass"
-                import_module(f"maxmargin._numba.passes.{name}")
+                compile_module(f"passes.{name}")
 
     def _policy(self) -> tuple[int, float]:
         """Exchanges a visit, and how far to go along them."""
@@ -226,9 +232,6 @@ class BCFW(Solver):
 
     def _remember(self, problem: Problem, state: State, size: int, with_images: bool) -> None:
         """Begin to remember, with z."""
-        from maxmargin.solvers.bcfw.image_cache import make_image_cache
-        from maxmargin.solvers.bcfw.vertex_cache import make_vertex_cache
-
         extra = state.extra
         extra.pop("image_cache", None)
         if with_images:
@@ -243,8 +246,6 @@ class BCFW(Solver):
         if state.extra.pop("w_unprojected", None) is not None or not is_free(problem):
             state.lag, state.clock[0] = np.empty(0), 0.0  # an average of another domain, maybe
         if "vertex_cache" in state.extra:
-            from maxmargin.solvers.bcfw.vertex_cache import vertex_cache_key
-
             # remembered vertices and their inner products hold for these data and this z only
             known = state.extra.get("vertex_cache_key")
             with_images = "image_cache" in state.extra
@@ -256,14 +257,10 @@ class BCFW(Solver):
         if not np.isfinite(state.extra.get("answers", 0.0)).all():
             raise ValueError("its answers are not finite")
         if "vertex_cache" in fresh.extra:
-            from maxmargin.solvers.bcfw.vertex_cache import check_vertex_cache
-
             if state.extra["vertex_cache_size"] != fresh.extra["vertex_cache_size"]:
                 raise ValueError("it remembers another number of vertices")
             check_vertex_cache(problem, fresh.extra["vertex_cache"], state.extra["vertex_cache"])
         if "image_cache" in fresh.extra:
-            from maxmargin.solvers.bcfw.image_cache import check_image_cache
-
             check_image_cache(fresh.extra["image_cache"], state.extra["image_cache"])
 
     def epoch(self, problem: Problem, state: State) -> None:
@@ -335,9 +332,6 @@ class BCFW(Solver):
     def _plain_pass(
         self, problem: Problem, state: State, order: np.ndarray, search: bool | None = None
     ) -> None:
-        from maxmargin._numba.packed_samples import score_block
-        from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
-
         packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
         function = problem.structure.compiled_function("maximize")
         point = (state.w, state.z, state.lag, state.clock)
@@ -362,9 +356,6 @@ class BCFW(Solver):
         order: np.ndarray,
         known: np.ndarray | None = None,
     ) -> None:
-        from maxmargin._numba.packed_samples import score_block
-        from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
-
         packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
         function = problem.structure.compiled_function("maximize")
         vertex_cache = state.extra["vertex_cache"]
@@ -381,8 +372,6 @@ class BCFW(Solver):
             gaps[i] = vertex_step(packed, i, workspace, vertex_cache, *options, *point)
 
     def _cached_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
-        from maxmargin._numba.passes.vertex_pass import cached_pass
-
         limit, relaxation = self._policy()
         cached_pass(
             problem.packed, problem.workspace(), state.extra["vertex_cache"], order, problem.alpha,
@@ -398,8 +387,6 @@ class BCFW(Solver):
         known: np.ndarray | None = None,
     ) -> None:
         """A pass with the oracle and those over images that follow it; z is rebuilt at the end."""
-        from maxmargin.solvers.bcfw import image_cache
-
         bounded = image_cache.bounds(problem) is not None
         policy = self._policy()
 
@@ -464,7 +451,5 @@ class BCFW(Solver):
         if "w_unprojected" in state.extra:
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
         if "vertex_cache" in state.extra:
-            from maxmargin.solvers.bcfw.vertex_cache import vertex_cache_key
-
             with_images = "image_cache" in state.extra
             state.extra["vertex_cache_key"] = vertex_cache_key(problem, state.z, with_images)

@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._numba.packed_samples import Workspace, score_block
+from maxmargin._numba.passes.image_cache import WORD, ImageCache, rebuild, start_image_cache
+from maxmargin._numba.passes.image_pass import (
+    Course,
+    image_cached_pass,
+    image_oracle_pass,
+    image_step,
+)
 from maxmargin.domains import Signs
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.bcfw.vertex_cache import slot_count
+from maxmargin.solvers.bcfw.vertex_cache import empty_vertex_cache, slot_count
 
 #: vertices this many times as large as an image are worth one
 _WORTH = 2
@@ -48,9 +56,6 @@ def make_image_cache(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, A
     Returns masses and inner products, as of `make_support` but without lists of non-zeros, and the
     images.
     """
-    from maxmargin._numba.passes.image_cache import WORD, ImageCache, start_image_cache
-    from maxmargin.solvers.bcfw.vertex_cache import empty_vertex_cache
-
     slots = slot_count(problem, size)
     parts, local = np.diff(problem.part_ptr), local_sizes(problem)
     length = -(-parts // WORD) if problem.structure.binary else parts
@@ -84,8 +89,6 @@ def check_image_cache(fresh: Any, found: Any) -> None:
 
 def rebuild_z(problem: Problem, state: State) -> None:
     """state.z from masses and vertices."""
-    from maxmargin._numba.passes.image_cache import rebuild
-
     extra = state.extra
     rebuild(problem.packed, extra["vertex_cache"], extra["image_cache"], state.z)
 
@@ -102,8 +105,6 @@ def bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
 
 def course(problem: Problem, state: State, bounded: bool) -> Any:
     """The weights of the state as compiled code moves them."""
-    from maxmargin._numba.passes.image_pass import Course
-
     w_unprojected = lower = upper = np.empty(0)
     if bounded:
         w_unprojected = state.extra["w_unprojected"]
@@ -120,9 +121,6 @@ def oracle_pass(
     known: np.ndarray | None = None,
 ) -> None:
     """Ask the oracle for each sample in `order`, and step; known : its answers, if they are."""
-    from maxmargin._numba.packed_samples import score_block
-    from maxmargin._numba.passes.image_pass import image_oracle_pass, image_step
-
     packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
     memory = (state.extra["vertex_cache"], state.extra["image_cache"])
     options = (problem.alpha, *policy, course(problem, state, bounded))
@@ -148,8 +146,6 @@ def cached_pass(
     problem: Problem, state: State, order: np.ndarray, policy: tuple[int, float], bounded: bool
 ) -> None:
     """Steps between remembered vertices only."""
-    from maxmargin._numba.passes.image_pass import image_cached_pass
-
     cache, images = state.extra["vertex_cache"], state.extra["image_cache"]
     workspace = _small_workspace(len(images.change))
     options = (problem.alpha, *policy, course(problem, state, bounded))
@@ -158,8 +154,6 @@ def cached_pass(
 
 def _small_workspace(size: int) -> Any:
     """Scratch for visits that look at weights only, this many of them."""
-    from maxmargin._numba.packed_samples import Workspace
-
     none, ints = np.empty(0), np.empty(0, dtype=np.int64)
     return Workspace(none, none, none, ints, np.empty(size), none, none, none, ints)
 

@@ -7,6 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
+from maxmargin._numba.passes.vertex_cache import VertexCache, start_vertex_cache
 from maxmargin.problem import Problem
 
 
@@ -16,8 +17,6 @@ def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> Any:
     A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
     dense anchor.
     """
-    from maxmargin._numba.passes.vertex_cache import start_vertex_cache
-
     room = np.array([problem.structure.vertex_size(layout) for layout in problem.layouts])
     cache = empty_vertex_cache(problem, room.astype(np.int64), slot_count(problem, size))
     start_vertex_cache(problem.packed, problem.workspace(), cache, z)
@@ -33,8 +32,6 @@ def slot_count(problem: Problem, size: int) -> int:
 
 def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Any:
     """Slots without vertices. room : non-zeros of a vertex, for each sample."""
-    from maxmargin._numba.passes.vertex_cache import VertexCache
-
     n = problem.n
     entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)
     total = int(entry_ptr[-1])

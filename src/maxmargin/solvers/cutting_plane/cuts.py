@@ -17,6 +17,12 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
+from maxmargin._numba.passes.cutting_plane import (
+    add_outputs,
+    best_outputs,
+    find_outputs,
+    write_outputs,
+)
 from maxmargin.problem import Problem
 
 
@@ -77,8 +83,6 @@ def start_cuts(problem: Problem, z: np.ndarray) -> Cuts:
 
 def remember(problem: Problem, cuts: Cuts, vertex: np.ndarray, now: int) -> tuple[Cuts, np.ndarray]:
     """The numbers of the outputs in `vertex`, with those stored that are new."""
-    from maxmargin._numba.passes.cutting_plane import find_outputs, write_outputs
-
     ids, found, length = (np.empty(problem.n, dtype=np.int64) for _ in range(3))
     lists = (cuts.head, cuts.older, cuts.key, cuts.entry_ptr, cuts.part, cuts.share)
     find_outputs(problem.part_ptr, *lists, vertex, ids, found, length)
@@ -137,8 +141,6 @@ def add_cut(problem: Problem, cuts: Cuts, ids: np.ndarray, vertex: np.ndarray) -
 
 def dual_point(problem: Problem, cuts: Cuts) -> np.ndarray:
     """The sum of mass * outputs over the cuts: a feasible z, as a mixture of outputs."""
-    from maxmargin._numba.passes.cutting_plane import add_outputs
-
     share, z = np.zeros(int(cuts.size[1])), np.zeros_like(problem.truth)
     rows = cuts.ids[: cuts.n_cuts * problem.n].reshape(-1, problem.n)
     for j in np.flatnonzero(cuts.mass[: cuts.n_cuts]):
@@ -154,8 +156,6 @@ def dual_point(problem: Problem, cuts: Cuts) -> np.ndarray:
 
 def cached_cut(problem: Problem, cuts: Cuts, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The best cut of remembered outputs at w: their numbers, and the vertex they make."""
-    from maxmargin._numba.passes.cutting_plane import add_outputs, best_outputs
-
     ids, vertex = np.empty(problem.n, dtype=np.int64), np.zeros_like(problem.truth)
     stamp = np.zeros(int(np.diff(problem.part_ptr).max()) + 1, dtype=np.int64)
     lists = (cuts.entry_ptr, cuts.part, cuts.share)

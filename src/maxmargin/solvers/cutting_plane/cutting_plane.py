@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from maxmargin._numba.compile import uninterrupted
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -158,8 +159,6 @@ class CuttingPlane(Solver):
 
     def _round(self, problem: Problem, state: State) -> None:
         """Ask all oracles, add the cut, then cuts of remembered outputs while they are worth it."""
-        from maxmargin._numba.compile import uninterrupted
-
         vertex = np.empty_like(state.z)
         hinges = problem.apply("maximize", state.w, point=problem.truth, out=vertex)
         with uninterrupted():  # what is remembered changes in place

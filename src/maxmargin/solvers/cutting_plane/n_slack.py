@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.packed_samples import score_block
+from maxmargin._numba.passes.n_slack import consider, gather_violated, solve_pass
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.bcfw.bcfw import OracleCache
@@ -79,9 +81,6 @@ def round_of_all(problem: Problem, state: State, tol: float, every: int) -> None
 
 def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, most: int) -> int:
     """Ask until `most` outputs are learnt; returns how many oracles were asked."""
-    from maxmargin._numba.packed_samples import score_block
-    from maxmargin._numba.passes.n_slack import consider, gather_violated
-
     packed, workspace = problem.packed, problem.workspace()
     vertex_cache, gaps = state.extra["vertex_cache"], state.extra["gaps"]
     function = problem.structure.compiled_function("maximize")
@@ -99,8 +98,6 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
 
 def _solve(problem: Problem, state: State, target: float) -> None:
     """Passes over all working sets until the gap among remembered outputs is on target."""
-    from maxmargin._numba.passes.n_slack import solve_pass
-
     packed, workspace, vertex_cache = (
         problem.packed,
         problem.workspace(),

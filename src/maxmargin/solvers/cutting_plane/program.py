@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from maxmargin._numba.passes.cutting_plane import ascend
 from maxmargin.problem import Problem
 from maxmargin.solvers.cutting_plane.cuts import Cuts
 from maxmargin.solvers.domain_steps import best_share
@@ -15,8 +16,6 @@ _DUST = 1e-14
 
 def solve(cuts: Cuts, alpha: float, tolerance: float, limit: int) -> float:
     """The best masses, in place; returns a bound on what is left to gain."""
-    from maxmargin._numba.passes.cutting_plane import ascend
-
     k = cuts.n_cuts
     mass = cuts.mass[:k]
     options = (alpha, mass, np.empty(k), tolerance, limit)

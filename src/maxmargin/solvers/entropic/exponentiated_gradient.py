@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from maxmargin._numba.passes import exponentiated_gradient as entropic
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -211,8 +212,6 @@ class ExponentiatedGradient(Solver):
             visit(self._pass, problem, state, order)
 
     def _pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
-        from maxmargin._numba.passes.exponentiated_gradient import entropic_pass
-
         extra, fade = state.extra, fade_of(problem)
         function = problem.structure.compiled_function("marginals")
         if function is None:
@@ -220,7 +219,7 @@ class ExponentiatedGradient(Solver):
             for i in order:
                 self._visit(problem, state, i, workspace)
             return
-        stuck = entropic_pass(
+        stuck = entropic.entropic_pass(
             problem.packed, problem.workspace("marginals"), function, order, problem.alpha, fade,
             float(self.growth), extra["potentials"], extra["rates"], extra["entropy"],
             extra["slopes"], state.w, state.z, state.lag, state.clock, np.zeros(5),
@@ -230,8 +229,6 @@ class ExponentiatedGradient(Solver):
 
     def _visit(self, problem: Problem, state: State, i: int, workspace: Any) -> None:
         """The step of the compiled `entropic_pass`, where `marginals` is Python."""
-        from maxmargin._numba.passes import exponentiated_gradient as entropic
-
         packed, extra, fade = problem.packed, state.extra, fade_of(problem)
         state.clock[:2] += 1.0
         if packed.weight[i] == 0.0:
@@ -278,21 +275,14 @@ class ExponentiatedGradient(Solver):
 
     def _step(self, problem: Problem, state: State) -> None:
         """A step of all samples at once; its rate is state.clock[3]."""
-        from maxmargin._numba.passes.exponentiated_gradient import (
-            FARTHEST,
-            SMALL,
-            TRIES,
-            entropic_rate,
-        )
-
         extra, fade, rate = state.extra, fade_of(problem), state.clock[3]
         omega, potentials = problem.packed.weight, extra["potentials"]
         scores = scores_of(problem, state.w)
         ahead = scores - fade * potentials
         if fade == 0.0:
-            rate = min(rate, FARTHEST / max(np.abs(ahead).max(), 1e-300))
+            rate = min(rate, entropic.FARTHEST / max(np.abs(ahead).max(), 1e-300))
         state.clock[:2] += 1.0
-        for _ in range(TRIES):
+        for _ in range(entropic.TRIES):
             state.clock[2] += problem.n
             tried = potentials + rate * ahead
             z, entropy = expectations(problem, tried)
@@ -305,13 +295,13 @@ class ExponentiatedGradient(Solver):
             bend = fade * rate * slope + square
             best = slope / bend if bend > 0 else np.inf
             found = np.array([float(omega @ gains) - square / 2, best, 0.0, slope, size])
-            used, rate = rate, entropic_rate(found, rate, fade, float(self.growth))
+            used, rate = rate, entropic.entropic_rate(found, rate, fade, float(self.growth))
             if found[0] >= 0:
                 extra["potentials"], extra["entropy"] = tried, entropy
                 extra["slopes"], state.z, state.clock[3] = slopes / used, z, rate
                 self._move(problem, state, change / -problem.alpha)
                 return
-            if slope <= SMALL * size:
+            if slope <= entropic.SMALL * size:
                 return
 
     def _move(self, problem: Problem, state: State, change: np.ndarray) -> None:

@@ -6,6 +6,8 @@ from copy import copy
 
 import numpy as np
 
+from maxmargin._numba.passes.batch import apply_range
+from maxmargin._numba.passes.exponentiated_gradient import scores
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.problem import Problem
 
@@ -32,12 +34,9 @@ def inner(problem: Problem, values: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 def scores_of(problem: Problem, w: np.ndarray) -> np.ndarray:
     """F_i^T w + c_i of all samples, 0 on forbidden parts."""
-    from maxmargin._numba.passes.batch import apply_range
-    from maxmargin._numba.passes.exponentiated_gradient import scores
-
     out, none = np.empty_like(problem.truth), np.empty(0)
     apply_range(
-        problem.packed, problem.workspace("marginals"), scores, w, none, 0, problem.n,
+        problem.packed, problem.workspace("marginals"), scores.dispatcher, w, none, 0, problem.n,
         np.empty(problem.n), out,
     )  # fmt: skip
     return np.where(np.isneginf(out), 0.0, out)

@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from maxmargin._numba.packed_samples import score_block
+from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -113,9 +115,6 @@ class SDCA(Solver):
         return state.rng.permutation(n)
 
     def _pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
-        from maxmargin._numba.packed_samples import score_block
-        from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
-
         packed, workspace, extra = problem.packed, problem.workspace("marginals"), state.extra
         point = (problem.alpha, state.w, state.z, extra["entropy"])
         function = problem.structure.compiled_function("marginals")

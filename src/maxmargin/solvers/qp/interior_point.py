@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
+from maxmargin.optional import optional_module
 from maxmargin.solvers.qp.cone_program import ConeProgram
 from maxmargin.solvers.qp.memory import program_bytes, refuse
 
@@ -27,13 +28,10 @@ class Answer(NamedTuple):
 
 def load_clarabel() -> Any:
     """The package, or an error that says how to get it."""
-    try:
-        import clarabel
-    except ImportError as error:
-        raise ImportError(
-            'solver="qp" needs the interior-point solver Clarabel: pip install "maxmargin[qp]"'
-        ) from error
-    return clarabel
+    return optional_module(
+        "clarabel",
+        'solver="qp" needs the interior-point solver Clarabel: pip install "maxmargin[qp]"',
+    )
 
 
 def by_clarabel(program: ConeProgram, limit: float = np.inf, seconds: float = np.inf) -> Answer:

@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from maxmargin._numba.passes.saddle import add_block, ascent_range, measure
 from maxmargin.domains import Domain, L1Ball, Product
 from maxmargin.problem import Problem
 from maxmargin.result import State
@@ -60,11 +61,8 @@ class SaddleSolver(Solver):
         return ("batch", "saddle")
 
     def load(self, problem: Problem) -> None:
-        from maxmargin._numba.compile import loading
-
         super().load(problem)
-        with loading():
-            problem.structure.compiled_function(self.requires[0][0])
+        problem.structure.compiled_function(self.requires[0][0])
 
     @property
     def step_rule(self) -> Any:
@@ -214,8 +212,6 @@ class SaddleSolver(Solver):
         reference: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """out_i = P(base_i + step (F_i^T w + c_i)); returns g(out) and the sums of the pass."""
-        from maxmargin._numba.passes.saddle import ascent_range
-
         other = np.empty(0) if reference is None else reference
         function = problem.structure.compiled_function("project")
 
@@ -325,8 +321,6 @@ def tally(
     sums_of_pass: np.ndarray,
 ) -> None:
     """What compiled code does with the z_i of a structure that moves it in Python."""
-    from maxmargin._numba.passes.saddle import add_block, measure
-
     moved = z - problem.truth[problem.parts(i)]
     measure(problem.packed, i, z, base, problem.truth, sums_of_pass)
     add_block(problem.packed, i, problem.workspace(), moved, total)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._numba.passes.saddle import dual_range, score_norm
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.saddle.base import tally
@@ -90,8 +91,6 @@ class ProjectedSteps:
 
     def _pass(self, look: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """g(v), g(u) and the sums of a pass that looks ahead by the weights `look`."""
-        from maxmargin._numba.passes.saddle import dual_range
-
         problem, state, extra = self.problem, self.state, self.state.extra
         w, t = state.w if self.low else extra["u_w"], extra["passed"]
         function = problem.structure.compiled_function("project")
@@ -142,8 +141,6 @@ class ProjectedSteps:
         self, geometry: Weights, moved: np.ndarray, change: np.ndarray, moved_z: float
     ) -> None:
         """Shorten the next steps if this one was too long for the operator where it went."""
-        from maxmargin._numba.passes.saddle import score_norm
-
         problem, extra = self.problem, self.state.extra
         forward = score_norm(problem.packed, problem.workspace(), moved)
         back = geometry.squared_dual(problem.alpha * moved + change)

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin._numba.passes.entropic_saddle import marginals_range
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import check_counts
@@ -139,8 +140,6 @@ class EntropicOutputs:
         self, steps: Steps, q: np.ndarray, in_ranges: Callable, keep: bool
     ) -> tuple[np.ndarray, np.ndarray, Moved]:
         """g(u), g(next v) and the rest of a pass of `marginals_range`. keep: all parts."""
-        from maxmargin._numba.passes.entropic_saddle import marginals_range
-
         problem = self.problem
         function = problem.structure.compiled_function("marginals")
         size = len(problem.truth) if keep else 0

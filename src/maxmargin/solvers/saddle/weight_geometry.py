@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._numba.passes.saddle import gram_range, square_rows
 from maxmargin.domains import Domain, L1Ball, Product, RealSpace
 from maxmargin.domains.base import as_indices
 from maxmargin.problem import Problem
@@ -98,8 +99,6 @@ class EntropicWeights:
         own: np.ndarray | None = None,
     ) -> float:
         """|.|_1 on v, Euclidean on z: the longest row of F, so no power iteration."""
-        from maxmargin._numba.passes.saddle import square_rows
-
         rows = np.zeros(problem.dim)
         square_rows(_weighted(problem, weight), rows)
         rows = rows if own is None else rows[own]
@@ -201,8 +200,6 @@ def operator_norm(
     less than tol, relatively. weight: Omega, if not that of the problem; own: the numbers of
     the weights, if not all.
     """
-    from maxmargin._numba.passes.saddle import square_rows
-
     rows, packed = np.zeros(problem.dim), _weighted(problem, weight)
     square_rows(packed, rows)
     on = np.ones(problem.dim)
@@ -219,8 +216,6 @@ def operator_norm(
 def _power_iteration(
     problem: Problem, packed: Any, x: np.ndarray, on: np.ndarray, max_steps: int, tol: float
 ) -> float:
-    from maxmargin._numba.passes.saddle import gram_range
-
     workspace, value = problem.workspace(), 0.0
     for _ in range(max_steps):
         image = np.zeros(problem.dim)

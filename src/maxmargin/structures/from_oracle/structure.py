@@ -14,6 +14,7 @@ from joblib import effective_n_jobs
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
 from maxmargin.structures.base import Constraints, Layout, Structure
 from maxmargin.structures.from_oracle.outputs import TimedOut, as_vector, split_bound
+from maxmargin.structures.from_oracle.worker_pool import Workers
 from maxmargin.structures.linear_program.program import Program
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, TaskCommands, check_option, check_options
@@ -302,8 +303,6 @@ class OracleStructure(Structure):
     # -- processes ---------------------------------------------------------------------------------
     def _workers(self) -> Any:
         """The processes, made anew if an option has changed."""
-        from maxmargin.structures.from_oracle.worker_pool import Workers
-
         key = (id(self.oracle), self.jobs, self.time_limit)
         if getattr(self, "_pool", (None, None))[0] != key:
             self.release()

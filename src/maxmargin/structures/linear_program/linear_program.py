@@ -8,9 +8,11 @@ import numpy as np
 
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures.base import Constraints, Layout, Structure
+from maxmargin.structures.from_oracle.outputs import as_vector
 from maxmargin.structures.linear_program.highs import endless_part
 from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.linear_program.program import Program
+from maxmargin.structures.linear_program.project import project_linear
 
 #: parts nearer to integers than this are whole
 WHOLE = 1e-6
@@ -88,8 +90,6 @@ class LinearProgram(Structure):
         return min(float(np.linalg.norm(program.part_upper)), float(np.sqrt(2) * total))
 
     def encode(self, y: Any, layout: Layout) -> np.ndarray:
-        from maxmargin.structures.from_oracle.outputs import as_vector
-
         return as_vector(y, self.n_parts(layout))
 
     def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
@@ -164,8 +164,6 @@ class LinearProgram(Structure):
         )
 
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        from maxmargin.structures.linear_program.project import project_linear
-
         if not self._whole_numbers():
             found = project_linear(_program(layout).constraints, self._allowed(point, layout))
             if found is not None:

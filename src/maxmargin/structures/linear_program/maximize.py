@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints, score
+from maxmargin.structures.constraints import Constraints, score
 from maxmargin.structures.linear_program.highs import (
     INFEASIBLE,
     TIMED_OUT,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import lsq_linear
 
-from maxmargin.structures.base import Constraints
+from maxmargin.optional import optional_module
+from maxmargin.structures.constraints import Constraints
 
 #: rows with less slack than this may be tight
 _TIGHT = 1e-6
@@ -17,11 +20,7 @@ _CHECKED = 1e-10
 
 def has_clarabel() -> bool:
     """Whether the interior point solver is installed."""
-    try:
-        import clarabel  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return find_spec("clarabel") is not None
 
 
 def project_linear(constraints: Constraints, point: np.ndarray) -> np.ndarray | None:
@@ -54,8 +53,7 @@ def _one_sided(constraints: Constraints, parts: int) -> tuple[Any, np.ndarray, n
 
 
 def _interior(rows: Any, bound: np.ndarray, equal: np.ndarray, point: np.ndarray) -> Any:
-    import clarabel
-
+    clarabel = optional_module("clarabel", "pip install clarabel")
     order = np.concatenate([np.flatnonzero(equal), np.flatnonzero(~equal)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -78,8 +76,6 @@ def _polished(
     rows: Any, bound: np.ndarray, equal: np.ndarray, tight: np.ndarray, point: np.ndarray
 ) -> np.ndarray | None:
     """The z nearest to the point with these rows tight, if it is the projection; else None."""
-    from scipy.optimize import lsq_linear
-
     active = rows[np.flatnonzero(tight)].toarray()
     if len(active) == 0:
         z = point.copy()

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import sparse
 
+from maxmargin._numba.multi_label import qpbo, subsets
+from maxmargin._numba.multi_label.maximize import leads
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures.base import Constraints, Structure, check_k, check_sides
 from maxmargin.structures.frozen import read_only
@@ -130,11 +132,7 @@ class MultiLabel(Structure):
 
     def compiled_function(self, ability: str) -> Any | None:
         if ability == "leads":
-            from maxmargin._numba.compile import loading
-
-            with loading():
-                from maxmargin._numba.multi_label.maximize import leads
-            return leads
+            return leads.dispatcher
         return super().compiled_function(ability)
 
     def leads(self, theta: np.ndarray, layout: Any) -> np.ndarray:
@@ -238,8 +236,6 @@ def forest_of(network: Network) -> TreeLayout | None:
 @lru_cache(maxsize=64)
 def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
     """What compiled code reads, and the work space it needs."""
-    from maxmargin._numba.multi_label import qpbo, subsets
-
     labels, pairs = network.n_nodes, network.n_edges
     size = 2 * labels + 4 * pairs
     forest = None if method == "bounded" else forest_of(network)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from maxmargin.structures.base import Constraints
 from maxmargin.structures.chain import _whole
-from maxmargin.structures.min_norm_point import LabelHull
+from maxmargin.structures.label_hull import LabelHull
 from maxmargin.structures.network.layout import NetworkLayout
 
 

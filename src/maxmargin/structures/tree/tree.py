@@ -10,6 +10,7 @@ from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures.base import check_k
 from maxmargin.structures.network.node_labels import NetworkLabels
+from maxmargin.structures.tree.k_best import best_labels
 from maxmargin.structures.tree.layout import TreeLayout
 
 
@@ -59,8 +60,6 @@ class Tree(NetworkLabels):
         self, theta: np.ndarray, layout: TreeLayout, k: int
     ) -> list[tuple[np.ndarray, float]]:
         # max-product with lists of the k best, O(V K k (K + log k))
-        from maxmargin.structures.tree.k_best import best_labels
-
         k, theta = check_k(k), self._allowed(theta, layout)
         found = best_labels(theta, layout, 0 if self.tied else layout.n_labels**2, k)
         if not found:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._numba.alignment import similarity
 from maxmargin.tasks.alignment.checks import Pair
 from maxmargin.tasks.alignment.pair_edges import Edges
 from maxmargin.tasks.alignment.translation_models import pointers
@@ -30,14 +31,9 @@ _LONG = 3  # letters; words with no more are alike by chance
 
 def spelling(pairs: Sequence[Pair], edges: Edges) -> Features:
     """How alike the two words are written; marks and numbers."""
-    from maxmargin._numba.compile import loading
-
-    with loading():
-        from maxmargin._numba.alignment import similarity as kernels
-
     sides = [_Side(pairs, 0, edges.row), _Side(pairs, 1, edges.column)]
     prefix, subsequence = np.empty(len(edges)), np.empty(len(edges))
-    kernels.compare_words(
+    similarity.compare_words(
         sides[0].letters, sides[0].ptr, sides[1].letters, sides[1].ptr, edges.row, edges.column,
         prefix, subsequence, np.empty(np.diff(sides[1].ptr).max(initial=0) + 1, dtype=np.int64),
     )  # fmt: skip

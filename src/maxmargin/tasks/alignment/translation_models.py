@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from tqdm import tqdm
 
+from maxmargin._numba.alignment import word_models, word_pairs
 from maxmargin.progress import tell
 
 CHUNK = 20_000  # sentence pairs between two signs of progress
@@ -53,11 +55,6 @@ def pointers(counts: Any) -> np.ndarray:
 
 def find_word_pairs(source: Text, target: Text, n_source: int) -> Cells:
     """Number the word pairs that occur in sentence pairs."""
-    from maxmargin._numba.compile import loading
-
-    with loading():
-        from maxmargin._numba.alignment import word_pairs as kernels
-
     places = np.argsort(source.words, kind="stable")
     place_ptr = pointers(np.bincount(source.words, minlength=n_source))
     owner = np.repeat(np.arange(len(source.ptr) - 1), source.lengths)
@@ -66,7 +63,7 @@ def find_word_pairs(source: Text, target: Text, n_source: int) -> Cells:
     column = np.empty(cell_ptr[-1], dtype=np.int32)
     together = np.empty(cell_ptr[-1], dtype=np.int32)
     row_ptr = np.empty(n_source + 1, dtype=np.int64)
-    n = kernels.number_cells(
+    n = word_pairs.number_cells(
         source.words, source.ptr, target.words, target.ptr, place_ptr, places, owner, cell_ptr,
         cell_of, column, together, row_ptr,
     )  # fmt: skip
@@ -139,17 +136,11 @@ class TranslationModels:
         what: str = "words",
         rounds: int = 1,
     ):
-        from maxmargin._numba.compile import loading
-
-        with loading():
-            from maxmargin._numba.alignment import word_models as kernels
-
-        self._kernels = kernels
         self.p0, self.agree, self.verbose = p0, agree, verbose
         self.what, self.rounds = what, rounds
         self.n_words = n_words
         self.pairs = find_word_pairs(source, target, n_words[0])
-        self.corpus = kernels.Corpus(
+        self.corpus = word_models.Corpus(
             source.words, source.ptr, target.words, target.ptr, self.pairs.cell_of,
             self.pairs.cell_ptr,
         )  # fmt: skip
@@ -166,7 +157,7 @@ class TranslationModels:
 
     def _empty_tables(self) -> Any:
         n_source, n_target = self.n_words
-        return self._kernels.Tables(
+        return word_models.Tables(
             np.zeros(2 * len(self.pairs.column)), np.zeros(n_target), np.zeros(n_source),
             np.zeros(2 * len(self._moves.bucket)), self._moves.ptr,
         )  # fmt: skip
@@ -176,18 +167,16 @@ class TranslationModels:
         counts, tables = self._counts, self.tables()
         for array in counts[:4]:
             array[:] = 0.0
-        work = np.empty(self._kernels.space_for(self.longest))
+        work = np.empty(word_models.space_for(self.longest))
         value = 0.0
         for a, b in self._chunks("HMM" if jumps else "IBM 1"):
-            value += self._kernels.expect(
+            value += word_models.expect(
                 self.corpus, tables, counts, self.p0, jumps, self.agree, a, b, self.longest, work
             )
         self.log_likelihood.append(value)
         self._maximize(jumps)
 
     def _chunks(self, what: str) -> Iterator[tuple[int, int]]:
-        from tqdm import tqdm
-
         n = len(self.corpus.source_ptr) - 1
         with tqdm(total=n, desc=what, disable=not self.verbose, file=sys.stderr) as bar:
             for a in range(0, n, CHUNK):
@@ -199,7 +188,7 @@ class TranslationModels:
 
     def _maximize(self, jumps: bool) -> None:
         counts = self._counts
-        self._kernels.maximize_cells(
+        word_models.maximize_cells(
             self.pairs.row_ptr, self.pairs.column, counts.cells, self.cells, FLOOR,
             np.empty(self.n_words[1]),
         )  # fmt: skip
@@ -214,7 +203,7 @@ class TranslationModels:
         """The present probabilities, as compiled code takes them."""
         moves = [self._moves.probabilities(weight) for weight in self.jumps.weight]
         null_target, null_source = self.null
-        return self._kernels.Tables(
+        return word_models.Tables(
             self.cells, null_target, null_source, np.concatenate(moves), self._moves.ptr
         )
 

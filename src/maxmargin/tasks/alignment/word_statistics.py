@@ -10,7 +10,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
+from tqdm import tqdm
 
+from maxmargin._numba.alignment import word_models, word_pairs
 from maxmargin.tasks.alignment.checks import Pair, check_iterable, check_pair
 from maxmargin.tasks.alignment.pair_edges import Edges
 from maxmargin.tasks.alignment.statistics_checks import check_stems, check_tables
@@ -188,14 +190,9 @@ class WordStatistics(Checked, BaseEstimator):
         target_words: list[str],
         what: str = "words",
     ) -> None:
-        from maxmargin._numba.compile import loading
-
-        with loading():
-            from maxmargin._numba.alignment import word_pairs as kernels
-
         counts = np.zeros(len(source_words), np.int64), np.zeros(len(target_words), np.int64)
-        kernels.pairs_with_word(source.words, source.ptr, counts[0])
-        kernels.pairs_with_word(target.words, target.ptr, counts[1])
+        word_pairs.pairs_with_word(source.words, source.ptr, counts[0])
+        word_pairs.pairs_with_word(target.words, target.ptr, counts[1])
         models = TranslationModels(
             source, target, (len(source_words), len(target_words)),
             p0=self.p0, agree=self.agree, far=self.far, verbose=self.verbose, what=what,
@@ -297,14 +294,9 @@ class WordStatistics(Checked, BaseEstimator):
         Association
             One number per edge of each kind.
         """
-        from maxmargin._numba.compile import loading
-
-        with loading():
-            from maxmargin._numba.alignment import word_pairs as kernels
-
         source, target = numbers
         cell = np.empty(len(edges), dtype=np.int64)
-        kernels.find_cells(
+        word_pairs.find_cells(
             self.row_ptr_, self.column_, source, edges.source_ptr, target, edges.target_ptr,
             edges.ptr, cell,
         )  # fmt: skip
@@ -333,8 +325,6 @@ class WordStatistics(Checked, BaseEstimator):
         numbers: Any,
         edges: Edges,
     ) -> Any:
-        from maxmargin._numba.alignment import word_models as kernels
-
         known = cell >= 0
         cells = np.column_stack([other, other])
         cells[known] = np.maximum(table[:, cell[known]].T, _UNSEEN)
@@ -343,20 +333,20 @@ class WordStatistics(Checked, BaseEstimator):
         null_source = np.where(source >= 0, nulls[1][source], _UNKNOWN).astype(np.float64)
         lengths = np.concatenate([edges.source_lengths, edges.target_lengths])
         moves = MoveTables(lengths[lengths > 0], self.far)
-        tables = kernels.Tables(
+        tables = word_models.Tables(
             cells.ravel(), null_target, null_source,
             np.concatenate([moves.probabilities(weight) for weight in self.jumps_]), moves.ptr,
         )  # fmt: skip
-        corpus = kernels.Corpus(
+        corpus = word_models.Corpus(
             np.arange(len(source), dtype=np.int32), edges.source_ptr,
             np.arange(len(target), dtype=np.int32), edges.target_ptr,
             np.arange(len(edges), dtype=np.int32), edges.ptr,
         )  # fmt: skip
         longest = int(lengths.max(initial=1))
         forward, backward = np.empty(len(edges)), np.empty(len(edges))
-        kernels.posteriors(
+        word_models.posteriors(
             corpus, tables, self.p0, jumps, longest, forward, backward,
-            np.empty_like(tables.moves), np.empty(kernels.space_for(longest)),
+            np.empty_like(tables.moves), np.empty(word_models.space_for(longest)),
         )  # fmt: skip
         return forward, backward
 
@@ -374,8 +364,6 @@ class WordStatistics(Checked, BaseEstimator):
 def _encode(
     pairs: Iterable[Pair], vocabularies: tuple[Vocabulary, Vocabulary], longest: int, verbose: int
 ) -> tuple[Text, Text]:
-    from tqdm import tqdm
-
     words, lengths = (array("i"), array("i")), (array("q"), array("q"))
     bar = tqdm(pairs, desc="reading sentence pairs", disable=not verbose, file=sys.stderr)
     for s, pair in enumerate(bar):

@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
 from maxmargin.metrics import SequenceReport
+from maxmargin.optional import pandas
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,7 @@ class WeightTable:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame (needs pandas: `pip install pandas`)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
-
-        return pd.DataFrame(list(self.rows), columns=list(self.columns))
+        return pandas().DataFrame(list(self.rows), columns=list(self.columns))
 
 
 def strongest(weights: np.ndarray, n: int) -> np.ndarray:

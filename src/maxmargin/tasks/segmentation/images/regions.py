@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from maxmargin.optional import optional_module
+
 CORNER = 0.5**0.5  # what pixels that touch at a corner share, if a side is 1
 
 
@@ -94,12 +96,10 @@ def _touching(number: np.ndarray, connectivity: int) -> tuple[np.ndarray, np.nda
 
 
 def _slic(rgb: np.ndarray, n_segments: int, compactness: float) -> np.ndarray:
-    try:
-        from skimage.segmentation import slic
-    except ImportError as error:
-        raise ImportError(
-            'superpixels are found by scikit-image: pip install "maxmargin[images]", or choose'
-            ' ImageGraphs(graph="pixels").'
-        ) from error
+    slic = optional_module(
+        "skimage.segmentation",
+        'superpixels are found by scikit-image: pip install "maxmargin[images]", or choose'
+        ' ImageGraphs(graph="pixels").',
+    ).slic
     found = slic(rgb, n_segments=n_segments, compactness=compactness, channel_axis=2, start_label=0)
     return np.unique(found, return_inverse=True)[1].reshape(found.shape)

@@ -8,6 +8,8 @@ import numpy as np
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
+from maxmargin._numba.segmentation import spin_images
+
 CHUNK = 8192  # points looked at together, which bounds the memory
 #: bins of a spin image, about the normal and along it, as in Anguelov and others (CVPR 2005)
 RINGS, LAYERS = 10, 5
@@ -25,16 +27,6 @@ class Level(NamedTuple):
 
     points: np.ndarray
     tree: cKDTree
-
-
-def kernels() -> Any:
-    """The compiled functions, loaded when first used."""
-    from maxmargin._numba.compile import loading
-
-    with loading():
-        from maxmargin._numba.segmentation import spin_images
-
-    return spin_images
 
 
 def mean_spacing(points: np.ndarray, count: int = 2000) -> float:
@@ -79,7 +71,7 @@ def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.nda
     """
     near = nearest(level, places, SHAPE_POINTS)
     found = np.empty((len(places), 11))
-    kernels().moments(places, level.points, near, SHAPE_POINTS, found)
+    spin_images.moments(places, level.points, near, SHAPE_POINTS, found)
     spread = found[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
     values, vectors = np.linalg.eigh(spread)
     normals = vectors[:, :, 0] * np.where(vectors[:, 2, :1] < 0, -1.0, 1.0)
@@ -109,7 +101,7 @@ def spin_features(
     """(n, RINGS * LAYERS), the spin image of each place."""
     near = nearest(level, places, SPIN_POINTS)
     images = np.empty((len(places), RINGS * LAYERS))
-    kernels().spin_images(places, normals, level.points, near, radius, RINGS, images)
+    spin_images.spin_images(places, normals, level.points, near, radius, RINGS, images)
     return images
 
 

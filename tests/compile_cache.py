@@ -1,7 +1,6 @@
 """Compile all functions before the tests of a large run, the work shared out among its workers."""
 
 import hashlib
-from importlib import import_module
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "maxmargin" / "_numba"
@@ -12,6 +11,7 @@ def compile_all(worker: int, workers: int) -> None:
 
     Left to the tests, all workers would compile most of them at the same time, each for itself.
     """
+    from maxmargin._numba.compile import compile_module
     from maxmargin._numba.disk_cache import cache_folder, source_digest
 
     paths = sorted(PACKAGE.rglob("*.py"))
@@ -21,6 +21,7 @@ def compile_all(worker: int, workers: int) -> None:
         return
     first = worker * len(paths) // workers
     for path in paths[first:] + paths[:first]:
-        import_module(".".join(path.relative_to(PACKAGE.parents[1]).with_suffix("").parts))
+        if path.name != "__init__.py":
+            compile_module(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()

@@ -1,0 +1,95 @@
+"""Kernels are compiled when they are first needed, once, whoever needs them."""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from maxmargin._numba import disk_cache, simplex
+from maxmargin._numba.compile import function, inlined, piece, types
+
+
+@function(types.int64(types.int64))
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+
+@inlined
+def twice(x):
+    return 2.0 * x
+
+
+@piece(types.float64(types.float64))
+def quadruple(x):
+    return twice(twice(x))
+
+
+@function(types.float64(types.float64))
+def calling(x):
+    return quadruple(x) + 1.0
+
+
+def test_estimators_are_imported_without_numba():
+    code = "import sys, maxmargin.estimators; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_kernel_may_call_itself():
+    assert factorial(10) == 3_628_800
+
+
+def test_what_a_kernel_calls_is_compiled_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk_cache.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(disk_cache, "_prepare_folder", disk_cache._prepare_folder.__wrapped__)
+    assert calling(3.0) == 13.0
+    assert quadruple.made is not None
+    assert {path.name.split("-")[0] for path in (tmp_path / "compiled").iterdir()} == {
+        "_numba.test_compile.calling",
+        "_numba.test_compile.quadruple",
+    }
+
+
+def test_threads_that_need_a_kernel_at_once_get_the_same():
+    fresh = function(types.int64(types.int64))(abs_of)
+    barrier, found = threading.Barrier(8), []
+
+    def work():
+        barrier.wait()
+        found.append((fresh(-3), fresh.dispatcher))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [(3, fresh.dispatcher)] * 8
+
+
+def abs_of(x):
+    return x if x >= 0 else -x
+
+
+def test_kernels_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps(simplex.maximize)) is simplex.maximize
+
+
+def test_an_error_of_compiling_comes_up_at_each_call():
+    wrong = function(types.int64(types.int64))(lambda x: x.no_such_thing)
+    for _ in range(2):
+        with pytest.raises(Exception, match="no_such_thing"):
+            wrong(1)
+
+
+def test_without_compiling_kernels_are_python():
+    code = (
+        "from maxmargin._numba.compile import kernel, types\n"
+        "f = kernel(types.int64(types.int64))(lambda x: x + 1)\n"
+        "assert f(1) == 2 and f.dispatcher is f.function"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    assert (
+        subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+    )

@@ -50,10 +50,10 @@ def _projections(
     layout: tuple[int, int], kind: str, points: np.ndarray, rng: np.random.Generator
 ) -> None:
     nearby = points * (1.0 + 0.01 * rng.standard_normal(points.shape))
-    z, prices = _answers("project", nearby, layout)
+    z, prices = _outputs("project", nearby, layout)
     cold = _our_time("project", points, layout, np.zeros_like(prices))
     warm = _our_time("project", points, layout, prices)
-    z, _ = _answers("project", points, layout)
+    z, _ = _outputs("project", points, layout)
     print(f"  {layout[0]}x{layout[1]}, {kind}: ours cold {1e6 * cold:.1f}, warm {1e6 * warm:.1f}")
     for name, prepare in (("piqp", _piqp), ("clarabel", _clarabel), ("osqp", _osqp)):
         try:
@@ -77,7 +77,7 @@ def _projections(
 
 def _assignments(layout: tuple[int, int], scores: np.ndarray) -> None:
     ours = _our_time("maximize", scores, layout, np.zeros((len(scores), 0)))
-    z, _ = _answers("maximize", scores, layout)
+    z, _ = _outputs("maximize", scores, layout)
     costs = [-theta.reshape(layout) for theta in scores]
     padded = [np.hstack([c, np.zeros((layout[0], layout[0]))]) for c in costs]
     theirs = best_time(lambda: [linear_sum_assignment(c) for c in padded]) / len(padded)
@@ -124,7 +124,7 @@ def _our_time(
     )
 
 
-def _answers(
+def _outputs(
     ability: str, points: np.ndarray, layout: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """All z, and the prices that are left behind."""

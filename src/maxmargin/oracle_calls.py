@@ -50,13 +50,15 @@ class OracleCalls:
         return found
 
     # -- one sample --------------------------------------------------------------------------------
-    def answer(self, i: int, workspace: Any, parts: int, skip: bool = False) -> float | None:
+    def write_oracle_output(
+        self, i: int, workspace: Any, parts: int, skip: bool = False
+    ) -> float | None:
         """workspace.vertex = argmax over workspace.theta, by the structure's Python method.
 
         Returns None, or if the answer was given up and that is fine (skip), a bound on its score.
         """
         theta = workspace.theta[:parts].copy()
-        vertex, value = next(self.answers([i], [theta]))
+        vertex, value = next(self.oracle_outputs([i], [theta]))
         if vertex is None:
             self._refuse_none(i, skip)
             return value
@@ -90,7 +92,7 @@ class OracleCalls:
     def _call_oracle(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the structure's Python method returns for sample i, checked."""
         if ability == "maximize":
-            z, _ = next(self.answers([i], [theta]))
+            z, _ = next(self.oracle_outputs([i], [theta]))
             if z is None:
                 self._refuse_none(i, skip=False)
             assert z is not None
@@ -102,7 +104,7 @@ class OracleCalls:
         return self._vector_of(i, ability, z, theta)
 
     # -- many samples ------------------------------------------------------------------------------
-    def answers(
+    def oracle_outputs(
         self, numbers: Sequence[int], thetas: Sequence[np.ndarray]
     ) -> Generator[tuple[np.ndarray | None, float]]:
         """Checked answers of `maximize` for these samples: vertex, and its score or its bound.
@@ -113,7 +115,7 @@ class OracleCalls:
         found = iter(self.structure.maximize_many(thetas, layouts))
         try:
             for i, theta in zip(numbers, thetas, strict=True):
-                z, bound = self._next_answer(found, i)
+                z, bound = self._next_output(found, i)
                 if self.watch is not None:
                     self.watch()
                 if z is None and self.structure.may_time_out:
@@ -125,7 +127,7 @@ class OracleCalls:
             if close is not None:
                 close()
 
-    def _next_answer(self, found: Iterator, i: int) -> tuple[Any, float]:
+    def _next_output(self, found: Iterator, i: int) -> tuple[Any, float]:
         try:
             return next(found)
         except StopIteration:
@@ -168,7 +170,7 @@ class OracleCalls:
             for i in batch:
                 parts = score_at(i)
                 if jobs == 1:
-                    value = self.answer(i, workspace, parts, skip=gaps is not None)
+                    value = self.write_oracle_output(i, workspace, parts, skip=gaps is not None)
                     if value is None:
                         yield i
                     elif gaps is not None and point is not None:
@@ -191,8 +193,8 @@ class OracleCalls:
         numbers = list(dict.fromkeys(batch))
         thetas = [workspace.theta[: score_at(i)].copy() for i in numbers]
         found = {}
-        answers = zip(numbers, thetas, self.answers(numbers, thetas), strict=True)
-        for i, theta, (z, value) in answers:
+        rows = zip(numbers, thetas, self.oracle_outputs(numbers, thetas), strict=True)
+        for i, theta, (z, value) in rows:
             if z is not None:
                 self._check_room(i, z)
             found[i] = (theta, z, value)
@@ -203,7 +205,7 @@ class OracleCalls:
         for start in range(0, len(numbers), CHUNK):
             chunk = numbers[start : start + CHUNK]
             scores = [thetas(i) for i in chunk]
-            with closing(self.answers(chunk, scores)) as found:
+            with closing(self.oracle_outputs(chunk, scores)) as found:
                 for i, theta, (z, value) in zip(chunk, scores, found, strict=True):
                     yield i, theta, z, value
 

@@ -512,12 +512,12 @@ class Problem(Samples):
         for i in range(min(3, self.n)):
             theta = rng.normal(size=int(np.diff(self.part_ptr)[i]))
             banned = self.structure.forbidden(self.layouts[i])
-            answers = []
+            found = []
             for scores in (theta, -theta):
                 scores = scores.copy()
                 scores[banned] = -np.inf
-                answers.append(next(self.answers([i], [scores])))
-            (first, value), (second, _) = answers
+                found.append(next(self.oracle_outputs([i], [scores])))
+            (first, value), (second, _) = found
             if not self.structure.gap_is_proof or first is None or second is None:
                 continue
             better = max(theta @ second, theta @ self.truth[self.parts(i)])

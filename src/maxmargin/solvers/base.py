@@ -127,7 +127,7 @@ class Solver(Checked, BaseEstimator):
         """
         return [state.w]
 
-    def answer(self, state: State) -> np.ndarray:
+    def final_weights(self, state: State) -> np.ndarray:
         """Return the weights of a run in which nothing was certified.
 
         Parameters

@@ -152,7 +152,7 @@ class Perceptron(Solver):
     def has_converged(self, state: State) -> bool:
         return state.extra.get("train_error") == 0.0
 
-    def answer(self, state: State) -> np.ndarray:
+    def final_weights(self, state: State) -> np.ndarray:
         if not self.averaged or state.clock[0] == 0 or len(state.lag) == 0:
             return state.w
         return state.w - state.lag / state.clock[0]

@@ -173,7 +173,7 @@ class Run:
                 self.primal, self.best = newest, self.newest.copy()
             self.dual = max(self.dual, self._bound())
         else:
-            self.newest = self.solver.answer(state)
+            self.newest = self.solver.final_weights(state)
             if not isinstance(problem.domain, RealSpace):  # averages are outside by rounding
                 self.newest = problem.domain.project(self.newest)
             self.primal, self.best = newest, self.newest.copy()

@@ -221,10 +221,10 @@ class BCFW(Solver):
         cache = self._cache()
         if cache is None:
             return
-        if problem.structure.expensive_oracle and len(state.extra.get("answers", ())) != len(
+        if problem.structure.expensive_oracle and len(state.extra.get("oracle_outputs", ())) != len(
             state.z
         ):
-            state.extra["answers"] = np.zeros_like(state.z)
+            state.extra["oracle_outputs"] = np.zeros_like(state.z)
             state.extra.pop("answered", None)
         kind = "images" if "image_cache" in state.extra else "vertices"
         if state.extra.get("vertex_cache_size") != cache.size or cache.store not in ("auto", kind):
@@ -254,7 +254,7 @@ class BCFW(Solver):
                     state.extra.pop(name, None)
 
     def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
-        if not np.isfinite(state.extra.get("answers", 0.0)).all():
+        if not np.isfinite(state.extra.get("oracle_outputs", 0.0)).all():
             raise ValueError("its answers are not finite")
         if "vertex_cache" in fresh.extra:
             if state.extra["vertex_cache_size"] != fresh.extra["vertex_cache_size"]:
@@ -268,7 +268,7 @@ class BCFW(Solver):
         state.clock[2] = state.epoch
         cache = self._cache()
         order = self._order(problem, state)
-        known = self._take_answers(problem, state)
+        known = self._take_outputs(problem, state)
         if cache is None and self.line_search and not is_free(problem):
             visit(self._whole_pass, problem, state, order, search=True)
         elif cache is None:
@@ -406,17 +406,17 @@ class BCFW(Solver):
 
     def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
         # what an expensive oracle says at the newest weights serves the next epoch, too
-        if "answers" not in state.extra or w is not state.w:
+        if "oracle_outputs" not in state.extra or w is not state.w:
             return problem.primal(w)
-        value = problem.primal(w, out=state.extra["answers"])
+        value = problem.primal(w, out=state.extra["oracle_outputs"])
         state.extra["answered"] = 1
         return value
 
-    def _take_answers(self, problem: Problem, state: State) -> np.ndarray | None:
+    def _take_outputs(self, problem: Problem, state: State) -> np.ndarray | None:
         """What the oracle said of the present weights at the last certificate, if it did."""
         if not state.extra.pop("answered", 0):
             return None
-        return state.extra["answers"]
+        return state.extra["oracle_outputs"]
 
     def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
         k = state.clock[0]

@@ -89,7 +89,7 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
         return int(gather_violated(packed, workspace, vertex_cache, function, order, *args))
     learnt = 0
     for n_calls, i in enumerate(order, start=1):
-        problem.answer(i, workspace, score_block(packed, i, state.w, workspace))
+        problem.write_oracle_output(i, workspace, score_block(packed, i, state.w, workspace))
         learnt += consider(packed, i, workspace, vertex_cache, epsilon, state.epoch, gaps)
         if learnt == most:
             return n_calls

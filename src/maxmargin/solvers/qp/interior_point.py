@@ -15,7 +15,7 @@ from maxmargin.solvers.qp.memory import program_bytes, refuse
 _ACCURACY = 1e-10
 
 
-class Answer(NamedTuple):
+class Solution(NamedTuple):
     """x (None if there is none), the multipliers u of the points' rows, what was said, and the
     bytes that the solve was expected to take.
     """
@@ -34,7 +34,7 @@ def load_clarabel() -> Any:
     )
 
 
-def by_clarabel(program: ConeProgram, limit: float = np.inf, seconds: float = np.inf) -> Answer:
+def by_clarabel(program: ConeProgram, limit: float = np.inf, seconds: float = np.inf) -> Solution:
     """The optimum by an interior-point method, unless its factor would take too many bytes."""
     clarabel = load_clarabel()
     settings = clarabel.DefaultSettings()
@@ -60,11 +60,11 @@ def by_clarabel(program: ConeProgram, limit: float = np.inf, seconds: float = np
     x, duals = np.array(found.x), np.array(found.z)
     words = f"Clarabel says {found.status} after {found.iterations} steps"
     if not (np.isfinite(x).all() and np.isfinite(duals).all()):
-        return Answer(None, duals, words, needed)
-    return Answer(x, duals[: program.n_points], words, needed)
+        return Solution(None, duals, words, needed)
+    return Solution(x, duals[: program.n_points], words, needed)
 
 
-def by_highs(program: ConeProgram, seconds: float = np.inf) -> Answer:
+def by_highs(program: ConeProgram, seconds: float = np.inf) -> Solution:
     """The optimum of a linear program, by HiGHS."""
     found = optimize.linprog(
         program.linear,
@@ -80,5 +80,5 @@ def by_highs(program: ConeProgram, seconds: float = np.inf) -> Answer:
     )
     words = f"HiGHS says: {found.message}"
     if found.x is None:
-        return Answer(None, np.empty(0), words)
-    return Answer(found.x, -found.ineqlin.marginals[: program.n_points], words)
+        return Solution(None, np.empty(0), words)
+    return Solution(found.x, -found.ineqlin.marginals[: program.n_points], words)

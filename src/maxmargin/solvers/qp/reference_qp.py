@@ -14,7 +14,7 @@ from maxmargin.result import State, Status
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.qp.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.qp.feasible import ROUNDING, feasible
-from maxmargin.solvers.qp.interior_point import Answer, by_clarabel, by_highs, load_clarabel
+from maxmargin.solvers.qp.interior_point import Solution, by_clarabel, by_highs, load_clarabel
 from maxmargin.solvers.qp.memory import (
     allowed_bytes,
     n_entries,
@@ -132,26 +132,28 @@ class ReferenceQP(Solver):
         program = self._program(problem, limit)
         worth, extra = 1.0, state.extra
         for _ in range(_ROUNDS):
-            answer = self._solved(problem, program, worth, limit)
-            extra["solved"], extra["words"] = 1, answer.words
-            extra["bytes"] = float(answer.n_bytes)
-            if answer.x is not None:
-                self._take(problem, state, program, answer)
+            solution = self._solved(problem, program, worth, limit)
+            extra["solved"], extra["words"] = 1, solution.words
+            extra["bytes"] = float(solution.n_bytes)
+            if solution.x is not None:
+                self._take(problem, state, program, solution)
             if self.has_converged(state) or not 0 < extra["primal"] < 1 / worth:
                 break
             worth = 1 / extra["primal"]
 
-    def _solved(self, problem: Problem, program: ConeProgram, worth: float, limit: float) -> Answer:
+    def _solved(
+        self, problem: Problem, program: ConeProgram, worth: float, limit: float
+    ) -> Solution:
         """What a solver says, whose tolerances are absolute, to features and an optimum near 1."""
         size = np.ones(program.matrix.shape[1])
         largest = float(np.abs(problem.packed.value).max(initial=0.0))
         n_prices = program.polytopes.matrix.shape[0]
         size[: len(size) - n_prices] = max(largest, np.sqrt(problem.alpha)) or 1.0
         scaled, left = program.scaled(size, worth), max(self._deadline - time.perf_counter(), 1e-3)
-        answer = by_highs(scaled, left) if program.is_linear else by_clarabel(scaled, limit, left)
-        if answer.x is None:
-            return answer
-        return answer._replace(x=answer.x / size, points=answer.points / worth)
+        solution = by_highs(scaled, left) if program.is_linear else by_clarabel(scaled, limit, left)
+        if solution.x is None:
+            return solution
+        return solution._replace(x=solution.x / size, points=solution.points / worth)
 
     def _program(self, problem: Problem, limit: float) -> ConeProgram:
         """The convex program, if there is room for it."""
@@ -166,18 +168,20 @@ class ReferenceQP(Solver):
         refuse(8 * factor, limit, sizes)
         return cone_program(problem, found, features)
 
-    def _take(self, problem: Problem, state: State, program: ConeProgram, answer: Answer) -> None:
+    def _take(
+        self, problem: Problem, state: State, program: ConeProgram, solution: Solution
+    ) -> None:
         """Weights and dual point from the solver's answer, if the gap between them is less."""
-        assert answer.x is not None
+        assert solution.x is not None
         extra, old = state.extra, (state.z.copy(), state.w.copy(), dict(state.extra))
-        extra["solution"] = problem.domain.project(answer.x[: problem.dim])
+        extra["solution"] = problem.domain.project(solution.x[: problem.dim])
         if program.polytopes.relaxed:
             # z may not be a mixture of outputs, and proves nothing then
-            x = answer.x
+            x = solution.x
             value = x @ (program.square * x) / 2 + program.linear @ x + program.constant
             extra["relaxed"] = float(value)
         else:
-            u, miss = feasible(program.polytopes, answer.points)
+            u, miss = feasible(program.polytopes, solution.points)
             z = program.polytopes.lift @ u
             idle = problem.packed.weight == 0
             for i in np.flatnonzero(idle).tolist():

@@ -64,16 +64,16 @@ def _of_indices(indices: list[Any], n_parts: int) -> np.ndarray:
     return z
 
 
-def split_bound(answer: Any) -> tuple[Any, float | None]:
+def split_bound(output: Any) -> tuple[Any, float | None]:
     """An oracle's answer and the bound that it may come with: (z, bound)."""
     if (
-        isinstance(answer, tuple)
-        and len(answer) == 2
-        and not isinstance(answer[0], Real)
-        and (answer[1] is None or isinstance(answer[1], Real) or np.ndim(answer[1]) == 0)
+        isinstance(output, tuple)
+        and len(output) == 2
+        and not isinstance(output[0], Real)
+        and (output[1] is None or isinstance(output[1], Real) or np.ndim(output[1]) == 0)
     ):
-        return answer[0], None if answer[1] is None else float(answer[1])
-    return answer, None
+        return output[0], None if output[1] is None else float(output[1])
+    return output, None
 
 
 def _kind(value: Any) -> str:

@@ -229,8 +229,8 @@ class OracleStructure(Structure):
 
     def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         theta = self._allowed(theta, layout)
-        with closing(self.maximize_many([theta], [layout])) as answers:
-            z, bound = next(answers)
+        with closing(self.maximize_many([theta], [layout])) as outputs:
+            z, bound = next(outputs)
         if z is None:
             raise OracleError(f"the oracle took more than {self.time_limit:g} s.")
         return z, float(theta[z != 0] @ z[z != 0]) if np.isnan(bound) else bound
@@ -240,11 +240,11 @@ class OracleStructure(Structure):
     ) -> Generator[tuple[np.ndarray | None, float]]:
         self._check_options()
         pairs = zip(self._raw(thetas, layouts), layouts, strict=True)
-        for answer, layout in pairs:
-            if answer is TimedOut:
+        for output, layout in pairs:
+            if output is TimedOut:
                 yield None, np.inf
                 continue
-            z, bound = split_bound(answer)
+            z, bound = split_bound(output)
             try:
                 z = as_vector(z, self.n_parts(layout), self.binary)
             except ValueError as error:
@@ -258,13 +258,13 @@ class OracleStructure(Structure):
                 yield self._asked(theta.copy(), layout)
             return
         with closing(self._workers().map(list(zip(thetas, layouts, strict=True)))) as found:
-            for answer in found:
-                if answer is TimedOut and self.on_timeout == "raise":
+            for output in found:
+                if output is TimedOut and self.on_timeout == "raise":
                     raise OracleError(
                         f"the oracle took more than time_limit={self.time_limit:g} s and was ended."
                         ' Raise the limit, or go on without such answers by on_timeout="skip".'
                     )
-                yield answer
+                yield output
 
     def _asked(self, theta: np.ndarray, layout: Layout) -> Any:
         try:

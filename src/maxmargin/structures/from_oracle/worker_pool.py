@@ -182,7 +182,7 @@ class Workers:
             return OracleError(f"the process of the oracle died (exit code {code}).")
         worker.task = -1
         message = pickle.loads(data)
-        return message[1] if message[0] == "answer" else _raised(message)
+        return message[1] if message[0] == "output" else _raised(message)
 
     def _drop(self, worker: Worker) -> None:
         worker.kill()

@@ -54,13 +54,13 @@ def _failure(error: BaseException) -> tuple:
     return ("error", type(error).__name__, str(error), text, kept)
 
 
-def _answer(function: Any, with_layout: bool, theta: Any, layout: Any) -> tuple:
+def _output(function: Any, with_layout: bool, theta: Any, layout: Any) -> tuple:
     try:
         found = function(theta, layout) if with_layout else function(theta)
         pickle.dumps(found)
     except BaseException as error:  # sys.exit, too, is not an answer
         return _failure(error)
-    return ("answer", found)
+    return ("output", found)
 
 
 def serve() -> None:
@@ -84,7 +84,7 @@ def serve() -> None:
             data = inbox.get(timeout=idle)
         except queue.Empty:
             os._exit(0)
-        send(sink, _answer(function, with_layout, *pickle.loads(data)))
+        send(sink, _output(function, with_layout, *pickle.loads(data)))
 
 
 if __name__ == "__main__":

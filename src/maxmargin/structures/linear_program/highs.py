@@ -37,7 +37,7 @@ def solve_linear(
     scale = _LARGEST / np.abs(costs).max(initial=_SMALLEST)
     options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     for accuracy in (_ACCURACY, _COARSE):
-        answer = optimize.linprog(
+        solution = optimize.linprog(
             scale * costs,
             A_eq=matrix,
             b_eq=np.zeros(matrix.shape[0]),
@@ -49,13 +49,13 @@ def solve_linear(
                 "dual_feasibility_tolerance": accuracy,
             },
         )
-        if answer.status == TIMED_OUT:
-            answer.x = None
-        if answer.x is not None or answer.status == TIMED_OUT:
+        if solution.status == TIMED_OUT:
+            solution.x = None
+        if solution.x is not None or solution.status == TIMED_OUT:
             break
-    if answer.x is not None:
-        answer.prices = answer.eqlin.marginals / scale
-    return answer
+    if solution.x is not None:
+        solution.prices = solution.eqlin.marginals / scale
+    return solution
 
 
 def solve_whole(
@@ -77,19 +77,19 @@ def solve_whole(
     options: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     presolve = len(costs) > 1000
     while True:
-        answer = optimize.milp(
+        solution = optimize.milp(
             scale * costs,
             integrality=whole,
             constraints=optimize.LinearConstraint(matrix, 0.0, 0.0),
             bounds=optimize.Bounds(low, high),
             options={**options, "presolve": presolve, "mip_rel_gap": 0.0},
         )
-        if answer.x is not None or answer.status == TIMED_OUT or not presolve:
+        if solution.x is not None or solution.status == TIMED_OUT or not presolve:
             break
         presolve = False
-    least, answer.unsure = answer.get("mip_dual_bound"), _GAP / scale
-    answer.least = -np.inf if least is None else float(least) / scale - answer.unsure
-    return answer
+    least, solution.unsure = solution.get("mip_dual_bound"), _GAP / scale
+    solution.least = -np.inf if least is None else float(least) / scale - solution.unsure
+    return solution
 
 
 def violated_row(constraints: Constraints, ceiling: np.ndarray) -> int:
@@ -102,15 +102,17 @@ def violated_row(constraints: Constraints, ceiling: np.ndarray) -> int:
     size = np.maximum(np.abs(matrix).max(axis=1).toarray().ravel() if rows else np.zeros(0), 1e-300)
     scaled = sparse.csr_array(sparse.diags_array(1 / size) @ matrix)
     own = sparse.eye_array(rows, format="csr")
-    answer = solve_linear(
+    solution = solve_linear(
         np.concatenate([np.zeros(columns), np.ones(2 * rows), np.zeros(rows)]),
         sparse.csr_array(sparse.hstack([scaled, own, -own, -own])),
         np.concatenate([np.zeros(columns + 2 * rows), constraints.lower / size]),
         np.concatenate([ceiling, np.full(2 * rows, np.inf), constraints.upper / size]),
     )
-    if answer.x is None:
+    if solution.x is None:
         return -1
-    off = np.abs(answer.x[columns : columns + rows] - answer.x[columns + rows : columns + 2 * rows])
+    off = np.abs(
+        solution.x[columns : columns + rows] - solution.x[columns + rows : columns + 2 * rows]
+    )
     return int(off.argmax()) if rows and off.max() > 1e-6 else -1
 
 
@@ -118,13 +120,13 @@ def endless_part(constraints: Constraints, ceiling: np.ndarray, costs: np.ndarra
     """A part that may grow for ever while costs . z falls; -1 if there is none."""
     rows, columns = constraints.matrix.shape
     room = np.where(np.isfinite(ceiling), 0.0, 1.0)
-    answer = solve_linear(
+    solution = solve_linear(
         np.append(costs, np.zeros(columns + rows - len(costs))),
         sparse.csr_array(sparse.hstack([constraints.matrix, -sparse.eye_array(rows)])),
         np.append(np.zeros(columns), np.where(np.isfinite(constraints.lower), 0.0, -np.inf)),
         np.append(room, np.where(np.isfinite(constraints.upper), 0.0, np.inf)),
     )
-    if answer.x is None:
+    if solution.x is None:
         return -1
-    falls = costs * answer.x[: len(costs)]
+    falls = costs * solution.x[: len(costs)]
     return int(falls.argmin()) if falls.sum() < -1e-9 * np.abs(costs).max() else -1

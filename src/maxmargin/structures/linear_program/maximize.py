@@ -129,11 +129,11 @@ class _Rows:
         x, bound = None, np.inf
         for _ in range(_ROUNDS):
             costs = -self.cut(scores, size)
-            answer = solve_linear(costs, self.matrix, self.low, self.high, self._seconds())
-            if answer.x is None:
+            solution = solve_linear(costs, self.matrix, self.low, self.high, self._seconds())
+            if solution.x is None:
                 break
-            x = answer.x[: self.n_columns]
-            prices = self._signed(prices - answer.prices)
+            x = solution.x[: self.n_columns]
+            prices = self._signed(prices - solution.prices)
             found = self.priced(prices)
             top = self.most(self._closed(found, prices))
             if top < bound:
@@ -142,10 +142,10 @@ class _Rows:
             if bound - value <= self.noise(scores):
                 break
             size = _FINER * min(size, float(np.abs(costs).max()))
-        if x is None and answer.status == TIMED_OUT:
+        if x is None and solution.status == TIMED_OUT:
             raise TimeoutError(_LATE)
         if x is None:
-            raise InfeasibleError(self._why(answer.status, answer.message))
+            raise InfeasibleError(self._why(solution.status, solution.message))
         return x, scores, bound
 
     def _seconds(self) -> float | None:
@@ -176,8 +176,8 @@ class _Rows:
         """What no column exceeds: the largest sum of those without a known end."""
         costs = -np.isposinf(self.high).astype(float)
         costs[self.n_columns :] = 0.0
-        answer = solve_linear(costs, self.matrix, self.low, self.high)
-        return np.inf if answer.x is None else float(-costs @ answer.x) * (1 + 1e-6)
+        solution = solve_linear(costs, self.matrix, self.low, self.high)
+        return np.inf if solution.x is None else float(-costs @ solution.x) * (1 + 1e-6)
 
     def is_whole(self, x: np.ndarray) -> bool:
         """Whether the numbers that must be whole are, up to what rows allow."""
@@ -207,22 +207,22 @@ class _Rows:
         while True:
             own = self.cut(scores, size)
             bounds = self.low, self.high
-            answer = solve_whole(-own, self.matrix, *bounds, self.whole, self._seconds())
-            x = None if answer.x is None else self._completed(answer.x)
+            solution = solve_whole(-own, self.matrix, *bounds, self.whole, self._seconds())
+            x = None if solution.x is None else self._completed(solution.x)
             if x is not None and self._value(x) > value:
                 best, value = x, self._value(x)
-            if answer.status != INFEASIBLE:
-                bound = min(bound, self.most(scores - own) - answer.least)
-            proven = bound - value <= max(self.noise(scores), 2 * answer.unsure)
-            if proven or size >= largest or answer.status == TIMED_OUT:
+            if solution.status != INFEASIBLE:
+                bound = min(bound, self.most(scores - own) - solution.least)
+            proven = bound - value <= max(self.noise(scores), 2 * solution.unsure)
+            if proven or size >= largest or solution.status == TIMED_OUT:
                 break
             size *= _COARSER
-        if not proven and answer.status != TIMED_OUT:
+        if not proven and solution.status != TIMED_OUT:
             best, bound = self._searched(best, bound)
         if best is None:
-            if answer.status == TIMED_OUT or (answer.status != INFEASIBLE and bound > -np.inf):
+            if solution.status == TIMED_OUT or (solution.status != INFEASIBLE and bound > -np.inf):
                 raise TimeoutError(_LATE)
-            raise InfeasibleError(self._why(answer.status, answer.message))
+            raise InfeasibleError(self._why(solution.status, solution.message))
         return best, bound
 
     def _value(self, x: np.ndarray) -> float:
@@ -241,9 +241,9 @@ class _Rows:
         costs, own = -self.cut(self.priced(np.zeros(len(self.constraints.lower)))), self.whole
         low, high = self.low.copy(), self.high.copy()
         low[own] = high[own] = x[own[: len(x)]]
-        answer = solve_linear(costs, self.matrix, low, high)
-        if answer.x is not None:
-            return answer.x[: self.n_columns]
+        solution = solve_linear(costs, self.matrix, low, high)
+        if solution.x is not None:
+            return solution.x[: self.n_columns]
         return x if kept else None
 
     def _searched(self, best: np.ndarray | None, bound: float) -> tuple[np.ndarray | None, float]:

@@ -68,8 +68,8 @@ def _interior(rows: Any, bound: np.ndarray, equal: np.ndarray, point: np.ndarray
         cones,
         settings,
     )
-    answer = solver.solve()
-    return np.asarray(answer.x) if np.isfinite(answer.x).all() else None
+    solution = solver.solve()
+    return np.asarray(solution.x) if np.isfinite(solution.x).all() else None
 
 
 def _polished(

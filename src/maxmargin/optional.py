@@ -9,6 +9,7 @@ from typing import Any
 def optional_module(name: str, hint: str) -> Any:
     """Import a module now; an ImportError that gives a hint if it is not installed."""
     try:
+        import_module(name.partition(".")[0])  # as an import statement does
         return import_module(name)
     except ImportError as error:
         raise ImportError(hint) from error

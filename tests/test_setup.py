@@ -1,5 +1,7 @@
 """The set-up of the tests themselves, and what an installed copy must bring along."""
 
+import subprocess
+import sys
 from importlib.metadata import entry_points, metadata
 from importlib.resources import files
 
@@ -54,3 +56,17 @@ def test_command_is_registered():
 
 def test_type_hints_are_shipped():
     assert (files("maxmargin") / "py.typed").is_file()
+
+
+def test_the_package_imports_estimators_only_when_one_is_asked_for():
+    script = """
+import sys
+import maxmargin
+assert not hasattr(maxmargin, "nothing")
+assert "numpy" not in sys.modules
+assert {"ChainSVM", "load", "metrics"} <= {*dir(maxmargin)}
+from maxmargin import *
+from maxmargin import estimators
+assert {*estimators.__all__, "Graph", "datasets"} <= {*globals()}
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -61,7 +61,7 @@ def places(tree):
 
 def forged(tree, arrays, rng):
     """The same with a change or a few, that keep to the format."""
-    from maxmargin.persistence.registry import KNOWN
+    from maxmargin.persistence.registry import known_names
 
     tree, arrays = deepcopy(tree), dict(arrays)
     for _ in range(int(rng.geometric(0.8))):
@@ -74,7 +74,7 @@ def forged(tree, arrays, rng):
         elif isinstance(value, str) and value in arrays:
             arrays[value] = _other_array(arrays[value], rng)
         elif isinstance(container, dict) and container.get("class") == value and key == "class":
-            container[key] = str(rng.choice(list(KNOWN)))
+            container[key] = str(rng.choice(known_names()))
         elif isinstance(value, dict) and key in ("facts", "options"):
             _change_names(value, known, rng)
         elif isinstance(value, list) and value:

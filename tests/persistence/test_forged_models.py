@@ -63,7 +63,7 @@ def forger(tmp_path):
 
 
 # -- every class -----------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", registry.KNOWN)
+@pytest.mark.parametrize("name", registry.known_names())
 def test_every_class_says_what_its_objects_learn_and_validates_them(name):
     cls = registry.class_named(name)
     assert callable(cls.validate)

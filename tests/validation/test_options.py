@@ -176,7 +176,7 @@ def is_understood(hint):
     return get_origin(hint) in known and all(map(is_understood, inner))
 
 
-@pytest.mark.parametrize("name", sorted(registry.KNOWN))
+@pytest.mark.parametrize("name", sorted(registry.known_names()))
 def test_all_annotations_of_the_library_are_understood(name):
     cls = registry.class_named(name)
     hints = declared_options(cls) | learned_attributes(cls)

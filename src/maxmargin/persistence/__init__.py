@@ -6,11 +6,11 @@ the format's name and version, the version of the library, the class of the mode
 the type, size and sha256 of each array; the comment of the archive has the header's own sha256.
 Nothing in it depends on the time or the machine: the same model gives the same bytes.
 
-Loading runs no code from the file: there is no pickle, and the names of classes are looked up in a
-fixed list (`registry.KNOWN`), to which only the caller's own program can add, by `register`. An
-object is made by its constructor; its options must be as declared, what it learned must be what its
-class annotates (see `maxmargin.validation.learned`), and then its `validate` says whether that goes
-together.
+Loading runs no code from the file: there is no pickle, and the names of classes are looked up among
+those that the library exports and a few more (`registry.PLACES`), to which only the caller's own
+program can add, by `register`. An object is made by its constructor; its options must be as
+declared, what it learned must be what its class annotates (see `maxmargin.validation.learned`), and
+then its `validate` says whether that goes together.
 
 Not saved: callbacks; the dual point of the last fit, unless `warm_start`; and the vertices that
 BCFW remembers, which a warm start finds anew.

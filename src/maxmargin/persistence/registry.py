@@ -1,84 +1,28 @@
-"""The classes that a model file may name: a fixed list, and those that the caller adds."""
+"""The classes that a model file may name: what packages export, a few more, and the caller's."""
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
 from maxmargin.exceptions import ModelFileError
+from maxmargin.validation.learned import Checked
 
-#: name in the file -> where the class is. Names stay for good; places may change.
-KNOWN: dict[str, str] = {
-    # estimators and tasks
-    "StructuredSVM": "maxmargin.estimators.base:StructuredSVM",
-    "ChainSVM": "maxmargin.estimators.chain:ChainSVM",
-    "GraphCutSVM": "maxmargin.estimators.graph_cut:GraphCutSVM",
-    "MatchingSVM": "maxmargin.estimators.matching:MatchingSVM",
-    "MultiLabelSVM": "maxmargin.estimators.multi_label:MultiLabelSVM",
-    "MulticlassSVM": "maxmargin.estimators.multiclass:MulticlassSVM",
-    "NetworkSVM": "maxmargin.estimators.network:NetworkSVM",
-    "TreeSVM": "maxmargin.estimators.tree:TreeSVM",
-    "WordAligner": "maxmargin.tasks.alignment.word_aligner:WordAligner",
-    "WordStatistics": "maxmargin.tasks.alignment.word_statistics:WordStatistics",
-    "AlignmentFeatures": "maxmargin.tasks.alignment.features:AlignmentFeatures",
-    "WordVectors": "maxmargin.tasks.alignment.word_vectors:WordVectors",
-    "BilingualVectors": "maxmargin.tasks.alignment.word_vectors:BilingualVectors",
-    "SequenceTagger": "maxmargin.tasks.tagging.sequence_tagger:SequenceTagger",
-    "Segmenter": "maxmargin.tasks.segmentation.segmenter:Segmenter",
-    "ImageGraphs": "maxmargin.tasks.segmentation.images.graphs:ImageGraphs",
-    "PointGraphs": "maxmargin.tasks.segmentation.points.graphs:PointGraphs",
-    # what they are made of
-    "Chain": "maxmargin.structures.chain:Chain",
-    "Finite": "maxmargin.structures.simplex:Finite",
-    "Multiclass": "maxmargin.structures.simplex:Multiclass",
-    "MultiLabel": "maxmargin.structures.multi_label.multi_label:MultiLabel",
-    "Matching": "maxmargin.structures.matching.matching:Matching",
-    "GraphCut": "maxmargin.structures.graph_cut:GraphCut",
-    "MarkovNetwork": "maxmargin.structures.network.markov_network:MarkovNetwork",
-    "Potts": "maxmargin.structures.potts:Potts",
-    "Tree": "maxmargin.structures.tree.tree:Tree",
+#: packages whose exported classes files may name, by the names that they are exported under
+INDEXES = ("estimators", "tasks", "structures", "features", "losses", "solvers", "domains")
+#: exported, but no objects are made of them
+_BASES = {"Structure", "FeatureMap", "Loss", "Solver", "Domain"}
+#: name in the file -> where the class is, of those that are not exported, or have another name
+#: there. Names stay for good: a class that is renamed gets a line with its old name.
+PLACES: dict[str, str] = {
+    # layouts, by their names in the first files
     "NetworkShape": "maxmargin.structures.network.layout:NetworkLayout",
-    "Restricted": "maxmargin.structures.restricted.restricted:Restricted",
     "RestrictedShape": "maxmargin.structures.restricted.layout:RestrictedLayout",
     "TreeShape": "maxmargin.structures.tree.layout:TreeLayout",
-    "Network": "maxmargin.structures.network.network:Network",
-    "LinearProgram": "maxmargin.structures.linear_program.linear_program:LinearProgram",
-    "Program": "maxmargin.structures.linear_program.program:Program",
-    "OracleStructure": "maxmargin.structures.from_oracle.structure:OracleStructure",
+    # parts of structures and features
     "AbsentFunction": "maxmargin.structures.from_oracle.structure:Absent",
-    "Candidates": "maxmargin.structures.matching.candidates:Candidates",
-    "LabelConjoined": "maxmargin.features.conjoined:LabelConjoined",
-    "MultiLabelFeatures": "maxmargin.features.multi_label:MultiLabelFeatures",
-    "GraphFeatures": "maxmargin.features.graph:GraphFeatures",
     "PottsFeatures": "maxmargin.features.potts:PottsFeatures",
-    "TreeFeatures": "maxmargin.features.tree:TreeFeatures",
-    "KernelMap": "maxmargin.features.kernels.kernel_map:KernelMap",
-    "PartFeatures": "maxmargin.features.parts:PartFeatures",
-    "Hamming": "maxmargin.losses.hamming:Hamming",
-    "PartCosts": "maxmargin.losses.base:PartCosts",
-    "BCFW": "maxmargin.solvers.bcfw.bcfw:BCFW",
-    "OracleCache": "maxmargin.solvers.bcfw.bcfw:OracleCache",
-    "FrankWolfe": "maxmargin.solvers.frank_wolfe:FrankWolfe",
-    "Subgradient": "maxmargin.solvers.subgradient:Subgradient",
-    "Perceptron": "maxmargin.solvers.perceptron:Perceptron",
-    "Extragradient": "maxmargin.solvers.saddle.extragradient:Extragradient",
-    "DualExtragradient": "maxmargin.solvers.saddle.dual_extragradient:DualExtragradient",
-    "ProjectedGradient": "maxmargin.solvers.saddle.projected_gradient:ProjectedGradient",
-    "ExponentiatedGradient": (
-        "maxmargin.solvers.entropic.exponentiated_gradient:ExponentiatedGradient"
-    ),
-    "SmoothedGradient": "maxmargin.solvers.smoothed_gradient:SmoothedGradient",
-    "LBFGS": "maxmargin.solvers.lbfgs:LBFGS",
-    "SDCA": "maxmargin.solvers.entropic.sdca:SDCA",
-    "ReferenceQP": "maxmargin.solvers.qp.reference_qp:ReferenceQP",
-    "CuttingPlane": "maxmargin.solvers.cutting_plane.cutting_plane:CuttingPlane",
-    "RealSpace": "maxmargin.domains.base:RealSpace",
-    "L1Ball": "maxmargin.domains.balls:L1Ball",
-    "L2Ball": "maxmargin.domains.balls:L2Ball",
-    "Signs": "maxmargin.domains.signs:Signs",
-    "NonNegative": "maxmargin.domains.signs:NonNegative",
-    "SubmodularCone": "maxmargin.domains.cones:SubmodularCone",
-    "Product": "maxmargin.domains.product:Product",
     # what a fit leaves behind
     "Result": "maxmargin.result:Result",
     "Record": "maxmargin.result:Record",
@@ -92,14 +36,13 @@ KNOWN: dict[str, str] = {
     "Support": "maxmargin._numba.passes.vertex_cache:VertexCache",
     "Planes": "maxmargin._numba.passes.image_cache:ImageCache",
     # features of tokens
-    "TokenFeatures": "maxmargin.tasks.tagging.token_features:TokenFeatures",
     "DictIndex": "maxmargin.tasks.tagging.token_dicts:DictIndex",
     "TemplateIndex": "maxmargin.tasks.tagging.token_templates:TemplateIndex",
     "TemplateKeys": "maxmargin.tasks.tagging.token_templates:_Index",
     "Template": "maxmargin.tasks.tagging.token_templates:Template",
     "Atom": "maxmargin.tasks.tagging.token_templates:Atom",
 }
-_NAMES = {place: name for name, place in KNOWN.items()}
+_NAMES = {place: name for name, place in PLACES.items()}
 #: classes of the caller; their names in a file start so, and can never be taken for ours
 _PREFIX = "user:"
 _OWN: dict[str, type] = {}
@@ -127,7 +70,7 @@ def register(cls: Class) -> Class:
     """
     if not isinstance(cls, type):
         raise TypeError(f"register takes a class, found {cls!r}.")
-    if _place(cls) in _NAMES:
+    if not is_own(cls):
         return cls
     name = _PREFIX + cls.__name__
     other = _OWN.get(name)
@@ -139,24 +82,58 @@ def register(cls: Class) -> Class:
     return cls
 
 
+def known_names() -> list[str]:
+    """The names in files of all classes of the library."""
+    return [*(name for name in _index() if _exported(name) is not None), *PLACES]
+
+
+@cache
+def _index() -> dict[str, str]:
+    """The package that exports each name. Made when first needed: it imports the packages."""
+    found: dict[str, str] = {}
+    for package in INDEXES:
+        found |= dict.fromkeys(import_module(f"maxmargin.{package}").__all__, package)
+    return {name: found[name] for name in found if name not in PLACES and name not in _BASES}
+
+
+def _exported(name: str) -> type | None:
+    """The class that is exported under that name, if files may hold its objects."""
+    if name not in _index():
+        return None
+    found = getattr(import_module(f"maxmargin.{_index()[name]}"), name)
+    if not isinstance(found, type) or not issubclass(found, Checked) or _place(found) in _NAMES:
+        return None
+    return found
+
+
 def name_of(cls: type) -> str | None:
     """The name of a class in model files; None if they cannot hold it."""
-    name = _NAMES.get(_place(cls))
+    name = _library_name(cls)
     if name is None and _OWN.get(_PREFIX + cls.__name__) is cls:
         name = _PREFIX + cls.__name__
     return name
 
 
+def _library_name(cls: type) -> str | None:
+    name = _NAMES.get(_place(cls))
+    if name is None and cls.__module__.startswith("maxmargin."):
+        name = cls.__name__ if _exported(cls.__name__) is cls else None
+    return name
+
+
 def is_own(cls: type) -> bool:
     """Whether a class is one of the caller's, and none of the library."""
-    return _place(cls) not in _NAMES
+    return _library_name(cls) is None
 
 
 def class_named(name: Any) -> type:
     """The class of that name."""
-    if isinstance(name, str) and name in KNOWN:
-        module, _, attribute = KNOWN[name].partition(":")
+    if isinstance(name, str) and name in PLACES:
+        module, _, attribute = PLACES[name].partition(":")
         return getattr(import_module(module), attribute)
+    exported = _exported(name) if isinstance(name, str) else None
+    if exported is not None:
+        return exported
     if isinstance(name, str) and name in _OWN:
         return _OWN[name]
     if isinstance(name, str) and name.startswith(_PREFIX):

@@ -76,6 +76,20 @@ __all__ = [
     "write_pharaoh",
 ]
 
+#: name of a task -> where its task command is; imported only when asked for
+TASK_COMMANDS: dict[str, str] = {
+    "tagging": "maxmargin.tasks.tagging.command:TaggingCommand",
+    "alignment": "maxmargin.tasks.alignment.command:AlignmentCommand",
+    "chain": "maxmargin.tasks.arrays.table:ChainCommand",
+    "matching": "maxmargin.tasks.arrays.table:MatchingCommand",
+    "graph": "maxmargin.tasks.arrays.table:GraphCommand",
+    "tree": "maxmargin.tasks.arrays.table:TreeCommand",
+    "network": "maxmargin.tasks.arrays.table:NetworkCommand",
+    "multilabel": "maxmargin.tasks.arrays.table:MultiLabelCommand",
+    "segmentation": "maxmargin.tasks.segmentation.images.command:SegmentationCommand",
+    "scan": "maxmargin.tasks.segmentation.points.command:ScanCommand",
+}
+
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""

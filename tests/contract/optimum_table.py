@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from contract import problems
+from contract.cases import found_dict, found_list
 from maxmargin import Graph, GraphCutSVM
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.features import PartFeatures
@@ -36,6 +37,7 @@ SOLVERS = {
     "projected-gradient": ProjectedGradient(decay=False, max_epochs=300, check_every=100),
     "eg": ExponentiatedGradient(max_epochs=1000),
     "smoothed": SmoothedGradient(max_epochs=1000),
+    **found_dict("OPTIMUM"),
 }
 #: their oracles are linear programs, so that passes are dear
 BY_HIGHS = ("assignment", "linear-program", "restricted", "network-relaxed")
@@ -99,6 +101,11 @@ def potts(alpha=ALPHA):
     return GraphCutSVM(alpha=alpha, multiclass=True)._problem(X, y, None, None)
 
 
+def of_kind(kind):
+    model, X, y = kind.few(alpha=ALPHA)
+    return model._problem(X, y, None, None)
+
+
 STRUCTURES = {
     **{
         name: (lambda make=make: make(alpha=ALPHA).problem)
@@ -111,6 +118,7 @@ STRUCTURES = {
     "network-relaxed": lambda: network("relaxed"),
     "restricted": restricted,
     "potts": potts,
+    **{make.__name__: lambda make=make: of_kind(make()) for make in found_list("ESTIMATORS")},
 }
 
 
@@ -121,6 +129,14 @@ class Cell:
     value: float = np.nan
     gap: float = np.nan
     words: str = ""
+
+
+def listed(structure):
+    """The same with the outputs that its case lists."""
+    kind = type(structure)
+    (case, *_) = [own for own in found_list("STRUCTURES") if type(own.structure) is kind]
+    own = {"vertices": lambda self, layout: iter(case.listed(layout))}
+    return type("Listed", (kind,), own)(**structure.get_params(deep=False))
 
 
 @lru_cache
@@ -135,6 +151,8 @@ def optimum(structure):
     if structure in ("items", "items-l2", "from-oracle"):
         found = STRUCTURES[structure]()
         found.structure = Listed()
+    elif not (found.structure.has("constraints") or found.structure.has("vertices")):
+        found.structure = listed(found.structure)
     return ReferenceQP(tol=0.0).run(found)
 
 

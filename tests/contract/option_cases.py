@@ -1,7 +1,7 @@
 """Odd values for every option of every public class, tried in a process that may crash.
 
-python tests/contract/option_cases.py GROUP few|all prints what is tried before it is, and a line
-for each outcome that is neither a right result nor an error that names the option.
+PYTHONPATH=tests python -m contract.option_cases GROUP few|all prints what is tried before it is,
+and a line for each outcome that is neither a right result nor an error that names the option.
 """
 
 import faulthandler
@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 import maxmargin
+from contract.cases import found_dict, found_list
 from maxmargin import Graph, callbacks, domains, features, losses, solvers, structures, tasks
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.persistence.checkpoints import Checkpoint
@@ -121,6 +122,9 @@ def examples():
         m.MultiLabelSVM(max_epochs=3): lambda e: fit(e, ROWS, np.eye(3, dtype=int)[CLASSES]),
         m.MulticlassSVM(max_epochs=3): lambda e: fit(e, ROWS, CLASSES),
     }
+    for make in found_list("ESTIMATORS"):
+        model, X, y = make().few(max_epochs=3)
+        estimators[model] = lambda e, X=X, y=y: fit(e, X, y)
     tagged = [[("a", "A"), ("b", "B")], [("b", "B"), ("c", "A")]], [["x", "y"], ["y", "x"]]
     learners = {
         t.SequenceTagger(max_epochs=3): lambda e: fit(e, *tagged),
@@ -131,6 +135,7 @@ def examples():
         t.Segmenter(max_epochs=3, graphs=images): lambda e: fit(e, IMAGES, masks),
         images: segment(IMAGES, "images"),
         points: segment(CLOUDS, "points"),
+        **found_dict("TASKS"),
     }
     parts = {
         s.Chain(): oracle((3, 2), 10),
@@ -152,6 +157,10 @@ def examples():
         losses.Hamming(): lambda e: multiclass(loss=e),
         losses.PartCosts(lambda y, layout: 1.0 - y): lambda e: multiclass(loss=e),
     }
+    for case in found_list("STRUCTURES"):
+        if vars(case.structure):
+            layout = case.layouts[-1]
+            parts[case.structure] = oracle(layout, case.structure.n_parts(layout))
     places = {
         domains.L1Ball(1.0): lambda e: multiclass(domain=e),
         domains.L2Ball(1.0): lambda e: multiclass(domain=e),

@@ -2,14 +2,13 @@
 
 import pickle
 import warnings
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from contract.cases import Kind, check_cases, exported, found_list
 from contract.problems import AtMostTwo
 from maxmargin import (
     ChainSVM,
@@ -21,6 +20,7 @@ from maxmargin import (
     NetworkSVM,
     StructuredSVM,
     TreeSVM,
+    estimators,
 )
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning
@@ -30,18 +30,6 @@ from maxmargin.solvers import BCFW, FrankWolfe
 from maxmargin.structures import Finite, Matching
 
 pytestmark = pytest.mark.one_in(2)
-
-
-@dataclass
-class Kind:
-    """An estimator that converges on its samples, and outputs compared one by one."""
-
-    estimator: Any
-    X: Any
-    y: Any
-
-    def fit(self, **options):
-        return clone(self.estimator).set_params(**options).fit(self.X, self.y)
 
 
 def chains():
@@ -151,8 +139,13 @@ def labels():
 
 
 MAKERS = (chains, classes, listed, subsets, matchings, graphs, tables, trees, tree_edges, labels)
-MAKERS += (networks, bounded_networks)
+MAKERS += (networks, bounded_networks, *found_list("ESTIMATORS"))
 KINDS = {f.__name__: f for f in MAKERS}
+
+
+def test_no_estimator_is_missing():
+    known = [StructuredSVM, *(type(make().estimator) for make in MAKERS)]
+    check_cases(exported(estimators, StructuredSVM), known, "ESTIMATORS")
 
 
 def over(X, change):

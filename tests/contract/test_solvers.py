@@ -9,10 +9,14 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 from contract import problems
+from contract.cases import check_cases, exported, found_dict
 from contract.problems import BANNED, CASES, case
+from maxmargin import solvers
 from maxmargin.result import Status
 from maxmargin.solvers import (
     BCFW,
+    LBFGS,
+    SDCA,
     CuttingPlane,
     DualExtragradient,
     ExponentiatedGradient,
@@ -21,7 +25,9 @@ from maxmargin.solvers import (
     OracleCache,
     Perceptron,
     ProjectedGradient,
+    ReferenceQP,
     SmoothedGradient,
+    Solver,
     Subgradient,
 )
 from reference.linear import violation
@@ -64,7 +70,7 @@ def variants():
     return found
 
 
-DUAL = variants()
+DUAL = variants() | found_dict("DUAL")
 ASCENT = [n for n in DUAL if n.startswith(("bcfw", "cuts")) and not n.endswith("fixed")]
 #: one of each kind, for tests that need not see every combination
 CHOSEN = [
@@ -90,12 +96,14 @@ SADDLE = {
     "dual-extragradient-entropic": DualExtragradient(z_geometry="entropic"),
     "dual-extragradient-entropic-low": DualExtragradient(z_geometry="entropic", memory="low"),
     "dual-extragradient-entropic-past": DualExtragradient(z_geometry="entropic", past=True),
+    **found_dict("SADDLE"),
 }
 #: they move by expectations
 WITH_MARGINALS = {
     "eg": ExponentiatedGradient(),
     "eg-batch": ExponentiatedGradient("batch"),
     "smoothed": SmoothedGradient(),
+    **found_dict("WITH_MARGINALS"),
 }
 CERTIFIED = DUAL | SADDLE | WITH_MARGINALS
 PERCEPTRONS = {
@@ -105,6 +113,15 @@ PERCEPTRONS = {
     for batch in (False, True)
     for averaged in (False, True)
 }
+#: for likelihoods, or for small problems; they have tests of their own
+ELSEWHERE = [LBFGS, SDCA, ReferenceQP]
+
+
+def test_no_solver_is_missing():
+    known = [*map(type, (CERTIFIED | PERCEPTRONS).values()), *ELSEWHERE]
+    check_cases(exported(solvers, Solver), known, "DUAL, SADDLE or WITH_MARGINALS")
+
+
 COMPILED = [name for name in CASES if name not in ("items", "assignment")]
 # The linear programs behind "assignment" are solved to HiGHS's tolerance of 1e-7.
 ROUNDING = dict.fromkeys(CASES, 1e-11) | {"assignment": 1e-6}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from contract.cases import found_list
 from maxmargin import (
     Bipartite,
     ChainSVM,
@@ -270,6 +271,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "images tables": lambda: _images(tables=True, warm_start=True),
     "points": _points,
     "points plain": lambda: _points(knots=0),
+    **{make.__name__: lambda make=make: _case(*make().few(max_epochs=3))
+       for make in found_list("ESTIMATORS")},
 }  # fmt: skip
 
 

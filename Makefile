@@ -13,12 +13,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs format bench soak soak-bounds clean
+.PHONY: help demo test lint docs format bench new-structure new-solver new-task soak soak-bounds clean
 # Two pips must not write to one environment at a time.
 .NOTPARALLEL:
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.stamp-plot  ## train and show a small model (options in DEMO_ARGS)
 	$(BIN)/maxmargin demo $(DEMO_ARGS)
@@ -41,6 +41,15 @@ format: $(VENV)/.stamp-dev  ## lay out the code and mend what can be mended by i
 
 bench: $(VENV)/.stamp-bench  ## run the benchmarks (options in BENCH_ARGS)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+new-structure:  ## write the stubs of a structure and its estimator: make new-structure NAME=Lattice
+	$(PYTHON) tools/new.py structure "$(NAME)"
+
+new-solver:  ## the same of a solver: make new-solver NAME=Newton
+	$(PYTHON) tools/new.py solver "$(NAME)"
+
+new-task:  ## the same of a task: make new-task NAME=Lattices
+	$(PYTHON) tools/new.py task "$(NAME)"
 
 soak: $(VENV)/.stamp-test  ## run a thousand random cases of each structure, damage files of all formats, kill runs
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=thorough tests/contract/test_structures.py $(SOAK_ARGS)

@@ -47,7 +47,7 @@ class MarginalSteps:
         extra["q"] = np.empty(0) if self.low else self.outputs.potentials(z)
         _, gradient, moved = self._move(Steps(w, 0.0, w, 0.0, w, 0.0, False))
         extra["gradient_v"], extra["log_start"] = gradient, moved.log_total
-        extra["gradient"] = self.problem.alpha * w + gradient
+        extra["gradient_u"] = self.problem.alpha * w + gradient
 
     def _move(self, steps: Steps) -> tuple[np.ndarray, np.ndarray, Moved]:
         q = self.state.extra["q"]
@@ -101,14 +101,14 @@ class MarginalSteps:
         """
         state, extra = self.state, self.state.extra
         step, last = extra["step"], 0.0 if self.low else extra["last_step"]
-        gradient = extra["s_w"] - step * extra["gradient"]
+        gradient = extra["s_w"] - step * extra["gradient_u"]
         w = geometry.weights(geometry.step(extra["anchor_w"], gradient, 1.0))
         look = extra["u_w"]
         steps = Steps(state.w, extra["travelled"], look, step + last, look, last, True)
         total_u, _, moved = self._move(steps)
         state.n_project += self.problem.n
-        extra["gradient"] = self.problem.alpha * w + total_u
-        extra["s_w"] = extra["s_w"] - step * extra["gradient"]
+        extra["gradient_u"] = self.problem.alpha * w + total_u
+        extra["s_w"] = extra["s_w"] - step * extra["gradient_u"]
         self._arrive(w, total_u, moved, step)
 
     def _arrive(self, w: np.ndarray, total_u: np.ndarray, moved: Moved, step: float) -> None:

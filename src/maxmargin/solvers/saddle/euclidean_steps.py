@@ -17,7 +17,7 @@ class ProjectedSteps:
     """What `DualExtragradient` keeps in the state, and one epoch of it.
 
     passed: epochs since the start; anchor_w, anchor_z: the start; s_w, s_z: sums of gradients (s_z
-    is not kept if memory is low); gradient: in w, at the last u; warm_v, warm_u: what projections
+    is not kept if memory is low); gradient_u: in w, at the last u; warm_v, warm_u: what projections
     left behind.
     """
 
@@ -31,7 +31,7 @@ class ProjectedSteps:
         extra["anchor_w"], extra["anchor_z"] = point, z
         extra["s_w"] = np.zeros(problem.dim)
         extra["s_z"] = np.empty(0) if self.low else np.zeros(len(z))
-        extra["gradient"] = problem.alpha * self.state.w + extra["gradient"]
+        extra["gradient_u"] = problem.alpha * self.state.w + extra["gradient"]
         size = 0 if self.low else int(extra["pointers"][-1])
         extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
 
@@ -49,7 +49,7 @@ class ProjectedSteps:
         extra["anchor_w"], extra["anchor_z"] = state.w.copy(), state.z.copy()
         extra["s_w"][:], extra["s_z"][:] = 0.0, 0.0
         extra["u_w"] = state.w.copy()
-        extra["gradient"] = problem.alpha * state.w + extra["gradient"]
+        extra["gradient_u"] = problem.alpha * state.w + extra["gradient"]
 
     def epoch(self) -> None:
         solver, problem, extra = self.solver, self.problem, self.state.extra
@@ -59,7 +59,7 @@ class ProjectedSteps:
         step = extra["step"]
         extra["whole"] = self.low  # else s and the average change sample by sample
         if solver.past:
-            gradient = extra["s_w"] - extra["gradient"]
+            gradient = extra["s_w"] - extra["gradient_u"]
             point = geometry.step(extra["anchor_w"], gradient, step)
             w, look = geometry.weights(point), extra["u_w"]
             _, total_u, sums_of_pass = self._pass(look)
@@ -77,8 +77,8 @@ class ProjectedSteps:
         """Take u into the sums and averages."""
         problem, state, extra = self.problem, self.state, self.state.extra
         t = extra["passed"]
-        extra["gradient"] = problem.alpha * w + total_u
-        extra["s_w"] -= extra["gradient"]
+        extra["gradient_u"] = problem.alpha * w + total_u
+        extra["s_w"] -= extra["gradient_u"]
         extra["u_w"] = w
         share = 1.0 / (t + 1.0)
         state.w += share * (w - state.w)

@@ -152,6 +152,7 @@ def optimum(structure):
         found = STRUCTURES[structure]()
         found.structure = Listed()
     elif not (found.structure.has("constraints") or found.structure.has("vertices")):
+        found = STRUCTURES[structure]()
         found.structure = listed(found.structure)
     return ReferenceQP(tol=0.0).run(found)
 

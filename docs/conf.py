@@ -29,8 +29,9 @@ extensions = [
     "offline",
     "layouts",
     "task_pages",
+    "index_tables",
 ]
-exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst", "api/generated/names.rst"]
 templates_path = ["_templates"]
 nitpicky = True
 # Names of other projects: their pages would have to be fetched.

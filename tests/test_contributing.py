@@ -20,7 +20,7 @@ NEEDED = (
     "docs/solvers.md",
 )
 NEEDED += ("docs/structures", "tests/contract", "tests/reference", "tests/conftest.py")
-NEEDED += ("tests/kernel_cache.py", "tests/fuzz")
+NEEDED += ("tests/compile_cache.py", "tests/fuzz")
 #: existing files that a change may touch, see DESIGN
 LIMITS = {"structure": 5, "solver": 3, "task": 2}
 #: what is edited by hand beside what the command edits

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 

@@ -8,16 +8,10 @@ import os
 import socket
 import stat
 from pathlib import Path
-from typing import Any
+
+from filelock import lock_descriptor
 
 from maxmargin.cli.runs.errors import LockedError
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # a system without such locks
-    fcntl = None
-
 
 #: not through a link, nor waiting for somebody at the other end of a pipe
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -25,6 +19,9 @@ _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_
 
 class Lock:
     """A lock on a file, which ends with its process however that ends.
+
+    The lock itself is filelock's, on a file opened here: its own `FileLock` would make a missing
+    folder, and take a folder that was moved away in the meantime for the one asked for.
 
     The file says who holds it, for people; it stays when the lock is given up, and then means
     nothing.
@@ -57,18 +54,16 @@ class Lock:
                 error.errno,
                 f"cannot write to the run folder {folder!r}: {reason}. Nothing was changed.",
             ) from error
-        try:
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        free = True
+        with contextlib.suppress(OSError):  # without locks on this file system: better than no run
+            free = lock_descriptor(handle, blocking=False)
+        if not free:
             holder = _holder(handle)
             os.close(handle)
             raise LockedError(
                 f"the run folder {folder!r} is in use by {holder}. Wait for it to end, or stop it;"
                 " two processes cannot share a run."
-            ) from None
-        except OSError:  # a file system without locks: better no lock than no run
-            pass
+            )
         self._handle = handle
         if not self._is_there():
             self._close()

@@ -131,12 +131,13 @@ def command_line(n: int) -> None:
 
 
 _RUN = """
-import resource, sys
+import sys
 from maxmargin.cli.main import main
+from maxmargin.memory import peak
 try:
     sys.exit(main())
 finally:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)
+    print(peak() / 2**20, file=sys.stderr)
 """
 
 

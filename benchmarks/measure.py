@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from maxmargin.memory import peak
 
 #: for words and parts of speech, usual for chunking: a fixed set, so that figures stay comparable
 CHUNK_TEMPLATES = [
@@ -38,7 +39,7 @@ def exponent(sizes: list[float], values: list[float]) -> float:
 
 def peak_memory() -> float:
     """Largest resident size of this process so far, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak() / 2**20
 
 
 def data_folder(name: str) -> Path | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from typing import Any
 from benchmarks.chunking import attributes
 from benchmarks.measure import CHUNK_TEMPLATES, data_folder, peak_memory
 from maxmargin import load
+from maxmargin.memory import reset_peak, resident
 from maxmargin.tasks.registry import find_task_command
 
 TOKENS = 1_000_000
@@ -168,38 +168,20 @@ def stream(model: Path, place: Path, folder: Path) -> None:
         )
 
 
-def forget_peak() -> float:
-    """Count the peak memory from here on, where the system can; the memory now, in MB."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * resource.getpagesize() / 2**20
-    except OSError:
-        return peak_memory()
-
-
-def peak_now() -> float:
-    """The peak since `forget_peak`, in MB."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return peak_memory()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
-
-
 def tag_file(model_path: str, path: str) -> None:
     """Tag one file into nothing; print what it took."""
     command, model = find_task_command("tagging"), load(model_path)
     warm = io.BytesIO(b"a DT O\n\n")
     command.predict(model, [warm], io.BytesIO(), {})
-    before = forget_peak()
+    reset_peak()
+    before = resident() / 2**20
     start, cpu = time.perf_counter(), time.process_time()
     with open(path, "rb") as source, tempfile.TemporaryFile() as sink:
         command.predict(model, [source], sink, {})
     metrics = {
         "seconds": time.perf_counter() - start,
         "cpu": time.process_time() - cpu,
-        "peak": peak_now(),
+        "peak": peak_memory(),
         "before": before,
     }
     print(json.dumps(metrics))

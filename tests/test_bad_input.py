@@ -43,7 +43,7 @@ from maxmargin.losses import Hamming, PartCosts
 from maxmargin.paths import alpha_path, eps_path, iterates_path
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, CuttingPlane, OracleCache, Perceptron, ReferenceQP, Subgradient
-from maxmargin.solvers.qp.memory import ProgramTooLargeError
+from maxmargin.solvers.qp.program_size import ProgramTooLargeError
 from maxmargin.structures import (
     Finite,
     LinearProgram,

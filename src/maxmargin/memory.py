@@ -1,25 +1,57 @@
-"""How much memory is free, and what would not fit."""
+"""How much memory is free, how much this process uses, and what would not fit."""
 
 from __future__ import annotations
 
-import os
+import sys
 from pathlib import Path
+from typing import Any
 
-INFO = Path("/proc/meminfo")
+import psutil
+
+resource: Any
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+STATUS = Path("/proc/self/status")
+CLEAR = Path("/proc/self/clear_refs")
 
 
 def available() -> float:
-    """Bytes that this machine has free; if it does not tell, all it has, or else infinity."""
+    """Bytes that this machine has free; infinity if it does not tell."""
     try:
-        for line in INFO.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024.0 * int(line.split()[1])
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
+        return float(psutil.virtual_memory().available)
+    except OSError:  # a sandbox without /proc
         return float("inf")
+
+
+def resident() -> int:
+    """Bytes that this process has in use now."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def peak() -> int:
+    """The most bytes that this process has had in use so far, or since `reset_peak`."""
+    # psutil knows it on Windows only; ru_maxrss counts, on Linux, the process that started this one
+    try:
+        lines = STATUS.read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        pass
+    if resource is None:
+        return int(psutil.Process().memory_info().peak_wset)
+    scale = 1 if sys.platform == "darwin" else 1024
+    return scale * int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def reset_peak() -> bool:
+    """Forget the peak so far; False where the system cannot."""
+    try:
+        CLEAR.write_text("5")
+    except OSError:
+        return False
+    return True
 
 
 def refuse(need: float, what: str, hint: str) -> None:

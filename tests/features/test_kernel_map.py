@@ -128,17 +128,6 @@ def test_a_matrix_that_does_not_fit_is_refused_with_the_cure(monkeypatch):
         KernelMap("rbf", method="random", n_components=1000).fit(ROWS)
 
 
-def test_free_memory_is_read_where_it_can_be(monkeypatch, tmp_path):
-    told = tmp_path / "meminfo"
-    told.write_text("MemTotal: 9 kB\nMemAvailable:   2048 kB\n")
-    monkeypatch.setattr(memory, "INFO", told)
-    assert memory.available() == 2048 * 1024
-    monkeypatch.setattr(memory, "INFO", tmp_path / "none")
-    assert 2**20 < memory.available() < np.inf
-    monkeypatch.setattr(memory.os, "sysconf", lambda name: (_ for _ in ()).throw(ValueError))
-    assert memory.available() == np.inf
-
-
 def test_coordinates_need_a_fit():
     with pytest.raises(NotFittedError, match="call fit first"):
         KernelMap().transform(ROWS)

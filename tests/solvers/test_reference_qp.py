@@ -16,11 +16,11 @@ from maxmargin.exceptions import ConvergenceWarning, MissingAbilityError
 from maxmargin.features.base import part_features
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, ReferenceQP
-from maxmargin.solvers.qp import interior_point, memory as qp_memory, reference_qp
+from maxmargin.solvers.qp import interior_point, program_size, reference_qp
 from maxmargin.solvers.qp.cone_program import cone_program
 from maxmargin.solvers.qp.feasible import feasible
-from maxmargin.solvers.qp.memory import ProgramTooLargeError
 from maxmargin.solvers.qp.polytopes import polytopes
+from maxmargin.solvers.qp.program_size import ProgramTooLargeError
 from maxmargin.structures import Structure
 from reference.training import optimum
 
@@ -226,7 +226,7 @@ def test_what_would_not_fit_is_refused_before_it_is_solved(monkeypatch):
         with pytest.raises(ProgramTooLargeError, match=r"would take about .* MB.*solver=\"bcfw\""):
             ReferenceQP(memory_limit=limit).run(problem)
     assert ReferenceQP(memory_limit=needed, tol=1e-7).run(problem).status is Status.CONVERGED
-    monkeypatch.setattr(qp_memory, "available", lambda: 1000.0)
+    monkeypatch.setattr(program_size, "available", lambda: 1000.0)
     with pytest.raises(ValueError, match="the limit is 0.0008 MB"):
         ReferenceQP().run(problem)
 
@@ -236,7 +236,7 @@ def test_lists_of_outputs_that_would_not_fit_are_refused_before_they_are_joined(
     found = polytopes(problem)
     own = found.lift.nnz + found.matrix.nnz
     with pytest.raises(ProgramTooLargeError, match=f"{own} non-zeros of polytopes alone"):
-        polytopes(problem, limit=qp_memory.program_bytes(own, 0) - 1)
+        polytopes(problem, limit=program_size.program_bytes(own, 0) - 1)
 
 
 def test_the_rough_count_of_the_factor_is_near_clarabels_own():
@@ -244,10 +244,10 @@ def test_the_rough_count_of_the_factor_is_near_clarabels_own():
         problem = make(n_features=6).problem
         found = polytopes(problem)
         features = reference_qp.point_features(problem, found)
-        rough = qp_memory.rough_factor(problem, found, features)
+        rough = program_size.rough_factor(problem, found, features)
         program = cone_program(problem, found, features)
         bytes_ = interior_point.by_clarabel(program).n_bytes
-        exact = (bytes_ - qp_memory.program_bytes(program.matrix.nnz, 0)) / qp_memory._FACTOR
+        exact = (bytes_ - program_size.program_bytes(program.matrix.nnz, 0)) / program_size._FACTOR
         assert 0.2 * rough < exact < 3 * rough
 
 

@@ -21,8 +21,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from maxmargin import memory
 from maxmargin.callbacks import Callback
-from maxmargin.cli.comparison import memory, subsets
+from maxmargin.cli.comparison import subsets
 from maxmargin.cli.comparison.config import ComparisonRun, settings_of
 from maxmargin.cli.comparison.solver_memory import solver_bytes
 from maxmargin.cli.runs.config import task_options

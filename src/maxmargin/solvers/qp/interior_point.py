@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 
 from maxmargin.optional import optional_module
 from maxmargin.solvers.qp.cone_program import ConeProgram
-from maxmargin.solvers.qp.memory import program_bytes, refuse
+from maxmargin.solvers.qp.program_size import program_bytes, refuse
 
 #: what the interior-point method is asked for; it stops earlier where rounding forbids more
 _ACCURACY = 1e-10

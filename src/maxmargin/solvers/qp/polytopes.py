@@ -10,7 +10,7 @@ from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
-from maxmargin.solvers.qp.memory import program_bytes, refuse
+from maxmargin.solvers.qp.program_size import program_bytes, refuse
 from maxmargin.structures.base import Constraints, Layout, Structure
 
 #: outputs of a sample that are listed at most, where its constraints are not known

@@ -15,14 +15,14 @@ from maxmargin.solvers.base import Solver
 from maxmargin.solvers.qp.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.qp.feasible import ROUNDING, feasible
 from maxmargin.solvers.qp.interior_point import Solution, by_clarabel, by_highs, load_clarabel
-from maxmargin.solvers.qp.memory import (
+from maxmargin.solvers.qp.polytopes import polytopes
+from maxmargin.solvers.qp.program_size import (
     allowed_bytes,
     n_entries,
     program_bytes,
     refuse,
     rough_factor,
 )
-from maxmargin.solvers.qp.polytopes import polytopes
 from maxmargin.solvers.qp.weight_cones import is_polyhedral, weight_cones
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, PositiveOrInf, Seed
 

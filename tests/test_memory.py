@@ -1,0 +1,41 @@
+"""Memory that is free, and that this process uses."""
+
+import numpy as np
+import pytest
+
+from maxmargin import memory
+
+
+def test_free_memory_is_told_or_unlimited(monkeypatch):
+    assert 2**20 < memory.available() < np.inf
+
+    def untold():
+        raise FileNotFoundError("/proc/meminfo")
+
+    monkeypatch.setattr(memory.psutil, "virtual_memory", untold)
+    assert memory.available() == np.inf
+    memory.refuse(1e30, "many rows", "fewer")
+
+
+def test_what_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 2.0**30)
+    memory.refuse(2.0**30, "the rows", "Wait.")
+    with pytest.raises(MemoryError, match=r"the rows need about 2 GiB.*1 GiB are free. Wait."):
+        memory.refuse(2.0**31, "the rows", "Wait.")
+
+
+def test_the_peak_is_above_what_is_in_use():
+    memory.reset_peak()
+    before = memory.resident()
+    block = np.ones(1 << 23)
+    assert memory.resident() - before > block.nbytes // 2
+    del block
+    assert memory.peak() - before > 1 << 25
+
+
+def test_the_peak_is_known_without_proc(monkeypatch, tmp_path):
+    told = memory.peak()
+    monkeypatch.setattr(memory, "STATUS", tmp_path / "none")
+    monkeypatch.setattr(memory, "CLEAR", tmp_path / "none" / "none")
+    assert memory.peak() > told / 2
+    assert not memory.reset_peak()

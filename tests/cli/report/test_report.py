@@ -33,10 +33,10 @@ from maxmargin.cli.report.drawings import DRAWINGS, drawing_html, drawings_html
 from maxmargin.cli.report.glossary import GLOSSARY
 from maxmargin.cli.report.markup import Html, bdi, data_block, el, visible
 from maxmargin.cli.report.page import STYLES, _assets
-from maxmargin.cli.report.png import ink_png
 from maxmargin.cli.report.tables import confusion_html, grid_html, heat_classes
 from maxmargin.cli.report.words import bounds, count, moment, percent, seconds
 from maxmargin.cli.report.write import write_report
+from maxmargin.drawing.png import ink_png
 from maxmargin.drawing.views import COLOURS
 from maxmargin.solvers.base import solver_classes
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maxmargin.cli.report.markup import Html, bdi, clipped, el, join
-from maxmargin.cli.report.png import png_uri
-from maxmargin.drawing.png import png_bytes
+from maxmargin.drawing.png import png_bytes, png_uri
 from maxmargin.drawing.views import COLOURS
 
 __all__ = ["areas_html"]

@@ -7,9 +7,9 @@ from typing import Any
 
 from maxmargin.cli.report.areas import areas_html
 from maxmargin.cli.report.markup import Html, bdi, clipped, el, isolated, join
-from maxmargin.cli.report.png import ink_uri
 from maxmargin.cli.report.values import drawn_or_values, values_html
 from maxmargin.cli.report.words import count
+from maxmargin.drawing.png import ink_png, png_uri
 
 __all__ = ["DRAWINGS", "drawing_html", "drawings_html"]
 
@@ -140,7 +140,7 @@ def images_html(drawing: dict[str, Any]) -> Html:
         known = bool(drawing.get("truth_known"))
         picture = el(
             "img",
-            src=ink_uri(values, height, width),
+            src=png_uri(ink_png(values, height, width)),
             alt=f"picture {k + 1}",
             width=width * scale,
             height=height * scale,

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from benchmarks.measure import best_time
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, function, types
+from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin.structures import Constraints, Matching
 
 SHAPES = ((10, 11), (20, 20), (60, 60))
@@ -93,7 +93,7 @@ def _assignments(layout: tuple[int, int], scores: np.ndarray) -> None:
 # -- ours ------------------------------------------------------------------------------------------
 
 
-@function(types.void(POINTER, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
+@compiled_function(types.void(POINTER, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
 def _loop(ability, points, layout_ints, starts, out, work, iwork):
     parts = len(out)
     n = len(points) // parts

@@ -15,7 +15,14 @@ from benchmarks.measure import data_folder, exponent
 from maxmargin._numba.chain.log_marginals import marginals_by_logs
 from maxmargin._numba.chain.marginals import marginals
 from maxmargin._numba.chain.maximize import max_marginals, maximize
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, function as compiled, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    POINTER,
+    ability,
+    compiled_function as compiled,
+    types,
+)
 from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
 from maxmargin.datasets import load_letters
 from maxmargin.estimators import ChainSVM

@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from maxmargin._numba import disk_cache, simplex
-from maxmargin._numba.compile import function, inlined, piece, types
+from maxmargin._numba.compile import compiled_function, inlined, piece, types
 
 
-@function(types.int64(types.int64))
+@compiled_function(types.int64(types.int64))
 def factorial(n):
     return 1 if n < 2 else n * factorial(n - 1)
 
@@ -27,7 +27,7 @@ def quadruple(x):
     return twice(twice(x))
 
 
-@function(types.float64(types.float64))
+@compiled_function(types.float64(types.float64))
 def calling(x):
     return quadruple(x) + 1.0
 
@@ -53,7 +53,7 @@ def test_what_a_kernel_calls_is_compiled_with_it(tmp_path, monkeypatch):
 
 
 def test_threads_that_need_a_kernel_at_once_get_the_same():
-    fresh = function(types.int64(types.int64))(abs_of)
+    fresh = compiled_function(types.int64(types.int64))(abs_of)
     barrier, found = threading.Barrier(8), []
 
     def work():
@@ -77,7 +77,7 @@ def test_kernels_are_pickled_by_name():
 
 
 def test_an_error_of_compiling_comes_up_at_each_call():
-    wrong = function(types.int64(types.int64))(lambda x: x.no_such_thing)
+    wrong = compiled_function(types.int64(types.int64))(lambda x: x.no_such_thing)
     for _ in range(2):
         with pytest.raises(Exception, match="no_such_thing"):
             wrong(1)
@@ -85,8 +85,8 @@ def test_an_error_of_compiling_comes_up_at_each_call():
 
 def test_without_compiling_kernels_are_python():
     code = (
-        "from maxmargin._numba.compile import kernel, types\n"
-        "f = kernel(types.int64(types.int64))(lambda x: x + 1)\n"
+        "from maxmargin._numba.compile import compiled_function, types\n"
+        "f = compiled_function(types.int64(types.int64))(lambda x: x + 1)\n"
         "assert f(1) == 2 and f.dispatcher is f.function"
     )
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}

@@ -79,7 +79,7 @@ def test_numbers_become_what_they_should_be():
         ({"task": "taging"}, "task 'taging' is unknown; did you mean 'tagging'"),
         ({"task": "tagging", "task-options": {"min_count": 1}}, "did you mean 'min-count'"),
         ({"task": "tagging", "task-options": {"bio": 1}}, "bio must be true or false"),
-        ({"task": "tagging", "task-options": {"min-count": "x"}}, "min-count must be a whole"),
+        ({"task": "tagging", "task-options": {"min-count": "x"}}, "min-count must be an integer"),
         ({"task": "tagging", "task-options": {"write": "apend"}}, "did you mean 'append'"),
         ({"task": "tagging", "task-options": {"columns": [1]}}, "columns must be a text"),
         ({"checkpoints": {"second": 1}}, "did you mean 'seconds'"),
@@ -99,7 +99,7 @@ def test_what_is_wrong_is_named(config, words):
         (b"alpha = 'x'", "alpha must be a number"),
         (b"a = " + b"[" * 100_000, "is not TOML"),
         (b"seed = 2020-01-01", "seed must be an integer"),
-        (b"#" * (MAX_BYTES + 1), "no configuration"),
+        (b"#" * (MAX_BYTES + 1), "not a configuration"),
     ],
 )
 def test_files_that_are_no_configuration(tmp_path, raw, words):
@@ -110,6 +110,6 @@ def test_files_that_are_no_configuration(tmp_path, raw, words):
 
 
 def test_a_name_that_is_no_text(tmp_path):
-    with pytest.raises(ValueError, match="no valid text"):
+    with pytest.raises(ValueError, match="not valid text"):
         write_config({"data": ["\udcff.npz"]}, tmp_path / "run.toml")
     assert not list(tmp_path.iterdir())

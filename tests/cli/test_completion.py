@@ -5,7 +5,7 @@ from click.shell_completion import BashComplete
 
 from maxmargin.cli import main
 from maxmargin.cli.main import COMPLETE, root
-from maxmargin.cli.options import SOLVERS
+from maxmargin.cli.settings import SOLVERS
 
 
 def completed(*words):

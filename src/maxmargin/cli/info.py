@@ -13,7 +13,7 @@ from maxmargin import __version__
 from maxmargin._numba import disk_cache
 from maxmargin.cli import text
 from maxmargin.cli.console import console
-from maxmargin.cli.options import SOLVERS
+from maxmargin.cli.settings import SOLVERS
 from maxmargin.datasets import (
     _files,
     alignment,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,127 +10,76 @@ import click
 
 from maxmargin.cli.commands import Option
 from maxmargin.cli.errors import UsageError
+from maxmargin.cli.settings import CHECKPOINTS, DEFAULTS, OF_RUNS, PARAMETERS, TIME, Setting
 from maxmargin.cli.types import Assignment, Duration, Known, Number, Whole
 
 if TYPE_CHECKING:
     from maxmargin.tasks.registry import Option as TaskOption, TaskCommand
 
-#: short names of the solvers, beside `maxmargin.solvers`, whose import takes too long for a help
-SOLVERS = (
-    "bcfw",
-    "cutting-plane",
-    "dual-extragradient",
-    "eg",
-    "extragradient",
-    "fw",
-    "lbfgs",
-    "perceptron",
-    "projected-gradient",
-    "qp",
-    "sdca",
-    "smoothed",
-    "ssg",
-)
-LOSSES = ("hamming", "hamming-sum")
-LOSS_HELP = "hamming (the share of wrong labels) or hamming-sum (their number)"
-FILE, FOLDER = click.Path(path_type=Path), click.Path(file_okay=False, path_type=Path)
-#: parameter of the command -> key of the configuration
-KEYS = {
-    "data": "data",
-    "validation": "validation",
-    "solver": "solver",
-    "alpha": "alpha",
-    "loss": "loss",
-    "tol": "tol",
-    "max_epochs": "max-epochs",
-    "seed": "seed",
-    "time_limit": "time-limit",
-    "threads": "threads",
-    "worst": "worst",
-}
+FILE = click.Path(path_type=Path)
+#: names of kinds of values in a help
+_METAVARS = {int: "N", float: "X", Path: "FILE", TIME: "TIME"}
 #: parameters of the tasks' own options start so, lest two names clash
 _TASK = "task_"
 
 
 def training_options() -> list[click.Parameter]:
     """What `train` takes for every task."""
+    first = sorted(OF_RUNS, key=lambda own: own.name != "solver")
     return [
+        *setting_options(first, "Data"),
+        *setting_options(first, "Training"),
         Option(
-            "--data",
-            type=FILE,
-            many=True,
-            metavar="FILE",
-            section="Data",
-            help="Labelled files to learn from; which ones, see below.",
+            "--solver-option",
+            type=Assignment(),
+            multiple=True,
+            metavar="NAME=VALUE",
+            section="Training",
+            help="An option of the solver's constructor, such as check_every=5; may be repeated.",
         ),
-        Option(
-            "--validation",
-            type=FILE,
-            many=True,
-            metavar="FILE",
-            section="Data",
-            help="Files as for --data, to choose the weights by: those that do best on them.",
-        ),
-        *_method_options(),
+        config_option(),
         *_folder_options(),
     ]
 
 
-def _method_options() -> list[click.Parameter]:
-    def option(name: str, kind: click.ParamType, metavar: str, text: str, **more: Any) -> Option:
-        return Option(name, type=kind, metavar=metavar, section="Training", help=text, **more)
-
+def setting_options(
+    settings: Iterable[Setting], section: str, prefix: str = ""
+) -> list[click.Parameter]:
+    """The options of a section's settings."""
     return [
-        option("--solver", Known(("auto", *SOLVERS)), "NAME", f"auto, {', '.join(SOLVERS)}."),
-        option(
-            "--alpha",
-            Number(word="auto"),
-            "X|auto",
-            "Strength of the penalty on the weights (lambda). auto: the best of several by the"
-            " task's metric, on --validation, else by three folds.",
-        ),
-        option("--loss", Known(LOSSES), "NAME", f"What an error costs: {LOSS_HELP}."),
-        option("--tol", Number(), "X", "Stop when the gap is at most X times the objective."),
-        option("--max-epochs", Whole(0), "N", "Passes over the data at most."),
-        option("--seed", Whole(0, 2**32 - 1), "S", "The same seed gives the same bits."),
-        option("--time-limit", Duration(), "TIME", "Stop training after 30 (seconds), 5m, 2h ..."),
-        option("--threads", Whole(1), "N", "Threads; results do not depend on their number."),
-        option(
-            "--solver-option",
-            Assignment(),
-            "NAME=VALUE",
-            "An option of the solver's constructor, such as check_every=5; may be repeated.",
-            multiple=True,
-        ),
-        option("--config", FILE, "FILE", "Take all that is not given here from a TOML file."),
+        Option(
+            f"--{prefix}{own.name}",
+            type=_type(own),
+            many=own.kind is Path,
+            metavar=own.metavar or _METAVARS.get(own.kind, "NAME"),
+            section=section,
+            help=own.help,
+        )
+        for own in settings
+        if own.section == section
     ]
+
+
+def _type(own: Setting) -> click.ParamType:
+    if own.kind is int:
+        return Whole(own.least, own.most)
+    if own.kind is float:
+        return Number(word=own.word)
+    return Duration() if own.kind == TIME else _kind(own.kind)
+
+
+def config_option() -> Option:
+    """The file that options go before."""
+    text = "Take all that is not given here from a TOML file."
+    return Option("--config", type=FILE, metavar="FILE", section="Training", help=text)
 
 
 def _folder_options() -> list[click.Parameter]:
     section = "Run folder"
     return [
         Option("--out", type=FILE, metavar="RUN", section=section, help="The folder to make."),
-        Option(
-            "--worst",
-            type=Whole(0),
-            metavar="N",
-            section=section,
-            help="Keep the N samples with the most errors for reports; by default 12.",
-        ),
-        Option(
-            "--checkpoint-seconds",
-            type=Duration(),
-            metavar="TIME",
-            section=section,
-            help="Save the state of training so often.",
-        ),
-        Option(
-            "--checkpoint-epochs",
-            type=Whole(1),
-            metavar="N",
-            section=section,
-            help="Save it after this many passes, too.",
-        ),
+        *setting_options(OF_RUNS, section),
+        *setting_options(CHECKPOINTS, section, "checkpoint-"),
         Option(
             "--resume",
             is_flag=True,
@@ -180,7 +129,7 @@ def _kind(kind: Any) -> Any:
 def _metavar(kind: Any) -> str:
     if isinstance(kind, tuple):
         return "|".join(kind)
-    return {int: "N", float: "X", Path: "FILE"}.get(kind, "TEXT")
+    return _METAVARS.get(kind, "TEXT")
 
 
 def given_task_options(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,21 +147,27 @@ def _plain(value: Any) -> Any:
     return str(value.absolute()) if isinstance(value, Path) else value
 
 
+def given_settings(settings: Iterable[Setting], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those on the command line, as a configuration; paths are absolute."""
+    found = {}
+    for own in settings:
+        value = values.get(own.name.replace("-", "_"))
+        if value is not None and value != ():
+            found[own.name] = [_plain(v) for v in value] if own.kind is Path else value
+    return found
+
+
 def given_config(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the command line says, as a configuration; paths are absolute."""
     config: dict[str, Any] = {"task": command.name}
-    for parameter, key in KEYS.items():
-        value = values.get(parameter)
-        if value is None or value == ():
-            continue
-        config[key] = [_plain(v) for v in value] if isinstance(value, tuple) else value
+    config |= given_settings(OF_RUNS, values)
     tables = {
         "solver-options": dict(values.get("solver_option", ())),
         "task-options": given_task_options(command, values),
         "checkpoints": {
-            key: values[f"checkpoint_{key}"]
-            for key in ("seconds", "epochs")
-            if values.get(f"checkpoint_{key}") is not None
+            own.name: values[f"checkpoint_{own.name}"]
+            for own in CHECKPOINTS
+            if values.get(f"checkpoint_{own.name}") is not None
         },
     }
     return config | {name: table for name, table in tables.items() if table}
@@ -241,15 +196,12 @@ def effective(command: TaskCommand, config: Mapping[str, Any]) -> dict[str, Any]
     chosen |= config.get("task-options", {})
     options = {name: value for name, value in chosen.items() if value not in (None, "", (), [])}
     params = command.estimator(chosen).get_params(deep=False)
-    known = {KEYS[name]: params[name] for name in _OF_ESTIMATOR if name in params}
+    known = {key: params.get(name) for key, name in (PARAMETERS | {"solver": "solver"}).items()}
     defaults = {key: value for key, value in known.items() if isinstance(value, str | int | float)}
-    found = {"seed": 0, "threads": 1, **defaults, **config}
+    found = defaults | DEFAULTS | dict(config)
     if options:
         found["task-options"] = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in options.items()
         }
     return found
-
-
-_OF_ESTIMATOR = ("alpha", "loss", "solver", "tol", "max_epochs")

@@ -23,7 +23,8 @@ from maxmargin.cli.options import (
 )
 from maxmargin.cli.progress import watchers
 from maxmargin.cli.runs import LockedError, RunFolder, train as run
-from maxmargin.cli.runs.config import FILES, HELD_OUT, LIMITS, absolute, check_config, read_config
+from maxmargin.cli.runs.config import HELD_OUT, absolute, check_config, read_config
+from maxmargin.cli.settings import FILES, LIMITS
 from maxmargin.cli.summary import document, words
 from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
 from maxmargin.cli.text import phrase

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.commands import Command
-from maxmargin.cli.comparison.options import KEYS, compare_options
+from maxmargin.cli.comparison.options import compare_options
 from maxmargin.cli.comparison.run import config_in, run_comparison
 from maxmargin.cli.comparison.text import Progress, words
 from maxmargin.cli.console import console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
-from maxmargin.cli.options import given_task_options, task_options
+from maxmargin.cli.options import given_settings, given_task_options, task_options
 from maxmargin.cli.report.write import write_report
+from maxmargin.cli.settings import OF_COMPARISONS
 from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
 from maxmargin.cli.text import phrase
 
@@ -71,11 +72,9 @@ def _joined(
     command: TaskCommand, values: Mapping[str, Any], under: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The configuration, with what the command line says over it."""
-    config = dict(under)
-    for parameter, key in KEYS.items():
-        value = values.get(parameter)
-        if value is not None and value != ():
-            config[key] = [str(v) for v in value] if key in ("data", "test") else value
+    config = dict(under) | given_settings(OF_COMPARISONS, values)
+    if values["sizes"] is not None:
+        config["sizes"] = values["sizes"]
     options = given_task_options(command, values)
     if options:
         config["task-options"] = {**config.get("task-options", {}), **options}

@@ -14,27 +14,13 @@ from typing import Any
 
 from maxmargin.cli.runs.config import check_config
 from maxmargin.cli.runs.solvers import check_solver
+from maxmargin.cli.settings import OF_COMPARISONS, OWN, TIME, Setting
 from maxmargin.solvers.base import solver_classes, solvers_for
 
 #: a solver's label is part of a file name
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-#: key -> (kind, least value); kinds are those of TOML
-NUMBERS: dict[str, tuple[type, float]] = {
-    "alpha": (float, 0.0),
-    "tol": (float, 0.0),
-    "max-epochs": (int, 1),
-    "time-limit": (float, 0.0),
-    "kill-after": (float, 0.0),
-    "certify-every": (int, 1),
-    "threads": (int, 1),
-    "test-size": (int, 1),
-    "seeds": (int, 1),
-    "seed": (int, 0),
-}
-ABOVE_ZERO = ("time-limit", "kill-after")
-#: what one solver may have of its own; any further key is an option of the solver itself
-OWN = ("solver", "alpha", "loss", "tol", "max-epochs", "time-limit", "certify-every")
+NUMBERS = {own.name: own for own in OF_COMPARISONS if own.kind in (int, float, TIME)}
 #: options of all solvers that comparisons set themselves
 FIXED = ("random-state", "check-every")
 KEYS = ("task", "data", "test", "solvers", "sizes", "loss", "task-options", *NUMBERS)
@@ -65,13 +51,14 @@ def check_comparison(given: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("data", "test"):
         if key in config:
             config[key] = _paths(key, config[key])
-    for key, (kind, least) in NUMBERS.items():
+    for key, own in NUMBERS.items():
         if key in config:
-            config[key] = _number(key, config[key], kind, least)
+            config[key] = _number(own, config[key])
     if "loss" in config and not isinstance(config["loss"], str):
         raise ValueError(f"loss={config['loss']!r} must be the name of a loss.")
     config["sizes"] = _sizes(config["sizes"])
-    config["seeds"], config["seed"] = config.get("seeds", 1), config.get("seed", 0)
+    for key in ("seeds", "seed"):
+        config.setdefault(key, NUMBERS[key].default)
     config["solvers"] = _solvers(config["solvers"])
     of_task = {key: config.get(key) for key in ("task", "task-options")}
     config["task-options"] = check_config(of_task).get("task-options", {})
@@ -102,19 +89,20 @@ def _paths(key: str, value: Any) -> list[str]:
     return [str(Path(path).absolute()) for path in many]
 
 
-def _number(key: str, value: Any, kind: type, least: float) -> Any:
+def _number(own: Setting, value: Any) -> Any:
+    kind = int if own.kind is int else float
     right = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
-    if not right or not least <= value < float("inf") or (key in ABOVE_ZERO and value == 0):
+    if not right or not own.least <= value < float("inf") or (own.above_zero and value == 0):
         what = "an integer" if kind is int else "a number"
-        bound = "above 0" if key in ABOVE_ZERO else f"{least:g} or more"
-        raise ValueError(f"{key}={value!r} must be {what}, {bound}.")
+        bound = "above 0" if own.above_zero else f"{own.least} or more"
+        raise ValueError(f"{own.name}={value!r} must be {what}, {bound}.")
     return kind(value)
 
 
 def _sizes(value: Any) -> list[int]:
     if not isinstance(value, list | tuple):
         raise ValueError(f"sizes={value!r} must be a list of integers.")
-    sizes = [_number("sizes", size, int, 1) for size in value]
+    sizes = [_number(Setting("sizes", int, least=1), size) for size in value]
     if len(set(sizes)) < len(sizes):
         raise ValueError(f"sizes={list(value)!r} names a size twice.")
     return sorted(sizes)
@@ -136,10 +124,10 @@ def _solver(label: Any, settings: Any) -> dict[str, Any]:
     if not isinstance(settings, Mapping):
         raise ValueError(f"solvers.{label}={settings!r} must be a table of settings.")
     checked = dict(settings)
-    for key, (kind, least) in NUMBERS.items():
-        if key in OWN and key in checked:
+    for key, own in NUMBERS.items():
+        if own.own and key in checked:
             try:
-                checked[key] = _number(key, checked[key], kind, least)
+                checked[key] = _number(own, checked[key])
             except ValueError as error:
                 raise ValueError(f"solver {label}: {error}") from None
     _check_options(label, checked)
@@ -209,7 +197,7 @@ def key_of(
     key = {
         "task": config["task"],
         "task-options": config["task-options"],
-        "threads": config.get("threads", 1),
+        "threads": config.get("threads", NUMBERS["threads"].default),
         "test-size": config.get("test-size"),
         "files": contents_of(files),
         **settings_of(config, label),

@@ -28,6 +28,7 @@ from maxmargin.cli.comparison.config import ComparisonRun, settings_of
 from maxmargin.cli.comparison.solver_memory import solver_bytes
 from maxmargin.cli.runs.config import task_options
 from maxmargin.cli.runs.solvers import make_solver
+from maxmargin.cli.settings import DEFAULTS, PARAMETERS
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.result import Result, Status
 from maxmargin.solvers.run import Run
@@ -137,9 +138,9 @@ def _model(
     solver = make_solver(settings["solver"], options)
     model = command.estimator(task_options(config, command))
     known = model.get_params(deep=False)
-    wanted = {"solver": solver, "random_state": seed, "n_jobs": config.get("threads", 1)}
-    for key in ("alpha", "loss", "tol", "max-epochs", "time-limit"):
-        name = key.replace("-", "_")
+    threads = config.get("threads", DEFAULTS["threads"])
+    wanted = {"solver": solver, "random_state": seed, "n_jobs": threads}
+    for key, name in PARAMETERS.items():
         if key not in settings:
             continue
         if name not in known:

@@ -6,6 +6,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,13 @@ import tomli_w
 
 from maxmargin.cli.runs.checks import check_names, real, shown, whole
 from maxmargin.cli.runs.solvers import check_solver
+from maxmargin.cli.settings import CHECKPOINTS, FILES, OF_RUNS, Setting
 from maxmargin.persistence.files import write_whole
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 #: bytes of a configuration; it is written by hand
 MAX_BYTES = 1 << 20
 TABLES = ("solver-options", "task-options", "checkpoints")
-#: what a run that goes on may have otherwise than it began
-LIMITS = ("max-epochs", "tol", "time-limit", "threads", "checkpoints")
-#: what may change if the contents of the files are the same
-FILES = ("data", "validation")
-#: alpha is chosen on held-out samples
-AUTO = "auto"
 #: role of the files to calibrate on, which may be others until a run has ended
 HELD_OUT = "task-options.calibrate"
 
@@ -58,7 +54,7 @@ def write_config(config: Mapping[str, Any], path: str | os.PathLike) -> None:
 def absolute(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The same configuration with paths that do not depend on where one is."""
     found = dict(config)
-    for key in ("data", "validation"):
+    for key in FILES:
         if key in found:
             found[key] = [_absolute(path, folder) for path in found[key]]
     if "task" in found and found.get("task-options"):
@@ -125,20 +121,20 @@ def _paths(key: str, value: Any) -> list[str]:
     return paths
 
 
-def _at_least(least: float, kind: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    def check(key: str, value: Any) -> Any:
-        found = kind(key, value)
-        if found < least:
-            raise ValueError(f"{key} must be {least} or more, found {shown(value)}.")
-        return found
-
-    return check
-
-
-def _positive(key: str, value: Any) -> float:
-    if real(key, value) <= 0:
+def _value(own: Setting, key: str, value: Any) -> Any:
+    """A value of a setting."""
+    if own.kind is Path:
+        return _paths(key, value)
+    if isinstance(own.kind, tuple):
+        return _text(key, value)
+    if own.word is not None and value == own.word:
+        return value
+    found = (whole if own.kind is int else real)(key, value)
+    if own.above_zero and found <= 0:
         raise ValueError(f"{key} must be more than 0, found {shown(value)}.")
-    return float(value)
+    if found < own.least:
+        raise ValueError(f"{key} must be {own.least} or more, found {shown(value)}.")
+    return found
 
 
 def _threads(key: str, value: Any) -> int:
@@ -147,30 +143,17 @@ def _threads(key: str, value: Any) -> int:
     return value
 
 
-def _alpha(key: str, value: Any) -> float | str:
-    return AUTO if value == AUTO else _at_least(0, real)(key, value)
-
-
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "task": _task,
-    "data": _paths,
-    "validation": _paths,
-    "alpha": _alpha,
-    "loss": _text,
-    "solver": _text,
-    "tol": _at_least(0, real),
-    "max-epochs": _at_least(0, whole),
-    "seed": _at_least(0, whole),
-    "time-limit": _positive,
-    "threads": _threads,
-    "worst": _at_least(0, whole),
+    **{own.name: partial(_value, own) for own in OF_RUNS},
+    "threads": _threads,  # the command line has no -1
 }
 
 
 def _check_checkpoints(table: Mapping[str, Any]) -> dict[str, Any]:
-    checks = {"seconds": _at_least(0, real), "epochs": _at_least(1, whole)}
-    check_names(table, checks, "in checkpoints: ")
-    return {name: checks[name](f"checkpoints.{name}", value) for name, value in table.items()}
+    known = {own.name: own for own in CHECKPOINTS}
+    check_names(table, known, "in checkpoints: ")
+    return {name: _value(known[name], f"checkpoints.{name}", table[name]) for name in table}
 
 
 # -- options of tasks ------------------------------------------------------------------------------

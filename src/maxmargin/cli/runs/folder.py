@@ -10,15 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin import load
-from maxmargin.cli.runs.config import (
-    FILES,
-    HELD_OUT,
-    LIMITS,
-    absolute,
-    check_config,
-    read_config,
-    write_config,
-)
+from maxmargin.cli.runs.config import HELD_OUT, absolute, check_config, read_config, write_config
 from maxmargin.cli.runs.environment import files_of
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.cli.runs.lock import Lock
@@ -38,6 +30,7 @@ from maxmargin.cli.runs.places import (
     replacement_of,
     take_place,
 )
+from maxmargin.cli.settings import FILES, LIMITS
 from maxmargin.persistence.files import remove_partial, write_whole
 from maxmargin.tasks.documents import finite
 from maxmargin.tasks.registry import find_task_command

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.callbacks import EarlyStopping
-from maxmargin.cli.runs.config import AUTO, HELD_OUT, task_options
+from maxmargin.cli.runs.config import HELD_OUT, task_options
 from maxmargin.cli.runs.environment import environment
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.cli.runs.evaluating import WORST, evaluate_on
@@ -20,6 +20,7 @@ from maxmargin.cli.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY,
 from maxmargin.cli.runs.penalty import check_search, choose_alpha, search_table
 from maxmargin.cli.runs.solvers import make_solver
 from maxmargin.cli.runs.watching import AtOnce, HistoryLines, Interrupts
+from maxmargin.cli.settings import AUTO, DEFAULTS, ENDS, PARAMETERS
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes
@@ -34,16 +35,6 @@ log = logging.getLogger("maxmargin")
 
 #: what the choice of alpha found
 SEARCH = "prepared/alpha.json"
-#: key of a configuration -> option of estimators
-_OPTIONS = {
-    "alpha": "alpha",
-    "loss": "loss",
-    "tol": "tol",
-    "max-epochs": "max_epochs",
-    "seed": "random_state",
-    "time-limit": "time_limit",
-    "threads": "n_jobs",
-}
 
 
 def train(
@@ -85,7 +76,7 @@ class _Training:
         folder = self.folder
         self._check_begun()
         self.model = self._estimator()
-        self.limits = {key: getattr(self.model, _OPTIONS[key]) for key in _LIMITS}
+        self.limits = {key: getattr(self.model, PARAMETERS[key]) for key in ENDS.values()}
         ended = self._ended()
         if ended is not None:
             return ended
@@ -147,8 +138,8 @@ class _Training:
     def _estimator(self) -> Any:
         model = self.command.estimator(self.options)
         known = model.get_params(deep=False)
-        wanted = {"seed": 0, "threads": 1} | self.config
-        for key, name in _OPTIONS.items():
+        wanted = DEFAULTS | self.config
+        for key, name in PARAMETERS.items():
             if key not in wanted or wanted[key] == AUTO:
                 continue
             if name not in known:
@@ -300,12 +291,9 @@ class _Training:
         )
 
 
-_LIMITS = ("max-epochs", "tol", "time-limit")
-
-
 def _raised(status: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether the limit that ended a run is now further away; None: as the task has it."""
-    key = {"max_epochs": "max-epochs", "time_limit": "time-limit", "converged": "tol"}.get(status)
+    key = ENDS.get(status)
     if key is None or new[key] == old.get(key):
         return False
     if new[key] is None or old.get(key) is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.exceptions import InfeasibleError, OracleError
+from maxmargin.exceptions import InfeasibleError, OracleError, SampleError
 from maxmargin.structures.base import Layout, Structure, score
 
 #: how much lower than another score a maximum may be, relative to 1 + its size: what linear
@@ -69,16 +69,18 @@ class OracleCalls:
     def _check_room(self, i: int, vertex: np.ndarray) -> None:
         room = self.structure.vertex_size(self.layouts[i])
         if np.count_nonzero(vertex) > room:
-            raise ValueError(
-                f"sample {self.first + i}: {type(self.structure).__name__}.maximize returned"
-                f" {np.count_nonzero(vertex)} non-zeros, more than vertex_size says ({room})."
+            raise SampleError.of(
+                self.first + i,
+                f": {type(self.structure).__name__}.maximize returned"
+                f" {np.count_nonzero(vertex)} non-zeros, more than vertex_size says ({room}).",
             )
 
     def _refuse_none(self, i: int, skip: bool) -> None:
         if not skip:
-            raise OracleError(
-                f"sample {self.first + i}: the oracle took too long. Only training by bcfw and fw"
-                ' can go on without an answer (on_timeout="skip"); raise time_limit.'
+            raise OracleError.of(
+                self.first + i,
+                ": the oracle took too long. Only training by bcfw and fw"
+                ' can go on without an answer (on_timeout="skip"); raise time_limit.',
             )
 
     def projected(self, point: np.ndarray, i: int) -> np.ndarray:
@@ -100,7 +102,7 @@ class OracleCalls:
         try:
             z = getattr(self.structure, ability)(theta, self.layouts[i])
         except InfeasibleError as error:
-            raise InfeasibleError(f"sample {self.first + i}: {error}") from error
+            raise InfeasibleError.of(self.first + i, f": {error}") from error
         return self._vector_of(i, ability, z, theta)
 
     # -- many samples ------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ class OracleCalls:
         except StopIteration:
             raise ValueError("maximize_many gave fewer answers than were asked for.") from None
         except (InfeasibleError, OracleError) as error:
-            named = type(error)(f"sample {self.first + i}: {error}")
+            named = type(error).of(self.first + i, f": {error}")
             raise named from error.__cause__ or error
         except Exception as error:
             error.add_note(f"raised by {type(self.structure).__name__} for sample {self.first + i}")
@@ -216,9 +218,10 @@ class OracleCalls:
         if z.shape != theta.shape or not (ability == "max_marginals" or np.isfinite(z).all()):
             layout = z.shape != theta.shape
             found = f"shape {z.shape}" if layout else "numbers that are not finite (NaN, inf)"
-            raise OracleError(
-                f"sample {self.first + i}: {type(self.structure).__name__}.{ability} returned"
-                f" {found}; expected {len(theta)} finite numbers."
+            raise OracleError.of(
+                self.first + i,
+                f": {type(self.structure).__name__}.{ability} returned"
+                f" {found}; expected {len(theta)} finite numbers.",
             )
         return z
 
@@ -227,17 +230,18 @@ class OracleCalls:
         z = self._vector_of(i, "maximize", z, theta)
         why = structure.why_infeasible(z, layout)
         if why:
-            raise OracleError(
-                f"sample {self.first + i}: the answer of {type(structure).__name__}.maximize is no"
-                f" output: {why}."
+            raise OracleError.of(
+                self.first + i,
+                f": the answer of {type(structure).__name__}.maximize is no output: {why}.",
             )
         own = value = score(theta, z)
         if structure.is_bounded:
             value = float(bound)
             if not value >= own - TOL * (1 + abs(own)):
-                raise OracleError(
-                    f"sample {self.first + i}: the bound {value:.6g} is below the score {own:.6g}"
-                    " of the answer that it came with."
+                raise OracleError.of(
+                    self.first + i,
+                    f": the bound {value:.6g} is below the score {own:.6g}"
+                    " of the answer that it came with.",
                 )
         self._compare(i, theta, own, value)
         if structure.may_time_out and structure.gap_is_proof:
@@ -256,17 +260,19 @@ class OracleCalls:
             self._counts["worse_than_truth"] += worse
         elif self.structure.is_bounded:
             if value < truth - TOL * (1 + abs(truth)):
-                raise OracleError(
-                    f"sample {self.first + i}: the bound {value:.6g} is below the score {truth:.6g}"
-                    " of the true output, so that it is none."
+                raise OracleError.of(
+                    self.first + i,
+                    f": the bound {value:.6g} is below the score {truth:.6g}"
+                    " of the true output, so that it is none.",
                 )
         elif worse:
-            raise OracleError(
-                f"sample {self.first + i}: the answer of {type(self.structure).__name__}.maximize"
+            raise OracleError.of(
+                self.first + i,
+                f": the answer of {type(self.structure).__name__}.maximize"
                 f" has the score {own:.6g}, worse than the truth with {truth:.6g} under the same"
                 " scores. Does the truth break a rule that the oracle keeps (`feasible` finds such"
                 " samples)? Else correct the oracle (a sign? a gap at which the solver stops?), or"
-                " say that it is not exact."
+                " say that it is not exact.",
             )
 
     def _proven(self, i: int, theta: np.ndarray) -> float:

@@ -18,7 +18,7 @@ from maxmargin._numba.compile import uninterrupted
 from maxmargin._numba.packed_samples import PackedSamples, Workspace, score_block
 from maxmargin._numba.passes.batch import add_features, apply_range
 from maxmargin.domains.base import Domain, RealSpace, check_domain
-from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import attributes, fingerprint
 from maxmargin.losses.slack_rescaling import rescaled
@@ -117,7 +117,7 @@ class Samples(OracleCalls):
                 try:
                     banned[layout] = self.structure.forbidden(layout)
                 except InfeasibleError as error:
-                    raise InfeasibleError(f"sample {self.first + i}: {error}") from error
+                    raise InfeasibleError.of(self.first + i, f": {error}") from error
         if not any(len(b) for b in banned.values()):
             return np.empty(0) if costs is None else self._all_parts(costs)
         total = np.zeros(int(self.part_ptr[-1])) if costs is None else self._all_parts(costs).copy()
@@ -130,9 +130,10 @@ class Samples(OracleCalls):
             raise ValueError(f"features of {len(self.part_ptr) - 1} samples, layouts of {self.n}.")
         for i, (layout, found) in enumerate(zip(self.layouts, np.diff(self.part_ptr), strict=True)):
             if found != self.structure.n_parts(layout):
-                raise ValueError(
-                    f"sample {i}: its features describe {found} parts, its structure has "
-                    f"{self.structure.n_parts(layout)}."
+                raise SampleError.of(
+                    i,
+                    f": its features describe {found} parts, its structure has "
+                    f"{self.structure.n_parts(layout)}.",
                 )
 
     def _all_parts(self, values: np.ndarray) -> np.ndarray:
@@ -362,15 +363,15 @@ class Samples(OracleCalls):
             return
         i = int(np.flatnonzero(~np.isfinite(values))[0])
         if values[i] == -np.inf:
-            raise InfeasibleError(
-                f"sample {self.first + i}: every output is forbidden. Allow one at least."
+            raise InfeasibleError.of(
+                self.first + i, ": every output is forbidden. Allow one at least."
             )
         theta = self.scores(w, i)
         if not (np.isnan(theta) | np.isposinf(theta)).any():
             try:  # the structure itself can say what is wrong with scores that are numbers
                 self._call_oracle(ability, theta, i)
             except ValueError as error:
-                raise ValueError(f"sample {self.first + i}: {error}") from error
+                raise SampleError.of(self.first + i, f": {error}") from error
         raise FloatingPointError(
             f"sample {self.first + i}: its scores are not finite; scale the features down."
         )
@@ -459,9 +460,10 @@ class Problem(Samples):
         for i, layout in enumerate(self.layouts):
             why = self.structure.why_infeasible(self.truth[self.parts(i)], layout)
             if why:
-                raise InfeasibleError(
-                    f"sample {i}: its true output is not an output of its structure: {why}. Correct"
-                    " it, or what the structure allows."
+                raise InfeasibleError.of(
+                    i,
+                    f": its true output is not an output of its structure: {why}. Correct"
+                    " it, or what the structure allows.",
                 )
 
     def _truth_score(self, i: int, theta: np.ndarray) -> float:
@@ -474,9 +476,10 @@ class Problem(Samples):
         wrong = np.flatnonzero(banned & (self.truth != 0))
         if len(wrong):
             i = int(np.searchsorted(self.part_ptr, wrong[0], side="right")) - 1
-            raise InfeasibleError(
-                f"sample {i}: its true output is forbidden (part {wrong[0] - self.part_ptr[i]})."
-                " Allow it in the structure, or leave the sample out."
+            raise InfeasibleError.of(
+                i,
+                f": its true output is forbidden (part {wrong[0] - self.part_ptr[i]})."
+                " Allow it in the structure, or leave the sample out.",
             )
         return np.where(banned, 0.0, costs) if banned.any() else costs
 
@@ -522,10 +525,11 @@ class Problem(Samples):
                 continue
             better = max(theta @ second, theta @ self.truth[self.parts(i)])
             if better > value + TOL * (1 + abs(value)):
-                raise ValueError(
-                    f"sample {i}: {type(self.structure).__name__}.maximize returned an output of"
+                raise SampleError.of(
+                    i,
+                    f": {type(self.structure).__name__}.maximize returned an output of"
                     f" score {value:.6g} where one of {better:.6g} exists. Correct it, or say"
-                    " is_exact = False if it is meant to be approximate."
+                    " is_exact = False if it is meant to be approximate.",
                 )
         self.take_oracle_metrics()
 
@@ -538,7 +542,7 @@ class Problem(Samples):
                 try:
                     self.structure.check_layout(layout)
                 except InfeasibleError as error:
-                    raise InfeasibleError(f"sample {i}: {error}") from error
+                    raise InfeasibleError.of(i, f": {error}") from error
 
     def without_loss(self) -> Samples:
         """Return the same samples without costs, except that forbidden parts stay forbidden.

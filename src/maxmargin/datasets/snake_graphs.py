@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.datasets.snakes import BACKGROUND, STEPS
+from maxmargin.exceptions import SampleError
 from maxmargin.inputs import Graph
 
 Edges = Literal["plain", "direction", "colours", "neighbourhood"]
@@ -42,14 +43,18 @@ def _numbered(image: Any, i: int) -> np.ndarray:
     """(H, W), which of the five colours each pixel has."""
     image = np.asarray(image)
     if image.ndim != 3 or image.shape[2] != 3:
-        raise ValueError(f"image {i} has shape {image.shape}, expected (rows, columns, 3).")
+        raise SampleError.of(
+            i, f" has shape {image.shape}, expected (rows, columns, 3).", noun="image"
+        )
     same = [(image == colour).all(axis=2) for colour in (BACKGROUND, *STEPS)]
     known = np.any(same, axis=0)
     if not known.all():
         row, column = np.argwhere(~known)[0].tolist()
-        raise ValueError(
-            f"image {i}: pixel ({row}, {column}) has the colour"
-            f" {tuple(image[row, column].tolist())}, which neither a snake nor the background has."
+        raise SampleError.of(
+            i,
+            f": pixel ({row}, {column}) has the colour"
+            f" {tuple(image[row, column].tolist())}, which neither a snake nor the background has.",
+            noun="image",
         )
     return np.argmax(same, axis=0)
 

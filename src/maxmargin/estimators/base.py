@@ -18,7 +18,12 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, restrict_parts
-from maxmargin.exceptions import ConvergenceWarning, InfeasibleError, MissingAbilityError
+from maxmargin.exceptions import (
+    ConvergenceWarning,
+    InfeasibleError,
+    MissingAbilityError,
+    SampleError,
+)
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.persistence import Savable
@@ -189,7 +194,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             try:
                 found.append(self.structure_.layout_of(int(count)))
             except ValueError as error:
-                raise ValueError(f"sample {i}: {error}") from error
+                raise SampleError.of(i, f": {error}") from error
         return found
 
     def _n_labels(self) -> int:
@@ -318,7 +323,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 try:
                     counts[layout] = self.structure_.n_parts(layout)
                 except ValueError as error:
-                    raise ValueError(f"sample {i}: {error}") from error
+                    raise SampleError.of(i, f": {error}") from error
         n_parts = np.array([counts[layout] for layout in layouts], dtype=np.int64)
         return self.feature_map_.pack(rows, self._n_labels(), n_parts)
 
@@ -329,12 +334,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 z = self.structure_.encode(y, layout)
             except (ValueError, IndexError, TypeError) as error:
                 why = str(error).rstrip(".")
-                raise ValueError(f"sample {i}: y does not fit its structure ({why}).") from error
+                raise SampleError.of(i, f": y does not fit its structure ({why}).") from error
             if z[self.structure_.forbidden(layout)].any():
-                raise InfeasibleError(
-                    f"sample {i}: its true output is forbidden by the structure"
+                raise InfeasibleError.of(
+                    i,
+                    f": its true output is forbidden by the structure"
                     f"{self._where_forbidden(y, layout)}."
-                    " Correct the labels, or allow what they contain."
+                    " Correct the labels, or allow what they contain.",
                 )
             vertices.append(z)
         return np.concatenate(vertices)
@@ -352,7 +358,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             try:
                 costs[part] = loss.costs(truth[part], layout, self.structure_, weight)
             except ValueError as error:
-                raise ValueError(f"sample {i}: {error}") from error
+                raise SampleError.of(i, f": {error}") from error
         return costs
 
     def _last_state(self, problem: Problem) -> State | None:
@@ -545,7 +551,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             try:
                 layouts.append(self._restrict(Restriction() if own is None else own, layout))
             except (ValueError, TypeError) as error:
-                raise ValueError(f"sample {samples.first + i}: {error}") from error
+                raise SampleError.of(samples.first + i, f": {error}") from error
         return layouts
 
     def _restrict(self, restriction: Restriction, layout: Layout) -> Layout:
@@ -580,7 +586,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 try:
                     best = samples.structure.k_best(samples.scores(self._weights(), i), layout, k)
                 except InfeasibleError as error:
-                    raise InfeasibleError(f"sample {samples.first + i}: {error}") from error
+                    raise InfeasibleError.of(samples.first + i, f": {error}") from error
                 found.append([(self._output(z, layout), score) for z, score in best])
         return found
 
@@ -661,7 +667,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             try:
                 same = self._right(truth, output, layout)
             except (ValueError, IndexError, TypeError) as error:
-                raise ValueError(f"sample {i}: {error}") from error
+                raise SampleError.of(i, f": {error}") from error
             right += weight[i] * float(same.sum())
             total += weight[i] * len(same)
         return right / total

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.estimators.restrictions import some_labels
+from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, TreeFeatures
 from maxmargin.features.graph import GraphRows
 from maxmargin.features.tree import has_constant_edges
@@ -90,7 +91,7 @@ class GraphLabels(NodeLabels):
                         self._network(key[0]), len(number), allowed
                     )
                 except ValueError as error:
-                    raise ValueError(f"sample {i}: {error}") from error
+                    raise SampleError.of(i, f": {error}") from error
             layouts.append(known[key])
         return layouts
 
@@ -181,7 +182,8 @@ def _check_allowed(y: list[np.ndarray], labels: list[Any]) -> None:
     for i, allowed in enumerate(labels):
         for v, own in enumerate(allowed or ()):
             if own is not None and y[i][v] not in own:
-                raise ValueError(
-                    f"sample {i}: y[{v}] is {y[i][v].item()!r}, but its graph allows node {v}"
-                    f" {list(own)} only. Correct the label, or allow it."
+                raise SampleError.of(
+                    i,
+                    f": y[{v}] is {y[i][v].item()!r}, but its graph allows node {v}"
+                    f" {list(own)} only. Correct the label, or allow it.",
                 )

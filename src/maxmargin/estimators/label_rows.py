@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import SampleError
 from maxmargin.validation.samples import as_csr, is_list
 
 
@@ -51,9 +52,10 @@ def _stacked(y: Sequence[Any]) -> np.ndarray:
     except ValueError:
         sizes = [len(row) if is_list(row) else 1 for row in y]
         i = next(i for i, size in enumerate(sizes) if size != sizes[0])
-        raise ValueError(
-            f"sample {i}: y has {sizes[i]} entries, sample 0 has {sizes[0]}; rows of zeros and"
-            " ones are equally long. Sets of labels are given as sets: {'a', 'b'}, set()."
+        raise SampleError.of(
+            i,
+            f": y has {sizes[i]} entries, sample 0 has {sizes[0]}; rows of zeros and"
+            " ones are equally long. Sets of labels are given as sets: {'a', 'b'}, set().",
         ) from None
 
 
@@ -73,7 +75,7 @@ def _checked(matrix: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     if wrong.any():
         i, k = np.argwhere(wrong)[0].tolist()
         found = matrix[i, k].item()
-        raise ValueError(f"sample {i}: y has {found!r} for label {k}, expected 0 or 1.")
+        raise SampleError.of(i, f": y has {found!r} for label {k}, expected 0 or 1.")
     return matrix.astype(np.int64)
 
 
@@ -113,9 +115,10 @@ def _from_sets(y: Sequence[Any], classes: np.ndarray | None) -> LabelRows:
     for i, own in enumerate(y):
         for label in own:
             if label not in number:
-                raise ValueError(
-                    f"sample {i}: y has {label!r}, which is not among the {len(number)} labels"
-                    " learned. Leave it out, or fit with samples that have it."
+                raise SampleError.of(
+                    i,
+                    f": y has {label!r}, which is not among the {len(number)} labels"
+                    " learned. Leave it out, or fit with samples that have it.",
                 )
             matrix[i, number[label]] = 1
     return LabelRows(matrix, classes, True)

@@ -13,6 +13,7 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.restrictions import Restriction, restrict_links
+from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, KernelMap, PartFeatures
 from maxmargin.inputs import Bipartite
 from maxmargin.losses import Loss
@@ -255,21 +256,22 @@ def _edges(i: int, x: Any) -> tuple[Any, Any]:
     """A feature row for each edge, and the layout."""
     if isinstance(x, Bipartite):
         if len(x.edges) == 0:
-            raise ValueError(f"sample {i}: x has no edges: nothing to link. Leave it out.")
+            raise SampleError.of(i, ": x has no edges: nothing to link. Leave it out.")
         return x.features, x.candidates
     if sparse.issparse(x):
-        raise ValueError(f"sample {i}: x is sparse; give Bipartite(shape, edges, features).")
+        raise SampleError.of(i, ": x is sparse; give Bipartite(shape, edges, features).")
     array = as_array(i, x)
     if array.ndim != 3:
-        raise ValueError(
-            f"sample {i}: x has {array.ndim} dimension(s), expected 3 (rows, columns, n_features);"
+        raise SampleError.of(
+            i,
+            f": x has {array.ndim} dimension(s), expected 3 (rows, columns, n_features);"
             " a single feature is x[:, :, None], one sample alone [x]. Where only some pairs may be"
-            " linked, give Bipartite(shape, edges, features)."
+            " linked, give Bipartite(shape, edges, features).",
         )
     rows, columns, n_features = array.shape
     if rows * columns == 0:
-        raise ValueError(
-            f"sample {i}: x has {rows} rows and {columns} columns: nothing to link. Leave it out."
+        raise SampleError.of(
+            i, f": x has {rows} rows and {columns} columns: nothing to link. Leave it out."
         )
     return array.reshape(rows * columns, n_features), (rows, columns)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.perturb import Variables, frequencies
 from maxmargin.estimators.temperature import find_temperature
-from maxmargin.exceptions import MissingAbilityError, UncalibratedWarning
+from maxmargin.exceptions import MissingAbilityError, SampleError, UncalibratedWarning
 from maxmargin.problem import Samples
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
@@ -244,8 +244,8 @@ def _joined(node_weight: Any, counts: list[int], first: int) -> np.ndarray:
     for i, (own, count) in enumerate(zip(node_weight, counts, strict=True)):
         weight = np.asarray(own, dtype=np.float64).ravel()
         if len(weight) != count or not (np.isfinite(weight) & (weight >= 0)).all():
-            raise ValueError(
-                f"sample {first + i}: node_weight must be {count} finite numbers, 0 or more."
+            raise SampleError.of(
+                first + i, f": node_weight must be {count} finite numbers, 0 or more."
             )
         found.append(weight)
     return np.concatenate(found)
@@ -260,9 +260,10 @@ def label_numbers(y: Any, lengths: np.ndarray, classes: np.ndarray) -> list[np.n
         own = [number.get(label, -1) for label in np.asarray(labels).tolist()]
         if -1 in own:
             odd = np.asarray(labels).tolist()[own.index(-1)]
-            raise ValueError(
-                f"sample {i}: y has {odd!r}, which is not among the {len(classes)} labels learned."
-                " Leave such samples out, or fit with samples that have it."
+            raise SampleError.of(
+                i,
+                f": y has {odd!r}, which is not among the {len(classes)} labels learned."
+                " Leave such samples out, or fit with samples that have it.",
             )
         found.append(np.array(own, dtype=np.int64))
     return found

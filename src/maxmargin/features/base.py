@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from maxmargin._numba import packing
+from maxmargin.exceptions import SampleError
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_csr
@@ -175,9 +176,8 @@ class FeatureMap(Checked, BaseEstimator):
         found = np.diff(packed.part_ptr)
         if not np.array_equal(found, n_parts):
             i = int(np.flatnonzero(found != n_parts)[0])
-            raise ValueError(
-                f"sample {i}: its features describe {found[i]} parts, its structure has "
-                f"{n_parts[i]}."
+            raise SampleError.of(
+                i, f": its features describe {found[i]} parts, its structure has {n_parts[i]}."
             )
         return packed
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import SampleError
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.validation.samples import Rows, check_rows
 
@@ -53,9 +54,10 @@ class LabelConjoined(FeatureMap):
         tables, rest = np.divmod(n_parts - X.lengths * n_labels, square)
         if rest.any() or (tables < 0).any():
             i = int(np.flatnonzero(rest + (tables < 0))[0])
-            raise ValueError(
-                f"sample {i}: {X.lengths[i]} rows and tables of {square} label pairs do not make "
-                f"{n_parts[i]} parts. Use PartFeatures, with one row of features per part."
+            raise SampleError.of(
+                i,
+                f": {X.lengths[i]} rows and tables of {square} label pairs do not make "
+                f"{n_parts[i]} parts. Use PartFeatures, with one row of features per part.",
             )
         if not tables.any():
             return [nodes]

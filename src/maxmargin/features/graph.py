@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import SampleError
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.inputs import Graph
 from maxmargin.structures.network.network import Network
@@ -71,9 +72,10 @@ class GraphFeatures(FeatureMap):
         rows = check_graphs(X)
         for i, labels in enumerate(rows.labels):
             if labels is not None:
-                raise ValueError(
-                    f"sample {i}: a cut cannot restrict the labels of single nodes; use TreeSVM or"
-                    " NetworkSVM, or leave Graph(labels=...) out."
+                raise SampleError.of(
+                    i,
+                    ": a cut cannot restrict the labels of single nodes; use TreeSVM or"
+                    " NetworkSVM, or leave Graph(labels=...) out.",
                 )
         _refuse_negative(rows.edges)
         return rows
@@ -130,16 +132,17 @@ def _check_edge_rows(X: list[Graph]) -> Rows:
     own = [as_array(i, x.edge_features) for i, x in enumerate(X)]
     for i, (x, features) in enumerate(zip(X, own, strict=True)):
         if features.shape[:1] != (x.network.n_edges,) or x.nodes.shape[0] != x.network.n_nodes:
-            raise ValueError(
-                f"sample {i}: its Graph was changed: {x.nodes.shape[0]} rows of node features and"
-                f" {features.shape[0]} of edge features, but {x.network}."
+            raise SampleError.of(
+                i,
+                f": its Graph was changed: {x.nodes.shape[0]} rows of node features and"
+                f" {features.shape[0]} of edge features, but {x.network}.",
             )
     first = next((i for i, count in enumerate(lengths) if count), 0)
     width = own[first].shape[1]
     for i, features in enumerate(own):
         if lengths[i] and features.shape[1] != width:
-            raise ValueError(
-                f"sample {i}: {features.shape[1]} edge features, sample {first} has {width}."
+            raise SampleError.of(
+                i, f": {features.shape[1]} edge features, sample {first} has {width}."
             )
     own = [own[i] for i in np.flatnonzero(lengths)] or [np.zeros((0, width))]
     matrix = sparse.csr_array(stack_rows(own), dtype=np.float64, copy=True)
@@ -163,7 +166,8 @@ def _refuse(rows: Rows, wrong: np.ndarray, why: str) -> None:
         row = int(np.searchsorted(rows.matrix.indptr, entry, side="right")) - 1
         i = int(np.searchsorted(np.cumsum(rows.lengths), row, side="right"))
         place = row - int(rows.lengths[:i].sum())
-        raise ValueError(
-            f"sample {i}: edge_features[{place}, {rows.matrix.indices[entry]}] is"
-            f" {rows.matrix.data[entry]:g}; features of edges {why}"
+        raise SampleError.of(
+            i,
+            f": edge_features[{place}, {rows.matrix.indices[entry]}] is"
+            f" {rows.matrix.data[entry]:g}; features of edges {why}",
         )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import SampleError
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.validation.options import CountOrZero
 from maxmargin.validation.samples import Rows, check_rows
@@ -49,9 +50,10 @@ class MultiLabelFeatures(FeatureMap):
         wrong = (X.lengths != 1) | (n_parts != n_labels + self.n_pairs)
         if wrong.any():
             i = int(np.flatnonzero(wrong)[0])
-            raise ValueError(
-                f"sample {i}: {X.lengths[i]} rows, {n_labels} labels and {self.n_pairs} pairs do"
-                f" not make {n_parts[i]} parts; a sample is one row."
+            raise SampleError.of(
+                i,
+                f": {X.lengths[i]} rows, {n_labels} labels and {self.n_pairs} pairs do"
+                f" not make {n_parts[i]} parts; a sample is one row.",
             )
         one = sparse.csr_array(np.ones((X.matrix.shape[0], 1)))
         wide = sparse.hstack([X.matrix, one], format="csr")

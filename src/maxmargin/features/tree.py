@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import SampleError
 from maxmargin.features.base import FeatureMap, Group
 from maxmargin.features.graph import GraphRows, check_graphs
 from maxmargin.inputs import Graph
@@ -66,9 +67,10 @@ class TreeFeatures(FeatureMap):
         wrong = (rest != 0) | ((tables != X.edges.lengths) & (tables != 1))
         if wrong.any():
             i = int(np.flatnonzero(wrong)[0])
-            raise ValueError(
-                f"sample {i}: {X.lengths[i]} nodes and {X.edges.lengths[i]} edges with tables of"
-                f" {square} label pairs do not make {n_parts[i]} parts."
+            raise SampleError.of(
+                i,
+                f": {X.lengths[i]} nodes and {X.edges.lengths[i]} edges with tables of"
+                f" {square} label pairs do not make {n_parts[i]} parts.",
             )
         pairs = self._tables(X, tables)
         if not self.transitions:
@@ -86,9 +88,10 @@ class TreeFeatures(FeatureMap):
         if self.transitions and tied[sample].any():
             wrong = tied[sample] & ~_is_one(edges)
             if wrong.any():
-                raise ValueError(
-                    f"sample {sample[np.flatnonzero(wrong)[0]]}: its edges have features other than"
-                    " one that is 1, and need tables of their own: tied=False."
+                raise SampleError.of(
+                    sample[np.flatnonzero(wrong)[0]],
+                    ": its edges have features other than"
+                    " one that is 1, and need tables of their own: tied=False.",
                 )
         one = sparse.csr_array(([1.0], ([0], [0])), shape=(1, edges.shape[1]))
         starts = np.cumsum(lengths) - lengths

@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 from scipy import sparse
 
-from maxmargin.exceptions import MissingAbilityError
+from maxmargin.exceptions import MissingAbilityError, SampleError
 from maxmargin.features.base import Group, PackedFeatures, pack, part_features
 from maxmargin.memory import refuse
 from maxmargin.structures.base import Layout, Structure
@@ -46,12 +46,10 @@ def rescaled(
         move = lists[layout] - truth[part]
         at = np.flatnonzero(~move.any(axis=1))
         if len(at) != 1:
-            raise ValueError(f"sample {i}: its true output is {len(at)} of the listed ones, not 1.")
+            raise SampleError.of(i, f": its true output is {len(at)} of the listed ones, not 1.")
         loss = move @ costs[part]
         if loss.min() < 0:
-            raise ValueError(
-                f'sample {i}: its loss is negative; objective="slack" needs 0 or more.'
-            )
+            raise SampleError.of(i, ': its loss is negative; objective="slack" needs 0 or more.')
         one_hot.append((np.arange(len(loss)) == at[0]).astype(float))
         moves.append(sparse.csr_array(move * loss[:, None]))
         losses.append(loss)

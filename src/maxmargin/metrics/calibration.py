@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
+from maxmargin.exceptions import SampleError
 from maxmargin.metrics.labels import in_order, ratio
 from maxmargin.optional import pandas
 
@@ -263,7 +264,7 @@ def _columns(y_true: Any, probabilities: Any, labels: Any) -> _Columns:
     width = tables[0].shape[1]
     for i, own in enumerate(tables):
         if own.shape[1] != width:
-            raise ValueError(f"sample {i}: {own.shape[1]} columns, sample 0 has {width}.")
+            raise SampleError.of(i, f": {own.shape[1]} columns, sample 0 has {width}.")
     names = _names(y, labels, width)
     number = {name: k for k, name in enumerate(names)}
     truth = []
@@ -271,7 +272,7 @@ def _columns(y_true: Any, probabilities: Any, labels: Any) -> _Columns:
         found = [number.get(name, -1) for name in own.ravel().tolist()]
         if -1 in found:
             odd = own.ravel().tolist()[found.index(-1)]
-            raise ValueError(f"sample {i}: y_true has {odd!r}, which is not among the labels.")
+            raise SampleError.of(i, f": y_true has {odd!r}, which is not among the labels.")
         truth.append(np.array(found, dtype=np.int64))
     return _Columns(np.concatenate(tables), np.concatenate(truth), names)
 
@@ -293,14 +294,15 @@ def _table(i: int, y: np.ndarray, p: np.ndarray) -> np.ndarray:
     if p.shape == y.shape:
         p = np.stack([1.0 - p, p], axis=-1)
     if p.ndim == 0 or p.shape[:-1] != y.shape:
-        raise ValueError(
-            f"sample {i}: probabilities have shape {p.shape}, expected {(*y.shape, 'labels')}, or"
-            f" {y.shape} for those of the second label.{_of_links(y, p)}"
+        raise SampleError.of(
+            i,
+            f": probabilities have shape {p.shape}, expected {(*y.shape, 'labels')}, or"
+            f" {y.shape} for those of the second label.{_of_links(y, p)}",
         )
     if not ((p >= -1e-9) & (p <= 1 + 1e-9)).all():
-        raise ValueError(f"sample {i}: probabilities must be from 0 to 1. Scores are none.")
+        raise SampleError.of(i, ": probabilities must be from 0 to 1. Scores are none.")
     if not (np.abs(p.sum(axis=-1) - 1.0) <= 1e-6).all():
-        raise ValueError(f"sample {i}: the probabilities of a variable must sum to 1.")
+        raise SampleError.of(i, ": the probabilities of a variable must sum to 1.")
     return p.reshape(y.size, p.shape[-1])
 
 
@@ -313,9 +315,10 @@ def _numbers(i: int, p: Any) -> np.ndarray:
     try:
         return np.asarray(p, dtype=float)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"sample {i}: probabilities are not arrays of numbers ({error}); are the arguments"
-            " swapped? y_true comes first."
+        raise SampleError.of(
+            i,
+            f": probabilities are not arrays of numbers ({error}); are the arguments"
+            " swapped? y_true comes first.",
         ) from None
 
 

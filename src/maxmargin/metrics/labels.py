@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
+from maxmargin.exceptions import SampleError
 from maxmargin.optional import pandas
 
 Labels = Sequence[Any]
@@ -260,13 +261,14 @@ def pairs_of(y_true: Iterable, y_pred: Iterable) -> Iterator[Pair]:
     for i, (t, p) in enumerate(zip(y_true, y_pred, strict=True)):
         t, p = np.asarray(t), np.asarray(p)
         if t.ndim == 0 or p.ndim == 0:
-            raise ValueError(
-                f"sample {i}: found a single label, expected a sequence of labels; "
-                "put one sequence in a list: [y]"
+            raise SampleError.of(
+                i,
+                ": found a single label, expected a sequence of labels; "
+                "put one sequence in a list: [y]",
             )
         if t.shape != p.shape:
             found = (len(t), len(p)) if t.ndim == p.ndim == 1 else (t.shape, p.shape)
-            raise ValueError(f"sample {i}: y_true has {found[0]} labels, y_pred has {found[1]}")
+            raise SampleError.of(i, f": y_true has {found[0]} labels, y_pred has {found[1]}")
         # Arrays of types that do not compare (str, int) may give one bool for the whole.
         yield t, p, np.broadcast_to(np.asarray(t != p, dtype=bool), t.shape)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.exceptions import UncalibratedWarning
+from maxmargin.exceptions import SampleError, UncalibratedWarning
 from maxmargin.metrics import ReliabilityTable, reliability
 from maxmargin.metrics.calibration import Strategy
 from maxmargin.plotting.style import GREY, MARKERS, SERIES, new_axes
@@ -241,9 +241,7 @@ def _switches(i: int, x: Any, links: Any, shape: tuple[int, ...]) -> np.ndarray:
         chosen = set(map(tuple, pairs.tolist()))
         return np.array([int(tuple(edge) in chosen) for edge in x.edges.tolist()])
     if len(shape) != 2 or (len(pairs) and (pairs.max(axis=0) >= shape).any()):
-        raise ValueError(
-            f"sample {i}: y is not a set of links between {shape}; use from_predictions."
-        )
+        raise SampleError.of(i, f": y is not a set of links between {shape}; use from_predictions.")
     found = np.zeros(shape, dtype=np.int64)
     found[pairs[:, 0], pairs[:, 1]] = 1
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin.exceptions import SampleError
 from maxmargin.plotting.style import GREY, ORANGE, new_axes
 
 if TYPE_CHECKING:
@@ -204,13 +205,17 @@ def _check_words(
     height, width = image_shape
     for i, x in enumerate(X):
         if np.ndim(x) != 2 or np.shape(x)[1] != height * width:
-            raise ValueError(
-                f"word {i}: x has shape {np.shape(x)}, expected (length, {height * width})"
-                f" for letters of {height} x {width} pixels."
+            raise SampleError.of(
+                i,
+                f": x has shape {np.shape(x)}, expected (length, {height * width})"
+                f" for letters of {height} x {width} pixels.",
+                noun="word",
             )
     for name, words in lines.items():
         if len(words) != len(X):
             raise ValueError(f"{name} has {len(words)} words, X has {len(X)}.")
         for i, (word, x) in enumerate(zip(words, X, strict=True)):
             if len(word) != len(x):
-                raise ValueError(f"word {i}: {name} has {len(word)} letters but x has {len(x)}.")
+                raise SampleError.of(
+                    i, f": {name} has {len(word)} letters but x has {len(x)}.", noun="word"
+                )

@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from maxmargin.exceptions import SampleError
+
 NO_ROWS = "x has no rows. Leave empty samples out."
 
 
@@ -131,7 +133,7 @@ def _as_samples(X: Any, empty_ok: bool) -> list[Any]:
         raise ValueError("X is empty: at least one sample is needed.")
     full = has_rows(X)
     if not (full.all() or (empty_ok and full.any())):
-        raise ValueError(f"sample {np.argmin(full)}: {NO_ROWS}")
+        raise SampleError.of(int(np.argmin(full)), f": {NO_ROWS}")
     _check_frames(X)
     samples: list[Any] = [as_array(i, x) if full[i] else None for i, x in enumerate(X)]
     first = int(np.argmax(full))
@@ -140,15 +142,15 @@ def _as_samples(X: Any, empty_ok: bool) -> list[Any]:
             continue
         shape = x.shape
         if len(shape) != 2:
-            raise ValueError(
-                f"sample {i}: x has {len(shape)} dimension(s), expected 2 (length, n_features)."
+            raise SampleError.of(
+                i,
+                f": x has {len(shape)} dimension(s), expected 2 (length, n_features)."
                 " A single feature is a column: x.reshape(-1, 1). A single sequence is passed as"
-                " a list: [x]."
+                " a list: [x].",
             )
         if shape[1] != samples[first].shape[1]:
-            raise ValueError(
-                f"sample {i}: x has {shape[1]} features,"
-                f" sample {first} has {samples[first].shape[1]}."
+            raise SampleError.of(
+                i, f": x has {shape[1]} features, sample {first} has {samples[first].shape[1]}."
             )
     nothing = np.empty((0, samples[first].shape[1]))
     return [nothing if x is None else x for x in samples]
@@ -187,9 +189,10 @@ def _check_frames(X: Any) -> None:
     _, names = next(frames, (0, []))
     for i, own in frames:
         if own != names:
-            raise ValueError(
-                f"sample {i}: its columns are {own}, those of the data frames before it {names}."
-                " Give all the same, in one order: frame[names]."
+            raise SampleError.of(
+                i,
+                f": its columns are {own}, those of the data frames before it {names}."
+                " Give all the same, in one order: frame[names].",
             )
 
 
@@ -209,11 +212,11 @@ def as_array(i: int, x: Any) -> Any:
         if not sparse.issparse(x):
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample {i}: x is not an array of real numbers ({error}).") from None
+        raise SampleError.of(i, f": x is not an array of real numbers ({error}).") from None
     try:
         return check_sparse(x)
     except ValueError as error:
-        raise ValueError(f"sample {i}: x: {error}") from None
+        raise SampleError.of(i, f": x: {error}") from None
 
 
 def _check_flat(
@@ -243,9 +246,10 @@ def _check_flat(
         i, t = locate(row, lengths)
         column = int(matrix.indices[entry])
         entry_name = f"x[{t}, {column}]" if name is None else name(i, t, column)
-        raise ValueError(
-            f"sample {i}: {entry_name} is {matrix.data[entry]};"
-            " features must be finite, not NaN or inf. Impute or drop it before fitting."
+        raise SampleError.of(
+            i,
+            f": {entry_name} is {matrix.data[entry]};"
+            " features must be finite, not NaN or inf. Impute or drop it before fitting.",
         )
     return Rows(matrix, lengths)
 
@@ -266,7 +270,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
         raise ValueError(f"sample_weight has shape {weight.shape}, expected ({n},).")
     if not np.isfinite(weight).all() or (weight < 0).any():
         i = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
-        raise ValueError(f"sample {i}: weight {weight[i]} must be finite and not negative.")
+        raise SampleError.of(i, f": weight {weight[i]} must be finite and not negative.")
     if weight.sum() == 0:
         raise ValueError("sample_weight is zero everywhere; give one sample a weight at least.")
     return weight / weight.sum()
@@ -295,9 +299,7 @@ def check_lengths(y: Sequence[Any], lengths: np.ndarray) -> None:
             )
         if len(labels) != length:
             flat = " Use y.ravel()." if np.ndim(labels) > 1 and np.size(labels) == length else ""
-            raise ValueError(
-                f"sample {i}: y has {len(labels)} labels but x has {length} rows.{flat}"
-            )
+            raise SampleError.of(i, f": y has {len(labels)} labels but x has {length} rows.{flat}")
 
 
 def check_labels(y: Sequence[Any]) -> list[np.ndarray]:
@@ -306,15 +308,16 @@ def check_labels(y: Sequence[Any]) -> list[np.ndarray]:
     first = ""
     for i, labels in enumerate(arrays):
         if labels.ndim != 1:
-            raise ValueError(
-                f"sample {i}: y has shape {labels.shape}, expected one label per row of x."
+            raise SampleError.of(
+                i, f": y has shape {labels.shape}, expected one label per row of x."
             )
         kind = _kind_of_labels(i, labels)
         first = first or kind
         if kind != first:
-            raise ValueError(
-                f"sample {i}: y has labels of type {kind}, sample 0 of type {first}."
-                " Use one type for all, such as str."
+            raise SampleError.of(
+                i,
+                f": y has labels of type {kind}, sample 0 of type {first}."
+                " Use one type for all, such as str.",
             )
     return arrays
 
@@ -342,15 +345,15 @@ def _as_labels(i: int, labels: Any) -> np.ndarray:
 def _check_one_type(i: int, labels: Any) -> str:
     found = sorted({_type_of_label(label) for label in labels})
     if len(found) > 1 or found == ["NoneType"]:
-        raise ValueError(
-            f"sample {i}: y has labels of type {' and '.join(found)}. Use one type, such as str."
+        raise SampleError.of(
+            i, f": y has labels of type {' and '.join(found)}. Use one type, such as str."
         )
     return found[0]
 
 
 def _kind_of_labels(i: int, labels: np.ndarray) -> str:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError(f"sample {i}: y has labels that are not finite. Leave them out.")
+        raise SampleError.of(i, ": y has labels that are not finite. Leave them out.")
     if labels.dtype.kind in "biuf":
         return "number"
     if labels.dtype.kind in "US":

@@ -16,6 +16,7 @@ from maxmargin._numba.passes.image_pass import (
     image_step,
 )
 from maxmargin.domains import Signs
+from maxmargin.exceptions import SampleError
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.bcfw.vertex_cache import empty_vertex_cache, slot_count
@@ -136,9 +137,10 @@ def oracle_pass(
             gaps[i] = image_step(packed, i, workspace, *memory, *options)
     if np.isnan(gaps).any():
         i = int(np.flatnonzero(np.isnan(gaps))[0])
-        raise ValueError(
-            f"sample {i}: {type(problem.structure).__name__}.maximize returned something else than"
-            " zeros and ones; say binary = False in the structure."
+        raise SampleError.of(
+            i,
+            f": {type(problem.structure).__name__}.maximize returned something else than"
+            " zeros and ones; say binary = False in the structure.",
         )
 
 

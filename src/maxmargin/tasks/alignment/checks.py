@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.exceptions import SampleError
 from maxmargin.metrics.links import Link, Links, check_range, is_link, link_set
 
 Pair = tuple[Sequence[str], Sequence[str]]
@@ -35,14 +36,18 @@ def check_pair(s: int, pair: Any, empty_ok: bool = False) -> Pair:
             f"pair {s} is {type(pair).__name__}, expected (source tokens, target tokens)."
         )
     if len(pair) != 2:
-        raise ValueError(
-            f"pair {s} has {len(pair)} members, expected two: (source tokens, target tokens)."
-            " A single pair is passed as a list: [pair]."
+        raise SampleError.of(
+            s,
+            f" has {len(pair)} members, expected two: (source tokens, target tokens)."
+            " A single pair is passed as a list: [pair].",
+            noun="pair",
         )
     source, target = (_check_tokens(s, name, own) for name, own in zip(_SIDES, pair, strict=True))
     if not empty_ok and not (source and target):
         side = "target" if source else "source"
-        raise ValueError(f"pair {s}: its {side} sentence has no tokens. Leave such pairs out.")
+        raise SampleError.of(
+            s, f": its {side} sentence has no tokens. Leave such pairs out.", noun="pair"
+        )
     return source, target
 
 
@@ -79,8 +84,10 @@ def check_links(links: Any, pairs: Sequence[Pair]) -> list[Links]:
     for s, (own, pair) in enumerate(zip(links, pairs, strict=True)):
         both = (own, own) if _are_plain(own) else own
         if isinstance(both, (str, Mapping)) or not hasattr(both, "__len__") or len(both) != 2:
-            raise ValueError(
-                f"pair {s}: its links are {own!r}, expected (sure, possible), two sets of (i, j)."
+            raise SampleError.of(
+                s,
+                f": its links are {own!r}, expected (sure, possible), two sets of (i, j).",
+                noun="pair",
             )
         sure, possible = (check_link_set(s, "links", x, pair) for x in both)
         checked.append((sure, sure | possible))

@@ -401,9 +401,11 @@ def _check_caps(s: int, sure: set[Link], pair: Pair, max_links: int) -> None:
     for side, name in enumerate(("source", "target")):
         count = np.bincount([link[side] for link in sure], minlength=len(pair[side]))
         for t in np.flatnonzero(count > max_links).tolist():
-            raise InfeasibleError(
-                f"pair {s}: {name} word {t} ({pair[side][t]!r}) has {count[t]} sure links, but"
-                f" max_links is {max_links}. Raise max_links, or use strict=False."
+            raise InfeasibleError.of(
+                s,
+                f": {name} word {t} ({pair[side][t]!r}) has {count[t]} sure links, but"
+                f" max_links is {max_links}. Raise max_links, or use strict=False.",
+                noun="pair",
             )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.exceptions import SampleError
+
 
 def each_sample(inputs: Any, noun: str) -> Iterator[Any]:
     """The samples one after another; an error if it is one sample and not a list of them."""
@@ -42,7 +44,9 @@ def check_masks(labels: Any, n: int, noun: str) -> list[np.ndarray]:
     kinds = ["text" if own.dtype.kind in "US" else "numbers" for own in found]
     for i, kind in enumerate(kinds):
         if kind != kinds[0]:
-            raise ValueError(f"{noun} {i}: labels are {kind}, those of {noun} 0 {kinds[0]}.")
+            raise SampleError.of(
+                i, f": labels are {kind}, those of ", 0, f" {kinds[0]}.", noun=noun
+            )
     return found
 
 
@@ -50,21 +54,25 @@ def _mask(i: int, own: Any, noun: str) -> np.ndarray:
     try:
         mask = np.asarray(own)
     except ValueError as error:
-        raise ValueError(f"{noun} {i}: labels are not an array ({error}).") from None
+        raise SampleError.of(i, f": labels are not an array ({error}).", noun=noun) from None
     if mask.dtype == object:
         kinds = {type(value).__name__ for value in mask.ravel().tolist()}
         if kinds <= {"str"}:
             return mask.astype(str)
         if not kinds <= {"bool", "int"}:
-            raise ValueError(
-                f"{noun} {i}: labels are of type {', '.join(sorted(kinds))}, expected str, bool or"
-                " numbers, one type for all."
+            raise SampleError.of(
+                i,
+                f": labels are of type {', '.join(sorted(kinds))}, expected str, bool or"
+                " numbers, one type for all.",
+                noun=noun,
             )
         return mask.astype(np.int64)
     if mask.dtype.kind not in "biufUS":
-        raise ValueError(f"{noun} {i}: labels have dtype {mask.dtype}, expected numbers or str.")
+        raise SampleError.of(
+            i, f": labels have dtype {mask.dtype}, expected numbers or str.", noun=noun
+        )
     if mask.dtype.kind == "f" and np.isnan(mask).any():
-        raise ValueError(f"{noun} {i}: labels have NaN; give every pixel or point a label.")
+        raise SampleError.of(i, ": labels have NaN; give every pixel or point a label.", noun=noun)
     return mask
 
 
@@ -77,7 +85,7 @@ def check_shape(i: int, mask: np.ndarray, shape: tuple[int, ...], noun: str) -> 
         hint = " Take one channel: mask[..., 0]."
     elif mask.shape == shape[::-1]:
         hint = " Rows and columns are swapped: mask.T."
-    raise ValueError(f"{noun} {i}: labels have shape {mask.shape}, expected {shape}.{hint}")
+    raise SampleError.of(i, f": labels have shape {mask.shape}, expected {shape}.{hint}", noun=noun)
 
 
 def two_classes(masks: list[np.ndarray], noun: str) -> np.ndarray:
@@ -93,9 +101,12 @@ def two_classes(masks: list[np.ndarray], noun: str) -> np.ndarray:
         third = next(i for i in range(len(own)) if len(np.unique(np.concatenate(own[: i + 1]))) > 2)
         shown = ", ".join(repr(value) for value in classes[:5].tolist())
         hint = " Masks with soft borders need a threshold: mask > 127." if noun == "image" else ""
-        raise ValueError(
+        raise SampleError.of(
             f"labels have {len(classes)} different values ({shown}{', ...' * (len(classes) > 5)}),"
-            f" expected two; {noun} {third} brings the third.{hint}"
+            " expected two; ",
+            third,
+            f" brings the third.{hint}",
+            noun=noun,
         )
     return classes
 
@@ -104,7 +115,8 @@ def check_known(i: int, mask: np.ndarray, classes: np.ndarray, noun: str) -> Non
     """Fail if a mask to compare with has labels that were not learned."""
     odd = np.setdiff1d(np.unique(mask), classes)
     if len(odd):
-        raise ValueError(
-            f"{noun} {i}: its labels have {odd[0].item()!r}, but the labels learned are"
-            f" {classes.tolist()}."
+        raise SampleError.of(
+            i,
+            f": its labels have {odd[0].item()!r}, but the labels learned are {classes.tolist()}.",
+            noun=noun,
         )

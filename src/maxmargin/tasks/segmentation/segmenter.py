@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import GraphCutSVM
+from maxmargin.exceptions import SampleError
 from maxmargin.losses import Hamming, Loss, resolve_loss
 from maxmargin.metrics import SegmentationReport, segmentation_scores
 from maxmargin.solvers import Solver
@@ -408,6 +409,8 @@ def _on_graphs(stopping: EarlyStopping, maker: GraphMaker, classes: np.ndarray) 
         for i, (own, mask) in enumerate(zip(held_out, masks, strict=True)):
             check_shape(i, mask, own.shape, maker.noun)
             check_known(i, mask, classes, maker.noun)
+    except SampleError as error:
+        raise SampleError.of(*error.parts, noun=error.noun, held_out=True) from error
     except ValueError as error:
         raise ValueError(f"held-out {error}") from error
     measure: Callable[..., float] = stopping.metric or _share_right

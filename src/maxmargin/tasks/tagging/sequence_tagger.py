@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import ChainSVM
 from maxmargin.estimators.probabilities import Method
-from maxmargin.exceptions import InfeasibleError
+from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
@@ -501,7 +501,7 @@ def _check_tags(tags: Any, lengths: np.ndarray) -> tuple[list[Any], list[Any]]:
             frame = " Give the column that holds them." if hasattr(own, "columns") else ""
             raise TypeError(f"sentence {i}: its tags are {kind}, expected a list of tags.{frame}")
         if len(own) != length:
-            raise ValueError(f"sentence {i}: {len(own)} tags but {length} tokens.")
+            raise SampleError.of(i, f": {len(own)} tags but {length} tokens.", noun="sentence")
     flat = list(chain.from_iterable(tags))
     kinds = {kind: _kind_of_tag(kind) for kind in set(map(type, flat))}
     wanted = kinds[type(flat[0])] if flat else "str"
@@ -528,9 +528,11 @@ def _forbidden(classes: list[Any], tags: list[Any]) -> Forbidden:
     odd = next((tag for tag in classes if not is_chunk_tag(tag)), None)
     if odd is not None:
         i = next(i for i, own in enumerate(tags) if odd in list(own))
-        raise ValueError(
-            f"sentence {i}: bio=True needs tags O, B-X, I-X (and E-X, S-X), found {odd!r}."
-            " Rename the tags, or use bio=False."
+        raise SampleError.of(
+            i,
+            f": bio=True needs tags O, B-X, I-X (and E-X, S-X), found {odd!r}."
+            " Rename the tags, or use bio=False.",
+            noun="sentence",
         )
     found = forbidden_by_scheme(classes)
     pairs = set(found.pairs)
@@ -540,9 +542,11 @@ def _forbidden(classes: list[Any], tags: list[Any]) -> Forbidden:
         wrong += [f"{tag} at the start" for tag in own[:1] if tag in found.first]
         wrong += [f"{tag} at the end" for tag in own[-1:] if tag in found.last]
         if wrong:
-            raise InfeasibleError(
-                f"sentence {i}: its tags have {wrong[0]!r}, which bio=True forbids (tags: "
+            raise InfeasibleError.of(
+                i,
+                f": its tags have {wrong[0]!r}, which bio=True forbids (tags: "
                 f"{' '.join(own)}). Correct the tags, e.g. begin every chunk with B-, or use"
-                " bio=False."
+                " bio=False.",
+                noun="sentence",
             )
     return found

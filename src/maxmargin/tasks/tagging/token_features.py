@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, get_index_dtype
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.exceptions import SampleError
 from maxmargin.tasks.tagging.token_dicts import DictIndex
 from maxmargin.tasks.tagging.token_templates import (
     TemplateIndex,
@@ -219,9 +220,10 @@ def _flatten(sentences: Iterable[Sequence[Token]]) -> tuple[list, np.ndarray]:
     sentences = list(sentences)
     for i, sentence in enumerate(sentences):
         if isinstance(sentence, (str, bytes, dict)) or not hasattr(sentence, "__len__"):
-            raise ValueError(
-                f"sentence {i}: expected a list of tokens, found {type(sentence).__name__}"
-                f"{_hint(sentences)}"
+            raise SampleError.of(
+                i,
+                f": expected a list of tokens, found {type(sentence).__name__}{_hint(sentences)}",
+                noun="sentence",
             )
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
     return list(itertools.chain.from_iterable(sentences)), lengths
@@ -241,7 +243,7 @@ def _read_frames(sentences: Iterable[Any], names: list[str] | None) -> tuple[Any
         own = list(sentence.columns)
         names = own if names is None else names
         if own != names:
-            raise ValueError(f"sentence {i}: its columns are {own}, expected {names}")
+            raise SampleError.of(i, f": its columns are {own}, expected {names}", noun="sentence")
         sentences[i] = list(sentence.itertuples(index=False, name=None))
     return sentences, names
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from maxmargin.exceptions import SampleError
 from maxmargin.structures import Network
 
 HIGHEST = 1e100  # squares of coordinates must be finite
@@ -29,16 +30,18 @@ def check_cloud(i: int, x: Any) -> Cloud:
         if table.dtype.kind not in "fiub":
             table = table.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"cloud {i}: not a table of numbers with one row per point ({error})."
+        raise SampleError.of(
+            i, f": not a table of numbers with one row per point ({error}).", noun="cloud"
         ) from None
     if table.ndim != 2 or table.shape[1] < 3:
-        raise ValueError(
-            f"cloud {i}: shape {table.shape}, expected (N, 3): x, y, z of each point, and further"
-            " columns if you have them. A cloud with edges is a pair (points, edges)."
+        raise SampleError.of(
+            i,
+            f": shape {table.shape}, expected (N, 3): x, y, z of each point, and further"
+            " columns if you have them. A cloud with edges is a pair (points, edges).",
+            noun="cloud",
         )
     if not len(table):
-        raise ValueError(f"cloud {i} has no points; leave it out.")
+        raise SampleError.of(i, " has no points; leave it out.", noun="cloud")
     table = table.astype(np.float64)
     _check_numbers(i, table)
     points = np.ascontiguousarray(table[:, :3] - table[:, :3].min(axis=0))
@@ -52,11 +55,13 @@ def _check_numbers(i: int, table: np.ndarray) -> None:
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
         name = "xyz"[column] if column < 3 else f"column {column}"
-        raise ValueError(
-            f"cloud {i}: point {row} has {name} = {table[row, column]:g}, expected a finite number"
+        raise SampleError.of(
+            i,
+            f": point {row} has {name} = {table[row, column]:g}, expected a finite number"
             f" below {HIGHEST:g}. {int(wrong.any(axis=1).sum())} of {len(table)} points are so;"
             " leave them out:"
-            f" cloud[(np.abs(cloud) < {HIGHEST:g}).all(axis=1)]."
+            f" cloud[(np.abs(cloud) < {HIGHEST:g}).all(axis=1)].",
+            noun="cloud",
         )
 
 
@@ -64,4 +69,4 @@ def _check_links(i: int, edges: Any, n_points: int) -> np.ndarray:
     try:
         return Network(n_points, edges).edges
     except (TypeError, ValueError) as error:
-        raise ValueError(f"cloud {i}: {error}") from None
+        raise SampleError.of(i, f": {error}", noun="cloud") from None

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from maxmargin.exceptions import SampleError
 from maxmargin.inputs import Graph
 from maxmargin.tasks.segmentation.graph_makers import GraphMaker, Made
 from maxmargin.tasks.segmentation.points import (
@@ -159,23 +160,29 @@ class PointGraphs(GraphMaker):
     def check(self, i: int, x: Any) -> Cloud:
         cloud = check_cloud(i, x)
         if self.graph == "given" and cloud.edges is None:
-            raise ValueError(
-                f"cloud {i} has no edges, which graph='given' needs: give a pair (points, edges)."
+            raise SampleError.of(
+                i,
+                " has no edges, which graph='given' needs: give a pair (points, edges).",
+                noun="cloud",
             )
         if self.graph in ("knn", "plane", "surface") and cloud.edges is not None:
-            raise ValueError(
-                f"cloud {i} has edges of its own, which graph={self.graph!r} would not use. Give"
-                " the points alone, or set graph='given'."
+            raise SampleError.of(
+                i,
+                f" has edges of its own, which graph={self.graph!r} would not use. Give"
+                " the points alone, or set graph='given'.",
+                noun="cloud",
             )
-        self._check_extra(f"cloud {i}", cloud, getattr(self, "n_extra_", None))
+        self._check_extra(i, cloud, getattr(self, "n_extra_", None))
         turn = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}.get(self.up, [0, 1, 2])
         return cloud._replace(points=np.ascontiguousarray(cloud.points[:, turn]))
 
-    def _check_extra(self, name: str, cloud: Cloud, expected: int | None) -> None:
+    def _check_extra(self, i: int, cloud: Cloud, expected: int | None) -> None:
         found = cloud.extra.shape[1]
         if expected is not None and found != expected:
-            raise ValueError(
-                f"{name} has {found} columns after x, y and z, expected {expected}, as in training."
+            raise SampleError.of(
+                i,
+                f" has {found} columns after x, y and z, expected {expected}, as in training.",
+                noun="cloud",
             )
 
     # -- learning ----------------------------------------------------------------------------------
@@ -183,7 +190,7 @@ class PointGraphs(GraphMaker):
         self._check_options()
         self.n_extra_ = samples[0].extra.shape[1]
         for i, cloud in enumerate(samples):
-            self._check_extra(f"cloud {i}", cloud, self.n_extra_)
+            self._check_extra(i, cloud, self.n_extra_)
         found = [measures.mean_spacing(cloud.points) for cloud in samples]
         self.spacing_ = float(np.median([s for s in found if s > 0] or [1.0]))
         rng = np.random.default_rng(self.random_state)

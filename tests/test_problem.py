@@ -120,7 +120,7 @@ class Drawn:
 
 def draw(family, seed, n=4, sample_weight=None, **options):
     rng = np.random.default_rng(seed)
-    layouts = [family.shape(rng) for _ in range(n)]
+    layouts = [family.layout(rng) for _ in range(n)]
     X = [
         rng.standard_normal((family.rows(s), 3)) * (rng.random((family.rows(s), 3)) < 0.7)
         for s in layouts

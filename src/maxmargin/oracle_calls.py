@@ -232,7 +232,7 @@ class OracleCalls:
         if why:
             raise OracleError.of(
                 self.first + i,
-                f": the answer of {type(structure).__name__}.maximize is no output: {why}.",
+                f": the answer of {type(structure).__name__}.maximize is not an output: {why}.",
             )
         own = value = score(theta, z)
         if structure.is_bounded:

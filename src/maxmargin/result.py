@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.drawing.html_tables import figure_html
-from maxmargin.drawing.svg import convergence_svg, short
+from maxmargin.drawing.numbers import short
+from maxmargin.drawing.svg import convergence_svg
 from maxmargin.optional import pandas
 from maxmargin.validation.learned import Checked, check_array
 from maxmargin.validation.options import CountOrZero, NonNegative, check_option

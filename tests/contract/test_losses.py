@@ -108,7 +108,7 @@ def fitted(loss, family):
     if loss.class_weight is None:
         return loss
     return clone(loss).set_params(
-        class_weight=loss.class_weight[: family.structure.variables(family.shape)[1]]
+        class_weight=loss.class_weight[: family.structure.variables(family.layout)[1]]
     )
 
 
@@ -121,7 +121,7 @@ def test_costs_are_the_loss_of_every_output(case, family, data):
     i = data.draw(st.integers(0, len(family.vertices) - 1), label="truth")
     truth = family.vertices[i]
     loss = fitted(case.loss, family)
-    c = loss.costs(truth, family.shape, family.structure, node_weight)
+    c = loss.costs(truth, family.layout, family.structure, node_weight)
     assert c.shape == truth.shape
     d = -c @ truth
     for vertex, values in zip(family.vertices, family.values, strict=True):
@@ -141,9 +141,9 @@ def test_costs_of_a_function_are_taken_as_they_are(family):
         return table * (1 - truth)
 
     truth = family.vertices[-1]
-    c = PartCosts(function).costs(truth, family.shape, family.structure)
+    c = PartCosts(function).costs(truth, family.layout, family.structure)
     assert np.array_equal(c, table * (1 - truth))
-    assert seen == [(truth, family.shape)]
+    assert seen == [(truth, family.layout)]
     for vertex in family.vertices:
         wrong = sum(t for t, a, b in zip(table, truth, vertex, strict=True) if b and not a)
         if set(np.unique(vertex)) <= {0.0, 1.0} and set(np.unique(truth)) <= {0.0, 1.0}:

@@ -5,7 +5,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from maxmargin.drawing.svg import Axis, Curve, convergence_svg, line_svg, short, ticks
+from maxmargin.drawing.numbers import short
+from maxmargin.drawing.svg import Axis, Curve, convergence_svg, line_svg, ticks
 
 NS = "{http://www.w3.org/2000/svg}"
 

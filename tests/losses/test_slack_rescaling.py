@@ -147,7 +147,7 @@ def test_what_cannot_be_rescaled_is_said():
         MissingAbilityError, match=r"lists all .* Chain of layout \(9, 3\) has more"
     ):
         ChainSVM(objective="slack").fit(X, y)
-    with pytest.raises(MissingAbilityError, match=r"AtMostTwo of shape .* cannot list them"):
+    with pytest.raises(MissingAbilityError, match=r"AtMostTwo of layout .* cannot list them"):
         problems.items(objective="slack")
     with pytest.raises(ValueError, match="sample 0: its loss is negative"):
         problems.multiclass(cost=lambda rng, truth, layout: truth - 1.0, objective="slack")

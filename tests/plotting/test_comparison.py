@@ -82,5 +82,5 @@ def test_what_cannot_be_drawn_is_said(folder):
     (folder / "runs" / "bcfw-100-0.json").write_text('{"solver": ')
     with pytest.raises(ValueError, match=r"bcfw-100-0.json' is not JSON, or is cut short"):
         ComparisonDisplay.from_folder(folder)
-    with pytest.raises(ValueError, match=r"is not a comparison, or has no cell yet"):
+    with pytest.raises(ValueError, match=r"is not a comparison, or has no run yet"):
         ComparisonDisplay.from_folder(folder / "runs")

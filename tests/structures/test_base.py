@@ -56,7 +56,7 @@ def test_missing_descriptions_are_named(ability):
 
 
 def test_missing_ability_lists_what_is_there():
-    with pytest.raises(MissingAbilityError, match="it has `maximize`, `project`"):
+    with pytest.raises(MissingAbilityError, match="only `maximize`, `project`"):
         AtMostTwo().marginals(np.zeros(2), (2,))
 
 

@@ -7,6 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from maxmargin.drawing.numbers import plain
+from maxmargin.drawing.text_tables import aligned, pad, width
+
 # What turns the direction of the text around it, or hides: a reader would see another text.
 _UNSEEN = {
     *range(0x200E, 0x2010),
@@ -19,7 +22,6 @@ _UNSEEN = {
     0xFEFF,
 }
 _UNSEEN_KINDS = {"Cc", "Cs", "Zl", "Zp"}
-_NO_WIDTH = {"Mn", "Me", "Cf"}
 
 
 def shown(text: Any) -> str:
@@ -41,47 +43,22 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def width(text: str) -> int:
-    """Columns that the text takes in a terminal; characters of East Asia and emoji take two."""
-    if text.isascii():
-        return len(text)
-    return sum(_columns(character) for character in text)
-
-
-def _columns(character: str) -> int:
-    if unicodedata.category(character) in _NO_WIDTH:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def cut(text: str, most: int) -> str:
     """The text, shortened to this many columns by an ellipsis."""
     if width(text) <= most:
         return text
     kept, used = "", 0
     for character in text:
-        used += _columns(character)
+        used += width(character)
         if used > most - 3:
             break
         kept += character
     return kept + "..."
 
 
-def pad(text: str, columns: int, right: bool = False) -> str:
-    """The text, filled up with blanks; `right` puts them before it."""
-    blanks = " " * max(0, columns - width(text))
-    return blanks + text if right else text + blanks
-
-
 def cell(value: Any) -> str:
     """A value of a document in a table."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else cut(shown(value), 40)
+    return plain(value) if isinstance(value, int | float | None) else cut(shown(value), 40)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], indent: str = "  ") -> str:
@@ -92,18 +69,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], indent: str = "
         bool(rows) and all(row[i] is None or isinstance(row[i], int | float) for row in rows)
         for i in range(len(head))
     ]
-    return _aligned([head, *body], numeric, indent)
+    return "\n".join(aligned([head, *body], numeric, indent))
 
 
 def rows(cells: Sequence[Sequence[str]], indent: str = "  ") -> str:
     """Aligned columns without names."""
     body = [[shown(text) for text in row] for row in cells]
-    return _aligned(body, [False] * len(body[0]), indent) if body else ""
-
-
-def _aligned(lines: Sequence[Sequence[str]], numeric: Sequence[bool], indent: str) -> str:
-    widths = [max(width(line[i]) for line in lines) for i in range(len(numeric))]
-    return "\n".join(indent + "  ".join(map(pad, line, widths, numeric)).rstrip() for line in lines)
+    return "\n".join(aligned(body, [False] * len(body[0]), indent)) if body else ""
 
 
 def format_pairs(named: dict[str, Any], indent: str = "") -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from maxmargin.drawing.numbers import fixed
+
 __all__ = ["figure_html", "table_html"]
 
 CELL = "padding: 0.15em 0.8em 0.15em 0; border: none; background: none"
@@ -31,9 +33,8 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: s
 
 def _cell(value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        shown = f"{value:.4f}" if isinstance(value, float) else str(value)
         style = f"{CELL}; text-align: right; font-variant-numeric: tabular-nums"
-        return f'<td style="{style}">{shown}</td>'
+        return f'<td style="{style}">{fixed(value)}</td>'
     return f'<td style="{CELL}; text-align: left">{escape(str(value))}</td>'
 
 

@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
-__all__ = ["MISTAKES", "Axis", "Curve", "convergence_svg", "line_svg", "short", "ticks"]
+from maxmargin.drawing.numbers import number, short
+
+__all__ = ["MISTAKES", "Axis", "Curve", "convergence_svg", "line_svg", "number", "ticks"]
 
 #: tell apart for all common kinds of colour vision, at least 3 : 1 on white and on near black
 PALETTE = ("#2E7EBB", "#D1603D", "#2C9476", "#B0699E", "#94803A", "#6C78C4", "#7F7F7F", "#C2527A")
 DASHES = ("", "6 4", "2 3", "8 3 2 3")
 #: what `train_error` of a record is: the solver's own count, on weights that change on the way
 MISTAKES = "samples wrong during the pass"
-SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 30, 44
 
 
@@ -74,20 +74,6 @@ class Axis:
         else:
             share = (value - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
-
-
-def short(value: float | None, digits: int = 4) -> str:
-    """A number for people: few digits, and a power of ten where it is very small or large."""
-    if value is None or not math.isfinite(value):
-        return "–"  # noqa: RUF001
-    if value == 0:
-        return "0"
-    if 1e-4 <= abs(value) < 1e6:
-        return f"{value:.{digits}g}" if abs(value) < 1e4 else f"{value:,.0f}".replace(",", "\u202f")
-    mantissa, power = f"{value:.{digits - 1}e}".split("e")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    tens = "10" + str(int(power)).translate(SUPERSCRIPT)
-    return tens if mantissa == "1" else f"{mantissa}·{tens}"
 
 
 def ticks(axis: Axis, wanted: int = 5) -> list[float]:
@@ -171,17 +157,6 @@ def convergence_svg(records: list[dict], width: int = 640, height: int = 280) ->
         ]
         title, y_label, log = "Errors along the run", "error or score", False
     return line_svg(curves, title=title, y_label=y_label, log_y=log, **sized)  # type: ignore[arg-type]
-
-
-def number(value: Any) -> float | None:
-    """A finite number, or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    return found if math.isfinite(found) else None
 
 
 def _points(curve: Curve, log_x: bool, log_y: bool) -> list[tuple[float, ...]]:

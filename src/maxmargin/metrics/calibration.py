@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
+from maxmargin.drawing.text_tables import score_lines
 from maxmargin.exceptions import SampleError
 from maxmargin.metrics.labels import in_order, ratio
 from maxmargin.optional import pandas
@@ -66,10 +67,9 @@ class ReliabilityTable:
         ]
 
     def __str__(self) -> str:
-        lines = [f"calibration error {self.error:.4f} ({int(self.count.sum())} variables)"]
-        lines.append(f"{'':14}  confidence  accuracy    count")
-        lines += [f"{name:14}  {c:10.4f}  {a:8.4f}  {n:7d}" for name, c, a, n in self._rows()]
-        return "\n".join(lines)
+        title = f"calibration error {self.error:.4f} ({int(self.count.sum())} variables)"
+        names = (" " * 14, "confidence", "accuracy", "  count")
+        return "\n".join([title, *score_lines(names, self._rows())])
 
     def _repr_html_(self) -> str:
         """For notebooks: the same as a table."""

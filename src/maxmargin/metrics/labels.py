@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
+from maxmargin.drawing.text_tables import score_lines
 from maxmargin.exceptions import SampleError
 from maxmargin.optional import pandas
 
@@ -108,30 +109,25 @@ class SequenceReport(ByLabel):
         return ratio(sum(row.f1 for row in self.rows), len(self.rows))
 
     def __str__(self) -> str:
-        rows = [*self.rows, self.overall]
-        wide = max(len(str(row.label)) for row in rows)
-        digits = max(7, *(len(str(row.support)) for row in rows))
-        head = f"{'':{wide}}  precision  recall      f1  {'support':>{digits}}"
-        body = [
-            f"{row.label!s:{wide}}  {row.precision:9.4f}  {row.recall:6.4f}  {row.f1:6.4f}"
-            f"  {row.support:{digits}d}"
-            for row in rows
-        ]
+        names = ("", "precision", "recall", "    f1", "support")
+        head, *body = score_lines(names, self._cells())
         body.insert(-1, "-" * len(head))
-        foot = (
+        return "\n".join([head, *body, self._caption()])
+
+    def _cells(self) -> list[tuple[str, float, float, float, int]]:
+        rows = (*self.rows, self.overall)
+        return [(str(own.label), own.precision, own.recall, own.f1, own.support) for own in rows]
+
+    def _caption(self) -> str:
+        return (
             f"{self.n_samples} sequences, {self.n_tokens} tokens; "
             f"token error {self.token_error:.4f}, sequence error {self.sequence_error:.4f}"
         )
-        return "\n".join([head, *body, foot])
 
     def _repr_html_(self) -> str:
         """For notebooks: the same as a table."""
-        rows = [(str(r.label), r.precision, r.recall, r.f1, r.support) for r in self.rows]
-        all_of = self.overall
-        rows.append(("overall", all_of.precision, all_of.recall, all_of.f1, all_of.support))
-        foot = f"token error {self.token_error:.4f}, sequence error {self.sequence_error:.4f}"
-        caption = f"{self.n_samples} sequences, {self.n_tokens} tokens; {foot}"
-        return table_html(("", "precision", "recall", "f1", "support"), rows, caption)
+        names = ("", "precision", "recall", "f1", "support")
+        return table_html(names, self._cells(), self._caption())
 
     def to_frame(self) -> Any:
         """Convert the report to a data frame.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
+from maxmargin.drawing.text_tables import score_lines
 from maxmargin.metrics.labels import ByLabel, LabelScore, in_order, pairs_of, ratio
 from maxmargin.optional import pandas
 
@@ -83,14 +84,12 @@ class SegmentationReport(ByLabel):
             f" ({self.size} labels, {len(self.samples)} {nouns})"
         )
 
+    def _cells(self) -> list[tuple[str, float, float, float, float, int]]:
+        return [(str(r.label), r.precision, r.recall, r.f1, r.iou, r.support) for r in self.rows]
+
     def __str__(self) -> str:
-        wide = max(5, *(len(str(row.label)) for row in self.rows)) if self.rows else 5
-        lines = [self._title(), f"{'':{wide}}  precision  recall      f1     iou    support"]
-        lines += [
-            f"{row.label!s:{wide}}  {row.precision:9.4f}  {row.recall:6.4f}  {row.f1:6.4f}"
-            f"  {row.iou:6.4f}  {row.support:9d}"
-            for row in self.rows
-        ]
+        names = (" " * 5, "precision", "recall", "    f1", "   iou", "  support")
+        lines = [self._title(), *score_lines(names, self._cells())]
         lines += [
             f"{self.noun} {own.number}: error {own.error:.4f}"
             for own in self.samples[:WORST]
@@ -100,11 +99,10 @@ class SegmentationReport(ByLabel):
 
     def _repr_html_(self) -> str:
         """For notebooks: the same as tables."""
-        rows = [(str(r.label), r.precision, r.recall, r.f1, r.iou, r.support) for r in self.rows]
         heads = ("", "precision", "recall", "f1", "IoU", "support")
         names = [f"IoU {row.label}" for row in self.rows]
         worst = [(own.number, own.error, *own.iou) for own in self.samples[:WORST]]
-        return table_html(heads, rows, self._title()) + table_html(
+        return table_html(heads, self._cells(), self._title()) + table_html(
             (self.noun, "error", *names), worst
         )
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.console import Console
-from maxmargin.cli.text import counted, pad, shown, width
+from maxmargin.cli.text import counted, shown
+from maxmargin.drawing.text_tables import aligned
 
 if TYPE_CHECKING:
     from maxmargin.cli.comparison.run import Event
@@ -123,7 +124,7 @@ def _rows(summary: Mapping[str, Any]) -> str:
     ]
     note = "means ± standard deviations over seeds; " if summary["seeds"] > 1 else ""
     title = f"Runs ({note}memory: peak of the process above its size with the data loaded; solver:"
-    return f"{title} what it allocates itself)\n" + _table(head, lines)
+    return f"{title} what it allocates itself)\n" + _table(head, *lines)
 
 
 def _spread(row: Mapping[str, Any], key: str, write: Callable[[float], str]) -> str:
@@ -144,7 +145,7 @@ def _growth(summary: Mapping[str, Any]) -> str:
     title = f"Growth: quantity ~ {summary['size_name']} ^ exponent ({interval})"
     if any("time_limit" in row["statuses"] for row in summary["rows"]):
         title += "; none for the time and calls of solvers that a time limit has cut short"
-    return f"{title}\n" + _table(["solver", *QUANTITIES.values()], lines)
+    return f"{title}\n" + _table(["solver", *QUANTITIES.values()], *lines)
 
 
 def _exponent(found: Mapping[str, Any] | None) -> str:
@@ -155,13 +156,5 @@ def _exponent(found: Mapping[str, Any] | None) -> str:
     return f"{found['exponent']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns to the right, but for the first."""
-    lines = [[shown(value) for value in line] for line in (head, *rows)]
-    widths = [max(width(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join("  " + _line(line, widths) for line in lines)
-
-
-def _line(values: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [pad(v, w, right=i > 0) for i, (v, w) in enumerate(zip(values, widths, strict=True))]
-    return "  ".join(padded)
+def _table(*lines: Sequence[str]) -> str:
+    return "\n".join(aligned([[shown(value) for value in line] for line in lines], indent="  "))

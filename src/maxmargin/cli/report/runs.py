@@ -11,7 +11,7 @@ from maxmargin.cli.report.markup import Html, el, join
 from maxmargin.cli.report.page import Section
 from maxmargin.cli.report.tables import Number, grid_html
 from maxmargin.cli.report.words import count, megabytes, percent, seconds
-from maxmargin.drawing.svg import number
+from maxmargin.drawing.numbers import number
 
 __all__ = ["FIELDS", "QUANTITIES", "Group", "figures_section", "grouped", "has_failed"]
 

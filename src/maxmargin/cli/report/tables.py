@@ -9,7 +9,7 @@ from typing import Any
 from maxmargin.cli.report.markup import Html, bdi, clipped, el, isolated, join
 from maxmargin.cli.report.values import drawn_or_values
 from maxmargin.cli.report.words import count, percent, value
-from maxmargin.drawing.svg import number
+from maxmargin.drawing.numbers import number
 from maxmargin.tasks.documents import Confusion, Table
 
 __all__ = ["Number", "confusion_html", "pairs_html", "grid_html", "tables_html", "tile", "tiles"]

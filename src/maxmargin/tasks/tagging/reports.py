@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
+from maxmargin.drawing.text_tables import aligned
 from maxmargin.metrics import SequenceReport
 from maxmargin.optional import pandas
 
@@ -58,12 +59,10 @@ class WeightTable:
         return self.rows[index]
 
     def __str__(self) -> str:
-        head = self.columns
-        left = max(len(names[0]) for names in (head, *self.rows))
-        right = max(len(names[1]) for names in (head, *self.rows))
-        lines = [f"{head[0]:{left}}  {head[1]:{right}}  {head[2]:>9}"]
-        lines += [f"{a:{left}}  {b:{right}}  {weight:+9.4f}" for a, b, weight in self.rows]
-        return "\n".join(lines)
+        first, second, weight = self.columns
+        rows = [(a, b, f"{own:+.4f}") for a, b, own in self.rows]
+        head = (first, second, f"{weight:>9}")
+        return "\n".join(aligned([head, *rows], (False, False, True)))
 
     def _repr_html_(self) -> str:
         """For notebooks: the same as a table."""

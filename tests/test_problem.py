@@ -439,7 +439,7 @@ def test_sample_weights_must_fit():
 def test_shapes_must_fit_the_features():
     arguments = draw(FAMILIES[0], 0).arguments
     layouts = arguments["layouts"]
-    with pytest.raises(ValueError, match="features of 4 samples, shapes of 3"):
+    with pytest.raises(ValueError, match="features of 4 samples, layouts of 3"):
         Problem(**arguments | {"layouts": layouts[:-1]})
     longer = [*layouts[:2], (layouts[2][0] + 1, 3), layouts[3]]
     with pytest.raises(ValueError, match=r"sample 2: its features describe \d+ parts"):

@@ -21,10 +21,6 @@ class SampleError(ValueError):
 
     Attributes
     ----------
-    index : int or None
-        Number of the sample; None if the message names none.
-    problem : str
-        What is wrong: the message without the noun and number that it begins with.
     noun : str
         What the message calls samples, such as "sample", "image" or "sentence".
     held_out : bool

@@ -151,7 +151,7 @@ def test_it_goes_on_from_another_solver_and_stops_at_its_own_optimum():
 
 def test_a_failure_of_the_interior_point_solver_is_told(monkeypatch):
     def fails(program, *limits):
-        return interior_point.Answer(
+        return interior_point.Solution(
             None, np.empty(0), "Clarabel says NumericalError after 3 steps"
         )
 

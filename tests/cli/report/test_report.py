@@ -264,7 +264,7 @@ def test_a_run_without_certificate_says_so(tmp_path):
 def test_a_study_names_growth_and_failures(comparison):
     text = " ".join(Reader(write_report(comparison).read_text(encoding="utf-8")).texts)
     assert re.search(r"time grows like n\s+1\.04", text)
-    assert "✗ 1 cell failed" in text
+    assert "✗ 1 run failed" in text
     assert f"out of memory {SCRIPT}" in text
     assert "At 1600 sentence pairs," in text
 
@@ -281,7 +281,7 @@ def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
 
 def test_a_study_without_cells_says_so(tmp_path):
     (tmp_path / "runs").mkdir()
-    assert "No cell of this comparison has finished yet" in write_report(tmp_path).read_text(
+    assert "No run of this comparison has finished yet" in write_report(tmp_path).read_text(
         encoding="utf-8"
     )
 

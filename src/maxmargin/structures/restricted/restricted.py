@@ -294,7 +294,7 @@ class Restricted(Structure):
         parts, found = self.n_parts(layout), layout.matrix
         if found is not None and found.shape[1] != parts:
             raise ValueError(
-                f"the rules have {found.layout[1]} columns, but there are {parts} parts."
+                f"the rules have {found.shape[1]} columns, but there are {parts} parts."
             )
         return found
 

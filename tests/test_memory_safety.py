@@ -225,7 +225,7 @@ USES = {
 @pytest.mark.parametrize("layout", SIDES, ids=str)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("tied", [True, False])
-def test_shapes_of_chains_are_checked(layout, use, tied):
+def test_layouts_of_chains_are_checked(layout, use, tied):
     with pytest.raises(ValueError, match="must be a tuple of integers from 1"):
         USES[use](Chain(tied=tied), layout)
 
@@ -243,7 +243,7 @@ def test_shapes_of_chains_are_checked(layout, use, tied):
         (Potts(), (Network(2, [(0, 1)]), -2)),
     ],
 )
-def test_shapes_of_others_are_checked(structure, layout):
+def test_layouts_of_others_are_checked(structure, layout):
     for use in ("n_parts", "maximize", "encode"):
         with pytest.raises(ValueError, match=r"layout=|number of labels=|too many pairs"):
             USES[use](structure, layout)
@@ -281,7 +281,7 @@ def arrays_of(value):
 
 
 @pytest.mark.parametrize("kind", FROZEN)
-def test_shapes_cannot_be_written_to(kind):
+def test_layouts_cannot_be_written_to(kind):
     one = FROZEN[kind]()
     for value in (one, copy.deepcopy(one), copy.copy(one), pickle.loads(pickle.dumps(one))):
         assert value == one
@@ -293,7 +293,7 @@ def test_shapes_cannot_be_written_to(kind):
                 setattr(value, name, None)
 
 
-def test_shapes_keep_copies():
+def test_layouts_keep_copies():
     edges, caps = np.array(EDGES), np.array([1, 1])
     network, candidates = Network(3, edges), Candidates((2, 2), None, caps)
     edges[:], caps[:] = 10**6, 10**6

@@ -436,7 +436,7 @@ def test_sample_weights_must_fit():
         Problem(**arguments | {"sample_weight": np.ones(3)})
 
 
-def test_shapes_must_fit_the_features():
+def test_layouts_must_fit_the_features():
     arguments = draw(FAMILIES[0], 0).arguments
     layouts = arguments["layouts"]
     with pytest.raises(ValueError, match="features of 4 samples, layouts of 3"):

@@ -397,7 +397,7 @@ def test_maximize_is_the_best_vertex(case, data):
 
 
 @having("maximize")
-def test_maximize_reaches_the_linear_program_on_medium_shapes(case):
+def test_maximize_reaches_the_linear_program_on_medium_layouts(case):
     for layout in case.medium:
         for seed in range(3):
             for scale in (1e-9, 1.0, 1e9):
@@ -410,7 +410,7 @@ def test_maximize_reaches_the_linear_program_on_medium_shapes(case):
 
 
 @having("maximize")
-def test_maximize_avoids_forbidden_parts_on_medium_shapes(case):
+def test_maximize_avoids_forbidden_parts_on_medium_layouts(case):
     for layout in case.medium:
         theta = normal(case, layout)
         for step in range(12):
@@ -586,7 +586,7 @@ def test_project_keeps_vertices(case):
 
 @having("project")
 @pytest.mark.parametrize("scale", [1e-9, 0.3, 3.0])
-def test_project_satisfies_the_variational_inequality_on_medium_shapes(case, scale):
+def test_project_satisfies_the_variational_inequality_on_medium_layouts(case, scale):
     for layout in case.medium:
         point = normal(case, layout, scale=scale)
         z = case.structure.project(point, layout)
@@ -631,7 +631,7 @@ def test_marginals_is_the_gradient_of_the_log_partition(case):
 
 
 @having("marginals", "constraints")
-def test_marginals_stays_in_the_polytope_on_medium_shapes(case):
+def test_marginals_stays_in_the_polytope_on_medium_layouts(case):
     for layout in case.medium:
         for scale in (1e-9, 1.0, 30.0, 1e9):
             z = case.structure.marginals(normal(case, layout, scale=scale), layout)

@@ -60,7 +60,7 @@ def files_in(folder):
         ),
     ],
 )
-def test_without_network_the_error_says_the_cure(cache, load, name, url):
+def test_without_network_the_error_says_a_hint(cache, load, name, url):
     with pytest.raises(ConnectionError) as caught:
         load()
     message = str(caught.value)
@@ -130,7 +130,7 @@ def test_nothing_appears_under_the_final_name_before_the_check(cache, monkeypatc
     assert path.exists()
 
 
-def test_unwritable_cache_says_the_cure(tmp_path, monkeypatch):
+def test_unwritable_cache_says_a_hint(tmp_path, monkeypatch):
     blocker = tmp_path / "file"
     blocker.write_text("")
     monkeypatch.setenv("MAXMARGIN_CACHE", str(blocker / "below"))

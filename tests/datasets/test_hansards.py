@@ -149,7 +149,7 @@ def test_download_is_checked_and_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("subset, part", [("dev", "trial"), ("train", "test"), ("test", "test")])
-def test_without_network_the_error_says_the_cure(tmp_path, subset, part):
+def test_without_network_the_error_says_a_hint(tmp_path, subset, part):
     name = f"English-French.{part}.tar.gz"
     with pytest.raises(ConnectionError, match="no route to host") as caught:
         load_hansards(subset)

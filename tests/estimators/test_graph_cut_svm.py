@@ -153,7 +153,7 @@ def test_no_edge_is_ever_rewarded(solver, tables):
             assert found == pytest.approx(brute, abs=1e-9 * max(1, abs(brute)))
 
 
-def test_tables_with_an_l1_ball_are_refused_with_the_cure():
+def test_tables_with_an_l1_ball_are_refused_with_a_hint():
     X, y = unlike()
     with pytest.raises(ValueError, match=r"use L2Ball\(radius\)"):
         GraphCutSVM(tables=True, domain=domains.L1Ball(1.0)).fit(X, y)

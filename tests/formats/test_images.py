@@ -158,7 +158,7 @@ def test_a_missing_file_is_what_it_is(tmp_path):
         read_image(tmp_path / "none.png")
 
 
-def test_without_pillow_the_cure_is_named(monkeypatch, tmp_path):
+def test_without_pillow_a_hint_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match=r'pip install "maxmargin\[images\]"'):
         read_image(tmp_path / "a.png")

@@ -153,7 +153,7 @@ def test_what_cannot_be_rescaled_is_said():
         problems.multiclass(cost=lambda rng, truth, layout: truth - 1.0, objective="slack")
 
 
-def test_lists_that_would_not_fit_are_refused_with_the_cure(monkeypatch):
+def test_lists_that_would_not_fit_are_refused_with_a_hint(monkeypatch):
     made = make("chain")
     monkeypatch.setattr("maxmargin.memory.available", lambda: 10_000.0)
     count = len(made.problem.truth)

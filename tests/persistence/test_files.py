@@ -341,7 +341,7 @@ def zeros_model(path, count):
     model.save(path)
 
 
-def test_what_unpacks_to_too_much_is_refused_with_the_cure(tmp_path):
+def test_what_unpacks_to_too_much_is_refused_with_a_hint(tmp_path):
     path = tmp_path / "zeros.mm"
     zeros_model(path, 100_000)
     refused(

@@ -270,7 +270,7 @@ class Halves(GraphCut):
         return None
 
 
-def test_what_is_no_bit_is_refused_with_the_cure():
+def test_what_is_no_bit_is_refused_with_a_hint():
     problem = cuts()
     problem.structure = Halves()
     solver = bcfw("images")

@@ -259,7 +259,7 @@ class Halfspace(Domain):
         return None
 
 
-def test_bad_options_and_problems_are_refused_with_the_cure(monkeypatch):
+def test_bad_options_and_problems_are_refused_with_a_hint(monkeypatch):
     with pytest.raises(ValueError, match="needs alpha > 0 or a bounded domain"):
         ReferenceQP().run(problems.chain(alpha=0.0).problem)
     with pytest.raises(ValueError, match=r"cannot state a Halfspace.*solver=\"bcfw\""):

@@ -43,7 +43,7 @@ def test_has(structure, expected):
 @pytest.mark.parametrize(
     "ability", ["maximize", "project", "marginals", "log_partition", "max_marginals"]
 )
-def test_missing_abilities_are_named_with_the_cure(ability):
+def test_missing_abilities_are_named_with_a_hint(ability):
     with pytest.raises(MissingAbilityError) as caught:
         getattr(Bare(), ability)(np.zeros(2), (2,))
     assert str(caught.value) == f"Bare has no `{ability}`. Define Bare.{ability}."

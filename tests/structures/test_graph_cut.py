@@ -213,7 +213,7 @@ def test_no_edges_and_one_node():
     assert CUT.maximize([0.5], Network(1, np.empty((0, 2), dtype=int))).tolist() == [1]
 
 
-def test_a_graph_is_a_shape():
+def test_a_graph_is_a_layout():
     x = Graph(np.zeros((2, 1)), [(0, 1)])
     assert CUT.maximize([2.0, -1.0, -5.0], x).tolist() == [1, 1, 0]
 
@@ -231,12 +231,12 @@ def test_a_graph_is_a_shape():
         (2.5, [], "n_nodes=2.5"),
     ],
 )
-def test_shapes_that_are_none_are_refused(n_nodes, edges, words):
+def test_layouts_that_are_none_are_refused(n_nodes, edges, words):
     with pytest.raises((ValueError, TypeError), match=words):
         Network(n_nodes, edges)
 
 
-def test_something_else_is_no_shape():
+def test_something_else_is_no_layout():
     with pytest.raises(TypeError, match="must be a Network or a Graph"):
         CUT.maximize([0.0], (1, 0))
 

@@ -224,7 +224,7 @@ def test_tables_that_are_too_large_are_refused():
         MarkovNetwork(method="exact", max_table=1000).layout_as_ints(grid(3, 6, 4))
 
 
-def test_auto_goes_by_the_shape():
+def test_auto_goes_by_the_layout():
     small, large = grid(3, 4, 3), grid(9, 9, 6)
     auto = MarkovNetwork(tied=False, max_table=5000)
     assert not auto.is_exact
@@ -419,6 +419,6 @@ def test_options_are_checked(options, message):
         structure.maximize(np.zeros(10), layout)
 
 
-def test_wrong_shapes_are_named():
+def test_wrong_layouts_are_named():
     with pytest.raises(TypeError, match=r"must be a NetworkLayout\(network, number of labels\)"):
         MarkovNetwork().n_parts((3, 2))

@@ -336,7 +336,7 @@ def test_decoded_links_are_sorted_whole_numbers():
     "layout", [(0, 3), (3, 0), (0, 0), Candidates((0, 2)), Candidates((2, 3), []),
               Candidates((2, 3), np.empty((0, 2)), [1, 2], None)],
 )  # fmt: skip
-def test_shapes_without_edges_work(layout):
+def test_layouts_without_edges_work(layout):
     structure = Matching()
     assert structure.n_parts(layout) == structure.vertex_size(layout) == 0
     assert structure.radius(layout) == 0.0

@@ -138,7 +138,7 @@ def test_what_is_exact_and_what_is_bounded():
 
 
 # -- refusals --------------------------------------------------------------------------------------
-def test_too_many_labels_are_refused_with_the_cure():
+def test_too_many_labels_are_refused_with_a_hint():
     theta = np.zeros(EXACT.n_parts((26,)))
     with pytest.raises(ValueError, match=r"26 labels whose pairs have cycles have 2\^26 outputs.*"
                        r'\(25 labels at most\). Use method="bounded"'):  # fmt: skip
@@ -153,7 +153,7 @@ def test_too_many_labels_are_refused_with_the_cure():
 
 
 @pytest.mark.parametrize("layout", [(0,), (2, 3), (True,), (2.0,)])
-def test_shapes_that_are_none(layout):
+def test_layouts_that_are_none(layout):
     with pytest.raises(ValueError, match=r"integers from 1 .*\(number of labels,\) or a Network"):
         EXACT.n_parts(layout)
 

@@ -95,7 +95,7 @@ def test_outputs_are_given_back_as_asked():
     assert named.decode(named.encode({"tea"}, layout), layout) == {"tea"}
 
 
-def test_sizes_come_from_the_shape():
+def test_sizes_come_from_the_layout():
     assert Structure.from_oracle(best_two).n_parts(ROW) == 5
     assert Structure.from_oracle(best_two, n_parts=7).layout_of(7) == (7,)
     with pytest.raises(ValueError, match="x has 5 rows, but there are 7"):

@@ -157,7 +157,7 @@ def test_what_it_cannot_do():
         ((2, 3), "Network"),
     ],
 )
-def test_shapes_that_are_none(layout, words):
+def test_layouts_that_are_none(layout, words):
     with pytest.raises((TypeError, ValueError), match=words):
         POTTS.maximize(np.zeros(4), layout)
 

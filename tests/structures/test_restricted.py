@@ -135,7 +135,7 @@ def test_links_that_do_not_go_together_are_refused():
     assert structure.maximize(np.full(8, -5.0), RestrictedLayout((2, 4), on=[1, 6]))[[1, 6]].all()
 
 
-def test_contradictions_and_odd_shapes_are_named():
+def test_contradictions_and_odd_layouts_are_named():
     chain = Restricted(Chain())
     theta = np.zeros(10)
     with pytest.raises(InfeasibleError, match="part 1 must be on, and is forbidden"):
@@ -166,7 +166,7 @@ def test_contradictions_and_odd_shapes_are_named():
         )
 
 
-def test_shapes_are_frozen_and_equal_if_all_is():
+def test_layouts_are_frozen_and_equal_if_all_is():
     layout = RestrictedLayout((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
     assert layout == RestrictedLayout((3, 2), [1], [4], np.ones((1, 10)), 0, 4)
     assert len({layout, RestrictedLayout((3, 2), [1], [4], np.ones((1, 10)), 0, 5)}) == 2

@@ -47,7 +47,7 @@ def scores(structure, layout, seed, scale=1.0):
 
 
 # -- shapes ----------------------------------------------------------------------------------------
-def test_shapes_are_equal_if_all_is():
+def test_layouts_are_equal_if_all_is():
     edges, mask = [(0, 1), (1, 2)], [[True, False], [True, True], [True, True]]
     layout = TreeLayout(Network(3, edges), 2, mask)
     assert layout == TreeLayout(Graph(np.ones((3, 1)), edges), 2, np.array(mask))
@@ -63,7 +63,7 @@ def test_shapes_are_equal_if_all_is():
     assert np.array_equal(again.order, layout.order)
 
 
-def test_shapes_are_frozen():
+def test_layouts_are_frozen():
     layout = TreeLayout(Network(2, [(0, 1)]), 2, [[True, False], [True, True]])
     with pytest.raises(AttributeError, match="a TreeLayout is frozen: .* n_labels"):
         layout.n_labels = 3
@@ -353,6 +353,6 @@ def test_the_k_best_of_a_long_path_and_of_a_wide_star():
         (lambda: Tree().k_best(np.zeros(10), path(3, 2), 0), ValueError, "k=0 must be"),
     ],
 )  # fmt: skip
-def test_bad_shapes_and_outputs_are_refused(make, error, message):
+def test_bad_layouts_and_outputs_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()

@@ -32,7 +32,7 @@ def failing(made_up, monkeypatch):
     monkeypatch.setattr(module, "run_in_process", run_in_process)
 
 
-def test_a_study_by_the_command(samples, tmp_path, capsys):
+def test_a_comparison_by_the_command(samples, tmp_path, capsys):
     """For real: with processes, on data of its own for the test error."""
     out = tmp_path / "s"
     arguments = ["compare", "tiny", "--data", str(samples), "--test", str(samples), "--out"]
@@ -77,7 +77,7 @@ def test_json_is_the_summary(given, made_up, tmp_path, capsys):
     assert {key: printed[key] for key in written} == written
 
 
-def test_failed_cells_end_in_code_1(given, failing, tmp_path, capsys):
+def test_failed_runs_end_in_code_1(given, failing, tmp_path, capsys):
     assert main([*given, "--out", str(tmp_path / "s")]) == 1
     told = capsys.readouterr()
     assert "2 of 6 runs failed, first perceptron-10-0: no \\x1b[31mluck" in told.err
@@ -144,7 +144,7 @@ def test_configuration_file(samples, made_up, tmp_path, capsys):
     assert len(made_up) == 4
 
 
-def test_interrupted_study_says_how_to_go_on(given, tmp_path, made_up, monkeypatch, capsys):
+def test_interrupted_comparison_says_how_to_go_on(given, tmp_path, made_up, monkeypatch, capsys):
     def run_in_process(request, **options):
         raise KeyboardInterrupt
 
@@ -154,7 +154,7 @@ def test_interrupted_study_says_how_to_go_on(given, tmp_path, made_up, monkeypat
     assert f"go on with: maxmargin compare --resume '{out}'" in capsys.readouterr().err
 
 
-def test_locked_study_ends_in_code_3(given, made_up, tmp_path, capsys):
+def test_locked_comparison_ends_in_code_3(given, made_up, tmp_path, capsys):
     (tmp_path / "s").mkdir()
     with RunFolder(tmp_path / "s").locked():
         assert main([*given, "--out", str(tmp_path / "s")]) == 3

@@ -22,7 +22,7 @@ def test_plan_is_filled_in():
     assert config["data"][0].startswith("/")
 
 
-def test_small_cells_come_first():
+def test_small_runs_come_first():
     run_specs = runs_of(check_comparison({**CONFIG, "seeds": 2, "seed": 5}))
     assert run_specs[:3] == [
         ComparisonRun("bcfw", 10, 5),
@@ -55,7 +55,7 @@ def test_a_solvers_own_settings_come_before_the_common_ones():
     assert settings_of(config, "bcfw")["alpha"] == 0.1
 
 
-def test_key_tells_what_a_cell_rests_on():
+def test_key_tells_what_a_run_rests_on():
     config = check_comparison({**CONFIG, "solvers": {"bcfw": {}, "fw": {"alpha": 1}}})
     key = key_of(config, "bcfw", FILES)
     changed = {

@@ -87,7 +87,7 @@ def test_a_process_that_cannot_start_says_why(tiny, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks for processes in /proc")
-def test_killed_study_goes_on_where_it_was(tiny, tmp_path):
+def test_killed_comparison_goes_on_where_it_was(tiny, tmp_path):
     """kill -9 of the comparison ends its run, too; what was done is kept, the rest is done."""
     out = tmp_path / "s"
     config = {**tiny, "solvers": ["bcfw"], "task-options": {"sleep-at": 40}}
@@ -111,7 +111,7 @@ def test_killed_study_goes_on_where_it_was(tiny, tmp_path):
 
 
 @pytest.mark.soak
-def test_a_study_killed_again_and_again_finds_the_same(tiny, tmp_path):
+def test_a_comparison_killed_again_and_again_finds_the_same(tiny, tmp_path):
     config = {**tiny, "solvers": ["bcfw", "ssg"], "seeds": 2}
     whole = run_comparison(config, tmp_path / "whole")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -12,7 +12,7 @@ from maxmargin.cli.report.comparison_page import _exponents
 from maxmargin.cli.runs import LockedError, RunError, RunFolder
 
 
-def test_every_cell_is_measured_once_and_written(tiny, made_up, tmp_path):
+def test_every_run_is_measured_once_and_written(tiny, made_up, tmp_path):
     events = []
     summary = run_comparison({**tiny, "seeds": 2}, tmp_path / "s", listener=events.append)
     assert len(made_up) == 8
@@ -70,7 +70,7 @@ def test_one_epoch_is_told_in_the_singular(tiny, made_up, tmp_path, capsys):
     assert " s, 3 epochs, gap" in second
 
 
-def test_resumed_study_keeps_its_cells(tiny, made_up, tmp_path):
+def test_resumed_comparison_keeps_its_runs(tiny, made_up, tmp_path):
     first = run_comparison(tiny, tmp_path / "s")
     (tmp_path / "s" / "runs" / "bcfw-40-0.json").unlink()
     (tmp_path / "s" / "comparison.json").unlink()
@@ -81,7 +81,7 @@ def test_resumed_study_keeps_its_cells(tiny, made_up, tmp_path):
     assert [event.stage for event in events] == ["kept", "kept", "start", "done", "kept"]
 
 
-def test_resumed_study_may_grow(tiny, made_up, tmp_path):
+def test_resumed_comparison_may_grow(tiny, made_up, tmp_path):
     run_comparison(tiny, tmp_path / "s")
     made_up.clear()
     more = {**tiny, "seeds": 2, "solvers": [*tiny["solvers"], "fw"], "sizes": [10, 20, 40]}
@@ -90,7 +90,7 @@ def test_resumed_study_may_grow(tiny, made_up, tmp_path):
     assert len(summary["rows"]) == 9
 
 
-def test_recorded_plan_gives_the_same_study(tiny, made_up, tmp_path):
+def test_recorded_config_gives_the_same_comparison(tiny, made_up, tmp_path):
     given = {**tiny, "solvers": {"bcfw": {"alpha": 0.5, "step": "pairwise"}, "fw": {}}}
     run_comparison({**given, "task-options": {"raise-at": 7}}, tmp_path / "s")
     made_up.clear()
@@ -125,7 +125,7 @@ def test_other_data_cannot_resume_but_may_move(tiny, made_up, samples, tmp_path)
         run_comparison({**tiny, "data": [str(data)]}, tmp_path / "s", resume=True)
 
 
-def test_old_study_is_not_overwritten(tiny, made_up, tmp_path):
+def test_old_comparison_is_not_overwritten(tiny, made_up, tmp_path):
     run_comparison(tiny, tmp_path / "s")
     with pytest.raises(RunError, match="holds a comparison already; add --resume"):
         run_comparison(tiny, tmp_path / "s")
@@ -138,7 +138,9 @@ def test_folder_with_other_files_is_left_alone(tiny, made_up, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "letter.txt"]
 
 
-def test_study_that_found_a_error_before_its_first_cell_can_begin_anew(tiny, made_up, tmp_path):
+def test_comparison_that_found_an_error_before_its_first_run_can_begin_anew(
+    tiny, made_up, tmp_path
+):
     with pytest.raises(ValueError, match="size 61"):
         run_comparison({**tiny, "sizes": [61]}, tmp_path / "s")
     assert run_comparison(tiny, tmp_path / "s")["runs"] == 4
@@ -161,7 +163,7 @@ def test_environment_is_recorded_each_time(tiny, made_up, tmp_path):
         ('{"key": {}, "status": "failed"}', "lacks what a run has"),
     ],
 )
-def test_damaged_cell_is_named(tiny, made_up, tmp_path, content, words):
+def test_damaged_run_is_named(tiny, made_up, tmp_path, content, words):
     run_comparison(tiny, tmp_path / "s")
     (tmp_path / "s" / "runs" / "bcfw-10-0.json").write_text(content)
     with pytest.raises(RunError, match=f"bcfw-10-0.json' {words}"):
@@ -175,7 +177,7 @@ def test_locked_folder_is_refused(tiny, made_up, tmp_path):
     assert made_up == []
 
 
-def test_failed_cells_are_recorded_and_tried_again(tiny, made_up, tmp_path, monkeypatch):
+def test_failed_runs_are_recorded_and_tried_again(tiny, made_up, tmp_path, monkeypatch):
     import maxmargin.cli.comparison.run as module
 
     honest = module.run_in_process
@@ -200,7 +202,7 @@ def test_failed_cells_are_recorded_and_tried_again(tiny, made_up, tmp_path, monk
     assert len(made_up) == 2
 
 
-def test_errors_of_the_data_end_the_study(tiny, tmp_path, made_up, monkeypatch):
+def test_errors_of_the_data_end_the_comparison(tiny, tmp_path, made_up, monkeypatch):
     with pytest.raises(ValueError, match="size 61 is more than the 60 samples"):
         run_comparison({**tiny, "sizes": [61]}, tmp_path / "a")
     with pytest.raises(FileNotFoundError, match="absent"):
@@ -256,6 +258,6 @@ def test_a_larger_size_asks_anew_how_many_samples_there_are(tiny, made_up, tmp_p
             run_comparison({**tiny, "sizes": sizes}, tmp_path / "comparison", resume=True)
 
 
-def test_folder_without_a_study_is_named(tmp_path):
+def test_folder_without_a_comparison_is_named(tmp_path):
     with pytest.raises(RunError, match="holds no comparison"):
         config_in(tmp_path)

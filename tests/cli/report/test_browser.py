@@ -379,7 +379,7 @@ def test_the_policy_stops_what_was_not_written_with_the_page(browser, show):
     ]
 
 
-def test_a_study_is_drawn(show):
+def test_a_comparison_is_drawn(show):
     page = show("comparison")
     figure = chart(page, "scaling")
     assert len(figure.find_elements(By.CSS_SELECTOR, ".curve")) == 3
@@ -392,7 +392,7 @@ def test_a_study_is_drawn(show):
     assert f"out of memory {SCRIPT}" in page.find_element(By.CSS_SELECTOR, ".alarm").text
 
 
-def test_a_study_shows_the_curves_of_each_size(show):
+def test_a_comparison_shows_the_curves_of_each_size(show):
     figure = chart(show("comparison"), "convergence")
     choose(figure, "seconds")
     ends = []

@@ -261,7 +261,7 @@ def test_a_run_without_certificate_says_so(tmp_path):
     assert "<bdi>Cut by the user.</bdi>" in page
 
 
-def test_a_study_names_growth_and_failures(comparison):
+def test_a_comparison_names_growth_and_failures(comparison):
     text = " ".join(Reader(write_report(comparison).read_text(encoding="utf-8")).texts)
     assert re.search(r"time grows like n\s+1\.04", text)
     assert "✗ 1 run failed" in text
@@ -269,7 +269,7 @@ def test_a_study_names_growth_and_failures(comparison):
     assert "At 1600 sentence pairs," in text
 
 
-def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
+def test_a_comparison_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
     folder = make_comparison(tmp_path / "comparison")
     for path in (folder / "runs").glob("solver1-1600-*.json"):
         write(path, json.loads(path.read_text()) | {"status": "failed", "seconds": None})
@@ -279,7 +279,7 @@ def test_a_study_opens_with_the_largest_size_that_all_solvers_reached(tmp_path):
     assert "dual-extragradient" in page.texts[lead : lead + 8]
 
 
-def test_a_study_without_cells_says_so(tmp_path):
+def test_a_comparison_without_runs_says_so(tmp_path):
     (tmp_path / "runs").mkdir()
     assert "No run of this comparison has finished yet" in write_report(tmp_path).read_text(
         encoding="utf-8"

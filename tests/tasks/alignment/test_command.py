@@ -276,7 +276,7 @@ def test_without_links_the_directed_models_teach(command, files):
     assert command.evaluate(model, command.read(files.test, {}))["error"] < 0.05
 
 
-def test_studies_get_as_many_pairs_as_they_ask_for(command, files):
+def test_comparisons_get_as_many_pairs_as_they_ask_for(command, files):
     options = {"sample": 50}
     assert len(command.read(files.parallel, command.sized(options, 200))) == 200
     assert len(command.read(files.parallel, command.sized(options, 20))) == 50

@@ -113,7 +113,7 @@ def test_folds_and_subsets(tmp_path):
         (csr(X, X_data=None), {}, "array 'X_data' has type"),
     ],
 )
-def test_errors_name_the_array_and_the_cure(tmp_path, arrays, options, message):
+def test_errors_name_the_array_and_a_hint(tmp_path, arrays, options, message):
     with pytest.raises(ValueError, match=message) as error:
         COMMAND.read([saved(tmp_path, arrays)], options)
     assert "data.npz" in str(error.value) or options

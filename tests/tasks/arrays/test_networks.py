@@ -132,7 +132,7 @@ def test_options_reach_the_estimator(command, tmp_path):
         ({"edge_features": np.ones((1, 2))}, r"has 1 rows for 3 edges"),
     ],
 )
-def test_errors_name_the_array_and_the_cure(command, tmp_path, changes, message):
+def test_errors_name_the_array_and_a_hint(command, tmp_path, changes, message):
     arrays = {
         "nodes": np.arange(6.0).reshape(3, 2),
         "edges": np.array([[0, 1], [1, 2], [2, 0]]),

@@ -171,7 +171,7 @@ def test_what_was_learned_is_described(command, case):
         ({"labels": None}, r"array 'labels' is missing"),
     ],
 )
-def test_errors_name_the_array_and_the_cure(command, tmp_path, changes, message):
+def test_errors_name_the_array_and_a_hint(command, tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
         command.read([saved(tmp_path, one_tree(**changes))], {})
 

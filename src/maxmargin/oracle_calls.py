@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -19,7 +20,7 @@ TOL = 1e-6
 CHUNK = 1024
 
 
-class OracleCalls:
+class OracleCalls(ABC):
     """Part of `Samples`: every answer of a Python method comes through here, and is checked."""
 
     structure: Structure
@@ -28,9 +29,9 @@ class OracleCalls:
     #: called after each answer of `maximize`, for progress; None for nothing
     watch: Callable[[], None] | None = None
 
+    @abstractmethod
     def parts(self, i: int) -> slice:
         """Where sample i's parts stand in arrays of all samples' parts."""
-        raise NotImplementedError
 
     def _reset_oracle_counts(self) -> None:
         self._counts: Counter[str] = Counter()

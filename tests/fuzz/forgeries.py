@@ -207,7 +207,7 @@ def originals(folder, names):
 def attempt(folder, seed, number, names):
     """What came of one forgery, in words."""
     from maxmargin.exceptions import ModelFileError
-    from maxmargin.persistence.archive import write
+    from maxmargin.persistence.model_file import write
 
     rng = np.random.default_rng([seed, number])
     name = names[number % len(names)]

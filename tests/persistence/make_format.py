@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 
 import maxmargin
-from maxmargin.persistence.archive import VERSION
+from maxmargin.persistence.model_file import VERSION
 from persistence.model_files import made
 
 KINDS = ("words", "dicts", "classes", "chains", "matchings", "aligned")

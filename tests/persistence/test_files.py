@@ -15,7 +15,7 @@ import pytest
 import maxmargin
 from maxmargin import ChainSVM
 from maxmargin.exceptions import ModelFileError
-from maxmargin.persistence import archive
+from maxmargin.persistence import archive, model_file
 from persistence.model_files import contents, made, write_file
 
 
@@ -48,7 +48,7 @@ def test_an_error_while_writing_changes_nothing(
     targets = {
         "fsync": (os, "fsync"),
         "replace": (os, "replace"),
-        "write_array": (archive, "write_array"),
+        "write_array": (model_file, "write_array"),
     }
     model, _ = made("chains")
     with monkeypatch.context() as patch:
@@ -392,7 +392,7 @@ def test_a_member_that_unpacks_to_more_than_it_claims(tmp_path):
 
 
 def test_headers_that_are_too_large_or_too_deep(saved, tmp_path):
-    path = write_file(tmp_path / "large.mm", b" " * (archive.MAX_HEADER + 1), {})
+    path = write_file(tmp_path / "large.mm", b" " * (model_file.MAX_HEADER + 1), {})
     refused(path, "header.json has more than")
     deep = b"[" * 100_000 + b"]" * 100_000
     refused(write_file(tmp_path / "deep.mm", deep, {}), "is not a model file, or is damaged")

@@ -13,7 +13,7 @@ import maxmargin
 from fuzz.zoo import CASES, fitted
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import register, registry
-from maxmargin.persistence.archive import read, write
+from maxmargin.persistence.model_file import read, write
 from maxmargin.result import State
 from maxmargin.tasks import SequenceTagger
 from maxmargin.validation.learned import (

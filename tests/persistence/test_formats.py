@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import maxmargin
-from maxmargin.persistence.archive import VERSION
+from maxmargin.persistence.model_file import VERSION
 from persistence.make_format import KINDS, metrics
 
 FOLDERS = sorted(Path(__file__).parent.glob("format_*"))

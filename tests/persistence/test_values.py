@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import sparse
 
-from maxmargin.persistence.archive import read, write
 from maxmargin.persistence.decode import Decoder
 from maxmargin.persistence.encode import Encoder
+from maxmargin.persistence.model_file import read, write
 from maxmargin.result import History, Record, Status
 
 

@@ -9,29 +9,31 @@ import os
 import re
 import struct
 import tempfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin.formats.text_lines import Readable, name_of
+from maxmargin.persistence.archive import (
+    DAMAGE,
+    PIECE,
+    check_total,
+    list_members,
+    read_bytes,
+    unpacked_limit,
+)
 from maxmargin.persistence.members import write_array
 
 __all__ = ["Arrays", "NpzError", "read_npz", "seekable", "write_npz"]
 
-#: a file may unpack to the larger of these
-FREE_BYTES, FREE_RATIO = 1 << 30, 100
-#: deflate cannot pack better than this
-MOST_PACKED = 1032
 MAX_HEAD = 10_000
 MAX_MEMBERS = 1000
 #: texts of an array whose type has no room for a character
 MAX_EMPTY = 1 << 20
-PIECE = 1 << 20
 #: bytes of a source that cannot go back, kept in memory before a temporary file is used
 MAX_SPOOLED = 64 << 20
 
@@ -43,11 +45,6 @@ _HEAD = re.compile(
     re.ASCII,
 )
 _DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|[US]\d{1,7})|\?", re.ASCII)
-#: what Python's zip reader raises on damaged files
-_DAMAGE = (
-    BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
-    ValueError, KeyError, IndexError, TypeError, OverflowError, AttributeError, OSError,
-)  # fmt: skip
 
 
 class NpzError(ValueError):
@@ -139,14 +136,14 @@ def read_npz(source: Readable, name: str | None = None, max_bytes: int | None = 
     name = name or name_of(source)
     with seekable(source) as file:
         size = file.seek(0, os.SEEK_END)
-        limit = max(FREE_BYTES, FREE_RATIO * size) if max_bytes is None else max_bytes
+        limit = unpacked_limit(size, max_bytes)
         try:
             with ZipFile(file) as archive:
-                infos = _directory(archive, size, limit)
+                infos = _list_arrays(archive, size, limit)
                 arrays = {key: _read_member(archive, info) for key, info in infos.items()}
         except NpzError as error:
             raise NpzError(f"{name}: {error}") from error
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise NpzError(
                 f"{name}: no .npz file, or damaged or cut short ({error}); write it with"
                 " numpy.savez"
@@ -181,27 +178,16 @@ def seekable(source: Readable) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, copy)
 
 
-def _directory(archive: ZipFile, size: int, limit: int) -> dict[str, ZipInfo]:
+def _list_arrays(archive: ZipFile, size: int, limit: int) -> dict[str, ZipInfo]:
     """Members by the names of their arrays. None is unpacked yet."""
-    infos: dict[str, ZipInfo] = {}
-    for info in archive.infolist():
-        key = info.filename.removesuffix(".npy")
-        shown = key[:80]
-        if key in infos:
-            raise NpzError(f"array {shown!r} is in the file twice; write it once")
-        if info.flag_bits & 1 or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise NpzError(f"array {shown!r} is encrypted or packed in an unknown way")
-        if info.file_size > MOST_PACKED * info.compress_size + 64:
-            raise NpzError(f"array {shown!r} claims more than it can hold")
-        infos[key] = info
-    if len(infos) > MAX_MEMBERS:
-        raise NpzError(f"found {len(infos)} arrays, at most {MAX_MEMBERS} are read")
-    if sum(info.compress_size for info in infos.values()) > size:
-        raise NpzError("its arrays overlap; the file is damaged")
-    total = sum(info.file_size for info in infos.values())
-    if total > limit:
-        raise NpzError(f"it unpacks to {total} bytes, more than the {limit} allowed; split it")
-    return infos
+    members = list_members(archive, size, NpzError)
+    if len(members) > MAX_MEMBERS:
+        raise NpzError(f"found {len(members)} arrays, at most {MAX_MEMBERS} are read")
+    check_total(members, limit, "Split it.", NpzError)
+    named = {name.removesuffix(".npy"): info for name, info in members.items()}
+    if len(named) < len(members):
+        raise NpzError("two of its members have the same name but for .npy; write each array once")
+    return named
 
 
 def _read_member(archive: ZipFile, info: ZipInfo) -> np.ndarray:
@@ -214,14 +200,9 @@ def _read_member(archive: ZipFile, info: ZipInfo) -> np.ndarray:
                 f"array {name!r} of shape {shape} and type {dtype} needs {count} bytes, the file"
                 f" has {info.file_size - head}; it is damaged"
             )
-        flat = np.empty(count, dtype=np.uint8)
-        start = 0
-        while start < count:
-            piece = stream.read(min(PIECE, count - start))
-            if not piece:
-                raise NpzError(f"array {name!r} is cut short")
-            flat[start : start + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
-            start += len(piece)
+        flat = read_bytes(stream, count)
+        if len(flat) < count:
+            raise NpzError(f"array {name!r} is cut short")
         stream.read(1)  # makes zipfile compare its checksum
     return _checked(flat, dtype, fortran, shape, name)
 

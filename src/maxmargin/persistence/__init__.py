@@ -22,9 +22,9 @@ import os
 from typing import Any
 
 from maxmargin.exceptions import ModelFileError
-from maxmargin.persistence.archive import read, write
 from maxmargin.persistence.decode import decode_model
 from maxmargin.persistence.encode import Encoder
+from maxmargin.persistence.model_file import read, write
 from maxmargin.persistence.registry import register
 from maxmargin.validation.learned import Checked
 

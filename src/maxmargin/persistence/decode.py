@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import ModelFileError
-from maxmargin.persistence.archive import Contents
 from maxmargin.persistence.encode import GENERATORS, MAX_DEPTH
 from maxmargin.persistence.members import array_type, text_type
+from maxmargin.persistence.model_file import Contents
 from maxmargin.persistence.objects import put_together
 from maxmargin.persistence.registry import class_named
 from maxmargin.validation.learned import check_hashes

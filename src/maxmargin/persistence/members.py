@@ -11,9 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from maxmargin.exceptions import ModelFileError
-
-#: bytes handled at a time
-PIECE = 1 << 20
+from maxmargin.persistence.archive import PIECE, read_bytes
 
 _DTYPE = re.compile(
     r"[<>|](b1|[iuc]\d{1,2}|f\d{1,2}|S[1-9]\d{0,6}|[mM]8(\[\d{0,6}[a-zA-Zμ]{1,7}\])?)"
@@ -48,13 +46,10 @@ def read_array(stream: BinaryIO, name: str, spec: dict[str, Any]) -> np.ndarray:
     size = math.prod(shape) * dtype.itemsize
     if len(head) + size != spec["bytes"]:
         raise ModelFileError(f"the size of {name} does not go with its type.")
-    flat = np.empty(size, dtype=np.uint8)
-    digest = hashlib.sha256(head)
     found = stream.read(len(head))
-    for start in range(0, size, PIECE):
-        piece = stream.read(min(PIECE, size - start))
-        flat[start : start + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
-        digest.update(piece)
+    flat = read_bytes(stream, size)
+    digest = hashlib.sha256(head)
+    digest.update(flat.data)
     rest = stream.read(1)  # also makes zipfile compare its own checksum
     if found != head or rest or digest.hexdigest() != spec["sha256"]:
         raise ModelFileError(f"{name} is damaged: its checksum is wrong.")

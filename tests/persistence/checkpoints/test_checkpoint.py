@@ -186,7 +186,7 @@ def test_full_disk_is_a_warning(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("maxmargin.persistence.archive.os.fsync", no_room)
+        patched.setattr("maxmargin.persistence.model_file.os.fsync", no_room)
         with pytest.warns(RuntimeWarning, match="the disk is full.*Training goes on") as caught:
             result = solver_of("fw").run(problem, callbacks=[checkpoint])
     assert len(caught) == 1

@@ -129,6 +129,19 @@ def test_predictions_are_lines_of_links(command, case):
     assert found == [np.unique(own, axis=0).reshape(-1, 2).tolist() for own in wanted]
 
 
+def test_predictions_as_arrays_can_be_read_again(command, case, tmp_path):
+    model, _, test = case
+    sink = io.BytesIO()
+    with open(test, "rb") as source:
+        command.predict(model, [source], sink, {"write": "npz"})
+    wanted = model.predict(command.read([test], {}).inputs)
+    arrays = dict(np.load(test)) | dict(np.load(io.BytesIO(sink.getvalue())))
+    found = command.read([saved(tmp_path, arrays)], {}).outputs
+    assert [sorted(map(tuple, own.tolist())) for own in found] == [
+        sorted(map(tuple, np.reshape(own, (-1, 2)).tolist())) for own in wanted
+    ]
+
+
 def test_a_sample_without_edges_is_an_empty_line(command, case, tmp_path):
     model = case[0]
     arrays = {"X": np.array([[9.0, -9.0, 0.0]]), "shapes": np.array([[0, 3], [1, 1], [2, 0]])}

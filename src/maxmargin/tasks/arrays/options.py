@@ -72,7 +72,7 @@ MATCHING = (
            "features whose weights are kept 0 or more, by number, from 0; for the saddle-point"
            " solvers (dual-extragradient)", many=True),
     Option("negative", int, (), "features whose weights are kept 0 or less", many=True),
-    *KERNEL,
+    WRITE, *KERNEL,
 )
 MULTI_LABEL = (
     BIAS,

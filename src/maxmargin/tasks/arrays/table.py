@@ -357,9 +357,8 @@ class MatchingCommand(ArrayTask):
         f"{_list_arrays(arrays)} Without edges and n_edges, all pairs of a sample may be linked,"
         " and X has them row by row."
     )
-    predict_help = (
-        "Reads a file as for --data (links are not needed); writes one line of links `row-column`"
-        " per sample, counted from 0, empty if it has none."
+    predict_help = "Reads a file as for --data (links are not needed). " + _explain_output(
+        "links", "its links `row-column`, counted from 0", probable=False
     )
     score_name = "F1 of links"
     examples = (
@@ -428,6 +427,12 @@ class MatchingCommand(ArrayTask):
 
     def write_lines(self, model: Any, outputs: Any, probabilities: Any) -> Iterator[str]:
         return (" ".join(f"{j}-{k}" for j, k in own) + "\n" for own in outputs)
+
+    def pack_outputs(
+        self, model: Any, outputs: list[Any], probabilities: list[Any]
+    ) -> dict[str, Any]:
+        links = [(i, j, k) for i, own in enumerate(outputs) for j, k in own]
+        return {"links": np.array(links, dtype=np.int64).reshape(-1, 3)}
 
     def evaluate(self, model: Any, data: Data, shown: int = 12) -> Evaluation:
         return reports.evaluate_links(data, self.predict_all(model, data.inputs), shown)
@@ -537,7 +542,9 @@ class MultiLabelCommand(ArrayTask):
             ]
             yield ",".join(labels) + "\n"
 
-    def pack(self, model: Any, outputs: list[Any], probabilities: list[Any]) -> dict[str, Any]:
+    def pack_outputs(
+        self, model: Any, outputs: list[Any], probabilities: list[Any]
+    ) -> dict[str, Any]:
         names = texts_of(model.classes_)
         arrays = {"Y": _encode_sets(outputs, names), "labels": np.array(names)}
         return arrays | ({"probabilities": np.array(probabilities)} if probabilities else {})

@@ -58,9 +58,11 @@ class ArrayTask(TaskCommand):
     def write_lines(self, model: Any, outputs: Any, probabilities: Any) -> Iterator[str]:
         """One line of text per sample; probabilities are None unless asked for."""
 
-    def pack(self, model: Any, outputs: list[Any], probabilities: list[Any]) -> dict[str, Any]:
+    @abstractmethod
+    def pack_outputs(
+        self, model: Any, outputs: list[Any], probabilities: list[Any]
+    ) -> dict[str, Any]:
         """The arrays to write for outputs, and for their probabilities unless there are none."""
-        raise NotImplementedError
 
     def declare(self, arrays: Arrays) -> tuple[Array | Parts, ...]:
         """What to read of this file, if there are several ways to say the same."""
@@ -188,7 +190,7 @@ class ArrayTask(TaskCommand):
     ) -> int:
         """Predict the samples of each file; the arrays of one are in memory at a time."""
         options = self.with_defaults(options)
-        write = options.get("write", "text")
+        write = options["write"]
         if write == "auto":
             write = "npz" if ".npz" in Path(str(getattr(sink, "name", ""))).name else "text"
         outputs: list[Any] = []
@@ -207,7 +209,7 @@ class ArrayTask(TaskCommand):
                     sink.write("".join(self.write_lines(model, found, p)).encode())
                     sink.flush()
         if write == "npz":
-            write_npz(sink, self.pack(model, outputs, shares))
+            write_npz(sink, self.pack_outputs(model, outputs, shares))
         sink.flush()
         return count
 
@@ -232,7 +234,9 @@ class LabelTask(ArrayTask):
     def write_lines(self, model: Any, outputs: Any, probabilities: Any) -> Iterator[str]:
         return lines_of(outputs, probabilities or ())
 
-    def pack(self, model: Any, outputs: list[Any], probabilities: list[Any]) -> dict[str, Any]:
+    def pack_outputs(
+        self, model: Any, outputs: list[Any], probabilities: list[Any]
+    ) -> dict[str, Any]:
         sizes = np.array([len(own) for own in outputs], dtype=np.int64)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         arrays = {

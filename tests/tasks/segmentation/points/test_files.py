@@ -171,7 +171,7 @@ def test_what_is_written_can_be_read_again(tmp_path):
 
 
 def test_a_small_gzip_file_cannot_fill_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("maxmargin.tasks.segmentation.points.files.FREE_BYTES", 1 << 16)
+    monkeypatch.setattr("maxmargin.persistence.archive.FREE_BYTES", 1 << 16)
     bomb = gzip.compress(b"1 2 3 0\n" * 500_000)
     with pytest.raises(ValueError, match=r"scan\.txt: unpacks to more than"):
         read(tmp_path, bomb)

@@ -10,10 +10,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from maxmargin.formats.npz import FREE_BYTES, FREE_RATIO, Arrays, read_npz, seekable, write_npz
+from maxmargin.formats.npz import Arrays, read_npz, seekable, write_npz
 from maxmargin.formats.ply import read_ply
 from maxmargin.formats.point_cloud import Cloud, Wish
 from maxmargin.formats.text_lines import Readable, name_of, unpacked
+from maxmargin.persistence.archive import unpacked_limit
 from maxmargin.tasks.segmentation.points.text_files import read_text
 
 POINTS_HINT = "give points (N, 3 + further columns), all scans one after another."
@@ -41,7 +42,7 @@ def read_scans(source: Readable, wish: Wish | None = None) -> list[Cloud]:
         file.seek(0)
         if start == b"PK":
             return _from_arrays(read_npz(file, name), wish.labelled)
-        most = max(FREE_BYTES, FREE_RATIO * size) if start == b"\x1f\x8b" else size + 1
+        most = unpacked_limit(size) if start == b"\x1f\x8b" else size + 1
         with unpacked(file) as stream:
             begin = stream.readline(16)
             if begin.rstrip() != b"ply":

@@ -246,10 +246,7 @@ def measure(
                 todo += [(task.name, alpha, name, s, passes[task.name]) for s in range(count)]
     # the most expensive first, so that no core waits for one of them at the end
     todo.sort(
-        key=lambda case: (
-            case[0] != "chunks",
-            case[2] not in ("online-EG", "BCFW-corrective"),
-        )
+        key=lambda case: (case[0] != "chunks", case[2] not in ("online-EG", "BCFW-corrective"))
     )
     return [row for rows in _spread(_trace_run, todo, jobs) for row in rows]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.memory import peak
+from maxmargin.memory import peak_bytes
 
 #: for words and parts of speech, usual for chunking: a fixed set, so that figures stay comparable
 CHUNK_TEMPLATES = [
@@ -39,7 +39,7 @@ def exponent(sizes: list[float], values: list[float]) -> float:
 
 def peak_memory() -> float:
     """Largest resident size of this process so far, in MB."""
-    return peak() / 2**20
+    return peak_bytes() / 2**20
 
 
 def data_folder(name: str) -> Path | None:

@@ -35,11 +35,7 @@ from maxmargin.tasks import WordAligner, WordStatistics
 
 OPTIONS = True
 EPS, TOP, END = 0.1, 1.0, 1e-3
-RUNS = {
-    "dual-ex": DualExtragradient(),
-    "proj-grad": ProjectedGradient(),
-    "ave-perc": Perceptron(),
-}
+RUNS = {"dual-ex": DualExtragradient(), "proj-grad": ProjectedGradient(), "ave-perc": Perceptron()}
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -24,7 +24,7 @@ from maxmargin import ChainSVM
 from maxmargin.callbacks import Callback
 from maxmargin.datasets import load_hansards, load_letters
 from maxmargin.exceptions import ConvergenceWarning
-from maxmargin.memory import peak, reset_peak, resident
+from maxmargin.memory import peak_bytes, reset_peak, resident_bytes
 from maxmargin.persistence import load, save
 from maxmargin.problem import Problem
 from maxmargin.solvers import BCFW, ReferenceQP
@@ -119,7 +119,7 @@ def one(place: str, task: str, n: int) -> None:
     BCFW(tol=1e-4, max_epochs=1000).run(problem)
     metrics["bcfw"] = time.process_time() - start
     reset_peak()
-    before, start = resident(), time.process_time()
+    before, start = resident_bytes(), time.process_time()
     solver = ReferenceQP()
     try:
         result = solver.run(problem)
@@ -128,7 +128,7 @@ def one(place: str, task: str, n: int) -> None:
     else:
         metrics |= {
             "qp": time.process_time() - start,
-            "memory": (peak() - before) / 1e6,
+            "memory": (peak_bytes() - before) / 1e6,
             "estimate": result.state.extra["bytes"] / 1e6,
             "gap": result.relative_gap,
         }

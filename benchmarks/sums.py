@@ -19,11 +19,11 @@ from maxmargin._numba.compile import (
     FLOATS,
     INTS,
     POINTER,
-    ability,
+    compile_ability,
     compiled_function as compiled,
     types,
 )
-from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
+from maxmargin._numba.log_sum_exp import log_sum, softmax, subtract_largest
 from maxmargin.datasets import load_letters
 from maxmargin.estimators import ChainSVM
 from maxmargin.structures import Chain
@@ -31,7 +31,7 @@ from maxmargin.structures import Chain
 ROUNDS, SECONDS = 9, 0.004  # a round of Viterbi takes about so long
 
 
-@ability
+@compile_ability
 def plain_logs(theta, layout, out, work, iwork):
     length, labels, stride = layout[0], layout[1], layout[2]
     nodes = length * labels
@@ -47,7 +47,7 @@ def plain_logs(theta, layout, out, work, iwork):
                     table = nodes + (t - 1) * stride + j * labels
                     line[j] = ahead[(t - 1) * labels + j] + theta[table + k]
                 ahead[t * labels + k] += log_sum(line)
-        total += lower(ahead[t * labels : (t + 1) * labels])
+        total += subtract_largest(ahead[t * labels : (t + 1) * labels])
     out[:] = 0.0
     behind[nodes - labels :] = 0.0
     for t in range(length - 1, -1, -1):
@@ -58,7 +58,7 @@ def plain_logs(theta, layout, out, work, iwork):
                 for k in range(labels):
                     line[k] = theta[table + j * labels + k] + theta[after + k] + behind[after + k]
                 behind[here + j] = log_sum(line)
-            lower(behind[here:after])
+            subtract_largest(behind[here:after])
             for j in range(labels):
                 for k in range(labels):
                     v = theta[table + j * labels + k] + theta[after + k] + behind[after + k]

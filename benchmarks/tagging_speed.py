@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.chunking import attributes
 from benchmarks.measure import CHUNK_TEMPLATES, data_folder, peak_memory
 from maxmargin import load
-from maxmargin.memory import reset_peak, resident
+from maxmargin.memory import reset_peak, resident_bytes
 from maxmargin.tasks.registry import find_task_command
 
 TOKENS = 1_000_000
@@ -174,7 +174,7 @@ def tag_file(model_path: str, path: str) -> None:
     warm = io.BytesIO(b"a DT O\n\n")
     command.predict(model, [warm], io.BytesIO(), {})
     reset_peak()
-    before = resident() / 2**20
+    before = resident_bytes() / 2**20
     start, cpu = time.perf_counter(), time.process_time()
     with open(path, "rb") as source, tempfile.TemporaryFile() as sink:
         command.predict(model, [source], sink, {})

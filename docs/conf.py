@@ -35,10 +35,7 @@ exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst", "api/generated/names
 templates_path = ["_templates"]
 nitpicky = True
 # Names of other projects: their pages would have to be fetched.
-nitpick_ignore_regex = [
-    (r"py:.*", r"(?!maxmargin).*"),
-    (r"py:.*", r"maxmargin\..*\.[a-z_]+"),
-]
+nitpick_ignore_regex = [(r"py:.*", r"(?!maxmargin).*"), (r"py:.*", r"maxmargin\..*\.[a-z_]+")]
 default_role = "literal"
 smartquotes = False  # they would turn the dashes of options into others
 

@@ -302,10 +302,7 @@ def test_a_real_interrupt_ends_a_fit_in_good_order(solver):
     finally:
         child.kill()
     assert child.returncode == 0, err
-    assert out.splitlines() == [
-        "INTERRUPTED the best certified result is kept",
-        "True True",
-    ]
+    assert out.splitlines() == ["INTERRUPTED the best certified result is kept", "True True"]
     assert "Traceback" not in err
 
 

@@ -39,10 +39,7 @@ PRINTED = {
     "guides/assignment.md": [(r"links right: (\d+)%", 90, 101)],
     "guides/segmenting.md": [(r"points right: (\d+)%", 80, 101)],
     "guides/trees.md": ["array(['subject', 'root', 'manner']"],
-    "guides/networks.md": [
-        (r"pixels right: (\d+)%", 80, 101),
-        (r"labels right: (\d+)%", 70, 101),
-    ],
+    "guides/networks.md": [(r"pixels right: (\d+)%", 80, 101), (r"labels right: (\d+)%", 70, 101)],
     "guides/own_solver.md": [(r"right choices: (\d+)%", 80, 101)],
     "structures/graph_cut.md": ["['road' 'roof' 'tree']"],
 }

@@ -9,36 +9,36 @@ from maxmargin import memory
 
 
 def test_free_memory_is_told_or_unlimited(monkeypatch):
-    assert 2**20 < memory.available() < np.inf
+    assert 2**20 < memory.available_bytes() < np.inf
 
     def untold():
         raise FileNotFoundError("/proc/meminfo")
 
     monkeypatch.setattr(memory.psutil, "virtual_memory", untold)
-    assert memory.available() == np.inf
-    memory.refuse(1e30, "many rows", "fewer")
+    assert memory.available_bytes() == np.inf
+    memory.refuse_bytes(1e30, "many rows", "fewer")
 
 
 def test_what_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 2.0**30)
-    memory.refuse(2.0**30, "the rows", "Wait.")
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2.0**30)
+    memory.refuse_bytes(2.0**30, "the rows", "Wait.")
     with pytest.raises(MemoryError, match=r"the rows need about 2 GiB.*1 GiB are free. Wait."):
-        memory.refuse(2.0**31, "the rows", "Wait.")
+        memory.refuse_bytes(2.0**31, "the rows", "Wait.")
 
 
 def test_the_peak_is_above_what_is_in_use():
     memory.reset_peak()
-    before = memory.resident()
+    before = memory.resident_bytes()
     size = 1 << 26
     with mmap.mmap(-1, size) as block:  # always new pages: numpy may reuse memory in use
         block.write(b"1" * size)
-        assert memory.resident() - before > size // 2
-    assert memory.peak() - before > size // 2
+        assert memory.resident_bytes() - before > size // 2
+    assert memory.peak_bytes() - before > size // 2
 
 
 def test_the_peak_is_known_without_proc(monkeypatch, tmp_path):
-    told = memory.peak()
+    told = memory.peak_bytes()
     monkeypatch.setattr(memory, "STATUS", tmp_path / "none")
     monkeypatch.setattr(memory, "CLEAR", tmp_path / "none" / "none")
-    assert memory.peak() > told / 2
+    assert memory.peak_bytes() > told / 2
     assert not memory.reset_peak()

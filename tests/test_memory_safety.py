@@ -177,11 +177,7 @@ ONE = sparse.csr_array(np.ones((3, 2)))
 @pytest.mark.parametrize(
     ("group", "dim", "words"),
     [
-        (
-            Group(ONE, np.array([3]), 2, 0),
-            3,
-            "2 columns of width 2 from weight 0 on do not",
-        ),
+        (Group(ONE, np.array([3]), 2, 0), 3, "2 columns of width 2 from weight 0 on do not"),
         (Group(ONE, np.array([3]), 1, 3), 4, "do not fit in 4 weights"),
         (Group(ONE, np.array([3]), 1, -1), 4, "from weight -1 on"),
         (Group(ONE, np.array([3]), 0, 0), 4, "width 0"),

@@ -61,7 +61,7 @@ def fingerprint(*values: Any) -> int:
     return int.from_bytes(found[:6], "little") or 1
 
 
-def attributes(value: BaseEstimator) -> dict[str, Any]:
+def own_attributes(value: BaseEstimator) -> dict[str, Any]:
     """Options, and what else was set on an object, but for what it finds by itself.
 
     Parameters
@@ -272,7 +272,7 @@ def _filled(cell: Any) -> bool:
 def _state(value: Any) -> Iterator[Any]:
     """What an object is made from, as for a copy."""
     if isinstance(value, BaseEstimator):
-        yield attributes(value)
+        yield own_attributes(value)
         return
     if type(value).__qualname__ == "Result" and type(value).__module__ == "maxmargin.result":
         yield value.w  # the rest is how it was found, and in which time

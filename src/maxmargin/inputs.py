@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.matching.candidates import Candidates, whole
+from maxmargin.structures.matching.candidates import Candidates, as_integers
 from maxmargin.structures.network.network import Network
 
 
@@ -127,7 +127,7 @@ class Graph:
         Graph
             The tree.
         """
-        found = whole("parents", parents)
+        found = as_integers("parents", parents)
         count = (nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")).shape[0]
         if found.shape != (count,):
             raise ValueError(

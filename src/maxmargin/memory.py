@@ -18,7 +18,7 @@ STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
 
 
-def available() -> float:
+def available_bytes() -> float:
     """Bytes that this machine has free; infinity if it does not tell."""
     try:
         return float(psutil.virtual_memory().available)
@@ -26,12 +26,12 @@ def available() -> float:
         return float("inf")
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Bytes that this process has in use now."""
     return int(psutil.Process().memory_info().rss)
 
 
-def peak() -> int:
+def peak_bytes() -> int:
     """The most bytes that this process has had in use so far, or since `reset_peak`."""
     # psutil knows it on Windows only; ru_maxrss counts, on Linux, the process that started this one
     try:
@@ -54,9 +54,9 @@ def reset_peak() -> bool:
     return True
 
 
-def refuse(need: float, what: str, hint: str) -> None:
+def refuse_bytes(need: float, what: str, hint: str) -> None:
     """Fail if this many bytes are not to be had."""
-    free = available()
+    free = available_bytes()
     if need > free:
         hint = "Use fewer coordinates, or fewer rows." if hint == "fewer" else hint
         raise MemoryError(

@@ -15,12 +15,12 @@ def optional_module(name: str, hint: str) -> Any:
         raise ImportError(hint) from error
 
 
-def pandas() -> Any:
+def import_pandas() -> Any:
     """The package that tables are given in by `to_frame`."""
     return optional_module("pandas", "to_frame needs pandas: pip install pandas")
 
 
-def pillow(part: str) -> Any:
+def import_pillow(part: str) -> Any:
     """A module of the package that reads pictures."""
     hint = 'pillow is needed to read images: pip install "maxmargin[images]"'
     return optional_module(f"PIL.{part}", hint)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, OracleError, SampleError
-from maxmargin.structures.base import Layout, Structure, score
+from maxmargin.structures.base import Layout, Structure, part_score
 
 #: how much lower than another score a maximum may be, relative to 1 + its size: what linear
 #: programs and rounding leave
@@ -177,10 +177,10 @@ class OracleCalls(ABC):
                     if value is None:
                         yield i
                     elif gaps is not None and point is not None:
-                        gaps[i] = value - score(workspace.theta[:parts], point[self.parts(i)])
+                        gaps[i] = value - part_score(workspace.theta[:parts], point[self.parts(i)])
                     continue
                 theta, z, value = outputs[i]
-                at = -np.inf if point is None else value - score(theta, point[self.parts(i)])
+                at = -np.inf if point is None else value - part_score(theta, point[self.parts(i)])
                 if z is None:
                     self._refuse_none(i, skip=gaps is not None)
                 else:
@@ -235,7 +235,7 @@ class OracleCalls(ABC):
                 self.first + i,
                 f": the answer of {type(structure).__name__}.maximize is not an output: {why}.",
             )
-        own = value = score(theta, z)
+        own = value = part_score(theta, z)
         if structure.is_bounded:
             value = float(bound)
             if not value >= own - TOL * (1 + abs(own)):

@@ -14,16 +14,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from maxmargin._numba.compile import uninterrupted
+from maxmargin._numba.compile import delay_signals
 from maxmargin._numba.packed_samples import PackedSamples, Workspace, score_block
 from maxmargin._numba.passes.batch import add_features, apply_range
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
-from maxmargin.fingerprint import attributes, fingerprint
-from maxmargin.losses.slack_rescaling import rescaled
+from maxmargin.fingerprint import fingerprint, own_attributes
+from maxmargin.losses.slack_rescaling import rescale_slacks
 from maxmargin.oracle_calls import TOL, OracleCalls
-from maxmargin.structures.base import Layout, Structure, score
+from maxmargin.structures.base import Layout, Structure, part_score
 from maxmargin.structures.simplex import Finite
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_dense
@@ -306,7 +306,7 @@ class Samples(OracleCalls):
 
     def _compiled(self, ability: str, function: Any) -> Callable:
         def run(*args: Any) -> None:
-            with uninterrupted():
+            with delay_signals():
                 apply_range(self.packed, self.workspace(ability), function, *args)
 
         return run
@@ -326,7 +326,7 @@ class Samples(OracleCalls):
                         self._refuse_none(i, skip=not len(out) or bool(len(point)))
                     values[i] = value
                     if len(point):
-                        values[i] -= score(theta, point[self.parts(i)])
+                        values[i] -= part_score(theta, point[self.parts(i)])
                     if len(out):
                         out[self.parts(i)] = point[self.parts(i)] if z is None else z
 
@@ -444,7 +444,7 @@ class Problem(Samples):
         check_objective(objective, structure)
         costs = costs if objective != "likelihood" else None
         if objective == "slack":
-            listed = rescaled(structure, list(layouts), features, costs, truth)
+            listed = rescale_slacks(structure, list(layouts), features, costs, truth)
             structure, (layouts, features, costs, truth) = Finite(), listed
         super().__init__(structure, layouts, features, costs, sample_weight, n_jobs)
         self.objective = objective
@@ -467,7 +467,7 @@ class Problem(Samples):
                 )
 
     def _truth_score(self, i: int, theta: np.ndarray) -> float:
-        return score(theta, self.truth[self.parts(i)])
+        return part_score(theta, self.truth[self.parts(i)])
 
     def _allowed_costs(self) -> np.ndarray:
         """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
@@ -494,7 +494,7 @@ class Problem(Samples):
         ours = type(self.structure).__module__.startswith("maxmargin.")
         own = {
             name: value
-            for name, value in attributes(self.structure).items()
+            for name, value in own_attributes(self.structure).items()
             if not (ours and name.startswith("forbidden")) and name not in _NOT_OUTPUTS
         }
         numbers: dict[Layout, int] = {}

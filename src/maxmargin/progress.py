@@ -15,7 +15,7 @@ _listeners: list[Listener] = []
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listen_to_progress(listener: Listener) -> Iterator[None]:
     """Within, the listener is told of all steps."""
     _listeners.append(listener)
     try:
@@ -24,13 +24,13 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def tell(activity: str, thing: str, done: int, total: int, unit: str) -> None:
+def tell_progress(activity: str, thing: str, done: int, total: int, unit: str) -> None:
     """So much of something is done."""
     for listener in _listeners:
         listener(activity, thing, done, total, unit)
 
 
-def watched(path: str | os.PathLike, activity: str = "reading") -> BinaryIO:
+def open_watched(path: str | os.PathLike, activity: str = "reading") -> BinaryIO:
     """A file to read from, opened, which tells how far it was read; not so of pipes."""
     return cast(BinaryIO, io.BufferedReader(_Watched(os.fspath(path), activity)))
 
@@ -45,5 +45,5 @@ class _Watched(io.FileIO):
     def readinto(self, buffer: Any, /) -> int | None:
         count = super().readinto(buffer)
         if self._size and _listeners:
-            tell(self._activity, str(self.name), self.tell(), self._size, "B")
+            tell_progress(self._activity, str(self.name), self.tell(), self._size, "B")
         return count

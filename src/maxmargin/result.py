@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.drawing.html_tables import figure_html
-from maxmargin.drawing.numbers import short
+from maxmargin.drawing.numbers import format_short
 from maxmargin.drawing.svg import convergence_svg
-from maxmargin.optional import pandas
+from maxmargin.optional import import_pandas
 from maxmargin.validation.learned import Checked, check_array
 from maxmargin.validation.options import CountOrZero, NonNegative, check_option
 
@@ -127,7 +127,7 @@ class History(Checked, list[Record]):
         pandas.DataFrame
             One row per record.
         """
-        return pandas().DataFrame([record.metrics() for record in self])
+        return import_pandas().DataFrame([record.metrics() for record in self])
 
 
 @dataclass(repr=False)
@@ -338,11 +338,11 @@ class Result(Checked):
         """For notebooks: the certificate, the numbers, and how objective and bound met."""
         words = self.certificate()
         metrics = {
-            "objective": short(self.primal),
-            "lower bound": short(self.dual),
-            "gap": short(self.gap),
+            "objective": format_short(self.primal),
+            "lower bound": format_short(self.dual),
+            "gap": format_short(self.gap),
             "epochs": str(self.n_epochs),
-            "seconds": short(self.state.seconds, 3),
+            "seconds": format_short(self.state.seconds, 3),
             "oracle calls": str(self.state.n_oracle),
             "weights": _weights(self.w),
         }

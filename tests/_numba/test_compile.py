@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from maxmargin._numba import disk_cache, simplex
-from maxmargin._numba.compile import compiled_function, inlined, piece, types
+from maxmargin._numba.compile import compile_inlined, compile_internal, compiled_function, types
 
 
 @compiled_function(types.int64(types.int64))
@@ -17,12 +17,12 @@ def factorial(n):
     return 1 if n < 2 else n * factorial(n - 1)
 
 
-@inlined
+@compile_inlined
 def twice(x):
     return 2.0 * x
 
 
-@piece(types.float64(types.float64))
+@compile_internal(types.float64(types.float64))
 def quadruple(x):
     return twice(twice(x))
 

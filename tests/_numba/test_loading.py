@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from maxmargin._numba.compile import loading
+from maxmargin._numba.compile import announce_compilation
 
 
 def interrupt(number=signal.SIGINT):
@@ -17,8 +17,8 @@ def test_a_signal_is_handled_when_the_code_is_compiled():
     reached = []
 
     def load():
-        with loading():
-            with loading():
+        with announce_compilation():
+            with announce_compilation():
                 interrupt()
                 reached.append("the end of the inner block")
             reached.append("the end")
@@ -33,7 +33,7 @@ def test_a_second_signal_is_not_kept_waiting():
     reached = []
 
     def load():
-        with loading():
+        with announce_compilation():
             interrupt()
             reached.append("first")
             interrupt()
@@ -52,7 +52,7 @@ def test_other_handlers_are_called_and_put_back():
 
     before = signal.signal(signal.SIGTERM, handler)
     try:
-        with loading():
+        with announce_compilation():
             interrupt(signal.SIGTERM)
             assert seen == []
         assert seen == [signal.SIGTERM]
@@ -65,7 +65,7 @@ def test_threads_load_without_touching_signals():
     found = []
 
     def load():
-        with loading():
+        with announce_compilation():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=load)

@@ -139,7 +139,7 @@ def test_json_does_not_hide_errors(place, monkeypatch, capsys):
 def test_a_failed_run_is_code_1(place, monkeypatch, capsys, tmp_path):
     summary = {"status": "failed", "message": "the weights are not finite after epoch 3"}
     monkeypatch.setattr("maxmargin.cli.train.run", lambda *args, **settings: summary)
-    monkeypatch.setattr("maxmargin.cli.train.words", lambda *args: "")
+    monkeypatch.setattr("maxmargin.cli.train.describe_summary", lambda *args: "")
     data = str(place / "train.txt")
     arguments = ["train", "tagging", "--data", data, "--out", str(tmp_path / "run"), "--json"]
     assert main(arguments) == 1

@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from maxmargin.cli.commands import Command, Group, Option, spread
+from maxmargin.cli.commands import Command, Group, Option, spread_lists
 from maxmargin.cli.main import PLACES, root
 
 
@@ -22,7 +22,7 @@ from maxmargin.cli.main import PLACES, root
     ],
 )
 def test_options_of_several_values(given, expected):
-    assert spread(given.split(), {"--data", "--columns"}) == expected.split()
+    assert spread_lists(given.split(), {"--data", "--columns"}) == expected.split()
 
 
 def parsed(*arguments):

@@ -11,7 +11,7 @@ from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import (
     given_config,
     given_task_options,
-    joined,
+    join_configs,
     task_options,
     training_options,
 )
@@ -108,7 +108,7 @@ def test_the_command_line_counts_more_than_the_file():
         "checkpoints": {"seconds": 9.0},
     }
     over = {"task": "fake", "alpha": 2.0, "task-options": {"bio": False}}
-    assert joined(over, under) == {
+    assert join_configs(over, under) == {
         "task": "fake",
         "alpha": 2.0,
         "tol": 0.1,
@@ -120,13 +120,13 @@ def test_the_command_line_counts_more_than_the_file():
 
 def test_another_solver_does_not_take_over_the_options_of_the_files_solver():
     under = {"solver": "bcfw", "solver-options": {"step": "pairwise"}}
-    assert joined({"solver": "fw"}, under) == {"solver": "fw"}
-    assert joined({"solver": "bcfw"}, under) == under
+    assert join_configs({"solver": "fw"}, under) == {"solver": "fw"}
+    assert join_configs({"solver": "bcfw"}, under) == under
 
 
 def test_a_file_for_another_task_is_refused():
     with pytest.raises(UsageError, match="is for the task 'chain', not 'fake'"):
-        joined({"task": "fake"}, {"task": "chain"})
+        join_configs({"task": "fake"}, {"task": "chain"})
 
 
 def test_a_switch_that_says_no_has_no_opposite():

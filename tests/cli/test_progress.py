@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from maxmargin.callbacks import Logger, ProgressBar
 from maxmargin.cli import progress
 from maxmargin.cli.console import Console
-from maxmargin.cli.progress import Lines, watchers
+from maxmargin.cli.progress import Lines, make_callbacks
 
 
 class Terminal(io.StringIO):
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 def kinds(console, stream, monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
-    return [type(callback) for callback in watchers(console)]
+    return [type(callback) for callback in make_callbacks(console)]
 
 
 def test_a_bar_in_a_terminal_lines_elsewhere_nothing_if_quiet(monkeypatch):

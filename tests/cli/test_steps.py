@@ -8,9 +8,9 @@ import pytest
 
 from maxmargin.cli import steps as module
 from maxmargin.cli.console import Console
-from maxmargin.cli.steps import Steps, steps
+from maxmargin.cli.steps import Steps, show_steps
 from maxmargin.formats.text_lines import text_lines
-from maxmargin.progress import listening, tell, watched
+from maxmargin.progress import listen_to_progress, open_watched, tell_progress
 from maxmargin.tasks import WordStatistics
 
 
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 def test_a_file_tells_how_far_it_was_read(tmp_path):
     path, told = tmp_path / "text", []
     path.write_bytes(b"a line of text\n" * 100_000)
-    with listening(lambda *step: told.append(step)):
+    with listen_to_progress(lambda *step: told.append(step)):
         assert sum(1 for _ in text_lines(path)) == 100_000
     assert {step[:2] for step in told} == {("reading", str(path))}
     places = [step[2] for step in told]
@@ -37,13 +37,13 @@ def test_a_file_tells_how_far_it_was_read(tmp_path):
     assert places[-1] == 1_500_000
     assert len(set(places)) > 3
     assert {step[3:] for step in told} == {(1_500_000, "B")}
-    with watched(path) as file:  # nobody listens
+    with open_watched(path) as file:  # nobody listens
         assert len(file.read()) == 1_500_000
 
 
 def test_statistics_tell_of_all_rounds():
     told = []
-    with listening(lambda *step: told.append(step)):
+    with listen_to_progress(lambda *step: told.append(step)):
         WordStatistics(mixture_rounds=2, hmm_rounds=1, stem_length=2).fit([(["a"], ["b"])] * 5)
     assert [step[1:4] for step in told] == [
         (what, done, 15) for what in ("words", "stems") for done in (5, 10, 15)
@@ -74,15 +74,15 @@ def test_files_read_together_are_one_and_a_second_time_is_another(clock, capsys)
 def test_a_bar_in_a_terminal_goes_when_all_is_done(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(module, "DELAY", 0)
-    with steps(Console()):
-        tell("reading", "a.txt", 5 * 10**6, 10**7, "B")
+    with show_steps(Console()):
+        tell_progress("reading", "a.txt", 5 * 10**6, 10**7, "B")
         assert "reading a.txt:" in sys.stderr.getvalue()
-        tell("reading", "a.txt", 10**7, 10**7, "B")
+        tell_progress("reading", "a.txt", 10**7, 10**7, "B")
     assert sys.stderr.getvalue().endswith("\r")
 
 
 def test_quiet_says_nothing(clock, capsys):
-    with steps(Console(quiet=True)):
+    with show_steps(Console(quiet=True)):
         for done in range(9):
-            tell("reading", "a.txt", done, 9, "B")
+            tell_progress("reading", "a.txt", done, 9, "B")
     assert capsys.readouterr().err == ""

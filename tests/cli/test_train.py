@@ -261,7 +261,7 @@ def test_a_wrong_column_is_told_before_training(tmp_path, monkeypatch, capsys):
         assert "--tag-column" in printed
         assert "add --many-labels" in printed
         assert not out.exists()
-        patch.setattr("maxmargin.tasks.command.available", lambda: 2**20)
+        patch.setattr("maxmargin.tasks.command.available_bytes", lambda: 2**20)
         data.write_text("".join(f"NN word{k}\n\n" for k in range(200)))
         assert main(arguments) == 2
         assert "200 different tags" in capsys.readouterr().err

@@ -11,13 +11,7 @@ from scipy import sparse
 
 from contract.problems import graph_map, tree_map
 from maxmargin import Graph
-from maxmargin.features import (
-    FeatureMap,
-    GraphFeatures,
-    LabelConjoined,
-    PartFeatures,
-    TreeFeatures,
-)
+from maxmargin.features import FeatureMap, GraphFeatures, LabelConjoined, PartFeatures, TreeFeatures
 from maxmargin.problem import Problem
 from maxmargin.structures import GraphCut, Structure, Tree, TreeLayout
 from maxmargin.validation.samples import Rows

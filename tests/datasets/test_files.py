@@ -113,7 +113,7 @@ def test_interrupted_download_leaves_nothing_and_spares_the_old_file(cache, monk
         _files, "urlopen", lambda url, timeout: Broken(gzip.compress(TEXT, mtime=0))
     )
     with pytest.raises((ConnectionError, KeyboardInterrupt)):
-        _files.download(conll2000.SOURCES["train"])
+        _files.download_file(conll2000.SOURCES["train"])
     assert files_in(cache) == [target]
     assert target.read_bytes() == b"old"
 
@@ -125,7 +125,7 @@ def test_nothing_appears_under_the_final_name_before_the_check(cache, monkeypatc
         seen.append((cache / "conll2000" / "train.txt.gz").exists())
 
     serve(monkeypatch, gzip.compress(TEXT, mtime=0))
-    path = _files.download(replace(conll2000.SOURCES["train"], check=check))
+    path = _files.download_file(replace(conll2000.SOURCES["train"], check=check))
     assert seen == [False]
     assert path.exists()
 

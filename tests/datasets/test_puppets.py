@@ -5,7 +5,15 @@ import pytest
 from sklearn.utils import check_random_state
 
 from maxmargin.datasets import make_puppets
-from maxmargin.datasets.puppet_shapes import Box, Capsule, Ellipsoid, plank, puppet, ring, rope
+from maxmargin.datasets.puppet_shapes import (
+    Box,
+    Capsule,
+    Ellipsoid,
+    make_plank,
+    make_puppet,
+    make_ring,
+    make_rope,
+)
 from maxmargin.datasets.puppets import SCANNER, _cast, _grid, _links
 from maxmargin.inputs import Graph
 
@@ -150,7 +158,7 @@ def test_rays_enter_where_marching_finds_the_surface(shape):
     assert np.all((normal[hit] * rays[hit]).sum(axis=1) < 1e-9)
 
 
-@pytest.mark.parametrize("make", [ring, rope, plank])
+@pytest.mark.parametrize("make", [make_ring, make_rope, make_plank])
 def test_things_are_where_they_are_put(make):
     shapes = make(AT, check_random_state(1))
     middles = np.array([shape.middle for shape in shapes])
@@ -159,7 +167,7 @@ def test_things_are_where_they_are_put(make):
 
 def test_a_puppet_is_as_tall_as_asked():
     for seed in range(5):
-        parts = puppet(np.zeros(3), 30.0, check_random_state(seed))
+        parts = make_puppet(np.zeros(3), 30.0, check_random_state(seed))
         places = np.array([part.middle for part in parts])
         assert len(parts) == 5 + 4 * 6
         assert np.ptp(places[:, 2]) < 36.0

@@ -16,7 +16,7 @@ from maxmargin.domains import (
     SubmodularCone,
 )
 from maxmargin.domains.base import check_domain
-from maxmargin.domains.combine import within
+from maxmargin.domains.combine import intersect_domains
 
 DIM = 11
 EDGES = np.arange(3, DIM)
@@ -61,7 +61,7 @@ every = pytest.mark.parametrize("name", CASES)
 
 def made(name):
     domain, cone, *_ = CASES[name]
-    return check_domain(within(check_domain(domain, DIM), cone, DIM), DIM)
+    return check_domain(intersect_domains(check_domain(domain, DIM), cone, DIM), DIM)
 
 
 def program(name, quadratic, linear):
@@ -189,12 +189,12 @@ BAD = [
 @pytest.mark.parametrize(("domain", "cone", "words"), BAD, ids=range(len(BAD)))
 def test_what_cannot_be_joined_is_refused(domain, cone, words):
     with pytest.raises(ValueError, match=words):
-        within(check_domain(domain, DIM), cone, DIM)
+        intersect_domains(check_domain(domain, DIM), cone, DIM)
 
 
 def test_a_cone_of_nothing_changes_nothing():
     ball = L2Ball(1.0)
-    assert within(ball, NonNegative([]), DIM) is ball
+    assert intersect_domains(ball, NonNegative([]), DIM) is ball
 
 
 def test_only_cones_are_signs_of_a_ball():

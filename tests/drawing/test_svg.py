@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from maxmargin.drawing.numbers import short
-from maxmargin.drawing.svg import Axis, Curve, convergence_svg, line_svg, ticks
+from maxmargin.drawing.numbers import format_short
+from maxmargin.drawing.svg import Axis, Curve, axis_ticks, convergence_svg, line_svg
 
 NS = "{http://www.w3.org/2000/svg}"
 
@@ -41,7 +41,7 @@ def texts(svg):
     ],
 )
 def test_numbers_are_short(value, words):
-    assert short(value) == words
+    assert format_short(value) == words
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_numbers_are_short(value, words):
     ],
 )
 def test_ticks_are_round(low, high, log, expected):
-    assert ticks(Axis(low, high, 0, 100, log)) == pytest.approx(expected)
+    assert axis_ticks(Axis(low, high, 0, 100, log)) == pytest.approx(expected)
 
 
 def test_a_point_lies_where_its_value_says():
@@ -110,5 +110,5 @@ def test_bars_show_the_spread():
 
 
 def test_marks_between_whole_numbers_are_left_out():
-    assert ticks(Axis.over([1, 2, 3], 0, 100), 7) == [1, 2, 3]
-    assert 1.5 in ticks(Axis.over([1, 2.5, 3], 0, 100), 7)
+    assert axis_ticks(Axis.over([1, 2, 3], 0, 100), 7) == [1, 2, 3]
+    assert 1.5 in axis_ticks(Axis.over([1, 2.5, 3], 0, 100), 7)

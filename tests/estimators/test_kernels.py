@@ -9,16 +9,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 
-from maxmargin import (
-    Bipartite,
-    ChainSVM,
-    Graph,
-    MatchingSVM,
-    MulticlassSVM,
-    TreeSVM,
-    domains,
-    load,
-)
+from maxmargin import Bipartite, ChainSVM, Graph, MatchingSVM, MulticlassSVM, TreeSVM, domains, load
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.datasets import make_sequences
 from maxmargin.exceptions import ConvergenceWarning

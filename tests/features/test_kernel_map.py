@@ -120,7 +120,7 @@ def test_sparse_wide_rows_stay_sparse():
 
 
 def test_a_matrix_that_does_not_fit_is_refused_with_a_hint(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 100_000)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 100_000)
     with pytest.raises(MemoryError, match=r"60 distinct rows need about .* GiB.*nystroem"):
         KernelMap("rbf").fit(ROWS)
     assert KernelMap("rbf", max_support=10).fit(ROWS).n_coordinates_ == 10

@@ -11,7 +11,7 @@ import pytest
 
 from maxmargin.datasets import load_scene, load_yeast, make_multilabel
 from maxmargin.datasets.scene import SCENE
-from maxmargin.formats.multi_label import numbered, read_multilabel, write_multilabel
+from maxmargin.formats.multi_label import encode_numbers, read_multilabel, write_multilabel
 
 TEXT = b"0,2 1:0.5 3:-1e-3\n 2:1\n\n# all\n1 # none\r\nsea,wood\t1:.25 2:0\n"
 
@@ -80,9 +80,9 @@ def test_a_label_that_is_there_twice_is_found_in_time():
 
 def test_labels_beyond_the_last_are_named():
     with pytest.raises(ValueError, match="x.svm, line 1: found label '2', expected a number from"):
-        numbered(read(TEXT), 2, "x.svm")
+        encode_numbers(read(TEXT), 2, "x.svm")
     with pytest.raises(ValueError, match="line 6: found label 'sea'"):
-        numbered(read(TEXT), 3, "x.svm")
+        encode_numbers(read(TEXT), 3, "x.svm")
 
 
 # -- loaders ---------------------------------------------------------------------------------------

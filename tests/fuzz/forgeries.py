@@ -207,14 +207,14 @@ def originals(folder, names):
 def attempt(folder, seed, number, names):
     """What came of one forgery, in words."""
     from maxmargin.exceptions import ModelFileError
-    from maxmargin.persistence.model_file import write
+    from maxmargin.persistence.model_file import write_model
 
     rng = np.random.default_rng([seed, number])
     name = names[number % len(names)]
     tree, arrays = forged(*originals(folder, tuple(names))[name], rng)
     path = Path(folder) / f"{os.getpid()}.forged"
     try:
-        write(path, tree, [arrays[f"a{k}.npy"] for k in range(len(arrays))])
+        write_model(path, tree, [arrays[f"a{k}.npy"] for k in range(len(arrays))])
     except (ValueError, KeyError, RecursionError):  # put inside itself, or no such dtype
         return f"{name}: not written"
     words = []

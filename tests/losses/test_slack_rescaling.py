@@ -155,7 +155,7 @@ def test_what_cannot_be_rescaled_is_said():
 
 def test_lists_that_would_not_fit_are_refused_with_a_hint(monkeypatch):
     made = make("chain")
-    monkeypatch.setattr("maxmargin.memory.available", lambda: 10_000.0)
+    monkeypatch.setattr("maxmargin.memory.available_bytes", lambda: 10_000.0)
     count = len(made.problem.truth)
     with pytest.raises(MemoryError, match=f"all {count} outputs of 4 samples.*Use objective="):
         make("chain")

@@ -13,7 +13,7 @@ import maxmargin
 from fuzz.zoo import CASES, fitted
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import register, registry
-from maxmargin.persistence.model_file import read, write
+from maxmargin.persistence.model_file import read_model, write_model
 from maxmargin.result import State
 from maxmargin.tasks import SequenceTagger
 from maxmargin.validation.learned import (
@@ -41,7 +41,7 @@ class Forger:
     def __init__(self, model, folder):
         self.path = folder / "model.mm"
         model.save(self.path)
-        contents = read(self.path)
+        contents = read_model(self.path)
         self.tree = contents.tree
         self.arrays = [contents.arrays[f"a{k}.npy"] for k in range(len(contents.arrays))]
 
@@ -53,7 +53,7 @@ class Forger:
         return objects_of(self.tree, name)
 
     def load(self, **options):
-        write(self.path, self.tree, self.arrays)
+        write_model(self.path, self.tree, self.arrays)
         return maxmargin.load(self.path, **options)
 
 

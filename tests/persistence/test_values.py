@@ -9,7 +9,7 @@ from scipy import sparse
 
 from maxmargin.persistence.decode import Decoder
 from maxmargin.persistence.encode import Encoder
-from maxmargin.persistence.model_file import read, write
+from maxmargin.persistence.model_file import read_model, write_model
 from maxmargin.result import History, Record, Status
 
 
@@ -165,8 +165,8 @@ def test_arrays_that_are_shared_stay_shared():
 )
 def test_arrays_in_files_are_npy_that_numpy_reads(array, tmp_path):
     path = tmp_path / "file.mm"
-    write(path, {"is": "object", "class": "Finite"}, [array])
-    found = read(path).arrays["a0.npy"]
+    write_model(path, {"is": "object", "class": "Finite"}, [array])
+    found = read_model(path).arrays["a0.npy"]
     assert (found.dtype, found.shape) == (array.dtype, array.shape)
     if array.flags.c_contiguous or array.flags.f_contiguous:
         assert found.flags.f_contiguous == array.flags.f_contiguous

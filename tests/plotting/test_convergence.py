@@ -34,11 +34,7 @@ def record(**metrics):
 
 @pytest.mark.parametrize(
     "x, label",
-    [
-        ("seconds", "training time (seconds)"),
-        ("epoch", "epochs"),
-        ("n_oracle", "oracle calls"),
-    ],
+    [("seconds", "training time (seconds)"), ("epoch", "epochs"), ("n_oracle", "oracle calls")],
 )
 def test_lines_equal_the_history(model, x, label):
     display = ConvergenceDisplay.from_result(model.result_, x=x)

@@ -40,13 +40,13 @@ def test_points_are_in_their_places_and_colours():
     panels = ("truth", "prediction", "error")
     assert set(display.axes_) == {(p, v) for p in panels for v in ("above", "perspective")}
     for view, places in (
-        ("above", views.above(CLOUD)),
-        ("perspective", views.perspective(CLOUD)[0]),
+        ("above", views.view_from_above(CLOUD)),
+        ("perspective", views.view_in_perspective(CLOUD)[0]),
     ):
         expected = {
             "truth": TRUTH,
             "prediction": PREDICTED,
-            "error": views.roles(TRUTH, PREDICTED),
+            "error": views.error_roles(TRUTH, PREDICTED),
         }
         for panel, codes in expected.items():
             found = codes_of(display.axes_[panel, view])

@@ -24,10 +24,7 @@ def test_bounds_hold_to_the_last_digit(seed, forbid):
     unseen = [(j, k) for j in range(6) for k in range(6) if (j, k) not in seen]
     assert unseen or not forbid
     model = ChainSVM(
-        alpha=0.015,
-        forbidden_transitions=unseen[:1] if forbid else (),
-        max_epochs=300,
-        tol=1e-6,
+        alpha=0.015, forbidden_transitions=unseen[:1] if forbid else (), max_epochs=300, tol=1e-6
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -157,7 +157,7 @@ def test_cuts_without_mass_are_dropped_and_others_are_not(grown):
     assert dual_of(fewer, made.problem.alpha) == pytest.approx(before, abs=1e-15)
     np.testing.assert_allclose(cuts_of.dual_point(made.problem, fewer), state.z, atol=1e-15)
     check_cuts(made.problem, fewer)
-    again, ids = cuts_of.remember(made.problem, fewer, made.problem.truth, 9)
+    again, ids = cuts_of.store_outputs(made.problem, fewer, made.problem.truth, 9)
     assert again.size[1] == fewer.size[1]  # the truth is never forgotten
     np.testing.assert_array_equal(again.ids[: made.problem.n], ids)
 
@@ -216,14 +216,14 @@ def test_a_cut_of_remembered_outputs_is_the_best_one(grown):
 
 @pytest.mark.parametrize("k", [1, 2, 12])
 def test_the_small_program_is_solved(k):
-    from maxmargin._numba.passes.cutting_plane import ascend
+    from maxmargin._numba.passes.cutting_plane import ascend_masses
 
     rng = np.random.default_rng(k)
     planes, loss, alpha = rng.normal(size=(k, 5)), rng.random(k), 0.3
     mass, room = np.eye(k)[0], k + 2
     gram = np.zeros((room, room))
     gram[:k, :k] = planes @ planes.T
-    left = ascend(gram.ravel(), room, loss, alpha, mass, np.empty(k), 1e-12, 100_000)
+    left = ascend_masses(gram.ravel(), room, loss, alpha, mass, np.empty(k), 1e-12, 100_000)
     assert left <= 1e-12
     assert mass.min() >= 0
     assert mass.sum() == pytest.approx(1.0, abs=1e-12)

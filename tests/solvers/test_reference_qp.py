@@ -18,8 +18,8 @@ from maxmargin.result import Status
 from maxmargin.solvers import BCFW, ReferenceQP
 from maxmargin.solvers.qp import interior_point, program_size, reference_qp
 from maxmargin.solvers.qp.cone_program import cone_program
-from maxmargin.solvers.qp.feasible import feasible
-from maxmargin.solvers.qp.polytopes import polytopes
+from maxmargin.solvers.qp.feasible import nearest_feasible
+from maxmargin.solvers.qp.polytopes import sample_polytopes
 from maxmargin.solvers.qp.program_size import ProgramTooLargeError
 from maxmargin.structures import Structure
 from reference.training import optimum
@@ -123,14 +123,16 @@ def test_points_off_by_a_solvers_tolerance_are_made_feasible():
     program = cone_program(made.problem)
     exact = interior_point.by_clarabel(program).points
     off = exact + 1e-8 * np.random.default_rng(0).normal(size=len(exact))
-    u, miss = feasible(program.polytopes, off)
+    u, miss = nearest_feasible(program.polytopes, off)
     assert miss <= 1e-12
     assert np.abs(u - exact).max() < 1e-5
     assert made.training.distance(program.polytopes.lift @ u) < 1e-11
 
 
 def test_where_equations_cannot_be_met_the_structure_projects(monkeypatch):
-    monkeypatch.setattr(reference_qp, "feasible", lambda found, u: (np.maximum(u, 0.0), 1e-6))
+    monkeypatch.setattr(
+        reference_qp, "nearest_feasible", lambda found, u: (np.maximum(u, 0.0), 1e-6)
+    )
     made = problems.matching()
     result = ReferenceQP(tol=1e-7).run(made.problem)
     assert result.relative_gap <= 1e-7
@@ -226,23 +228,23 @@ def test_what_would_not_fit_is_refused_before_it_is_solved(monkeypatch):
         with pytest.raises(ProgramTooLargeError, match=r"would take about .* MB.*solver=\"bcfw\""):
             ReferenceQP(memory_limit=limit).run(problem)
     assert ReferenceQP(memory_limit=needed, tol=1e-7).run(problem).status is Status.CONVERGED
-    monkeypatch.setattr(program_size, "available", lambda: 1000.0)
+    monkeypatch.setattr(program_size, "available_bytes", lambda: 1000.0)
     with pytest.raises(ValueError, match="the limit is 0.0008 MB"):
         ReferenceQP().run(problem)
 
 
 def test_lists_of_outputs_that_would_not_fit_are_refused_before_they_are_joined():
     problem = network()
-    found = polytopes(problem)
+    found = sample_polytopes(problem)
     own = found.lift.nnz + found.matrix.nnz
     with pytest.raises(ProgramTooLargeError, match=f"{own} non-zeros of polytopes alone"):
-        polytopes(problem, limit=program_size.program_bytes(own, 0) - 1)
+        sample_polytopes(problem, limit=program_size.program_bytes(own, 0) - 1)
 
 
 def test_the_rough_count_of_the_factor_is_near_clarabels_own():
     for make in (problems.chain, problems.matching, problems.multiclass):
         problem = make(n_features=6).problem
-        found = polytopes(problem)
+        found = sample_polytopes(problem)
         features = reference_qp.point_features(problem, found)
         rough = program_size.rough_factor(problem, found, features)
         program = cone_program(problem, found, features)

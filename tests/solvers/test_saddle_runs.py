@@ -152,12 +152,7 @@ def test_long_lists_of_signs_are_told_apart(kind):
     assert made.problem.dim == 400
 
 
-OTHERS = {
-    "bcfw": BCFW(),
-    "fw": FrankWolfe(),
-    "ssg": Subgradient(),
-    "perceptron": Perceptron(),
-}
+OTHERS = {"bcfw": BCFW(), "fw": FrankWolfe(), "ssg": Subgradient(), "perceptron": Perceptron()}
 
 
 @pytest.mark.parametrize("earlier", [*OTHERS, *SOLVERS])
@@ -315,11 +310,7 @@ BAD = [
     (Extragradient(ratio="n"), {}, "ratio='n' must be"),
     (DualExtragradient(ratio=float("nan")), {}, "ratio=nan must be"),
     (ProjectedGradient(ratio=-2.0), {}, "ratio=-2.0 must be"),
-    (
-        ProjectedGradient(step="adaptive"),
-        {},
-        "step='adaptive' must be .* above 0 or 'norm'",
-    ),
+    (ProjectedGradient(step="adaptive"), {}, "step='adaptive' must be .* above 0 or 'norm'"),
     (Extragradient(), {"alpha": -0.1}, "alpha=-0.1 must be a finite number"),
     (DualExtragradient(), {"alpha": float("nan")}, "alpha=nan must be"),
     (DualExtragradient(max_epochs=-1), {}, "max_epochs=-1 must be"),

@@ -14,7 +14,7 @@ from maxmargin.structures import (
     RestrictedLayout,
     Structure,
 )
-from maxmargin.structures.base import score
+from maxmargin.structures.base import part_score
 
 
 def knapsack(rng):
@@ -47,7 +47,7 @@ def check(structure, layout, outputs, theta, exact=True):
     # sums of the outputs, and the smallest differences that they can show
     slack = 1e-14 * float((outputs @ np.abs(theta)).max()) + 1e-9 * float(np.median(np.abs(theta)))
     assert bound >= best - slack
-    assert bound >= score(theta, z)
+    assert bound >= part_score(theta, z)
     if exact:
         assert theta @ z >= best - slack
 
@@ -75,9 +75,9 @@ def test_pairs_that_must_be_on_beside_vetoes(largest):
         layout, theta = RestrictedLayout((4, 3), on=[rng.integers(12, 39)]), rng.normal(size=39)
         theta[rng.integers(39)] = -largest
         z, bound = structure.maximize_within(theta, layout)
-        best = max(score(theta, output) for output in structure.vertices(layout))
+        best = max(part_score(theta, output) for output in structure.vertices(layout))
         assert bound >= best
-        assert largest > 1e8 or score(theta, z) == pytest.approx(best, rel=1e-12)
+        assert largest > 1e8 or part_score(theta, z) == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(15))

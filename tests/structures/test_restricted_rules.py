@@ -17,8 +17,8 @@ from maxmargin.structures import (
     Tree,
     TreeLayout,
 )
-from maxmargin.structures.base import Constraints, score
-from maxmargin.structures.restricted.inequalities import inequalities
+from maxmargin.structures.base import Constraints, part_score
+from maxmargin.structures.restricted.inequalities import as_inequalities
 from maxmargin.structures.restricted.price_master import PriceMaster
 from maxmargin.structures.restricted.priced_search import PricedSearch
 
@@ -91,14 +91,14 @@ def test_the_best_output_that_keeps_the_rules_is_found_and_proven(name, theta_ki
             theta[4:] = -np.abs(theta[4:])
         kind = ("counts", "integers", "real")[case % 3]
         own = RestrictedLayout(layout, (), (), *rules(rng, kind, inner, layout, vertices))
-        best = max((score(theta, z) for z in structure.vertices(own)), default=-np.inf)
+        best = max((part_score(theta, z) for z in structure.vertices(own)), default=-np.inf)
         if best == -np.inf:
             with pytest.raises(InfeasibleError, match="no output keeps all rules"):
                 structure.maximize(theta, own)
             continue
         z, bound = structure.maximize_within(theta, own)
         assert any(np.array_equal(z, kept) for kept in structure.vertices(own))
-        assert bound == score(theta, z)
+        assert bound == part_score(theta, z)
         assert bound == pytest.approx(best, rel=1e-14, abs=1e-12)
 
 
@@ -114,8 +114,8 @@ def test_rules_go_with_parts_that_must_be_on(name):
         on = rng.permutation(np.flatnonzero(kept))[:2]
         own = RestrictedLayout(layout, on, (), matrix, matrix @ kept, matrix @ kept + 1)
         z, bound = structure.maximize_within(theta, own)
-        best = max(score(theta, other) for other in structure.vertices(own))
-        assert (score(theta, z), bound) == pytest.approx((best, best), abs=1e-12)
+        best = max(part_score(theta, other) for other in structure.vertices(own))
+        assert (part_score(theta, z), bound) == pytest.approx((best, best), abs=1e-12)
 
 
 @pytest.mark.usefixtures("no_program")
@@ -130,7 +130,7 @@ def test_counts_on_a_network_of_20_nodes_and_6_labels():
         own = RestrictedLayout(layout, matrix=row, lower=least, upper=most)
         z, bound = Restricted(inner).maximize_within(theta, own)
         assert least <= row @ z <= most
-        assert bound == score(theta, z)
+        assert bound == part_score(theta, z)
         values.append(bound)
     assert values[3] == max(values[:3])
 
@@ -159,7 +159,7 @@ def test_rules_that_no_integers_keep():
 def test_limits_leave_a_true_bound_or_no_answer():
     rng = np.random.default_rng(1)
     matrix, theta = rng.normal(size=(1, 125)), rng.normal(size=125)
-    free = score(theta, Chain().maximize(theta, (20, 5)))
+    free = part_score(theta, Chain().maximize(theta, (20, 5)))
     narrow = RestrictedLayout((20, 5), matrix=matrix, lower=0.5, upper=0.5 + 1e-7)
     with pytest.raises(TimeoutError, match="in 0.2 s, nor a proof"):
         Restricted(Chain(), 0.2).maximize(theta, narrow)
@@ -176,13 +176,13 @@ def test_limits_leave_a_true_bound_or_no_answer():
         )
         z, bound = search.run(np.empty(0, dtype=np.int64))
         assert (z is None) == (nodes == 1)
-        assert bounds[-1] >= bound > (21.569 if z is None else max(21.569, score(theta, z)))
+        assert bounds[-1] >= bound > (21.569 if z is None else max(21.569, part_score(theta, z)))
         bounds.append(bound)
 
 
 def test_inequalities_are_scaled_by_powers_of_two_and_rounded_to_integers():
     matrix = np.array([[6.0, -9.0], [0.5, 0.0], [0.0, 0.0]])
-    found = inequalities(
+    found = as_inequalities(
         Constraints(
             RestrictedLayout((2,), matrix=matrix).matrix,
             np.array([-4.0, -np.inf, 1.0]),

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from maxmargin.exceptions import InfeasibleError, SampleError
-from maxmargin.tasks.sample_names import named
+from maxmargin.tasks.sample_names import name_samples
 
 NAMES, HELD_OUT = ["a.txt", "b.txt"], ["c.txt", "d.txt"]
 
@@ -34,13 +34,13 @@ def cloud(*parts, **more):
 )  # fmt: skip
 def test_numbers_of_samples_become_names_of_files(error, said, meant):
     assert str(error) == said
-    with pytest.raises(ValueError, match=f"^{re.escape(meant)}$"), named(NAMES, HELD_OUT):
+    with pytest.raises(ValueError, match=f"^{re.escape(meant)}$"), name_samples(NAMES, HELD_OUT):
         raise error
 
 
 @pytest.mark.parametrize("raised", [KeyError("cloud 1"), ValueError("cloud 1"), SampleError("?")])
 def test_other_errors_pass_through(raised):
-    with pytest.raises(type(raised)) as caught, named(NAMES):
+    with pytest.raises(type(raised)) as caught, name_samples(NAMES):
         raise raised
     assert caught.value is raised
 

@@ -10,7 +10,7 @@ from maxmargin.validation.samples import (
     check_lengths,
     check_rows,
     check_sample_weight,
-    locate,
+    locate_row,
 )
 
 GOOD = np.ones((2, 3))
@@ -99,7 +99,7 @@ def test_one_array_of_equal_lengths_is_a_list_of_samples():
 def test_locate():
     lengths = np.array([2, 1, 3])
     places = [(0, 0), (0, 1), (1, 0), (2, 0), (2, 1), (2, 2)]
-    assert [locate(row, lengths) for row in range(6)] == places
+    assert [locate_row(row, lengths) for row in range(6)] == places
 
 
 # -- sample weights --------------------------------------------------------------------------------

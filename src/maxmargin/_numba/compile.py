@@ -51,7 +51,7 @@ _SLOW = 1.5  # seconds of loading after which the user is told that code is bein
 _told = threading.Event()
 
 
-def ability(function: Callable) -> Any:
+def compile_ability(function: Callable) -> Any:
     """An ability of a structure: called from Python, and by pointer from the passes."""
     return LazyFunction(function, ABILITY, _OPTIONS)
 
@@ -62,7 +62,7 @@ def compiled_function(signature: Any) -> Callable[[Callable], Any]:
     return lambda function: LazyFunction(function, signature, options)
 
 
-def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callable:
+def compile_internal(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callable:
     """A function that only other compiled functions call, which is quicker to compile.
 
     reorder : sums may be taken in any order (the same one at every call), for speed.
@@ -76,7 +76,7 @@ def piece(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callab
     return lambda function: LazyFunction(function, signature, options)
 
 
-def inlined(function: Callable) -> Any:
+def compile_inlined(function: Callable) -> Any:
     """A small function that is copied into its callers: calls with many arrays are not free."""
     options = {"inline": "always", "error_model": "numpy", "fastmath": {"contract"}}
     return LazyFunction(function, None, options)
@@ -116,7 +116,7 @@ class LazyFunction:
         """Compile the function unless it is, and return its dispatcher."""
         # by name, because numba takes half a second to import, and much is done without
         dispatchers = import_module("maxmargin._numba.dispatchers")
-        with loading():
+        with announce_compilation():
             return dispatchers.make(self)
 
     @property
@@ -133,16 +133,16 @@ def compile_module(name: str) -> None:
 
 
 @contextmanager
-def loading():
+def announce_compilation():
     """Say once that code is being compiled, if loading it takes more than a moment.
 
-    Signals wait meanwhile, see `uninterrupted`.
+    Signals wait meanwhile, see `delay_signals`.
     """
     timer = threading.Timer(_SLOW, _tell)
     timer.daemon = True
     timer.start()
     try:
-        with uninterrupted():
+        with delay_signals():
             yield
     finally:
         timer.cancel()
@@ -157,7 +157,7 @@ def _tell() -> None:
 
 
 @contextmanager
-def uninterrupted():
+def delay_signals():
     """Handle SIGINT and SIGTERM after this, or at once if a second one comes.
 
     Compiled functions run to their end anyway, but a handler that raises on the way to them does

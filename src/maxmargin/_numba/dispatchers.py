@@ -24,7 +24,7 @@ def numba_type(value: Any) -> Any:
     return numba_type(value.made_by)(*map(numba_type, value.arguments))
 
 
-def make(lazy: LazyFunction) -> Any:
+def make_dispatcher(lazy: LazyFunction) -> Any:
     """Do what `njit(signature, **options)` does, with a cache of our own, in one thread only.
 
     The lock is numba's, so that there is no other to wait for while this one is held.
@@ -46,7 +46,7 @@ def _dispatcher(lazy: LazyFunction) -> Any:
         for name in code.co_names:
             value = called.get(name)
             if isinstance(value, LazyFunction):
-                called[name] = dispatcher if value is lazy else make(value)
+                called[name] = dispatcher if value is lazy else make_dispatcher(value)
 
     if lazy.signature is None:
         compile_called()

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import float64
 from numba.extending import intrinsic
 
-from maxmargin._numba.compile import FLOATS, inlined, piece, types
+from maxmargin._numba.compile import FLOATS, compile_inlined, compile_internal, types
 
 # x = n log 2 + r with |r| <= log(2) / 2, then exp(x) = 2^n p(r). The low bits of n + MAGIC, as a
 # float, are the integer n + 1023: moved left they are the float 2^n, or 0 for n = -1023.
@@ -37,7 +37,7 @@ def _power_of_two(context, shifted):
     return float64(float64), build
 
 
-@inlined
+@compile_inlined
 def exp_low(x):
     """exp(x) for x <= 700, -inf allowed; NaN stays NaN."""
     x = LOWEST if x < LOWEST else x
@@ -57,8 +57,8 @@ def exp_low(x):
     return p * _power_of_two(shifted)
 
 
-@piece(types.float64(FLOATS), no_nan=True)
-def highest(x):
+@compile_internal(types.float64(FLOATS), no_nan=True)
+def largest_entry(x):
     """The largest entry; -inf if there is none."""
     high = -np.inf
     for k in range(len(x)):
@@ -66,7 +66,7 @@ def highest(x):
     return high
 
 
-@piece(types.boolean(FLOATS, types.float64, types.float64, types.float64, FLOATS))
+@compile_internal(types.boolean(FLOATS, types.float64, types.float64, types.float64, FLOATS))
 def exp_within(x, shift, least, most, out):
     """Write exp(x - shift); returns whether all x - shift are from `least` to `most`, or -inf."""
     outside = 0
@@ -77,7 +77,7 @@ def exp_within(x, shift, least, most, out):
     return outside == 0
 
 
-@piece(types.int64(FLOATS, types.float64))
+@compile_internal(types.int64(FLOATS, types.float64))
 def count_between(x, least):
     """How many entries are above 0 but below `least`."""
     count = 0

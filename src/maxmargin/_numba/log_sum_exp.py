@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, piece, types
-from maxmargin._numba.exponential import highest
+from maxmargin._numba.compile import FLOATS, compile_internal, types
+from maxmargin._numba.exponential import largest_entry
 
 
-@piece(types.float64(FLOATS))
-def lower(x):
+@compile_internal(types.float64(FLOATS))
+def subtract_largest(x):
     """Subtract the largest in place; returns it, -inf if there is nothing to subtract."""
-    high = highest(x)
+    high = largest_entry(x)
     if high > -np.inf:
         for k in range(len(x)):
             x[k] -= high
     return high
 
 
-@piece(types.float64(FLOATS))
+@compile_internal(types.float64(FLOATS))
 def log_sum(x):
     """Log sum exp of x; -inf where all are -inf."""
-    high = highest(x)
+    high = largest_entry(x)
     if high == -np.inf:
         return high
     total = 0.0
@@ -30,10 +30,10 @@ def log_sum(x):
     return high + np.log(total)
 
 
-@piece(types.void(FLOATS))
+@compile_internal(types.void(FLOATS))
 def softmax(x):
     """exp(x) / sum exp(x), in place."""
-    lower(x)
+    subtract_largest(x)
     total = 0.0
     for k in range(len(x)):
         x[k] = np.exp(x[k])

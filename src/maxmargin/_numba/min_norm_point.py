@@ -26,7 +26,14 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin._numba import min_norm_sizes
-from maxmargin._numba.compile import FLOATS, INTS, inlined, piece, tuple_type, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    compile_inlined,
+    compile_internal,
+    tuple_type,
+    types,
+)
 
 INT, FLOAT = types.int64, types.float64
 NOTHING = 1e-14  # a vertex with this share or less is dropped
@@ -53,11 +60,11 @@ class Hull(NamedTuple):
 
 HULL = tuple_type(Hull, dict.fromkeys(Hull._fields, FLOATS) | {"labels": INTS, "ends": INTS})
 
-most = piece(INT(INT))(min_norm_sizes.most_vertices)
-kept = piece(INT(INT, INT))(min_norm_sizes.kept_vertices)
+most = compile_internal(INT(INT))(min_norm_sizes.most_vertices)
+kept = compile_internal(INT(INT, INT))(min_norm_sizes.kept_vertices)
 
 
-@piece(FLOAT(FLOATS, INTS, INTS, INT, INT))
+@compile_internal(FLOAT(FLOATS, INTS, INTS, INT, INT))
 def at_vertex(values, labels, ends, size, stride):
     """The sum of values over the parts of a vertex; size: K."""
     total, nodes = 0.0, len(labels)
@@ -70,7 +77,7 @@ def at_vertex(values, labels, ends, size, stride):
     return total
 
 
-@piece(types.void(FLOATS, INTS, INTS, INT, INT, FLOAT))
+@compile_internal(types.void(FLOATS, INTS, INTS, INT, INT, FLOAT))
 def add_vertex(values, labels, ends, size, stride, share):
     """Add the share to each part of a vertex."""
     nodes = len(labels)
@@ -82,8 +89,8 @@ def add_vertex(values, labels, ends, size, stride, share):
         table += stride
 
 
-@piece(types.void(HULL, INT, INTS, INT, INT))
-def restore(hull, count, vertex, size, stride):
+@compile_internal(types.void(HULL, INT, INTS, INT, INT))
+def restore_rest(hull, count, vertex, size, stride):
     """Renew rest = point - z; only the parts of active vertices differ from the point.
 
     vertex: labels of one more, whose share was zero or is gone.
@@ -104,8 +111,8 @@ def restore(hull, count, vertex, size, stride):
         add_vertex(hull.rest, labels, hull.ends, size, stride, -hull.share[i])
 
 
-@piece(FLOAT(FLOATS, FLOATS, INT), reorder=True)
-def inner(a, b, n):
+@compile_internal(FLOAT(FLOATS, FLOATS, INT), reorder=True)
+def inner_product(a, b, n):
     """The product a . b over the first n."""
     total = 0.0
     for k in range(n):
@@ -113,8 +120,8 @@ def inner(a, b, n):
     return total
 
 
-@piece(types.boolean(HULL, INT, FLOATS, INT, INT, INT))
-def join(hull, count, vertex, nodes, size, stride):
+@compile_internal(types.boolean(HULL, INT, FLOATS, INT, INT, INT))
+def extend_factor(hull, count, vertex, nodes, size, stride):
     """A new row of L for hull.labels[count], of which `vertex` is the vector.
 
     False if it is in the affine hull of the others already.
@@ -125,17 +132,17 @@ def join(hull, count, vertex, nodes, size, stride):
         labels = hull.labels[i * nodes : (i + 1) * nodes]
         other = hull.factor[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
         product = 1.0 + at_vertex(vertex, labels, hull.ends, size, stride)
-        row[i] = (product - inner(row, other, i)) / other[i]
+        row[i] = (product - inner_product(row, other, i)) / other[i]
     labels = hull.labels[count * nodes : (count + 1) * nodes]
     own = 1.0 + at_vertex(vertex, labels, hull.ends, size, stride)
-    left = own - inner(row, row, count)
+    left = own - inner_product(row, row, count)
     row[count] = np.sqrt(max(left, 0.0))
-    hull.even[count] = (1.0 - inner(row, hull.even, count)) / row[count]
+    hull.even[count] = (1.0 - inner_product(row, hull.even, count)) / row[count]
     return left > FLAT * own
 
 
-@piece(types.void(HULL, INT, INT, INT))
-def leave(hull, gone, count, nodes):
+@compile_internal(types.void(HULL, INT, INT, INT))
+def shrink_factor(hull, gone, count, nodes):
     """Take a vertex out: L without its row, made triangular again by rotations of columns."""
     factor = hull.factor
     for j in range(gone, count - 1):
@@ -157,8 +164,8 @@ def leave(hull, gone, count, nodes):
             hull.labels[j * nodes + k] = hull.labels[(j + 1) * nodes + k]
 
 
-@piece(FLOAT(HULL, INT, INT, INT, INT))
-def slopes(hull, count, nodes, size, stride):
+@compile_internal(FLOAT(HULL, INT, INT, INT, INT))
+def write_slopes(hull, count, nodes, size, stride):
     """hull.slope = residual . (vertex - z); returns residual . z."""
     mean = 0.0
     for i in range(count):
@@ -170,8 +177,8 @@ def slopes(hull, count, nodes, size, stride):
     return mean
 
 
-@piece(FLOAT(HULL, INT))
-def way(hull, count):
+@compile_internal(FLOAT(HULL, INT))
+def affine_step(hull, count):
     """hull.wanted = changes of the shares that lead to the nearest point of the affine hull.
 
     Returns how far they can be followed, 1 at the most.
@@ -179,9 +186,9 @@ def way(hull, count):
     factor, x = hull.factor, hull.wanted
     for i in range(count):
         row = factor[i * (i + 1) // 2 : (i + 1) * (i + 2) // 2]
-        x[i] = (hull.slope[i] - inner(row, x, i)) / row[i]
+        x[i] = (hull.slope[i] - inner_product(row, x, i)) / row[i]
     # less what keeps the sum of the shares
-    level = inner(hull.even, x, count) / inner(hull.even, hull.even, count)
+    level = inner_product(hull.even, x, count) / inner_product(hull.even, hull.even, count)
     for i in range(count):
         x[i] -= level * hull.even[i]
     step = 1.0
@@ -195,16 +202,16 @@ def way(hull, count):
     return step
 
 
-@piece(INT(HULL, INT, INTS, INT, INT))
-def descend(hull, count, vertex, size, stride):
+@compile_internal(INT(HULL, INT, INTS, INT, INT))
+def descend_in_hull(hull, count, vertex, size, stride):
     """Move to the nearest point of the active vertices' hull; returns how many are left.
 
     vertex: scratch for the labels of one.
     """
     nodes = len(vertex)
     while True:
-        slopes(hull, count, nodes, size, stride)
-        step = way(hull, count)
+        write_slopes(hull, count, nodes, size, stride)
+        step = affine_step(hull, count)
         lowest = 0
         for i in range(count):
             hull.share[i] += step * hull.wanted[i]
@@ -212,20 +219,20 @@ def descend(hull, count, vertex, size, stride):
                 lowest = i
         if hull.share[lowest] > NOTHING:
             vertex[:] = hull.labels[:nodes]
-            restore(hull, count, vertex, size, stride)
+            restore_rest(hull, count, vertex, size, stride)
             if step == 1.0:
                 return count
             continue
         total = 1.0 - hull.share[lowest]
         vertex[:] = hull.labels[lowest * nodes : (lowest + 1) * nodes]
-        leave(hull, lowest, count, nodes)
+        shrink_factor(hull, lowest, count, nodes)
         count -= 1
         for i in range(count):
             hull.share[i] /= total
-        restore(hull, count, vertex, size, stride)
+        restore_rest(hull, count, vertex, size, stride)
 
 
-@piece(types.void(FLOATS, INTS, INT))
+@compile_internal(types.void(FLOATS, INTS, INT))
 def read_labels(vertex, labels, size):
     """The label of each node of a vertex."""
     for j in range(len(labels)):
@@ -236,8 +243,8 @@ def read_labels(vertex, labels, size):
                 break
 
 
-@piece(INT(HULL, FLOATS, FLOATS, INT, INT, INT))
-def recall(hull, warm, vertex, nodes, size, stride):
+@compile_internal(INT(HULL, FLOATS, FLOATS, INT, INT, INT))
+def recall_vertices(hull, warm, vertex, nodes, size, stride):
     """The vertices of the last call that are still allowed; returns how many there are.
 
     Whatever stands in `warm`, they are vertices. vertex: scratch, a part.
@@ -258,7 +265,7 @@ def recall(hull, warm, vertex, nodes, size, stride):
             continue
         vertex[:] = 0.0
         add_vertex(vertex, labels, hull.ends, size, stride, 1.0)
-        if join(hull, count, vertex, nodes, size, stride):
+        if extend_factor(hull, count, vertex, nodes, size, stride):
             hull.share[count] = warm[start]
             total += warm[start]
             count += 1
@@ -267,8 +274,8 @@ def recall(hull, warm, vertex, nodes, size, stride):
     return count
 
 
-@piece(types.void(HULL, INT, FLOATS, INT))
-def remember(hull, count, warm, nodes):
+@compile_internal(types.void(HULL, INT, FLOATS, INT))
+def remember_vertices(hull, count, warm, nodes):
     """Leave the active vertices for the next call; if they are too many, those with most share."""
     room = kept(len(hull.point), nodes)
     number = min(room, count)
@@ -290,8 +297,8 @@ def remember(hull, count, warm, nodes):
             warm[start + 1 + j] = hull.labels[best * nodes + j]
 
 
-@piece(FLOAT(HULL, INT, INTS, INT, INT))
-def sizes(hull, count, labels, size, stride):
+@compile_internal(FLOAT(HULL, INT, INTS, INT, INT))
+def sum_sizes(hull, count, labels, size, stride):
     """The sum of the sizes of all that is added up in residual . (s - z); labels: of s."""
     nodes = len(labels)
     total = float(nodes)
@@ -309,16 +316,16 @@ def sizes(hull, count, labels, size, stride):
     return total
 
 
-@piece(types.UniTuple(INT, 2)(HULL, INT, INTS, FLOATS, INT, INT))
-def widen(hull, count, labels, vertex, size, stride):
+@compile_internal(types.UniTuple(INT, 2)(HULL, INT, INTS, FLOATS, INT, INT))
+def widen_hull(hull, count, labels, vertex, size, stride):
     """Make a vertex active and move; returns how many are left, and 0 if that changed nothing."""
     nodes = len(labels)
     last = hull.labels[count * nodes : (count + 1) * nodes]
     last[:] = labels
-    if not join(hull, count, vertex, nodes, size, stride):
+    if not extend_factor(hull, count, vertex, nodes, size, stride):
         return count, 0
     hull.share[count] = 0.0
-    left = descend(hull, count + 1, labels, size, stride)
+    left = descend_in_hull(hull, count + 1, labels, size, stride)
     if left != count:
         return left, 1
     last = hull.labels[(left - 1) * nodes : left * nodes]
@@ -328,8 +335,8 @@ def widen(hull, count, labels, vertex, size, stride):
     return left, 1
 
 
-@inlined
-def nearest(maximize, layout, hull, warm, out, labels, size, stride, work, iwork):
+@compile_inlined
+def nearest_point(maximize, layout, hull, warm, out, labels, size, stride, work, iwork):
     """Out = the nearest point; warm: what the last call left, replaced by what this one leaves.
 
     labels: scratch for those of a vertex. size: K. work, iwork: scratch of maximize. Returns, all
@@ -340,29 +347,29 @@ def nearest(maximize, layout, hull, warm, out, labels, size, stride, work, iwork
     """
     nodes = len(labels)
     hull.rest[:] = hull.point
-    count = recall(hull, warm, out, nodes, size, stride)
+    count = recall_vertices(hull, warm, out, nodes, size, stride)
     if count == 0:
         value = maximize(hull.point, layout, out, work, iwork)
         if not value > -np.inf:
             return value
         read_labels(out, hull.labels[:nodes], size)
-        join(hull, 0, out, nodes, size, stride)
+        extend_factor(hull, 0, out, nodes, size, stride)
         hull.share[0] = 1.0
         count = 1
     labels[:] = hull.labels[:nodes]
-    restore(hull, count, labels, size, stride)
-    count = descend(hull, count, labels, size, stride)
+    restore_rest(hull, count, labels, size, stride)
+    count = descend_in_hull(hull, count, labels, size, stride)
     ahead, total, moved = np.inf, 1.0, 1
     for _ in range(PATIENCE * len(hull.share)):
         maximize(hull.rest, layout, out, work, iwork)
         read_labels(out, labels, size)
-        mean = slopes(hull, count, nodes, size, stride)
+        mean = write_slopes(hull, count, nodes, size, stride)
         ahead = max(at_vertex(hull.rest, labels, hull.ends, size, stride) - mean, 0.0)
-        total = sizes(hull, count, labels, size, stride)
+        total = sum_sizes(hull, count, labels, size, stride)
         if ahead <= 4.0 * EPS * total or count == len(hull.share) or moved == 0:
             break
-        count, moved = widen(hull, count, labels, out, size, stride)
-    remember(hull, count, warm, nodes)
+        count, moved = widen_hull(hull, count, labels, out, size, stride)
+    remember_vertices(hull, count, warm, nodes)
     out[:] = 0.0
     for i in range(count):
         own = hull.labels[i * nodes : (i + 1) * nodes]
@@ -370,9 +377,9 @@ def nearest(maximize, layout, hull, warm, out, labels, size, stride, work, iwork
     return (ahead if ahead <= ROUNDING * total else -np.sqrt(ahead)) / (total / nodes)
 
 
-@inlined
+@compile_inlined
 def project_labels(maximize, theta, layout, ends, nodes, size, stride, out, work, iwork):
-    """`nearest`, with theta as the point and its scratch in work and iwork.
+    """`nearest_point`, with theta as the point and its scratch in work and iwork.
 
     Of work, `min_norm_sizes.float_size`; of iwork, `min_norm_sizes.int_size`; the rest of both is
     given to maximize. work[0] = -m asks for up to m active vertices, for which there must be room.
@@ -400,4 +407,6 @@ def project_labels(maximize, theta, layout, ends, nodes, size, stride, out, work
         work[b + 4 * m : c],
     )
     labels, rest = iwork[m * nodes : (m + 1) * nodes], iwork[(m + 1) * nodes :]
-    return nearest(maximize, layout, hull, work[:a], out, labels, size, stride, work[c:], rest)
+    return nearest_point(
+        maximize, layout, hull, work[:a], out, labels, size, stride, work[c:], rest
+    )

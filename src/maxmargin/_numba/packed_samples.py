@@ -22,8 +22,8 @@ from maxmargin._numba.compile import (
     INTS,
     POINTER,
     SHORTS,
+    compile_internal,
     compiled_function,
-    piece,
     tuple_type,
     types,
 )
@@ -78,8 +78,8 @@ WORKSPACE = tuple_type(
 )
 
 
-@piece(types.void(PACKED, types.int64, FLOATS, FLOATS))
-def gather(packed, i, w, local):
+@compile_internal(types.void(PACKED, types.int64, FLOATS, FLOATS))
+def gather_weights(packed, i, w, local):
     """Copy the weights that sample i touches to `local`."""
     n = 0
     for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
@@ -91,7 +91,7 @@ def gather(packed, i, w, local):
         n += width
 
 
-@piece(types.int64(PACKED, types.int64))
+@compile_internal(types.int64(PACKED, types.int64))
 def local_size(packed, i):
     """How many weights sample i touches."""
     n = 0
@@ -100,8 +100,8 @@ def local_size(packed, i):
     return n
 
 
-@piece(types.void(PACKED, types.int64, FLOATS, types.float64, FLOATS))
-def scatter(packed, i, local, scale, w):
+@compile_internal(types.void(PACKED, types.int64, FLOATS, types.float64, FLOATS))
+def scatter_weights(packed, i, local, scale, w):
     """Add to w: scale * local on the weights that sample i touches."""
     n = 0
     for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
@@ -113,8 +113,8 @@ def scatter(packed, i, local, scale, w):
         n += width
 
 
-@piece(types.void(PACKED, types.int64, FLOATS, FLOATS))
-def forward(packed, i, local, theta):
+@compile_internal(types.void(PACKED, types.int64, FLOATS, FLOATS))
+def write_part_scores(packed, i, local, theta):
     """Theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
     part = 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
@@ -149,8 +149,8 @@ def forward(packed, i, local, theta):
             e += 1
 
 
-@piece(types.void(PACKED, types.int64, FLOATS, FLOATS))
-def adjoint(packed, i, z, local):
+@compile_internal(types.void(PACKED, types.int64, FLOATS, FLOATS))
+def add_feature_sums(packed, i, z, local):
     """Local += F_i z; a row on which z is zero costs a look, one with few non-zeros only those."""
     part = 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
@@ -190,8 +190,8 @@ def adjoint(packed, i, z, local):
 @compiled_function(types.int64(PACKED, types.int64, FLOATS, WORKSPACE))
 def score_block(packed, i, w, workspace):
     """workspace.theta = F_i^T w + c_i; returns the number of parts."""
-    gather(packed, i, w, workspace.local)
-    forward(packed, i, workspace.local, workspace.theta)
+    gather_weights(packed, i, w, workspace.local)
+    write_part_scores(packed, i, workspace.local, workspace.theta)
     start = packed.part_ptr[i]
     n = packed.part_ptr[i + 1] - start
     if len(packed.costs) > 0:
@@ -200,7 +200,7 @@ def score_block(packed, i, w, workspace):
     return n
 
 
-@piece(types.float64(PACKED, types.int64, WORKSPACE, POINTER, FLOATS))
+@compile_internal(types.float64(PACKED, types.int64, WORKSPACE, POINTER, FLOATS))
 def call_oracle_into(packed, i, workspace, ability, out):
     """Let the ability write `out` for workspace.theta, with sample i's memory; its value."""
     first, last = workspace.memory_ptr[i], workspace.memory_ptr[i + 1]
@@ -215,14 +215,14 @@ def call_oracle_into(packed, i, workspace, ability, out):
     return value
 
 
-@piece(types.float64(PACKED, types.int64, WORKSPACE, POINTER, types.int64))
+@compile_internal(types.float64(PACKED, types.int64, WORKSPACE, POINTER, types.int64))
 def call_oracle(packed, i, workspace, ability, parts):
     """The same, written to workspace.vertex; parts: how many sample i has."""
     return call_oracle_into(packed, i, workspace, ability, workspace.vertex[:parts])
 
 
-@piece(types.float64(FLOATS, FLOATS, types.int64))
-def dot(theta, z, n):
+@compile_internal(types.float64(FLOATS, FLOATS, types.int64))
+def part_dot(theta, z, n):
     """Theta . z over the parts where z is not zero, so that forbidden parts (-inf) do no harm."""
     total = 0.0
     for p in range(n):

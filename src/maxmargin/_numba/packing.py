@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    SHORTS,
+    compile_internal,
+    compiled_function,
+    types,
+)
 
 
-@piece(types.void(INTS))
-def sort(x):
+@compile_internal(types.void(INTS))
+def shell_sort(x):
     """Shell sort: as good as any for the short lists here, and quick to compile."""
     step = len(x) // 2
     while step > 0:
@@ -22,7 +29,7 @@ def sort(x):
 
 
 @compiled_function(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS))
-def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_length):
+def number_local_columns(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_length):
     """Number the columns that each sample touches, as runs of neighbouring columns.
 
     entry_ptr (n + 1): a sample's range in columns. stamp (n_columns): scratch, filled with -1.
@@ -51,7 +58,7 @@ def localise(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_len
                 local[e] = columns[e]
         else:
             own = touched[:count]
-            sort(own)
+            shell_sort(own)
             for k in range(count):
                 if k > 0 and own[k] == own[k - 1] + 1:
                     run_length[runs - 1] += 1

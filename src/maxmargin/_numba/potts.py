@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
-from maxmargin._numba.graph_cut.maximize import LARGEST, maximize as cut, rewarded
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.graph_cut.maximize import LARGEST, has_positive_edge, maximize as cut
 
 #: of the largest score, what an expansion must gain
 GAIN = 1e-13
 
 
-@piece(types.float64(FLOATS, INTS, INTS, types.int64))
+@compile_internal(types.float64(FLOATS, INTS, INTS, types.int64))
 def score_of(theta, ends, labels, K):
     """The score of labels, summed in one order always."""
     n = len(labels)
@@ -30,8 +30,8 @@ def score_of(theta, ends, labels, K):
     return value
 
 
-@piece(types.float64(FLOATS, INTS, types.int64, types.int64))
-def start(theta, labels, K, n):
+@compile_internal(types.float64(FLOATS, INTS, types.int64, types.int64))
+def start_labels(theta, labels, K, n):
     """The best label of each node, the first of equals; for K = 2 the first that is allowed.
 
     From a start at one label for all, a single expansion of the other one tries all labelings.
@@ -53,8 +53,8 @@ def start(theta, labels, K, n):
     return largest
 
 
-@piece(types.void(FLOATS, INTS, INTS, types.int64, types.int64, FLOATS))
-def pose(theta, ends, labels, K, label, binary):
+@compile_internal(types.void(FLOATS, INTS, INTS, types.int64, types.int64, FLOATS))
+def pose_expansion(theta, ends, labels, K, label, binary):
     """Scores of the cut that says which nodes should take the label.
 
     Let x be 1 where a node takes it, and an edge cost A, B, C, 0 for x = 00, 01, 10, 11. That is
@@ -76,7 +76,7 @@ def pose(theta, ends, labels, K, label, binary):
         binary[n + e] = -half
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """Labels that no expansion improves. work: 3 V + 5 E, iwork: 8 V + 4.
 
@@ -92,15 +92,15 @@ def maximize(theta, layout, out, work, iwork):
     for e in range(m):
         if not theta[n * K + e] >= -LARGEST:
             return np.nan
-    if rewarded(theta, n * K, m):
+    if has_positive_edge(theta, n * K, m):
         return np.nan
-    largest = start(theta, labels, K, n)
+    largest = start_labels(theta, labels, K, n)
     if not largest <= LARGEST or largest == -np.inf:
         return largest if largest == -np.inf else np.nan
     value = score_of(theta, ends, labels, K)
     idle, label = 0, 0
     while idle < K:
-        pose(theta, ends, labels, K, label, binary)
+        pose_expansion(theta, ends, labels, K, label, binary)
         room[:m] = 0.0
         if np.isnan(cut(binary, network, taken, room, rest)):
             return np.nan

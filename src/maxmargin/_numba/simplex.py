@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import ability
+from maxmargin._numba.compile import compile_ability
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The best single output; returns its score."""
     best = 0
@@ -19,14 +19,14 @@ def maximize(theta, layout, out, work, iwork):
     return theta[best]
 
 
-@ability
+@compile_ability
 def max_marginals(theta, layout, out, work, iwork):
     """The scores themselves."""
     out[:] = theta
     return np.max(theta)
 
 
-@ability
+@compile_ability
 def marginals(theta, layout, out, work, iwork):
     """Softmax; returns log sum exp."""
     high = np.max(theta)
@@ -41,7 +41,7 @@ def marginals(theta, layout, out, work, iwork):
     return high + np.log(total)
 
 
-@ability
+@compile_ability
 def project(theta, layout, out, work, iwork):
     """Euclidean projection on the simplex by sorting. work: K.
 

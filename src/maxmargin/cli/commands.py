@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from maxmargin.cli.console import Console, listen
+from maxmargin.cli.console import Console, listen_to_log
 
 _GIVEN = "maxmargin.cli.given"
 
@@ -24,7 +24,7 @@ def at_place(place: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def later(place: str) -> Callable[..., Any]:
+def import_later(place: str) -> Callable[..., Any]:
     """The function of a place, imported when it is called: a help does not wait for that."""
 
     def call(*args: Any, **values: Any) -> Any:
@@ -48,7 +48,7 @@ class Option(click.Option):
         return super().make_metavar(ctx) + ("..." if self.many else "")
 
 
-def spread(arguments: Sequence[str], names: Collection[str]) -> list[str]:
+def spread_lists(arguments: Sequence[str], names: Collection[str]) -> list[str]:
     """`--data a b` as `--data a --data b` for the options named, which is what click can read."""
     result: list[str] = []
     current, first = "", False
@@ -123,7 +123,7 @@ class Command(_Shared, click.Command):
         many = [p for p in self.get_params(ctx) if isinstance(p, Option) and p.many]
         names = {name for param in many for name in param.opts}
         ctx.meta[_GIVEN] = list(args)
-        return super().parse_args(ctx, spread(args, names))
+        return super().parse_args(ctx, spread_lists(args, names))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """As click's, and further values of an option that takes several."""
@@ -210,13 +210,13 @@ def _exists(place: str) -> bool:
 def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     console = ctx.ensure_object(Console)
     console.quiet |= value
-    listen(console)
+    listen_to_log(console)
 
 
 def _set_verbose(ctx: click.Context, param: click.Parameter, value: int) -> None:
     console = ctx.ensure_object(Console)
     console.verbose += value
-    listen(console)
+    listen_to_log(console)
 
 
 def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:

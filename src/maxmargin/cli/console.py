@@ -14,9 +14,9 @@ from typing import Any, TextIO
 
 import click
 
-from maxmargin.cli.steps import steps
-from maxmargin.cli.text import shown
-from maxmargin.tasks.documents import finite
+from maxmargin.cli.steps import show_steps
+from maxmargin.cli.text import visible_text
+from maxmargin.tasks.documents import finite_values
 
 
 @dataclass
@@ -49,12 +49,12 @@ class Console:
         """The one document of --json; without it, nothing."""
         if self.json:
             # ASCII: whatever the locale, no character of the data can act on a terminal.
-            print(json.dumps(finite(document), indent=2, allow_nan=False), flush=True)
+            print(json.dumps(finite_values(document), indent=2, allow_nan=False), flush=True)
 
     def note(self, text: str) -> None:
         """A line on stderr, unless --quiet."""
         if not self.quiet:
-            print(f"maxmargin: {shown(text)}", file=sys.stderr, flush=True)
+            print(f"maxmargin: {visible_text(text)}", file=sys.stderr, flush=True)
 
     def status(self, text: str) -> None:
         """What is being done, for those who wait at a terminal."""
@@ -63,15 +63,15 @@ class Console:
 
     def warn(self, text: str) -> None:
         """A line on stderr that --quiet does not take away."""
-        print(f"maxmargin: warning: {shown(text)}", file=sys.stderr, flush=True)
+        print(f"maxmargin: warning: {visible_text(text)}", file=sys.stderr, flush=True)
 
     def error(self, text: str) -> None:
         """Why the command ends."""
         one_line = " ".join(text.split("\n"))
-        print(f"maxmargin: error: {shown(one_line)}", file=sys.stderr, flush=True)
+        print(f"maxmargin: error: {visible_text(one_line)}", file=sys.stderr, flush=True)
 
 
-def console() -> Console:
+def current_console() -> Console:
     """The console of the command at work."""
     return click.get_current_context().ensure_object(Console)
 
@@ -80,7 +80,7 @@ class _Handler(logging.Handler):
     """Log lines on stderr, above a progress bar and not through it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        line = f"maxmargin: {shown(record.getMessage())}"
+        line = f"maxmargin: {visible_text(record.getMessage())}"
         tqdm = sys.modules.get("tqdm")
         if tqdm is None:
             print(line, file=sys.stderr)
@@ -89,8 +89,8 @@ class _Handler(logging.Handler):
 
 
 @contextmanager
-def logs() -> Iterator[None]:
-    """Show the library's log: from warnings on, unless `listen` says otherwise."""
+def show_log() -> Iterator[None]:
+    """Show the library's log: from warnings on, unless `listen_to_log` says otherwise."""
     log, handler = logging.getLogger("maxmargin"), _Handler()
     before = log.level
     log.addHandler(handler)
@@ -102,7 +102,7 @@ def logs() -> Iterator[None]:
         log.setLevel(before)
 
 
-def listen(console: Console) -> None:
+def listen_to_log(console: Console) -> None:
     """Take as much of the log as was asked for."""
     level = logging.ERROR if console.quiet else logging.WARNING
     logging.getLogger("maxmargin").setLevel(logging.INFO if console.verbose else level)
@@ -151,7 +151,7 @@ def at_work(console: Console) -> Iterator[None]:
     """All of the above, around one command."""
     with ExitStack() as stack:
         stack.enter_context(streams_that_take_anything())
-        stack.enter_context(logs())
+        stack.enter_context(show_log())
         stack.enter_context(warnings_in_one_line(console))
-        stack.enter_context(steps(console))
+        stack.enter_context(show_steps(console))
         yield

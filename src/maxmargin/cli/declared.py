@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from maxmargin.cli.commands import Command, Option, later
+from maxmargin.cli.commands import Command, Option, import_later
 from maxmargin.cli.options import FILE
 from maxmargin.cli.sources import THREADS, SourceCommand
 from maxmargin.cli.types import Whole
@@ -27,7 +27,7 @@ class _Predict(SourceCommand):
 
 predict = _Predict(
     "predict",
-    callback=later("maxmargin.cli.predict:predict"),
+    callback=import_later("maxmargin.cli.predict:predict"),
     help="""Apply the model of RUN, a run folder or a model file, to each INPUT.
 
     Without INPUT, or where it is -, stdin is read. Predictions go to stdout as they come, so that
@@ -56,7 +56,7 @@ predict = _Predict(
 
 evaluate = SourceCommand(
     "evaluate",
-    callback=later("maxmargin.cli.evaluate:evaluate"),
+    callback=import_later("maxmargin.cli.evaluate:evaluate"),
     help="""Compare what the model of RUN predicts with the labels in DATA.
 
     Prints metrics and tables, and saves them in the run folder, from where reports take them.
@@ -82,7 +82,7 @@ evaluate = SourceCommand(
 
 report = Command(
     "report",
-    callback=later("maxmargin.cli.report.command:report"),
+    callback=import_later("maxmargin.cli.report.command:report"),
     help="""Write one HTML file about a run or a comparison: errors, certificate, curves,
     predictions.
 
@@ -106,7 +106,7 @@ report = Command(
 
 demo = Command(
     "demo",
-    callback=later("maxmargin.cli.demo:demo"),
+    callback=import_later("maxmargin.cli.demo:demo"),
     help="""Learn to read synthetic handwritten words as chains of letters, beside a classifier of
     single letters; print both errors, save the run, a report and a figure.
     """,
@@ -141,7 +141,7 @@ demo = Command(
 
 info = Command(
     "info",
-    callback=later("maxmargin.cli.info:info"),
+    callback=import_later("maxmargin.cli.info:info"),
     help="Show versions, threads, the compile cache, the tasks and solvers, and the data sets"
     " found.",
     with_json=True,

@@ -13,9 +13,9 @@ import numpy as np
 from maxmargin import ChainSVM, MulticlassSVM, datasets
 from maxmargin.callbacks import Callback
 from maxmargin.cli import text
-from maxmargin.cli.console import console
+from maxmargin.cli.console import current_console
 from maxmargin.cli.errors import UsageError
-from maxmargin.cli.progress import watchers
+from maxmargin.cli.progress import make_callbacks
 from maxmargin.cli.report.write import write_report
 from maxmargin.cli.runs import RunFolder, evaluate, train
 from maxmargin.cli.runs.evaluating import evaluation_name
@@ -23,7 +23,7 @@ from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.metrics import sequence_error, token_error
 from maxmargin.persistence.files import write_whole
 from maxmargin.plotting import HINT, ConvergenceDisplay, WordsDisplay, has_matplotlib
-from maxmargin.plotting.style import matplotlib
+from maxmargin.plotting.style import import_matplotlib
 
 if TYPE_CHECKING:
     from maxmargin.result import Result
@@ -46,7 +46,7 @@ def demo(out: Path, words: int, seed: int) -> None:
     """
     _check_free(out)
     _make_writable(out)
-    say = console().say
+    say = current_console().say
     say(
         "Learning to read handwritten words: a chain of letters against one letter at a time\n"
         f"({words} synthetic words, seed {seed}).\n"
@@ -57,20 +57,20 @@ def demo(out: Path, words: int, seed: int) -> None:
     X_test, y_test = _pick(data.X, testing), _pick(data.y, testing)
     with _without_warnings():
         chain, result = _train_chain(out, data, testing, seed)
-        readings = {
-            "per letter": _read_letters(X, y, X_test, seed),
-            "chain": chain.predict(X_test),
-        }
+        readings = {"per letter": _read_letters(X, y, X_test, seed), "chain": chain.predict(X_test)}
     shown = _differing(readings)
     compared = [_errors(y_test, readings), _words(y_test, readings, shown)]
     for table in compared:
-        say(f"{table['title']}:\n{text.table(table['columns'], table['rows'])}\n")
-    say(f"Run:    {text.shown(out / RUN)}\nReport: {text.shown(_write_report(out, compared))}")
+        say(f"{table['title']}:\n{text.format_table(table['columns'], table['rows'])}\n")
+    say(
+        f"Run:    {text.visible_text(out / RUN)}\nReport:"
+        f" {text.visible_text(_write_report(out, compared))}"
+    )
     if has_matplotlib():
         pictures = [X_test[i] for i in shown], [y_test[i] for i in shown]
         read = {name: [own[i] for i in shown] for name, own in readings.items()}
         _draw(out / FIGURE, result, data.image_shape, *pictures, read)
-        say(f"Figure: {text.shown(out / FIGURE)}")
+        say(f"Figure: {text.visible_text(out / FIGURE)}")
     else:
         say(f"No figure, because matplotlib is not installed: {HINT}")
 
@@ -135,13 +135,15 @@ def _train_chain(out: Path, data: Any, testing: np.ndarray, seed: int) -> tuple[
     # compiles, so that the curve shows training only
     ChainSVM(max_epochs=1).fit(X[:1], _pick(data.y, ~testing)[:1])
     folder = RunFolder(out / RUN).create(config, force=True)
-    summary = train(folder, callbacks=[*watchers(console(), "training the chain"), Keep()])
+    summary = train(
+        folder, callbacks=[*make_callbacks(current_console(), "training the chain"), Keep()]
+    )
     if summary["status"] == "interrupted":
         raise KeyboardInterrupt
     evaluate(folder, [out / TEST])
     letters, seconds = sum(map(len, X)), summary["seconds"]
-    console().say(f"Trained on {len(X)} words ({letters} letters) in {seconds:.1f} s.")
-    console().say(f"Certificate: the chain is {summary['certificate']}.\n")
+    current_console().say(f"Trained on {len(X)} words ({letters} letters) in {seconds:.1f} s.")
+    current_console().say(f"Certificate: the chain is {summary['certificate']}.\n")
     return folder.model(), kept[0]
 
 
@@ -211,7 +213,7 @@ def _draw(
     readings: Mapping[str, Words],
 ) -> None:
     """Test words beside the convergence of the chain; no pyplot, so no window and no backend."""
-    figure = matplotlib("figure").Figure(figsize=(12, 4.6), layout="constrained")
+    figure = import_matplotlib("figure").Figure(figsize=(12, 4.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     WordsDisplay(X, truth, readings, image_shape).plot(columns=2, ax=left)
     left.set_title("test words that the two models read differently (errors underlined)")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli import text
-from maxmargin.cli.console import console
+from maxmargin.cli.console import current_console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.run_source import Source
 from maxmargin.cli.runs import RunFolder
 from maxmargin.cli.runs.evaluating import OF_THE_RUN, evaluate_on, evaluation_name
-from maxmargin.cli.sources import source
+from maxmargin.cli.sources import current_source
 
 if TYPE_CHECKING:
     from maxmargin.tasks.documents import Evaluation, Metric
@@ -35,15 +35,15 @@ def evaluate(
 
     Prints metrics and tables, and saves them in the run folder, from where reports take them.
     """
-    chosen = source()
+    chosen = current_source()
     chosen.use_threads(threads)
     name = _checked(name) if name else evaluation_name(data[0])
     evaluation = _evaluate_source(chosen, data, values, worst)
     saved = None if no_save else _saved(chosen, evaluation, name)
-    console().emit_json(evaluation | {"saved": None if saved is None else str(saved)})
-    console().say(report_of(evaluation))
+    current_console().emit_json(evaluation | {"saved": None if saved is None else str(saved)})
+    current_console().say(report_of(evaluation))
     if saved is not None:
-        console().note(f"saved in {saved}")
+        current_console().note(f"saved in {saved}")
 
 
 def _checked(name: str) -> str:
@@ -66,43 +66,43 @@ def _evaluate_source(
 def _saved(chosen: Source, evaluation: Evaluation, name: str) -> Path | None:
     """Where it was saved; a folder that cannot be written to is no reason to fail."""
     if not chosen.is_folder:
-        console().note("not saved, because a model file has no run folder")
+        current_console().note("not saved, because a model file has no run folder")
         return None
     file = f"evaluations/{name}.json"
     try:
         RunFolder(chosen.path).open().write_json(file, evaluation)
     except OSError as error:
-        console().warn(f"not saved in {str(chosen.path)!r}: {error.strerror or error}")
+        current_console().warn(f"not saved in {str(chosen.path)!r}: {error.strerror or error}")
         return None
     return chosen.path / file
 
 
 def report_of(evaluation: Evaluation) -> str:
     """Metrics, then tables, in aligned columns."""
-    lines = [f"On {text.shown(what(evaluation['data']))}:", ""]
+    lines = [f"On {text.visible_text(describe_data(evaluation['data']))}:", ""]
     rows = [
         [metric["name"], format_metric(metric), metric["help"]] for metric in evaluation["metrics"]
     ]
-    size = max((text.width(row[1]) for row in rows), default=0)
+    size = max((text.text_width(row[1]) for row in rows), default=0)
     for row in rows:
-        row[1] = text.pad(row[1], size, right=True)
-    lines.append(text.rows(rows))
+        row[1] = text.pad_text(row[1], size, right=True)
+    lines.append(text.format_rows(rows))
     for own in (table for table in evaluation["tables"] if table["rows"]):
-        lines += ["", text.shown(own["title"])]
-        lines.append(text.table(own["columns"], own["rows"][:MOST_ROWS]))
+        lines += ["", text.visible_text(own["title"])]
+        lines.append(text.format_table(own["columns"], own["rows"][:MOST_ROWS]))
         hidden = len(own["rows"]) - MOST_ROWS
         if hidden > 0:
-            lines.append(f"  ... and {text.counted(hidden, 'more row')} (--json shows all)")
+            lines.append(f"  ... and {text.count_nouns(hidden, 'more row')} (--json shows all)")
         if own["note"]:
-            lines.append(f"  {text.shown(own['note'])}")
+            lines.append(f"  {text.visible_text(own['note'])}")
     return "\n".join(lines)
 
 
-def what(data: Mapping[str, Any]) -> str:
+def describe_data(data: Mapping[str, Any]) -> str:
     """The data in words: `dev.txt (30 sentences, 96 tokens)`."""
     rest = {name: value for name, value in data.items() if name != "files"}
     counts = [
-        text.quantity(value, name) if isinstance(value, int) else f"{name} {value}"
+        text.count_plurals(value, name) if isinstance(value, int) else f"{name} {value}"
         for name, value in rest.items()
     ]
     return f"{data['files']} ({', '.join(counts)})" if "files" in data else ", ".join(counts)
@@ -113,4 +113,4 @@ def format_metric(metric: Metric) -> str:
     value = metric["value"]
     if value is None:
         return "-"
-    return f"{100 * value:.2f} %" if metric["percent"] else text.cell(value)
+    return f"{100 * value:.2f} %" if metric["percent"] else text.format_cell(value)

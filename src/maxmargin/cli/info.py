@@ -12,7 +12,7 @@ from typing import Any
 from maxmargin import __version__
 from maxmargin._numba import disk_cache
 from maxmargin.cli import text
-from maxmargin.cli.console import console
+from maxmargin.cli.console import current_console
 from maxmargin.cli.settings import SOLVERS
 from maxmargin.datasets import (
     _files,
@@ -37,9 +37,9 @@ def info() -> None:
     counts: dict[str, Any] = {"maxmargin": __version__, "python": platform.python_version()}
     counts |= {name: _version(name) for name in PACKAGES}
     counts |= _threads() | _compiled_code() | _abilities() | _data()
-    console().emit_json(counts)
+    current_console().emit_json(counts)
     lines = {k: ", ".join(v) if isinstance(v, list) else v for k, v in counts.items()}
-    console().say(text.format_pairs(lines))
+    current_console().say(text.format_pairs(lines))
 
 
 def _abilities() -> dict[str, list[str]]:
@@ -88,7 +88,7 @@ def _found_in(folder: Path) -> list[str]:
     found = []
     for name, source in sources.items():
         try:
-            _files.find(source, folder)
+            _files.find_file(source, folder)
         except FileNotFoundError:
             continue
         found.append(name)

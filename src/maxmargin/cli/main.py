@@ -15,7 +15,7 @@ from maxmargin import __version__
 from maxmargin.cli import errors
 from maxmargin.cli.commands import Group, Option, write_examples
 from maxmargin.cli.console import Console, at_work
-from maxmargin.cli.text import shown
+from maxmargin.cli.text import visible_text
 
 COMPLETE = "_MAXMARGIN_COMPLETE"
 PLACES = {
@@ -124,7 +124,7 @@ def _run(arguments: list[str], console: Console) -> int:
 
 def _tell(error: Exception, console: Console) -> int:
     if isinstance(error, errors.Interrupted):
-        print(f"maxmargin: {shown(error)}", file=sys.stderr)
+        print(f"maxmargin: {visible_text(error)}", file=sys.stderr)
     else:
         console.error(errors.line_of(error))
     if console.verbose > (1 if errors.is_told(error) else 0):

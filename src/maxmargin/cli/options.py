@@ -173,7 +173,7 @@ def given_config(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, A
     return config | {name: table for name, table in tables.items() if table}
 
 
-def joined(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
+def join_configs(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
     """Two configurations in one; what the first says counts, within tables too."""
     task = over.get("task")
     if task is not None and under.get("task", task) != task:
@@ -190,7 +190,7 @@ def joined(over: Mapping[str, Any], under: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def effective(command: TaskCommand, config: Mapping[str, Any]) -> dict[str, Any]:
+def effective_config(command: TaskCommand, config: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration with the defaults that will be used, so that a run records them all."""
     chosen = {option.name: option.default for option in command.options}
     chosen |= config.get("task-options", {})

@@ -11,16 +11,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from maxmargin.cli.console import console
+from maxmargin.cli.console import current_console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.run_source import Source
 from maxmargin.cli.runs.evaluating import annotate_errors
 from maxmargin.cli.runs.places import check_output
-from maxmargin.cli.sources import source
-from maxmargin.cli.text import counted
+from maxmargin.cli.sources import current_source
+from maxmargin.cli.text import count_nouns
 from maxmargin.estimators.probabilities import fits_probabilities
 from maxmargin.exceptions import UncalibratedWarning
-from maxmargin.progress import watched
+from maxmargin.progress import open_watched
 from maxmargin.tasks.folders import check_apart, predict_folder
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def predict(
     a pipe of any length takes little memory. Where a file is made of each file (images, scans),
     several INPUTs or folders need a folder --out.
     """
-    chosen = source()
+    chosen = current_source()
     if out is not None:
         check_output(out)
     chosen.use_threads(threads)
@@ -45,7 +45,7 @@ def predict(
     else:
         count = _into_file(chosen, inputs, out, values)
     if out is not None:
-        console().note(f"wrote {counted(count, 'prediction')} to {out}")
+        current_console().note(f"wrote {count_nouns(count, 'prediction')} to {out}")
 
 
 def _into_file(
@@ -73,7 +73,7 @@ def _into_file(
 def _check_claim(model: Any) -> None:
     if not fits_probabilities(model):
         warnings.simplefilter("ignore", UncalibratedWarning)  # said here, in the console's way
-        console().warn(
+        current_console().warn(
             "the model was trained by margins and is not calibrated: its probabilities rank labels,"
             " but are not frequencies; train with --calibrate, or --objective likelihood"
         )
@@ -107,13 +107,13 @@ def _into_folder(
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     if str(path) != "-":
-        with watched(path, "predicting") as file:
+        with open_watched(path, "predicting") as file:
             yield file
         return
     if sys.stdin is None:
         raise UsageError("stdin is closed; name a file to read")
     if sys.stdin.isatty():
-        console().note("reading from the terminal; end with Ctrl-D")
+        current_console().note("reading from the terminal; end with Ctrl-D")
     yield sys.stdin.buffer
 
 

@@ -47,7 +47,7 @@ class Lines(Callback):
         )
 
 
-def watchers(console: Console, description: str = "training") -> list[Callback]:
+def make_callbacks(console: Console, description: str = "training") -> list[Callback]:
     """Callbacks that tell as much as was asked for."""
     if console.quiet:
         return []

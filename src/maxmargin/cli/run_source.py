@@ -11,7 +11,7 @@ from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import given_task_options
 from maxmargin.cli.runs.evaluating import options_of_files
 from maxmargin.cli.runs.folder import RunFolder
-from maxmargin.cli.runs.places import finish
+from maxmargin.cli.runs.places import finish_replacement
 from maxmargin.persistence import load
 from maxmargin.tasks.registry import TASK_COMMANDS, TaskCommand, find_task_command
 
@@ -22,7 +22,7 @@ class Source:
     def __init__(self, path: Path):
         self.path = path
         if not path.exists():
-            finish(path)
+            finish_replacement(path)
         if not path.exists():
             raise UsageError(f"{str(path)!r} does not exist; name a run folder or a model file")
         self.is_folder = path.is_dir()

@@ -92,6 +92,6 @@ class SourceCommand(Command):
         return command.data_help
 
 
-def source() -> Source:
+def current_source() -> Source:
     """The source of the command at work."""
     return click.get_current_context().meta[_SOURCE]

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxmargin.cli.text import shown
-from maxmargin.progress import listening
+from maxmargin.cli.text import visible_text
+from maxmargin.progress import listen_to_progress
 
 if TYPE_CHECKING:
     from maxmargin.cli.console import Console
@@ -50,7 +50,7 @@ class Steps:
 
     def _what(self) -> str:
         names = " ".join(Path(thing).name for thing in self._things)
-        return shown(f"{self._activity} {names}")
+        return visible_text(f"{self._activity} {names}")
 
     def _draw(self, done: int, total: int, unit: str) -> None:
         if self._bar is None:
@@ -83,10 +83,10 @@ def _time(seconds: float) -> str:
 
 
 @contextmanager
-def steps(console: Console) -> Iterator[None]:
+def show_steps(console: Console) -> Iterator[None]:
     """Tell of all steps within, unless the console is to be quiet."""
     listener = Steps(console)
-    with listening(listener):
+    with listen_to_progress(listener):
         try:
             yield
         finally:

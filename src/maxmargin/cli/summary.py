@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from maxmargin.cli.runs import RunFolder
 
 
-def document(folder: RunFolder, summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+def summary_document(
+    folder: RunFolder, summary: Mapping[str, Any], seconds: float
+) -> dict[str, Any]:
     """The summary for programs; seconds : since the command began."""
     whole = {"total_seconds": seconds, "files": _files(folder.path)}
     return {"run": str(folder.path), **summary, **whole}
 
 
-def words(folder: RunFolder, summary: Mapping[str, Any], seconds: float, resumed: bool) -> str:
+def describe_summary(
+    folder: RunFolder, summary: Mapping[str, Any], seconds: float, resumed: bool
+) -> str:
     """What was trained on what, how good it is, what was written, and what to do next.
 
     seconds : since the command began; resumed : which may be less than all training took.
@@ -39,7 +43,7 @@ def words(folder: RunFolder, summary: Mapping[str, Any], seconds: float, resumed
     }
     if summary.get("note"):
         lines["Note"] = summary["note"]
-    name = text.shown(shlex.quote(str(path)))
+    name = text.visible_text(shlex.quote(str(path)))
     following = [
         f"  maxmargin predict {name} INPUT",
         f"  maxmargin evaluate {name} DATA",
@@ -50,8 +54,8 @@ def words(folder: RunFolder, summary: Mapping[str, Any], seconds: float, resumed
 
 def _what(folder: RunFolder, summary: Mapping[str, Any]) -> str:
     counts = folder.read_json("data.json").get("counts", {})
-    counts = [text.quantity(own, key) for key, own in counts.items() if isinstance(own, int)]
-    samples = ", ".join(counts) or text.counted(summary["n_samples"], "sample")
+    counts = [text.count_plurals(own, key) for key, own in counts.items() if isinstance(own, int)]
+    samples = ", ".join(counts) or text.count_nouns(summary["n_samples"], "sample")
     names = " ".join(Path(file).name for file in folder.config["data"])
     return f"{summary['title'].lower()} on {names} ({samples})"
 
@@ -61,7 +65,7 @@ def _method(summary: Mapping[str, Any]) -> str:
     chosen += ["likelihood"] if summary.get("objective") == "likelihood" else []
     chosen += [] if summary["alpha"] is None else [f"alpha {summary['alpha']:g}"]
     chosen += [] if summary["loss"] is None else [f"loss {summary['loss']}"]
-    return f"{', '.join(chosen)}; {text.counted(summary['n_weights'], 'weight')}"
+    return f"{', '.join(chosen)}; {text.count_nouns(summary['n_weights'], 'weight')}"
 
 
 def _alpha(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -76,9 +80,8 @@ def _calibration(summary: Mapping[str, Any]) -> dict[str, str]:
     found = summary.get("calibration")
     if not found:
         return {}
-    words = (
-        f"temperature {found['temperature']:.3g}, from {text.counted(found['n_samples'], 'sample')}"
-    )
+    count = text.count_nouns(found["n_samples"], "sample")
+    words = f"temperature {found['temperature']:.3g}, from {count}"
     if found["left_out"]:
         words += f"; {found['left_out']:,} with labels that are not in the data left out"
     return {"Calibrated": words}

@@ -14,7 +14,7 @@ import click
 from maxmargin.cli.commands import Command, Group, Option, write_examples
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import FILE
-from maxmargin.cli.text import phrase
+from maxmargin.cli.text import as_list_entry
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 if TYPE_CHECKING:
@@ -91,7 +91,10 @@ class TaskGroup(Group):
         return self.make(find_task_command(cmd_name)) if cmd_name in TASK_COMMANDS else None
 
     def summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
-        return [(name, phrase(find_task_command(name).summary)) for name in self.list_commands(ctx)]
+        return [
+            (name, as_list_entry(find_task_command(name).summary))
+            for name in self.list_commands(ctx)
+        ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Where a configuration or a folder names the task, put that where it belongs."""

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from maxmargin.drawing.numbers import plain
-from maxmargin.drawing.text_tables import aligned, pad, width
+from maxmargin.drawing.numbers import format_plain
+from maxmargin.drawing.text_tables import align_cells, pad_text, text_width
 
 # What turns the direction of the text around it, or hides: a reader would see another text.
 _UNSEEN = {
@@ -24,7 +24,7 @@ _UNSEEN = {
 _UNSEEN_KINDS = {"Cc", "Cs", "Zl", "Zp"}
 
 
-def shown(text: Any) -> str:
+def visible_text(text: Any) -> str:
     """The text with control characters, escape sequences and changes of direction made visible.
 
     They come out as in Python's source (`\\x1b`), so that no string of the data can move the
@@ -43,58 +43,64 @@ def _visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def cut(text: str, most: int) -> str:
+def cut_text(text: str, most: int) -> str:
     """The text, shortened to this many columns by an ellipsis."""
-    if width(text) <= most:
+    if text_width(text) <= most:
         return text
     kept, used = "", 0
     for character in text:
-        used += width(character)
+        used += text_width(character)
         if used > most - 3:
             break
         kept += character
     return kept + "..."
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """A value of a document in a table."""
-    return plain(value) if isinstance(value, int | float | None) else cut(shown(value), 40)
+    return (
+        format_plain(value)
+        if isinstance(value, int | float | None)
+        else cut_text(visible_text(value), 40)
+    )
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], indent: str = "  ") -> str:
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], indent: str = "  ") -> str:
     """Aligned columns under their names, numbers to the right."""
-    head = [shown(name) for name in columns]
-    body = [[cell(value) for value in row] for row in rows]
+    head = [visible_text(name) for name in columns]
+    body = [[format_cell(value) for value in row] for row in rows]
     numeric = [
         bool(rows) and all(row[i] is None or isinstance(row[i], int | float) for row in rows)
         for i in range(len(head))
     ]
-    return "\n".join(aligned([head, *body], numeric, indent))
+    return "\n".join(align_cells([head, *body], numeric, indent))
 
 
-def rows(cells: Sequence[Sequence[str]], indent: str = "  ") -> str:
+def format_rows(cells: Sequence[Sequence[str]], indent: str = "  ") -> str:
     """Aligned columns without names."""
-    body = [[shown(text) for text in row] for row in cells]
-    return "\n".join(aligned(body, [False] * len(body[0]), indent)) if body else ""
+    body = [[visible_text(text) for text in row] for row in cells]
+    return "\n".join(align_cells(body, [False] * len(body[0]), indent)) if body else ""
 
 
 def format_pairs(named: dict[str, Any], indent: str = "") -> str:
     """A name and its value on each line."""
-    size = max((width(name) for name in named), default=0)
-    return "\n".join(f"{indent}{pad(name, size)}  {shown(named[name])}" for name in named)
+    size = max((text_width(name) for name in named), default=0)
+    return "\n".join(
+        f"{indent}{pad_text(name, size)}  {visible_text(named[name])}" for name in named
+    )
 
 
-def counted(number: int, noun: str) -> str:
+def count_nouns(number: int, noun: str) -> str:
     """`1 word`, `2,000 words`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def quantity(number: int, plural: str) -> str:
+def count_plurals(number: int, plural: str) -> str:
     """`2 scans`, `1 scan`, `1 pair without links`: the first plural loses its s."""
     name = re.sub(r"s\b", "", plural, count=1) if number == 1 else plural
     return f"{number:,} {name}"
 
 
-def phrase(sentence: str) -> str:
+def as_list_entry(sentence: str) -> str:
     """A sentence as an entry of a list: no capital, no full stop."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")

@@ -12,22 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.commands import Command
-from maxmargin.cli.console import console
+from maxmargin.cli.console import current_console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
 from maxmargin.cli.options import (
-    effective,
+    effective_config,
     given_config,
-    joined,
+    join_configs,
     task_options,
     training_options,
 )
-from maxmargin.cli.progress import watchers
+from maxmargin.cli.progress import make_callbacks
 from maxmargin.cli.runs import LockedError, RunFolder, train as run
-from maxmargin.cli.runs.config import HELD_OUT, absolute, check_config, read_config
+from maxmargin.cli.runs.config import HELD_OUT, absolute_paths, check_config, read_config
 from maxmargin.cli.settings import FILES, LIMITS
-from maxmargin.cli.summary import document, words
+from maxmargin.cli.summary import describe_summary, summary_document
 from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
-from maxmargin.cli.text import phrase
+from maxmargin.cli.text import as_list_entry
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
@@ -44,7 +44,7 @@ def _command_of(command: TaskCommand) -> Command:
         command,
         files="Files of --data and --validation",
         callback=callback,
-        help=f"{command.title}: {phrase(command.summary)}.",
+        help=f"{command.title}: {as_list_entry(command.summary)}.",
         params=[*training_options(), *task_options(command)],
         examples=command.examples,
     )
@@ -64,7 +64,7 @@ def _train(command: TaskCommand, values: Mapping[str, Any]) -> None:
     existed = folder.path.exists()
     _check_free(folder, force)
     _check_files(config)
-    folder.create(effective(command, config), force=force)
+    folder.create(effective_config(command, config), force=force)
     try:
         _go(folder, resume=False)
     except Interrupted:
@@ -92,7 +92,9 @@ def _begun(folder: RunFolder) -> RunFolder:
 def _config(command: TaskCommand, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the command line says, and what it leaves to the file."""
     under = read_config(values["config"]) if values["config"] else {}
-    return absolute(check_config(joined(given_config(command, values), under)), Path.cwd())
+    return absolute_paths(
+        check_config(join_configs(given_config(command, values), under)), Path.cwd()
+    )
 
 
 def _check_free(folder: RunFolder, force: bool) -> None:
@@ -162,16 +164,18 @@ def _go(folder: RunFolder, resume: bool) -> None:
     stopped = f"interrupted; go on with: maxmargin train --resume {shlex.quote(str(folder.home))}"
     if folder.path != folder.home:
         stopped = f"{stopped} --force (until that has ended, the older run stays in its place)"
-    console().status(f"reading {' '.join(Path(file).name for file in folder.config['data'])}")
+    current_console().status(
+        f"reading {' '.join(Path(file).name for file in folder.config['data'])}"
+    )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says it
-            summary = run(folder, resume=resume, callbacks=watchers(console()))
+            summary = run(folder, resume=resume, callbacks=make_callbacks(current_console()))
     except KeyboardInterrupt:
         raise Interrupted(stopped) from None
-    seconds = console().seconds()
-    console().emit_json(document(folder, summary, seconds))
-    console().chat(words(folder, summary, seconds, resume))
+    seconds = current_console().seconds()
+    current_console().emit_json(summary_document(folder, summary, seconds))
+    current_console().chat(describe_summary(folder, summary, seconds, resume))
     if summary["status"] == "failed":
         raise RunFailed(f"training failed: {summary['message']}")
     if summary["status"] == "interrupted":

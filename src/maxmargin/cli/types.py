@@ -100,10 +100,10 @@ class Assignment(click.ParamType):
         name, sign, text = str(value).partition("=")
         if not sign or not name.strip():
             self.fail(f"{value!r} is not name=value, such as check_every=5", param, ctx)
-        return name.strip().replace("-", "_"), parsed(text.strip())
+        return name.strip().replace("-", "_"), parse_value(text.strip())
 
 
-def parsed(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """A value as in TOML; what is none is a string."""
     try:
         found = tomllib.loads(f"value = {text}")

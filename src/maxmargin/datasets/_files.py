@@ -35,7 +35,7 @@ class Source:
     check: Callable[[bytes, str], None]
 
 
-def find(source: Source, path: str | os.PathLike | None = None) -> Path:
+def find_file(source: Source, path: str | os.PathLike | None = None) -> Path:
     """Return the file of `source`; only when it is nowhere on disk is it downloaded."""
     if path is not None:
         found = _look_in(Path(path).expanduser(), source)
@@ -52,10 +52,10 @@ def find(source: Source, path: str | os.PathLike | None = None) -> Path:
         found = _look_in(place, source)
         if found is not None:
             return found
-    return download(source)
+    return download_file(source)
 
 
-def read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
     """Return the content of a file, decompressed when it is gzip by its first bytes."""
     raw = path.read_bytes()
     if raw[:2] != b"\x1f\x8b":
@@ -82,7 +82,7 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "maxmargin"
 
 
-def download(source: Source) -> Path:
+def download_file(source: Source) -> Path:
     """Fetch `source` into the cache; the file appears there whole and checked, or not at all."""
     target = cache_folder() / source.folder / source.names[0]
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
@@ -97,7 +97,7 @@ def download(source: Source) -> Path:
     try:
         _fetch(source, target, partial)
         try:
-            source.check(read(partial), target.name)
+            source.check(read_file(partial), target.name)
         except ValueError as error:
             raise ValueError(
                 f"{source.url} did not deliver the known {target.name}: {error}. Nothing was kept. "

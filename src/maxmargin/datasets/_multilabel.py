@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find, read
-from maxmargin.formats.multi_label import numbered, read_multilabel
+from maxmargin.datasets._files import Source, find_file, read_file
+from maxmargin.formats.multi_label import encode_numbers, read_multilabel
 
 ADDRESS = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel/"
 
@@ -52,7 +52,7 @@ class Set:
         found = read_multilabel(io.BytesIO(raw), self.n_features, name)
         if not found.labels:
             raise ValueError(f"{name}: the file is empty, expected lines `labels index:value ...`")
-        return found.X.toarray(), numbered(found, len(self.label_names), name)
+        return found.X.toarray(), encode_numbers(found, len(self.label_names), name)
 
     def _check(self, subset: str, raw: bytes, name: str) -> None:
         """Fail unless the labels of a download are those of the original."""
@@ -69,8 +69,8 @@ class Set:
         wanted = ("train", "test") if subset == "all" else (subset,)
         if subset == "all" and path is not None and Path(path).is_file():
             raise ValueError('subset="all" is of two files: give their folder as path.')
-        files = [find(self.source(own), path) for own in wanted]
-        parts = [self.parse(read(file), str(file)) for file in files]
+        files = [find_file(self.source(own), path) for own in wanted]
+        parts = [self.parse(read_file(file), str(file)) for file in files]
         X, y = (np.concatenate(own) for own in zip(*parts, strict=True))
         part = np.repeat(wanted, [len(own) for _, own in parts])
         return Bunch(X=X, y=y, part=part, label_names=list(self.label_names), DESCR=self.descr)

@@ -8,7 +8,7 @@ import os
 
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find, read
+from maxmargin.datasets._files import Source, find_file, read_file
 from maxmargin.formats.columns import ColumnFormat, read_columns
 
 TRAIN_SHA256 = "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"
@@ -48,8 +48,8 @@ def load_conll2000(subset: str = "train", path: str | os.PathLike | None = None)
     """
     if subset not in SOURCES:
         raise ValueError(f"subset is {subset!r}, expected 'train' or 'test'")
-    file = find(SOURCES[subset], path)
-    sentences, tags = _parse(read(file), str(file))
+    file = find_file(SOURCES[subset], path)
+    sentences, tags = _parse(read_file(file), str(file))
     return Bunch(sentences=sentences, tags=tags, DESCR=DESCR)
 
 

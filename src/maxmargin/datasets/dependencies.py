@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find, read
+from maxmargin.datasets._files import Source, find_file, read_file
 
 SHA256 = {
     "dev": "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
@@ -79,8 +79,8 @@ def load_dependencies(
         raise ValueError(f"source is {source!r}, expected 'ewt' or 'penn'")
     if subset not in SHA256:
         raise ValueError(f"subset is {subset!r}, expected 'dev' or 'test'")
-    file = find(PENN if source == "penn" else EWT[subset], path)
-    raw = read(file)
+    file = find_file(PENN if source == "penn" else EWT[subset], path)
+    raw = read_file(file)
     sentences, heads = (_penn if source == "penn" else _conllu)(raw, str(file))
     return Bunch(sentences=sentences, heads=heads, DESCR=DESCR)
 

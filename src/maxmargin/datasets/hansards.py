@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, cache_folder, download, read
+from maxmargin.datasets._files import Source, cache_folder, download_file, read_file
 from maxmargin.formats.alignment import (
     Pair,
     check_links,
@@ -168,14 +168,14 @@ def _find_gold(subset: str, path: str | os.PathLike | None) -> list[NamedBytes]:
     for place in _places(path):
         files = _look_in(place, GOLD[subset])
         if files is not None:
-            return [NamedBytes(str(file), read(file)) for file in files]
+            return [NamedBytes(str(file), read_file(file)) for file in files]
         archive = _archive_in(place, subset)
         if archive is not None:
-            return _unpack(read(archive), str(archive))
+            return _unpack(read_file(archive), str(archive))
     source = ARCHIVES[subset]
     if path is None:
-        archive = download(source)
-        return _unpack(read(archive), str(archive))
+        archive = download_file(source)
+        return _unpack(read_file(archive), str(archive))
     names = "; or ".join(", ".join(names) for names in GOLD[subset])
     raise FileNotFoundError(
         f"no files of subset {subset!r} at {os.fspath(path)!r}: expected {names}; or the archive "

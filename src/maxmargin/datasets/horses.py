@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, cache_folder, download
-from maxmargin.optional import pillow
+from maxmargin.datasets._files import Source, cache_folder, download_file
+from maxmargin.optional import import_pillow
 
 DESCR = """\
 Photographs of horses seen from the side, and masks: 1 where the horse is, 0 elsewhere.
@@ -89,7 +89,7 @@ def _find(path: str | os.PathLike | None) -> Path:
             f" {ARCHIVE} or {SMALL}; or the folder that holds {FOLDER}/ or {RELEASE}/. The"
             f" official copy is {URL}"
         )
-    return download(SOURCE)
+    return download_file(SOURCE)
 
 
 def _look_in(place: Path) -> Path | None:
@@ -161,7 +161,7 @@ def _of_pictures(pictures: Pictures, name: str) -> tuple[list, list, np.ndarray]
 
 
 def _opened(name: str, source: Any, where: str) -> Any:
-    Image = pillow("Image")
+    Image = import_pillow("Image")
     try:
         with Image.open(source) as picture:
             picture.load()
@@ -171,7 +171,7 @@ def _opened(name: str, source: Any, where: str) -> Any:
 
 
 def _lanczos() -> Any:
-    return pillow("Image").Resampling.LANCZOS
+    return import_pillow("Image").Resampling.LANCZOS
 
 
 # -- the small arrays ------------------------------------------------------------------------------

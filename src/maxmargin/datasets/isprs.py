@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, cache_folder, download, read
+from maxmargin.datasets._files import Source, cache_folder, download_file, read_file
 
 #: points and points of bare earth of each scan, as published
 COUNTS = {
@@ -80,7 +80,7 @@ def load_isprs(path: str | os.PathLike | None = None, names: Sequence[str] | Non
     clouds, labels = [], []
     for name in names:
         where, raw = found[name]
-        cloud, own = scan_of(read(where) if raw is None else raw, str(where))
+        cloud, own = scan_of(read_file(where) if raw is None else raw, str(where))
         clouds.append(cloud)
         labels.append(own)
     return Bunch(clouds=clouds, labels=labels, names=names, DESCR=DESCR)
@@ -153,7 +153,7 @@ def _find(path: str | os.PathLike | None) -> Found:
         found = _look_in(place)
         if found:
             return found
-    return _unpack(download(SOURCE))
+    return _unpack(download_file(SOURCE))
 
 
 def _look_in(place: Path) -> Found:

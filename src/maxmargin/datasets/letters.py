@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find, read
+from maxmargin.datasets._files import Source, find_file, read_file
 
 HEIGHT, WIDTH = 16, 8
 N_PIXELS = HEIGHT * WIDTH
@@ -49,8 +49,8 @@ def load_letters(path: str | os.PathLike | None = None) -> Bunch:
         With `X`, list of float64 arrays (length, 128), pixels row by row; `y`, list of arrays of
         one-letter strings; `fold`, (n_words,); `feature_names`; `image_shape`; `DESCR`.
     """
-    file = find(SOURCE, path)
-    return letters_of(read(file), str(file))
+    file = find_file(SOURCE, path)
+    return letters_of(read_file(file), str(file))
 
 
 def letters_of(raw: bytes, name: str) -> Bunch:

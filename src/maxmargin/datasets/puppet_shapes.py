@@ -119,22 +119,22 @@ def _unit(rows: np.ndarray) -> np.ndarray:
 # -- things made of shapes -----------------------------------------------------------------------
 
 
-def turned(axis: np.ndarray, angle: float) -> np.ndarray:
+def rotation_matrix(axis: np.ndarray, angle: float) -> np.ndarray:
     """(3, 3), the turn by an angle around an axis."""
     x, y, z = _unit(axis)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
 
 
-def puppet(foot: np.ndarray, height: float, rng: Rng) -> list[Shape]:
+def make_puppet(foot: np.ndarray, height: float, rng: Rng) -> list[Shape]:
     """A wooden puppet: head, neck, chest, belly, arms and legs in two pieces, hands and feet.
 
     foot : the place below its hips, on the ground. The joints are bent at random, within what a
     body can do.
     """
     h = height
-    body = turned(np.array([0.0, 0.0, 1.0]), rng.uniform(-0.9, 0.9))
-    body = body @ turned(rng.normal(size=3), rng.uniform(0.0, 0.25))
+    body = rotation_matrix(np.array([0.0, 0.0, 1.0]), rng.uniform(-0.9, 0.9))
+    body = body @ rotation_matrix(rng.normal(size=3), rng.uniform(0.0, 0.25))
     hips = foot + np.array([0.0, 0.0, 0.5 * h])
 
     def place(x: float, y: float, z: float) -> np.ndarray:
@@ -163,7 +163,7 @@ def puppet(foot: np.ndarray, height: float, rng: Rng) -> list[Shape]:
 def _swing(outwards: float, forwards: float) -> np.ndarray:
     """A direction that hung down before it was swung."""
     x_axis, y_axis = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
-    return turned(x_axis, forwards) @ turned(y_axis, -outwards) @ DOWN
+    return rotation_matrix(x_axis, forwards) @ rotation_matrix(y_axis, -outwards) @ DOWN
 
 
 def _limb(
@@ -177,7 +177,7 @@ def _limb(
 ) -> list[Shape]:
     """Two pieces, bent at the joint between them, with a ball at the joint and a hand or foot."""
     across = _unit(np.cross(upper, rng.normal(size=3)) + np.array([0.6, 0.0, 0.0]))
-    lower = turned(across, bend) @ upper
+    lower = rotation_matrix(across, bend) @ upper
     knee = joint + first * upper
     end = knee + second * lower
     round_ = np.full(3, 1.15 * radius)
@@ -201,14 +201,14 @@ def _frame(axis: np.ndarray, rng: Rng) -> np.ndarray:
     return np.column_stack([side, np.cross(axis, side), axis])
 
 
-def stick(middle: np.ndarray, rng: Rng) -> list[Shape]:
+def make_stick(middle: np.ndarray, rng: Rng) -> list[Shape]:
     """A round stick, as thick as a thin limb or thinner."""
     axis = _unit(rng.normal(size=3) * np.array([1.0, 0.4, 1.0]))
     half = rng.uniform(5.0, 16.0) * axis
     return [Capsule(middle - half, middle + half, rng.uniform(0.3, 0.9))]
 
 
-def ring(middle: np.ndarray, rng: Rng) -> list[Shape]:
+def make_ring(middle: np.ndarray, rng: Rng) -> list[Shape]:
     """A ring of short straight pieces."""
     frame = _frame(_unit(rng.normal(size=3)), rng)
     around = np.linspace(0.0, 2 * np.pi, 25)
@@ -216,7 +216,7 @@ def ring(middle: np.ndarray, rng: Rng) -> list[Shape]:
     return _chain(middle + rng.uniform(2.5, 6.0) * circle @ frame.T, rng.uniform(0.3, 0.9))
 
 
-def rope(middle: np.ndarray, rng: Rng) -> list[Shape]:
+def make_rope(middle: np.ndarray, rng: Rng) -> list[Shape]:
     """A curved thin rope."""
     along = np.linspace(-1.0, 1.0, 17)[:, None]
     waves = sum(rng.normal(size=3) * np.sin(k * along + rng.uniform(0, 6)) / k for k in (2, 3, 5))
@@ -224,7 +224,7 @@ def rope(middle: np.ndarray, rng: Rng) -> list[Shape]:
     return _chain(middle + line + 2.5 * waves, rng.uniform(0.3, 0.6))
 
 
-def plank(middle: np.ndarray, rng: Rng) -> list[Shape]:
+def make_plank(middle: np.ndarray, rng: Rng) -> list[Shape]:
     """A flat board."""
     half = np.array([rng.uniform(0.3, 0.5), rng.uniform(0.7, 1.8), rng.uniform(4.0, 10.0)])
     return [Box(middle, half, _frame(_unit(rng.normal(size=3)), rng))]

@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from maxmargin.datasets.puppet_shapes import Rng, Shape, plank, puppet, ring, rope, stick
+from maxmargin.datasets.puppet_shapes import (
+    Rng,
+    Shape,
+    make_plank,
+    make_puppet,
+    make_ring,
+    make_rope,
+    make_stick,
+)
 
 #: where the scanner is, and the half angles (as tangents) of what it sees
 SCANNER = np.array([0.0, -110.0, 18.0])
 WIDE, HIGH = 0.36, 0.25
 #: kinds of clutter and how often they come
-CLUTTER = (stick, stick, stick, ring, ring, rope, plank)
+CLUTTER = (make_stick, make_stick, make_stick, make_ring, make_ring, make_rope, make_plank)
 
 DESCR = """Synthetic range scans of three jointed wooden puppets among sticks, rings, ropes and
 planks, made by casting rays from one viewpoint: near things hide what is behind them, depths have
@@ -114,7 +122,7 @@ def _scene(clutter: int, rng: Rng) -> tuple[list[Shape], list[Shape]]:
     figures: list[Shape] = []
     for x, height in zip((-19.0, 0.0, 19.0), rng.permutation([26.0, 32.0, 38.0]), strict=True):
         foot = np.array([x + rng.uniform(-5, 5), rng.uniform(-8, 8), rng.uniform(-1, 2)])
-        figures += puppet(foot - SCANNER, height, rng)
+        figures += make_puppet(foot - SCANNER, height, rng)
     others: list[Shape] = []
     for _ in range(clutter):
         middle = np.array([rng.uniform(-34, 34), rng.uniform(-16, 14), rng.uniform(0, 38)])
@@ -157,12 +165,7 @@ def _chance(hits: _Hits) -> np.ndarray:
 def _links(depth: np.ndarray, kept: np.ndarray, jump: float) -> np.ndarray:
     """Pairs of points, numbered along the rows of the grid, that are next to each other."""
     number = np.cumsum(kept).reshape(kept.shape) - 1
-    here, right, below, across = (
-        np.s_[:-1, :-1],
-        np.s_[:-1, 1:],
-        np.s_[1:, :-1],
-        np.s_[1:, 1:],
-    )
+    here, right, below, across = (np.s_[:-1, :-1], np.s_[:-1, 1:], np.s_[1:, :-1], np.s_[1:, 1:])
 
     def steps(a: Any, b: Any) -> np.ndarray:
         both = kept[a] & kept[b]

@@ -92,10 +92,7 @@ def _chain(n_labels: int, rng: np.random.RandomState) -> tuple[np.ndarray, np.nd
 
 
 def _labels(
-    lengths: np.ndarray,
-    first: np.ndarray,
-    transitions: np.ndarray,
-    rng: np.random.RandomState,
+    lengths: np.ndarray, first: np.ndarray, transitions: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
     """Draw all chains in lockstep and return their labels one after another."""
     n_steps = lengths.max()

@@ -17,12 +17,7 @@ FOLDER, FILE = "snakes", "snakes.npz"
 ARRAYS = tuple(f"{kind}_{subset}" for subset in ("train", "test") for kind in ("shape", "X", "Y"))
 BACKGROUND = (0, 0, 255)
 #: the colour of a pixel of the snake -> the step (rows, columns) that leads to the next one
-STEPS = {
-    (255, 0, 0): (-1, 0),
-    (255, 255, 0): (0, 1),
-    (0, 255, 0): (1, 0),
-    (0, 255, 255): (0, -1),
-}
+STEPS = {(255, 0, 0): (-1, 0), (255, 255, 0): (0, 1), (0, 255, 0): (1, 0), (0, 255, 255): (0, -1)}
 
 DESCR = """\
 Images of a snake of ten pixels on a blue background, 200 for training and 100 for tests.
@@ -85,10 +80,7 @@ def is_in(folder: Path) -> bool:
 
 
 def make_snakes(
-    n_images: int = 100,
-    length: int = 10,
-    *,
-    random_state: int | np.random.RandomState | None = 0,
+    n_images: int = 100, length: int = 10, *, random_state: int | np.random.RandomState | None = 0
 ) -> Bunch:
     """Draw snakes that walk on grids; image i is the same for any n_images.
 

@@ -15,7 +15,7 @@ from maxmargin.domains.signs import NonNegative, Signs
 Cone = NonNegative | SubmodularCone
 
 
-def within(domain: Domain, cone: Cone, dim: int) -> Domain:
+def intersect_domains(domain: Domain, cone: Cone, dim: int) -> Domain:
     """The weights that are in both, where the projection on these is known exactly.
 
     Signs meet signs, a cone and weights without it are independent, an l2 ball takes any cone, an
@@ -25,9 +25,9 @@ def within(domain: Domain, cone: Cone, dim: int) -> Domain:
     if isinstance(domain, RealSpace) or not len(own):
         return cone if len(own) else domain
     if isinstance(domain, L2Ball):
-        return L2Ball(domain.radius, within(domain.signs or RealSpace(), cone, dim))
+        return L2Ball(domain.radius, intersect_domains(domain.signs or RealSpace(), cone, dim))
     if isinstance(domain, L1Ball):
-        found = within(domain.signs or RealSpace(), cone, dim)
+        found = intersect_domains(domain.signs or RealSpace(), cone, dim)
         if not isinstance(found, Signs):
             raise ValueError(
                 "domain: an L1Ball over tables of edges is not known; use L2Ball(radius), or"
@@ -95,7 +95,7 @@ def _with_product(domain: Product, cone: Cone, dim: int) -> Domain:
     for own, part in domain._parts():
         local = _part_of(cone, own, dim)
         left[own] = False
-        groups.append((own, within(part, local, len(own))))
+        groups.append((own, intersect_domains(part, local, len(own))))
     rest = _own(cone, dim)[left[_own(cone, dim)]]
     if len(rest):
         groups.append((rest, type(cone)()))

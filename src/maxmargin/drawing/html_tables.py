@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from maxmargin.drawing.numbers import fixed
+from maxmargin.drawing.numbers import format_fixed
 
 __all__ = ["figure_html", "table_html"]
 
@@ -34,7 +34,7 @@ def table_html(columns: Sequence[str], rows: Iterable[Sequence[Any]], caption: s
 def _cell(value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         style = f"{CELL}; text-align: right; font-variant-numeric: tabular-nums"
-        return f'<td style="{style}">{fixed(value)}</td>'
+        return f'<td style="{style}">{format_fixed(value)}</td>'
     return f'<td style="{CELL}; text-align: left">{escape(str(value))}</td>'
 
 

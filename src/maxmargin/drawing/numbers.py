@@ -10,7 +10,7 @@ NONE = "–"  # noqa: RUF001
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def number(value: Any) -> float | None:
+def finite_or_none(value: Any) -> float | None:
     """A finite number, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -21,7 +21,7 @@ def number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def short(value: float | None, digits: int = 4) -> str:
+def format_short(value: float | None, digits: int = 4) -> str:
     """A number for people: few digits, and a power of ten where it is very small or large."""
     if value is None or not math.isfinite(value):
         return NONE
@@ -35,7 +35,7 @@ def short(value: float | None, digits: int = 4) -> str:
     return tens if mantissa == "1" else f"{mantissa}·{tens}"
 
 
-def value(found: Any) -> str:
+def format_value(found: Any) -> str:
     """A cell of a table."""
     if found is None:
         return NONE
@@ -44,21 +44,21 @@ def value(found: Any) -> str:
     if isinstance(found, int):
         return _thin(f"{found:,}") if abs(found) >= 10_000 else str(found)
     if isinstance(found, float):
-        return short(found) if math.isfinite(found) else NONE
+        return format_short(found) if math.isfinite(found) else NONE
     return str(found)
 
 
-def count(found: Any) -> str:
-    """An integer, with thin spaces from five digits on; anything else as `value` shows it."""
-    whole = number(found)
+def format_count(found: Any) -> str:
+    """An integer, with thin spaces from five digits on; other things as `format_value` does."""
+    whole = finite_or_none(found)
     if whole is None or whole != int(whole):
-        return value(found)
-    return value(int(whole))
+        return format_value(found)
+    return format_value(int(whole))
 
 
-def percent(share: Any) -> str:
+def format_percent(share: Any) -> str:
     """A share as a percentage with two decimals, fewer where they are zeros."""
-    found = number(share)
+    found = finite_or_none(share)
     if found is None:
         return NONE
     digits = f"{100 * found:.2f}"
@@ -67,9 +67,9 @@ def percent(share: Any) -> str:
     return f"{digits}\u202f%"
 
 
-def seconds(found: Any) -> str:
+def format_seconds(found: Any) -> str:
     """A span of time."""
-    time = number(found)
+    time = finite_or_none(found)
     if time is None:
         return NONE
     if time < 1:
@@ -82,16 +82,16 @@ def seconds(found: Any) -> str:
     return f"{minutes // 60}\u202fh {minutes % 60}\u202fmin"
 
 
-def megabytes(found: Any) -> str:
+def format_megabytes(found: Any) -> str:
     """Memory, in MB."""
-    size = number(found)
+    size = finite_or_none(found)
     if size is None:
         return NONE
     mega = size / 1e6
-    return f"{value(round(mega)) if mega >= 1000 else short(mega, 3)}\u202fMB"
+    return f"{format_value(round(mega)) if mega >= 1000 else format_short(mega, 3)}\u202fMB"
 
 
-def bounds(low: float, high: float) -> tuple[str, str]:
+def format_bounds(low: float, high: float) -> tuple[str, str]:
     """Two numbers with as many digits as it takes to tell them apart, and one more.
 
     The first is rounded down and the second up: what is between them is between these, too.
@@ -111,10 +111,10 @@ def _rounded(found: float, digits: int, way: str = ROUND_HALF_EVEN) -> str:
     near = float(exact.quantize(Decimal(1).scaleb(-decimals), rounding=way))
     if 1e4 <= abs(near) < 1e6:
         return _thin(f"{near:,.{max(0, decimals)}f}")
-    return short(near, digits)
+    return format_short(near, digits)
 
 
-def plain(found: int | float | None) -> str:
+def format_plain(found: int | float | None) -> str:
     """A number in a terminal; None is a dash."""
     if found is None:
         return "-"
@@ -125,7 +125,7 @@ def plain(found: int | float | None) -> str:
     return f"{found:,}"
 
 
-def fixed(found: Any) -> str:
+def format_fixed(found: Any) -> str:
     """A cell of a table of scores: four decimals, other things as they are."""
     return f"{found:.4f}" if isinstance(found, float) else str(found)
 

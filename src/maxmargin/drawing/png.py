@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Literal
 
-from maxmargin.drawing.svg import number
+from maxmargin.drawing.svg import finite_or_none
 
 __all__ = ["ink_png", "png_bytes", "png_uri"]
 
@@ -62,7 +62,7 @@ def png_uri(file: bytes) -> str:
 
 
 def _shade(value: float | None) -> int:
-    return round(255 * min(1.0, max(0.0, number(value) or 0.0)))
+    return round(255 * min(1.0, max(0.0, finite_or_none(value) or 0.0)))
 
 
 def _chunk(kind: bytes, body: bytes) -> bytes:

@@ -11,9 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from maxmargin.drawing.numbers import number, short
+from maxmargin.drawing.numbers import finite_or_none, format_short
 
-__all__ = ["MISTAKES", "Axis", "Curve", "convergence_svg", "line_svg", "number", "ticks"]
+__all__ = [
+    "MISTAKES",
+    "Axis",
+    "Curve",
+    "convergence_svg",
+    "line_svg",
+    "finite_or_none",
+    "axis_ticks",
+]
 
 #: tell apart for all common kinds of colour vision, at least 3 : 1 on white and on near black
 PALETTE = ("#2E7EBB", "#D1603D", "#2C9476", "#B0699E", "#94803A", "#6C78C4", "#7F7F7F", "#C2527A")
@@ -76,7 +84,7 @@ class Axis:
         return self.start + share * (self.end - self.start)
 
 
-def ticks(axis: Axis, wanted: int = 5) -> list[float]:
+def axis_ticks(axis: Axis, wanted: int = 5) -> list[float]:
     """Round values along an axis: powers of ten on a logarithmic one, else steps of 1, 2 or 5."""
     if axis.log:
         marks = _log_ticks(axis.low, axis.high, wanted)
@@ -139,20 +147,20 @@ def convergence_svg(records: list[dict], width: int = 640, height: int = 280) ->
     records : metrics of the records of a run, as in `history.jsonl`. Without any certificate the
     errors are drawn instead.
     """
-    x = [number(r.get("epoch")) for r in records]
+    x = [finite_or_none(r.get("epoch")) for r in records]
     sized = {"x_label": "passes over the data", "width": width, "height": height}
-    gaps = [number(r.get("gap")) for r in records]
+    gaps = [finite_or_none(r.get("gap")) for r in records]
     if any(gap is not None for gap in gaps):
         parts = (("primal", "objective", 0), ("dual", "lower bound", 2), ("gap", "gap", 1))
         curves = [
-            Curve(name, x, [number(r.get(key)) for r in records], colour, dash)
+            Curve(name, x, [finite_or_none(r.get(key)) for r in records], colour, dash)
             for dash, (key, name, colour) in enumerate(parts)
         ]
         title, y_label, log = "Objective, lower bound and gap", "objective, bound, gap", True
     else:
         names = (("train_error", MISTAKES), ("validation_score", "validation score"))
         curves = [
-            Curve(name, x, [number(r.get(key)) for r in records], k, k)
+            Curve(name, x, [finite_or_none(r.get(key)) for r in records], k, k)
             for k, (key, name) in enumerate(names)
         ]
         title, y_label, log = "Errors along the run", "error or score", False
@@ -163,29 +171,33 @@ def _points(curve: Curve, log_x: bool, log_y: bool) -> list[tuple[float, ...]]:
     """(x, y) or (x, y, low, high) of the points that have a place on the axes."""
     points: list[tuple[float, ...]] = []
     for k, (a, b) in enumerate(zip(curve.x, curve.y, strict=True)):
-        x, y = number(a), number(b)
+        x, y = finite_or_none(a), finite_or_none(b)
         if x is None or y is None or (log_x and x <= 0) or (log_y and y <= 0):
             continue
-        ends = (number(curve.low[k]), number(curve.high[k])) if curve.low else (None, None)
+        ends = (
+            (finite_or_none(curve.low[k]), finite_or_none(curve.high[k]))
+            if curve.low
+            else (None, None)
+        )
         points.append((x, y) if None in ends else (x, y, *ends))  # type: ignore[arg-type]
     return points
 
 
 def _frame(x: Axis, y: Axis, x_label: str, y_label: str) -> str:
     parts = []
-    for mark in ticks(y):
+    for mark in axis_ticks(y):
         at = f"{y.at(mark):.1f}"
         parts.append(
             f'<path d="M{x.start} {at}H{x.end}" stroke="currentColor" stroke-opacity="0.13"/>'
             f'<text x="{x.start - 8}" y="{at}" dy="0.32em" text-anchor="end"'
-            f' fill="currentColor" fill-opacity="0.8">{short(mark)}</text>'
+            f' fill="currentColor" fill-opacity="0.8">{format_short(mark)}</text>'
         )
-    for mark in ticks(x, 7):
+    for mark in axis_ticks(x, 7):
         at = f"{x.at(mark):.1f}"
         parts.append(
             f'<path d="M{at} {y.start}v5" stroke="currentColor" stroke-opacity="0.5"/>'
             f'<text x="{at}" y="{y.start + 18}" text-anchor="middle" fill="currentColor"'
-            f' fill-opacity="0.8">{short(mark)}</text>'
+            f' fill-opacity="0.8">{format_short(mark)}</text>'
         )
     middle = (x.start + x.end) / 2
     parts.append(

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COLOURS", "ROLES", "above", "perspective", "roles", "subsample"]
+__all__ = [
+    "COLOURS",
+    "ROLES",
+    "view_from_above",
+    "view_in_perspective",
+    "error_roles",
+    "draw_subset",
+]
 
 #: what a pixel or point is, by truth and prediction; 1 is the foreground, 0 the background
 ROLES = ("background", "foreground", "false foreground", "missed foreground")
@@ -17,7 +24,7 @@ ROLES = ("background", "foreground", "false foreground", "missed foreground")
 COLOURS = ("#BDBDBD", "#0072B2", "#D55E00", "#F0C400")
 
 
-def roles(truth: Any, predicted: Any = None) -> np.ndarray:
+def error_roles(truth: Any, predicted: Any = None) -> np.ndarray:
     """Places in ROLES and COLOURS, in the shape of truth; both sides are 0 and 1 or bool.
 
     Without predictions there are no false and no missed ones.
@@ -32,12 +39,12 @@ def roles(truth: Any, predicted: Any = None) -> np.ndarray:
     return found
 
 
-def above(points: Any) -> np.ndarray:
+def view_from_above(points: Any) -> np.ndarray:
     """(N, 2), the points seen from above: x to the right, y up."""
     return _cloud(points)[:, :2].copy()
 
 
-def perspective(
+def view_in_perspective(
     points: Any, azimuth: float = -65.0, elevation: float = 25.0, distance: float = 3.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """The points as an eye near them sees them: (N, 2) places, (N,) their order, farthest first.
@@ -67,7 +74,7 @@ def perspective(
     return flat * (distance / (distance - near))[:, None], np.argsort(near, kind="stable")
 
 
-def subsample(n: int, limit: int) -> np.ndarray:
+def draw_subset(n: int, limit: int) -> np.ndarray:
     """At most `limit` of the numbers 0 .. n - 1, sorted, drawn at random but always the same ones.
 
     Every k-th point would show stripes, since scans list points in rows.

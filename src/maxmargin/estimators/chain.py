@@ -231,11 +231,7 @@ class ChainSVM(NodeLabels):
         return self._filled(X, super().predict_k_best, lambda: [(self.classes_[:0], 0.0)], k)
 
     def predict_marginals(
-        self,
-        X: Any,
-        method: Method = "auto",
-        n_draws: int = 100,
-        random_state: Any = 0,
+        self, X: Any, method: Method = "auto", n_draws: int = 100, random_state: Any = 0
     ) -> Any:
         call = super().predict_marginals
         return self._filled(X, call, self._no_rows, method, n_draws, random_state)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, NonNegative, SubmodularCone
 from maxmargin.domains.base import check_domain
-from maxmargin.domains.combine import within
+from maxmargin.domains.combine import intersect_domains
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
 from maxmargin.estimators.restrictions import Restriction, restrict_labels
@@ -193,7 +193,7 @@ class GraphCutSVM(StructuredSVM):
     def _make_domain(self, dim: int) -> Domain | None:
         edges = np.arange(self._n_node_weights(), dim)
         own = SubmodularCone(edges) if self.tables else NonNegative(edges)
-        return within(check_domain(self.domain, dim), own, dim)
+        return intersect_domains(check_domain(self.domain, dim), own, dim)
 
     def _scales(self, layouts: list[Any]) -> np.ndarray:
         share = getattr(resolve_loss(self.loss), "normalize", False)

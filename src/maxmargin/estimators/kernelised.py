@@ -11,7 +11,7 @@ from scipy import sparse
 from maxmargin.domains import Domain, L2Ball
 from maxmargin.domains.base import RealSpace
 from maxmargin.features.kernels import cholesky
-from maxmargin.features.kernels.functions import diagonal
+from maxmargin.features.kernels.functions import kernel_diagonal
 from maxmargin.features.kernels.kernel_map import KernelMap, as_kernel_map
 from maxmargin.problem import Problem
 from maxmargin.validation.learned import check_array
@@ -90,7 +90,7 @@ class Kernelised:
         basis = own.basis_
         assert basis is not None
         w = self._node_weights()
-        among_pivots = cholesky.solve(basis.triangle, w, transposed=True)
+        among_pivots = cholesky.solve_triangle(basis.triangle, w, transposed=True)
         known = []
         beta = self._dual_coefficients(own, problem)
         if beta is not None and _close(basis.of_rows.T @ beta, w):
@@ -196,7 +196,7 @@ def _close(a: np.ndarray, b: np.ndarray) -> bool:
 
 def _shortened(own: KernelMap, rows: Any, beta: np.ndarray, w: np.ndarray) -> Support:
     """Without the rows that count least, as `drop` allows."""
-    size = np.sqrt(np.maximum(diagonal(own.function(), rows), 0.0))
+    size = np.sqrt(np.maximum(kernel_diagonal(own.function(), rows), 0.0))
     worth = np.abs(beta).max(axis=1, initial=0.0) * size
     order = np.argsort(worth, kind="stable")
     spent = np.cumsum(worth[order])

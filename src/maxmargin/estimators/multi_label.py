@@ -347,11 +347,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
         return np.abs(self.decision_function(X))
 
     def predict_marginals(
-        self,
-        X: Any,
-        method: Method = "auto",
-        n_draws: int = 100,
-        random_state: Seed = 0,
+        self, X: Any, method: Method = "auto", n_draws: int = 100, random_state: Seed = 0
     ) -> np.ndarray:
         """Compute the marginal probability that each label is on; see `StructuredSVM`.
 

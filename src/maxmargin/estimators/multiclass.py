@@ -230,11 +230,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         return np.concatenate(margins) if margins else np.empty(0)
 
     def predict_marginals(
-        self,
-        X: Any,
-        method: Method = "auto",
-        n_draws: int = 100,
-        random_state: Seed = 0,
+        self, X: Any, method: Method = "auto", n_draws: int = 100, random_state: Seed = 0
     ) -> np.ndarray:
         """Compute the softmax of scores / temperature; see `StructuredSVM`.
 

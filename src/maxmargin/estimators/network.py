@@ -16,7 +16,7 @@ from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import MarkovNetwork, Network, Structure
-from maxmargin.structures.base import Layout, score
+from maxmargin.structures.base import Layout, part_score
 from maxmargin.validation.options import (
     CountOrZero,
     NonNegative,
@@ -247,7 +247,9 @@ class NetworkSVM(GraphLabels):
             for i, layout in enumerate(samples.layouts):
                 structure = samples.structure
                 labels = structure.decode(z[samples.parts(i)], layout)
-                own = score(samples.scores(self._weights(), i), structure.encode(labels, layout))
+                own = part_score(
+                    samples.scores(self._weights(), i), structure.encode(labels, layout)
+                )
                 found.append(Labelling(self.classes_[labels], own, max(own, float(bounds[i]))))
         return found
 

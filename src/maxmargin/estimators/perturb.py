@@ -27,7 +27,7 @@ class Variables:
         self.binary = np.repeat([labels == 1 for _, labels in ends], self.counts)
 
 
-def frequencies(
+def part_frequencies(
     samples: Samples, w: np.ndarray, n_draws: int, rng: np.random.Generator
 ) -> np.ndarray:
     """How often each part is on in the best output, over n_draws of noise on the variables' parts.

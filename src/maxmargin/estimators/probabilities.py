@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.perturb import Variables, frequencies
+from maxmargin.estimators.perturb import Variables, part_frequencies
 from maxmargin.estimators.temperature import find_temperature
 from maxmargin.exceptions import MissingAbilityError, SampleError, UncalibratedWarning
 from maxmargin.problem import Samples
@@ -32,11 +32,7 @@ class Probabilities:
     _truth: Callable[[Any, list[Layout]], np.ndarray]
 
     def predict_marginals(
-        self,
-        X: Any,
-        method: Method = "auto",
-        n_draws: int = 100,
-        random_state: Any = 0,
+        self, X: Any, method: Method = "auto", n_draws: int = 100, random_state: Any = 0
     ) -> Any:
         """Compute the marginal probabilities P(label) of each variable.
 
@@ -79,7 +75,7 @@ class Probabilities:
         )
         found = []
         for samples in self._in_chunks(X):
-            p = _expectations(samples, w) if exact else frequencies(samples, w, n_draws, rng)
+            p = _expectations(samples, w) if exact else part_frequencies(samples, w, n_draws, rng)
             for i, layout in enumerate(samples.layouts):
                 count, labels = self.structure_.variables(layout)
                 own = p[samples.parts(i)][: count * labels].reshape(count, labels)
@@ -220,7 +216,7 @@ class HeldOut:
 
     def perturbed_loss(self, w: np.ndarray, n_draws: int, rng: np.random.Generator) -> float:
         """The same of frequencies, with half a draw added to either side, since some are 0."""
-        p = frequencies(self.samples, w, n_draws, rng)
+        p = part_frequencies(self.samples, w, n_draws, rng)
         return self._loss((n_draws * p + 0.5) / (n_draws + 1))
 
     def _loss(self, p: np.ndarray) -> float:

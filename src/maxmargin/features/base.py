@@ -281,7 +281,9 @@ def _localise(group: Group) -> tuple[np.ndarray, ...]:
     run_ptr = np.empty(n + 1, dtype=np.int64)
     runs = np.empty((2, len(columns) + n), dtype=np.int64)
     stamp = np.full(matrix.shape[1], -1, dtype=np.int64)
-    total = packing.localise(entry_ptr, columns, stamp, numbers, size, run_ptr, runs[0], runs[1])
+    total = packing.number_local_columns(
+        entry_ptr, columns, stamp, numbers, size, run_ptr, runs[0], runs[1]
+    )
     return numbers, size, run_ptr, runs[0, :total].copy(), runs[1, :total].copy()
 
 

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from maxmargin.formats.text_lines import Readable, check_encoding, name_of, undecodable, unpacked
+from maxmargin.formats.text_lines import (
+    Readable,
+    check_encoding,
+    decoding_error,
+    name_of,
+    open_unpacked,
+)
 
 __all__ = ["ColumnFormat", "Sentence", "column_at", "read_columns", "sentence_batches"]
 
@@ -96,7 +102,7 @@ def sentence_batches(path: Readable, form: ColumnFormat | None = None) -> Iterat
     and a sentence typed by hand is a batch of its own as soon as its blank line is there.
     """
     reader = _Reader(name_of(path), (form or ColumnFormat()).check())
-    with unpacked(path) as file:
+    with open_unpacked(path) as file:
         read, rest, begun = getattr(file, "read1", file.read), b"", False
         while piece := read(PIECE):
             if not begun:
@@ -300,7 +306,7 @@ class _Reader:
             # as bytes, because str.split would also cut at U+00A0
             return b" ".join(line.split()).decode(self.form.encoding).split(" ")
         except UnicodeDecodeError as error:
-            raise undecodable(self.name, self.number, self.form.encoding) from error
+            raise decoding_error(self.name, self.number, self.form.encoding) from error
 
     def _is_comment(self, n_fields: int) -> bool:
         if self.form.comments != "auto":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.formats.text_lines import Readable, name_of
-from maxmargin.optional import pillow
+from maxmargin.optional import import_pillow
 
 __all__ = ["FORMATS", "SUFFIXES", "read_image", "read_mask"]
 
@@ -67,7 +67,7 @@ def read_mask(source: Readable) -> tuple[np.ndarray, bool]:
 @contextmanager
 def _opened(source: Readable, name: str) -> Iterator[tuple[Any, str]]:
     """The image, its pixels unpacked and upright, and the name of its format."""
-    Image, ImageOps = pillow("Image"), pillow("ImageOps")
+    Image, ImageOps = import_pillow("Image"), import_pillow("ImageOps")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of odd entries that do not matter here
         try:
@@ -113,7 +113,7 @@ def _deep(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def _on_white(image: Any) -> np.ndarray:
-    Image = pillow("Image")
+    Image = import_pillow("Image")
     clear = image.convert("RGBA")
     white = Image.new("RGBA", clear.size, (255, 255, 255, 255))
     return np.asarray(Image.alpha_composite(white, clear).convert("RGB"))

@@ -125,7 +125,7 @@ def _value(text: str) -> float:
     return value
 
 
-def numbered(found: LabelledRows, n_labels: int, name: str) -> np.ndarray:
+def encode_numbers(found: LabelledRows, n_labels: int, name: str) -> np.ndarray:
     """(n, n_labels) of zeros and ones, from labels that are numbers from 0."""
     matrix = np.zeros((len(found.labels), n_labels), dtype=np.int64)
     for i, own in enumerate(found.labels):

@@ -28,7 +28,7 @@ from maxmargin.persistence.archive import (
 )
 from maxmargin.persistence.members import write_array
 
-__all__ = ["Arrays", "NpzError", "read_npz", "seekable", "write_npz"]
+__all__ = ["Arrays", "NpzError", "read_npz", "open_seekable", "write_npz"]
 
 MAX_HEAD = 10_000
 MAX_MEMBERS = 1000
@@ -134,7 +134,7 @@ def read_npz(source: Readable, name: str | None = None, max_bytes: int | None = 
     times its own size if that is more.
     """
     name = name or name_of(source)
-    with seekable(source) as file:
+    with open_seekable(source) as file:
         size = file.seek(0, os.SEEK_END)
         limit = unpacked_limit(size, max_bytes)
         try:
@@ -162,7 +162,7 @@ def write_npz(sink: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 @contextmanager
-def seekable(source: Readable) -> Iterator[BinaryIO]:
+def open_seekable(source: Readable) -> Iterator[BinaryIO]:
     """The source if it can go back, else a copy of it."""
     if not hasattr(source, "read"):
         with open(cast(str, source), "rb") as file:

@@ -21,7 +21,7 @@ _TO_SPACES = bytes.maketrans(b",;\t\r\v\f", b"      ")
 _OF_NUMBERS = b"0123456789+-.eE \n"
 
 
-def blocks(stream: Any, name: str, first: int = 1, most: int | None = None) -> Iterator[Any]:
+def read_blocks(stream: Any, name: str, first: int = 1, most: int | None = None) -> Iterator[Any]:
     """(number of the first line, whole lines) of a stream, without comments.
 
     most : how many bytes there may be, all in all.
@@ -46,12 +46,12 @@ def blocks(stream: Any, name: str, first: int = 1, most: int | None = None) -> I
         first += lines
 
 
-def spaced(block: bytes) -> bytes:
+def space_fields(block: bytes) -> bytes:
     """With spaces for all that separates fields."""
     return block.translate(_TO_SPACES)
 
 
-def numbers(block: bytes, width: int, name: str, first: int) -> np.ndarray:
+def parse_numbers(block: bytes, width: int, name: str, first: int) -> np.ndarray:
     """(rows, width), the numbers of a block with spaces, whose lines have this many or none."""
     block = block if block.endswith(b"\n") else block + b"\n"
     if block.translate(None, _OF_NUMBERS):

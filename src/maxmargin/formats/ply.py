@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from maxmargin.formats.number_text import blocks, numbers, rows_of_text, spaced
+from maxmargin.formats.number_text import parse_numbers, read_blocks, rows_of_text, space_fields
 from maxmargin.formats.point_cloud import (
     Cloud,
     Wish,
@@ -274,13 +274,13 @@ class _Rows:
         width, wanted = len(self.element.properties), self.element.size
         parts, found, first = [], 0, self.head.lines + 1
         last = not any(own.size for own in self.head.after)
-        for line, block in blocks(self.stream, self.name, first, self.most):
+        for line, block in read_blocks(self.stream, self.name, first, self.most):
             text = _first_lines(block, wanted - found)
             rest = block[len(text) :]
             if self.element.has_lists:
                 text = self._without_lists(text, line)
                 width = len(self.element.plain)
-            rows = numbers(spaced(text), width, self.name, line)
+            rows = parse_numbers(space_fields(text), width, self.name, line)
             parts.append(rows)
             found += len(rows)
             if last and (found > wanted or rest.strip()):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
-from maxmargin.progress import watched
+from maxmargin.progress import open_watched
 
 __all__ = [
     "Readable",
@@ -20,8 +20,8 @@ __all__ = [
     "is_number",
     "name_of",
     "text_lines",
-    "undecodable",
-    "unpacked",
+    "decoding_error",
+    "open_unpacked",
 ]
 
 Readable = str | os.PathLike | BinaryIO
@@ -36,18 +36,18 @@ def text_lines(path: Readable, encoding: str = "utf-8") -> Iterator[tuple[int, s
     """
     name, number = name_of(path), 0
     try:
-        with unpacked(path) as lines:
+        with open_unpacked(path) as lines:
             for number, line in enumerate(lines, start=1):
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
                 # bytes.split knows ASCII white space only; str.split would also cut at U+00A0.
                 yield number, b" ".join(line.split()).decode(encoding)
     except UnicodeDecodeError as error:
-        raise undecodable(name, number, encoding) from error
+        raise decoding_error(name, number, encoding) from error
 
 
 @contextmanager
-def unpacked(path: Readable) -> Iterator[Any]:
+def open_unpacked(path: Readable) -> Iterator[Any]:
     """The file, unpacked if its first bytes say gzip; damage is a ValueError that names it."""
     try:
         with _opened(path) as raw:
@@ -59,7 +59,7 @@ def unpacked(path: Readable) -> Iterator[Any]:
         ) from error
 
 
-def undecodable(name: str, number: int, encoding: str) -> ValueError:
+def decoding_error(name: str, number: int, encoding: str) -> ValueError:
     """What to raise for bytes that are not text."""
     return ValueError(
         f"{name}, line {number}: found bytes that are not {encoding} text; if the file is in "
@@ -109,7 +109,7 @@ def _opened(path: Readable) -> Iterator[BinaryIO]:
     if hasattr(path, "read"):
         yield cast(BinaryIO, path)
         return
-    with watched(cast(str, path)) as file:
+    with open_watched(cast(str, path)) as file:
         yield file
 
 

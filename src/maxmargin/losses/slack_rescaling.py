@@ -16,7 +16,7 @@ from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError, SampleError
 from maxmargin.features.base import Group, PackedFeatures, pack, part_features
-from maxmargin.memory import refuse
+from maxmargin.memory import refuse_bytes
 from maxmargin.structures.base import Layout, Structure
 
 #: outputs of a sample at most
@@ -25,7 +25,7 @@ MOST = 4096
 ENTRY_BYTES = 48
 
 
-def rescaled(
+def rescale_slacks(
     structure: Structure,
     layouts: list[Layout],
     features: PackedFeatures,
@@ -86,7 +86,7 @@ def _refuse_size(parts: sparse.csr_array, lists: list[np.ndarray], part_ptr: np.
         each = size[int(part_ptr[i]) : int(part_ptr[i + 1])]
         total += min(2 * float(np.count_nonzero(own, axis=0) @ each), len(own) * parts.shape[1])
     count = sum(map(len, lists))
-    refuse(
+    refuse_bytes(
         ENTRY_BYTES * total,
         f'objective="slack": the features of all {count} outputs of {len(lists)} samples',
         'Use objective="margin", which lists none, or fewer or shorter samples.',

@@ -4,11 +4,7 @@ Samples are ragged lists of label sequences (lists or arrays). Labels may be of 
 label may occur on one side only. A ratio whose denominator is zero is 0.0, in every function here.
 """
 
-from maxmargin.metrics.alignment import (
-    alignment_error_rate,
-    alignment_precision,
-    alignment_recall,
-)
+from maxmargin.metrics.alignment import alignment_error_rate, alignment_precision, alignment_recall
 from maxmargin.metrics.calibration import (
     ReliabilityTable,
     brier_score,

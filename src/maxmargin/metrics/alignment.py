@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from maxmargin.metrics.labels import ratio
+from maxmargin.metrics.labels import safe_ratio
 from maxmargin.metrics.links import is_link, link_set
 
 
@@ -59,7 +59,7 @@ def alignment_precision(
         Precision from 0 to 1.
     """
     n_predicted, _, _, hits_possible = _link_counts(predicted, sure, possible)
-    return ratio(hits_possible, n_predicted)
+    return safe_ratio(hits_possible, n_predicted)
 
 
 def alignment_recall(predicted: Iterable, sure: Iterable) -> float:
@@ -79,7 +79,7 @@ def alignment_recall(predicted: Iterable, sure: Iterable) -> float:
         Recall from 0 to 1.
     """
     _, n_sure, hits_sure, _ = _link_counts(predicted, sure, None)
-    return ratio(hits_sure, n_sure)
+    return safe_ratio(hits_sure, n_sure)
 
 
 def _link_counts(

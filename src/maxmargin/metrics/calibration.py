@@ -17,8 +17,8 @@ import numpy as np
 from maxmargin.drawing.html_tables import table_html
 from maxmargin.drawing.text_tables import score_lines
 from maxmargin.exceptions import SampleError
-from maxmargin.metrics.labels import in_order, ratio
-from maxmargin.optional import pandas
+from maxmargin.metrics.labels import in_order, safe_ratio
+from maxmargin.optional import import_pandas
 
 Strategy = Literal["uniform", "quantile"]
 
@@ -47,7 +47,7 @@ class ReliabilityTable:
     @property
     def error(self) -> float:
         """Expected calibration error: mean of ``|accuracy - confidence|`` over all variables."""
-        return ratio(float(self.count @ self._gaps()), float(self.count.sum()))
+        return safe_ratio(float(self.count @ self._gaps()), float(self.count.sum()))
 
     @property
     def max_error(self) -> float:
@@ -83,7 +83,7 @@ class ReliabilityTable:
         pandas.DataFrame
             One row per bin.
         """
-        return pandas().DataFrame(
+        return import_pandas().DataFrame(
             {
                 "above": self.edges[:-1],
                 "up_to": self.edges[1:],
@@ -216,10 +216,7 @@ def log_loss(
 
 
 def brier_score(
-    y_true: Iterable[Any],
-    probabilities: Iterable[Any],
-    *,
-    labels: Sequence[Hashable] | None = None,
+    y_true: Iterable[Any], probabilities: Iterable[Any], *, labels: Sequence[Hashable] | None = None
 ) -> float:
     """Compute the Brier score, the mean over variables of sum_k (P(k) - [k is true])^2.
 

@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.drawing.html_tables import table_html
 from maxmargin.drawing.text_tables import score_lines
 from maxmargin.exceptions import SampleError
-from maxmargin.optional import pandas
+from maxmargin.optional import import_pandas
 
 Labels = Sequence[Any]
 Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # truth, prediction, where they differ
@@ -42,22 +42,22 @@ class LabelScore:
     @property
     def precision(self) -> float:
         """Fraction correct / predicted."""
-        return ratio(self.correct, self.predicted)
+        return safe_ratio(self.correct, self.predicted)
 
     @property
     def recall(self) -> float:
         """Fraction correct / support."""
-        return ratio(self.correct, self.support)
+        return safe_ratio(self.correct, self.support)
 
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall, 2 correct / (predicted + support)."""
-        return ratio(2 * self.correct, self.predicted + self.support)
+        return safe_ratio(2 * self.correct, self.predicted + self.support)
 
     @property
     def iou(self) -> float:
         """Intersection over union, correct / (predicted + support - correct)."""
-        return ratio(self.correct, self.predicted + self.support - self.correct)
+        return safe_ratio(self.correct, self.predicted + self.support - self.correct)
 
 
 class ByLabel:
@@ -106,7 +106,7 @@ class SequenceReport(ByLabel):
     @property
     def macro_f1(self) -> float:
         """Mean of F1 over the rows."""
-        return ratio(sum(row.f1 for row in self.rows), len(self.rows))
+        return safe_ratio(sum(row.f1 for row in self.rows), len(self.rows))
 
     def __str__(self) -> str:
         names = ("", "precision", "recall", "    f1", "support")
@@ -140,7 +140,7 @@ class SequenceReport(ByLabel):
         names = ["precision", "recall", "f1", "support", "predicted", "correct"]
         rows = [*self.rows, self.overall]
         table = {name: [getattr(row, name) for row in rows] for name in names}
-        return pandas().DataFrame(table, index=[row.label for row in rows])
+        return import_pandas().DataFrame(table, index=[row.label for row in rows])
 
 
 def hamming_loss(
@@ -166,8 +166,8 @@ def hamming_loss(
         Hamming loss.
     """
     pairs = list(pairs_of(y_true, y_pred))
-    losses = [ratio(wrong.sum(), wrong.size if normalize else 1) for *_, wrong in pairs]
-    return ratio(sum(losses), len(losses))
+    losses = [safe_ratio(wrong.sum(), wrong.size if normalize else 1) for *_, wrong in pairs]
+    return safe_ratio(sum(losses), len(losses))
 
 
 def token_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
@@ -189,7 +189,7 @@ def token_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
     """
     pairs = list(pairs_of(y_true, y_pred))
     n_wrong = sum(wrong.sum() for *_, wrong in pairs)
-    return ratio(n_wrong, sum(wrong.size for *_, wrong in pairs))
+    return safe_ratio(n_wrong, sum(wrong.size for *_, wrong in pairs))
 
 
 def sequence_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
@@ -208,13 +208,11 @@ def sequence_error(y_true: Iterable[Labels], y_pred: Iterable[Labels]) -> float:
         Error rate from 0 to 1.
     """
     pairs = list(pairs_of(y_true, y_pred))
-    return ratio(sum(bool(wrong.any()) for *_, wrong in pairs), len(pairs))
+    return safe_ratio(sum(bool(wrong.any()) for *_, wrong in pairs), len(pairs))
 
 
 def per_label_scores(
-    y_true: Iterable[Labels],
-    y_pred: Iterable[Labels],
-    labels: Collection[Hashable] | None = None,
+    y_true: Iterable[Labels], y_pred: Iterable[Labels], labels: Collection[Hashable] | None = None
 ) -> SequenceReport:
     """Compute precision and recall of each label over all tokens.
 
@@ -244,7 +242,7 @@ def per_label_scores(
     return make_report(labels, correct, predicted, support, pairs)
 
 
-def ratio(part: float, whole: float) -> float:
+def safe_ratio(part: float, whole: float) -> float:
     """Part / whole, 0.0 if that is nothing of nothing."""
     return float(part / whole) if whole else 0.0
 
@@ -296,6 +294,6 @@ def make_report(
         overall=overall,
         n_samples=len(pairs),
         n_tokens=n_tokens,
-        token_error=ratio(sum(n_wrong), n_tokens),
-        sequence_error=ratio(int(np.count_nonzero(n_wrong)), len(pairs)),
+        token_error=safe_ratio(sum(n_wrong), n_tokens),
+        sequence_error=safe_ratio(int(np.count_nonzero(n_wrong)), len(pairs)),
     )

@@ -11,8 +11,8 @@ import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
 from maxmargin.drawing.text_tables import score_lines
-from maxmargin.metrics.labels import ByLabel, LabelScore, in_order, pairs_of, ratio
-from maxmargin.optional import pandas
+from maxmargin.metrics.labels import ByLabel, LabelScore, in_order, pairs_of, safe_ratio
+from maxmargin.optional import import_pandas
 
 WORST = 10  # samples that are listed
 
@@ -65,7 +65,7 @@ class SegmentationReport(ByLabel):
     @property
     def error(self) -> float:
         """Fraction of wrong pixels or points."""
-        return ratio(sum(own.error * own.size for own in self.samples), self.size)
+        return safe_ratio(sum(own.error * own.size for own in self.samples), self.size)
 
     @property
     def accuracy(self) -> float:
@@ -75,7 +75,7 @@ class SegmentationReport(ByLabel):
     @property
     def mean_iou(self) -> float:
         """Mean over labels of intersection over union."""
-        return ratio(sum(row.iou for row in self.rows), len(self.rows))
+        return safe_ratio(sum(row.iou for row in self.rows), len(self.rows))
 
     def _title(self) -> str:
         nouns = self.noun if len(self.samples) == 1 else f"{self.noun}s"
@@ -119,7 +119,7 @@ class SegmentationReport(ByLabel):
         table["error"] = [own.error for own in rows]
         for k, row in enumerate(self.rows):
             table[f"iou {row.label}"] = [own.iou[k] for own in rows]
-        return pandas().DataFrame(table, index=[own.number for own in rows])
+        return import_pandas().DataFrame(table, index=[own.number for own in rows])
 
 
 def segmentation_scores(
@@ -155,7 +155,7 @@ def segmentation_scores(
         total = sum((own.get(label, none) for own, _ in counts), none)
         rows.append(LabelScore(label, *(int(count) for count in total)))
     samples = [
-        SampleScore(i, ratio(wrong, size), size, tuple(_iou(own.get(k, none)) for k in labels))
+        SampleScore(i, safe_ratio(wrong, size), size, tuple(_iou(own.get(k, none)) for k in labels))
         for i, (own, (wrong, size)) in enumerate(counts)
     ]
     samples.sort(key=lambda own: (-own.error, own.number))
@@ -163,9 +163,7 @@ def segmentation_scores(
 
 
 def intersection_over_union(
-    y_true: Iterable[Any],
-    y_pred: Iterable[Any],
-    labels: Collection[Hashable] | None = None,
+    y_true: Iterable[Any], y_pred: Iterable[Any], labels: Collection[Hashable] | None = None
 ) -> dict[Hashable, float]:
     """Compute the intersection over union of each label over all pixels or points.
 
@@ -206,4 +204,4 @@ def _tally(values: np.ndarray) -> Iterable[tuple[Hashable, int]]:
 
 def _iou(counts: np.ndarray) -> float:
     right, predicted, true = counts.tolist()
-    return ratio(right, predicted + true - right)
+    return safe_ratio(right, predicted + true - right)

@@ -16,7 +16,7 @@ from maxmargin.paths.base import (
     check_validation,
 )
 from maxmargin.paths.certificate import at_zero
-from maxmargin.paths.fits import Fits, prepared, problem_of
+from maxmargin.paths.fits import Fits, prepare_clone, problem_of
 from maxmargin.problem import Problem
 from maxmargin.solvers import Solver
 
@@ -123,7 +123,7 @@ def alpha_path(
     check_validation(validation)
     found = None if alphas is None else check_positive("alphas", alphas)[::-1]
     more = dict(fit_params or {})
-    fitted = prepared(estimator, tol, max_epochs, solver=solver)
+    fitted = prepare_clone(estimator, tol, max_epochs, solver=solver)
     if found is None:
         found = _grid(problem_of(fitted, X, y, more, alpha=1.0), n_alphas, ratio)
     fits = Fits(fitted, X, y, more, train_score, validation)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.callbacks import Callback
-from maxmargin.optional import pandas
+from maxmargin.optional import import_pandas
 from maxmargin.problem import Problem
 from maxmargin.result import Result, Status
 from maxmargin.solvers.run import Run
@@ -111,7 +111,7 @@ class Path:
         estimator: Any,
     ):
         self.points = list(points)
-        self.weights = stacked(weights)
+        self.weights = stack_weights(weights)
         self._results = list(results)
         self._estimator = estimator
 
@@ -182,7 +182,7 @@ class Path:
         pandas.DataFrame
             One row per point.
         """
-        return pandas().DataFrame([asdict(point) for point in self.points])
+        return import_pandas().DataFrame([asdict(point) for point in self.points])
 
     def __len__(self) -> int:
         return len(self.points)
@@ -204,7 +204,7 @@ class Path:
         return f"|w| from {norms[0]:.4g} to {norms[-1]:.4g}"
 
 
-def stacked(weights: Sequence[np.ndarray]) -> Any:
+def stack_weights(weights: Sequence[np.ndarray]) -> Any:
     """Rows of weights as one CSR array: many are zero, or all alike."""
     rows = [sparse.csr_array(as_dense(w)[None]) for w in weights]
     return sparse.vstack(rows, format="csr")

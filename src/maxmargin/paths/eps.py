@@ -20,7 +20,7 @@ from maxmargin.paths.base import (
     scores_of,
 )
 from maxmargin.paths.certificate import Certificate, at_zero
-from maxmargin.paths.fits import prepared, problem_of
+from maxmargin.paths.fits import prepare_clone, problem_of
 from maxmargin.paths.pieces import Piece, Pieces
 from maxmargin.problem import Problem
 from maxmargin.result import Result, Status
@@ -286,7 +286,7 @@ def eps_path(
     check_validation(validation)
     _check_ends(alpha_max, alpha_min)
     _check_objective(getattr(estimator, "objective", "margin"))
-    fitted = prepared(estimator, kappa * eps, max_epochs)
+    fitted = prepare_clone(estimator, kappa * eps, max_epochs)
     engine = _solver(fitted, solver, kappa * eps)
     fitted.set_params(solver=engine)
     problem = problem_of(fitted, X, y, dict(fit_params or {}), alpha=1.0)

@@ -89,7 +89,7 @@ class Fits:
         return self.points, self.weights, self.results, self.estimator
 
 
-def prepared(estimator: Any, tol: float | None, max_epochs: int | None, **options: Any) -> Any:
+def prepare_clone(estimator: Any, tol: float | None, max_epochs: int | None, **options: Any) -> Any:
     """A clone to fit again and again; None leaves the estimator's own."""
     given = {"tol": tol, "max_epochs": max_epochs, **options}
     found = {name: value for name, value in given.items() if value is not None}

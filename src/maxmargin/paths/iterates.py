@@ -20,7 +20,7 @@ from maxmargin.paths.base import (
     fit_metrics,
     scores_of,
 )
-from maxmargin.paths.fits import prepared
+from maxmargin.paths.fits import prepare_clone
 from maxmargin.result import Record, Result, Status
 from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.solvers.run import Run
@@ -132,7 +132,7 @@ def iterates_path(
         raise ValueError(f"alpha={alpha!r} must be a number, 0 or more.")
     engine = resolve_solver(solver).set_params(check_every=every, tol=0.0, max_epochs=max_epochs)
     kept = _KeepIterates()
-    fitted = prepared(estimator, None, None, alpha=float(alpha), solver=engine)
+    fitted = prepare_clone(estimator, None, None, alpha=float(alpha), solver=engine)
     fitted.set_params(callbacks=[kept], warm_start=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is not meant to converge

@@ -19,7 +19,7 @@ from maxmargin.paths.base import (
     check_share,
     check_validation,
 )
-from maxmargin.paths.fits import Fits, prepared
+from maxmargin.paths.fits import Fits, prepare_clone
 from maxmargin.solvers import BCFW, Solver
 from maxmargin.validation.samples import as_dense
 
@@ -116,7 +116,7 @@ def l1_path(
         The models, smallest radius first.
     """
     _check_options(estimator, n_radii, ratio, validation)
-    fitted = prepared(estimator, tol, max_epochs)
+    fitted = prepare_clone(estimator, tol, max_epochs)
     found = _radii(fitted, X, y, radii, n_radii, ratio, fit_params)
     fitted.set_params(solver=_solver(fitted, solver))
     fits = Fits(fitted, X, y, dict(fit_params or {}), train_score, validation)

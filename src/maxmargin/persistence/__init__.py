@@ -24,7 +24,7 @@ from typing import Any
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence.decode import decode_model
 from maxmargin.persistence.encode import Encoder
-from maxmargin.persistence.model_file import read, write
+from maxmargin.persistence.model_file import read_model, write_model
 from maxmargin.persistence.registry import register
 from maxmargin.validation.learned import Checked
 
@@ -67,7 +67,7 @@ def save(model: Any, path: str | os.PathLike, level: int | None = None) -> None:
     """
     encoder = Encoder()
     tree = encoder.encode_object(model, (type(model).__name__,))
-    write(path, tree, encoder.arrays, level)
+    write_model(path, tree, encoder.arrays, level)
 
 
 def load(path: str | os.PathLike, *, max_bytes: int | None = None, oracle: Any = None) -> Any:
@@ -100,7 +100,7 @@ def load(path: str | os.PathLike, *, max_bytes: int | None = None, oracle: Any =
     OSError
         If the file cannot be opened.
     """
-    contents = read(path, max_bytes)
+    contents = read_model(path, max_bytes)
     if contents.tree["class"] == "Snapshot":
         raise ModelFileError(
             f"{os.fspath(path)!r} is a checkpoint of a run, not a model: give it to"
@@ -124,7 +124,7 @@ def load_as(path: str | os.PathLike, name: str) -> Any:
     object
         The object.
     """
-    contents = read(path)
+    contents = read_model(path)
     if contents.tree["class"] != name:
         raise ModelFileError(f"{os.fspath(path)!r} is not a {name.lower()}.")
     return decode_model(path, contents)

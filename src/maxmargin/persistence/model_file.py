@@ -47,7 +47,7 @@ class Contents(NamedTuple):
 
 
 # -- writing ---------------------------------------------------------------------------------------
-def write(
+def write_model(
     path: str | os.PathLike,
     tree: dict[str, Any],
     arrays: list[np.ndarray],
@@ -88,7 +88,7 @@ def _write_zip(file: BinaryIO, tree: dict[str, Any], arrays: list[np.ndarray], l
 
 
 # -- reading ---------------------------------------------------------------------------------------
-def read(path: str | os.PathLike, max_bytes: int | None = None) -> Contents:
+def read_model(path: str | os.PathLike, max_bytes: int | None = None) -> Contents:
     """What a file holds, all of it checked; a ModelFileError says what is wrong."""
     with Path(path).expanduser().open("rb") as file:
         size = os.fstat(file.fileno()).st_size

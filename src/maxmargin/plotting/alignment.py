@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.metrics.links import Link, as_links, check_range, compare_links, link_set
-from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, matplotlib, new_axes
+from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, import_matplotlib, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -225,7 +225,7 @@ def _words(ax: Axes, rows: list[str], columns: list[str]) -> None:
 
 
 def _draw(ax: Axes, name: str, links: set[Link]) -> None:
-    PolyCollection = matplotlib("collections").PolyCollection
+    PolyCollection = import_matplotlib("collections").PolyCollection
     shape, style = STYLES[name]
     # In units of a cell, so that marks fit the cells whatever the size of the axes.
     outlines = [SHAPES[shape] + (j, i) for i, j in sorted(links)]
@@ -234,7 +234,7 @@ def _draw(ax: Axes, name: str, links: set[Link]) -> None:
 
 
 def _legend(ax: Axes, layers: dict[str, set[Link]]) -> None:
-    Line2D, Path = matplotlib("lines").Line2D, matplotlib("path").Path
+    Line2D, Path = import_matplotlib("lines").Line2D, import_matplotlib("path").Path
     handles = []
     for name, links in layers.items():
         shape, style = STYLES[name]

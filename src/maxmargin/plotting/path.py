@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, matplotlib, new_axes
+from maxmargin.plotting.style import BLUE, GREEN, GREY, ORANGE, import_matplotlib, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,7 +170,7 @@ class PathDisplay:
         if kind is not None or ax is not None:
             return {kind or PANELS[0]: new_axes(ax)}
         names = [name for name in PANELS if name != "error" or self._known(LOOKS[name])]
-        found = matplotlib("pyplot").subplots(
+        found = import_matplotlib("pyplot").subplots(
             len(names), figsize=(6.4, 2.4 * len(names)), sharex=True, layout="constrained"
         )[1]
         return dict(zip(names, found, strict=True))

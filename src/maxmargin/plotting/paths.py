@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin.plotting.path import path_values
-from maxmargin.plotting.style import MARKERS, SERIES, matplotlib
+from maxmargin.plotting.style import MARKERS, SERIES, import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ class PathsDisplay:
     def _axes(self, count: int) -> list[Axes]:
         size = (4.8 * count, 3.6)
         return list(
-            matplotlib("pyplot").subplots(
+            import_matplotlib("pyplot").subplots(
                 1, count, figsize=size, squeeze=False, layout="constrained"
             )[1][0]
         )

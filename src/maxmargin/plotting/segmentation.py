@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.drawing.views import COLOURS, ROLES, above, perspective, roles, subsample
-from maxmargin.plotting.style import GREY, matplotlib
+from maxmargin.drawing.views import (
+    COLOURS,
+    ROLES,
+    draw_subset,
+    error_roles,
+    view_from_above,
+    view_in_perspective,
+)
+from maxmargin.plotting.style import GREY, import_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +23,8 @@ if TYPE_CHECKING:
 
 PANELS = ("image", "truth", "prediction", "error")
 VIEWS: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
-    "above": lambda cloud: (above(cloud), np.argsort(cloud[:, 2], kind="stable")),
-    "perspective": perspective,
+    "above": lambda cloud: (view_from_above(cloud), np.argsort(cloud[:, 2], kind="stable")),
+    "perspective": view_in_perspective,
 }
 SIDE = 2.6  # inches, of a panel
 VEIL = 0.45  # how much of a colour lies over an image
@@ -255,7 +262,7 @@ def _axes(axes: Any, rows: int, columns: int, tall: float) -> list[Axes]:
             raise ValueError(f"axes has {len(found)} axes, expected {rows} x {columns}.")
         return found
     size = (SIDE * columns, SIDE * rows * min(max(tall, 0.3), 3.0) + 0.7)
-    grid = matplotlib("pyplot").subplots(
+    grid = import_matplotlib("pyplot").subplots(
         rows, columns, figsize=size, layout="constrained", squeeze=False
     )[1]
     return list(grid.ravel())
@@ -264,8 +271,8 @@ def _axes(axes: Any, rows: int, columns: int, tall: float) -> list[Axes]:
 def _codes(panel: str, predicted: np.ndarray, truth: np.ndarray | None) -> np.ndarray:
     """Places in COLOURS."""
     if panel == "error":
-        return roles(truth, predicted)
-    return roles(truth if panel == "truth" else predicted)
+        return error_roles(truth, predicted)
+    return error_roles(truth if panel == "truth" else predicted)
 
 
 # -- images ----------------------------------------------------------------------------------------
@@ -288,7 +295,7 @@ def _colours(image: np.ndarray) -> np.ndarray:
 
 
 def _draw_image(ax: Axes, image: np.ndarray, codes: np.ndarray, panel: str) -> None:
-    to_rgb, shown = matplotlib("colors").to_rgb, image
+    to_rgb, shown = import_matplotlib("colors").to_rgb, image
     if panel == "error":
         grey = image.mean(axis=2, keepdims=True)
         shown = np.repeat(0.35 + 0.5 * grey, 3, axis=2)
@@ -309,7 +316,7 @@ def _draw_image(ax: Axes, image: np.ndarray, codes: np.ndarray, panel: str) -> N
 
 
 def _draw_cloud(ax: Axes, cloud: np.ndarray, codes: np.ndarray, view: str, max_points: int) -> None:
-    kept = subsample(len(cloud), max_points)
+    kept = draw_subset(len(cloud), max_points)
     places, order = VIEWS[view](cloud[kept])
     own = codes[kept][order]
     # errors last: a wrong point behind many right ones is still to be seen
@@ -334,7 +341,7 @@ def _draw_cloud(ax: Axes, cloud: np.ndarray, codes: np.ndarray, view: str, max_p
 def _legend(ax: Axes, codes: np.ndarray, panel: str, names: list[str]) -> None:
     if panel == "image":
         return
-    Patch = matplotlib("patches").Patch
+    Patch = import_matplotlib("patches").Patch
     counts = np.bincount(codes.ravel(), minlength=len(ROLES)).tolist()
     chosen = (2, 3) if panel == "error" else (1,) if codes.ndim == 2 else (0, 1)
     handles = [Patch(color=COLOURS[k], label=f"{names[k]}: {counts[k]}") for k in chosen]

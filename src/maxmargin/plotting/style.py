@@ -28,7 +28,7 @@ def has_matplotlib() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def matplotlib(part: str) -> Any:
+def import_matplotlib(part: str) -> Any:
     """A module of matplotlib, imported when something is drawn."""
     return optional_module(f"matplotlib.{part}", f"plotting needs matplotlib: {HINT}")
 
@@ -37,4 +37,4 @@ def new_axes(ax: Axes | None, size: tuple[float, float] | None = None) -> Axes:
     """Return the given axes, or those of a new pyplot figure."""
     if ax is not None:
         return ax
-    return matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]
+    return import_matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]

@@ -196,9 +196,7 @@ def _letter(ax: Axes, x: float, y: float, letter: str, right: bool) -> None:
 
 
 def _check_words(
-    X: Sequence[np.ndarray],
-    lines: Mapping[str, Words],
-    image_shape: tuple[int, int],
+    X: Sequence[np.ndarray], lines: Mapping[str, Words], image_shape: tuple[int, int]
 ) -> None:
     if len(X) == 0:
         raise ValueError("there are no words to draw.")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from maxmargin._numba.compile import compile_module, loading
+from maxmargin._numba.compile import announce_compilation, compile_module
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
@@ -95,7 +95,7 @@ class Solver(Checked, BaseEstimator):
         problem : Problem
             The training problem.
         """
-        with loading():
+        with announce_compilation():
             problem.structure.compiled_function("maximize")
             for name in self.compiled_modules():
                 compile_module(f"passes.{name}")
@@ -370,10 +370,7 @@ class Solver(Checked, BaseEstimator):
         return np.random.default_rng(seed)
 
     def run(
-        self,
-        problem: Problem,
-        state: State | None = None,
-        callbacks: Sequence[Callback] = (),
+        self, problem: Problem, state: State | None = None, callbacks: Sequence[Callback] = ()
     ) -> Result:
         """Solve the problem.
 

@@ -25,7 +25,7 @@ import numpy as np
 from maxmargin.domains import RealSpace
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.identity import described
+from maxmargin.solvers.identity import describe_object
 
 Step = Callable[[Problem, State, np.ndarray], None]
 
@@ -37,7 +37,7 @@ def is_free(problem: Problem) -> bool:
 
 def domain_key(problem: Problem) -> int:
     """A checksum of the domain, 0 for R^d: averages of weights belong to one domain only."""
-    return 0 if is_free(problem) else crc32(described(problem.domain).encode()) or 1
+    return 0 if is_free(problem) else crc32(describe_object(problem.domain).encode()) or 1
 
 
 def unprojected_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
@@ -45,7 +45,7 @@ def unprojected_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
     return -problem.loss_gradient(z) / problem.alpha
 
 
-def visit(
+def visit_samples(
     step: Step, problem: Problem, state: State, order: np.ndarray, search: bool = False
 ) -> None:
     """Steps in z for the samples of `order`, one by one; w = P(state.extra["w_unprojected"]) after
@@ -73,12 +73,7 @@ def visit(
 
 
 def _draw_back(
-    problem: Problem,
-    state: State,
-    i: int,
-    start: np.ndarray,
-    before: np.ndarray,
-    moved: np.ndarray,
+    problem: Problem, state: State, i: int, start: np.ndarray, before: np.ndarray, moved: np.ndarray
 ) -> float:
     """The best share of a step from `start` to a vertex, which z_i is drawn back to."""
     change = -problem.alpha * moved

@@ -14,7 +14,7 @@ from maxmargin.problem import Problem
 _NOT_OPTIONS = ("max_epochs", "tol", "random_state")
 
 
-def identity(solver: Any, problem: Problem) -> dict[str, Any]:
+def run_identity(solver: Any, problem: Problem) -> dict[str, Any]:
     """Two runs with the same identity go the same way, but for when they end."""
     options = solver.get_params(deep=False).items()
     seed = solver.random_state
@@ -23,9 +23,11 @@ def identity(solver: Any, problem: Problem) -> dict[str, Any]:
         "structure": problem.outputs_key,
         "samples": samples_key(problem),
         "alpha": problem.alpha,
-        "domain": described(problem.domain),
+        "domain": describe_object(problem.domain),
         "solver": type(solver).__name__,
-        "options": ", ".join(f"{k}={described(v)}" for k, v in options if k not in _NOT_OPTIONS),
+        "options": ", ".join(
+            f"{k}={describe_object(v)}" for k, v in options if k not in _NOT_OPTIONS
+        ),
         "seed": "0" if seed is None else str(seed) if isinstance(seed, int) else "given",
     }
 
@@ -38,13 +40,15 @@ def samples_key(problem: Problem) -> int:
     return key
 
 
-def described(value: Any) -> str:
+def describe_object(value: Any) -> str:
     """All that an object says of itself; its repr leaves out the middle of long lists."""
     if isinstance(value, BaseEstimator):
         params = value.get_params(deep=False).items()
-        return f"{type(value).__name__}({', '.join(f'{k}={described(v)}' for k, v in params)})"
+        return (
+            f"{type(value).__name__}({', '.join(f'{k}={describe_object(v)}' for k, v in params)})"
+        )
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(described, value))}]"
+        return f"[{', '.join(map(describe_object, value))}]"
     return repr(value)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin._numba.compile import uninterrupted
+from maxmargin._numba.compile import delay_signals
 from maxmargin.callbacks import Callback
 from maxmargin.domains import RealSpace
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
-from maxmargin.solvers.identity import identity
+from maxmargin.solvers.identity import run_identity
 
 if TYPE_CHECKING:
     from maxmargin.solvers.base import Solver
@@ -70,7 +70,7 @@ class Run:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Of what this is a run, for checkpoints."""
-        return identity(self.solver, self.problem)
+        return run_identity(self.solver, self.problem)
 
     def remind(self) -> None:
         """Give callbacks their memories back, in order, if the run goes on from a checkpoint."""
@@ -142,7 +142,7 @@ class Run:
     def _guard(self) -> AbstractContextManager[None]:
         """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
         compiled = self.problem.structure.compiled_function("maximize") is not None
-        return uninterrupted() if compiled else nullcontext()
+        return delay_signals() if compiled else nullcontext()
 
     def _due(self) -> bool:
         epoch, every = self.state.epoch, self.solver.check_every

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin._numba.compile import loading
+from maxmargin._numba.compile import announce_compilation
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures.constraints import Constraints, score
+from maxmargin.structures.constraints import Constraints, part_score
 from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.min_norm_point import project_by_vertices
 from maxmargin.validation.learned import Checked
@@ -458,7 +458,7 @@ class Structure(Checked, BaseEstimator):
 
     def _compiled(self, ability: str) -> Any:
         name = f"maxmargin._numba.{self.compiled[ability]}"
-        with nullcontext() if name in sys.modules else loading():
+        with nullcontext() if name in sys.modules else announce_compilation():
             return getattr(import_module(name), ability).dispatcher
 
     # -- abilities -------------------------------------------------------------------------------
@@ -530,7 +530,7 @@ class Structure(Checked, BaseEstimator):
                 return self._run("maximize", theta, layout)
             return self._by_constraints(theta, layout)
         z = np.asarray(self.maximize(theta, layout), dtype=float)
-        return z, score(np.asarray(theta, dtype=float), z)
+        return z, part_score(np.asarray(theta, dtype=float), z)
 
     def maximize_many(
         self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 
-def score(theta: np.ndarray, z: np.ndarray) -> float:
+def part_score(theta: np.ndarray, z: np.ndarray) -> float:
     """Theta . z over the parts where z is not zero: forbidden parts (-inf) do no harm."""
     on = z != 0
     return float(theta[on] @ z[on])

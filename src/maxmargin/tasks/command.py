@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 from maxmargin.losses import Hamming, resolve_loss
-from maxmargin.memory import available
+from maxmargin.memory import available_bytes
 from maxmargin.tasks.documents import Evaluation, Table
 
 
@@ -191,7 +191,7 @@ class TaskCommand(ABC):
             return
         tokens, n = sum(map(len, data.outputs)), len(known)
         # the truth, the state and the answers: label parts and a table of pairs a sample
-        need, free = 24.0 * (tokens * n + len(data) * n**2), available()
+        need, free = 24.0 * (tokens * n + len(data) * n**2), available_bytes()
         if n <= MOST_LABELS and need <= free:
             return
         what, question = self.labels

@@ -9,15 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NotRequired, TypedDict
 
-__all__ = [
-    "AreaMap",
-    "Confusion",
-    "Drawing",
-    "Evaluation",
-    "Metric",
-    "Table",
-    "finite",
-]
+__all__ = ["AreaMap", "Confusion", "Drawing", "Evaluation", "Metric", "Table", "finite_values"]
 
 
 class Metric(TypedDict):
@@ -118,12 +110,12 @@ class Evaluation(TypedDict):
     compared: NotRequired[list[Table]]
 
 
-def finite(value: Any) -> Any:
+def finite_values(value: Any) -> Any:
     """The same value with None for every number that JSON cannot hold."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): finite(own) for key, own in value.items()}
+        return {str(key): finite_values(own) for key, own in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(own) for own in value]
+        return [finite_values(own) for own in value]
     return value.item() if hasattr(value, "item") else value

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.persistence.files import write_whole
-from maxmargin.progress import watched
+from maxmargin.progress import open_watched
 from maxmargin.tasks.command import TaskCommand
 
 
@@ -28,7 +28,7 @@ def predict_folder(
     folder.mkdir(exist_ok=True)
     count = 0
     for path, name in parts:
-        with watched(path, "predicting") as source:
+        with open_watched(path, "predicting") as source:
             found: list[int] = []
 
             def write(sink: Any, source: Any = source, found: list[int] = found) -> None:

@@ -9,7 +9,7 @@ from maxmargin.metrics.links import ComparedLinks, Link, Links
 from maxmargin.tasks.documents import Drawing, Metric, Table
 
 
-def metric(
+def make_metric(
     name: str,
     value: float | None,
     help: str,
@@ -20,16 +20,16 @@ def metric(
     return Metric(name=name, value=value, better=better, percent=percent, help=help)
 
 
-def ratio(part: float, whole: float) -> float | None:
+def ratio_or_none(part: float, whole: float) -> float | None:
     """None where there is nothing to divide by."""
     return part / whole if whole else None
 
 
-def f1(precision: float | None, recall: float | None) -> float | None:
+def harmonic_mean(precision: float | None, recall: float | None) -> float | None:
     """The harmonic mean."""
     if precision is None or recall is None:
         return None
-    return ratio(2 * precision * recall, precision + recall) or 0.0
+    return ratio_or_none(2 * precision * recall, precision + recall) or 0.0
 
 
 def kinds_table(compared: Sequence[ComparedLinks], with_possible: bool) -> Table:

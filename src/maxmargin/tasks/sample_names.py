@@ -9,7 +9,7 @@ from maxmargin.exceptions import SampleError
 
 
 @contextmanager
-def named(names: Sequence[str], held_out: Sequence[str] = ()) -> Iterator[None]:
+def name_samples(names: Sequence[str], held_out: Sequence[str] = ()) -> Iterator[None]:
     """Within, "cloud 3" of a SampleError becomes names[3], or held_out[3] if it is held out.
 
     Numbers beyond the names stay as they are, and so do those of a "sample": a model that a task

@@ -67,7 +67,7 @@ def _metric(name: str, value: float, text: str) -> Metric:
     return Metric(name=name, value=value, better="higher", percent=True, help=text)
 
 
-def reports(truth: Labels, predicted: Labels) -> tuple[SequenceReport, SequenceReport | None]:
+def score_labels(truth: Labels, predicted: Labels) -> tuple[SequenceReport, SequenceReport | None]:
     """Scores by label; scores by chunk type too if the true labels mark chunks."""
     found = {label for own in truth for label in own}
     chunks = chunk_scores(truth, predicted) if mark_chunks(found) else None
@@ -89,7 +89,7 @@ def label_evaluation(
     `whole` is what a sample is.
     """
     report = per_label_scores(truth, predicted)
-    matrix, note = confusion(truth, predicted)
+    matrix, note = confusion_table(truth, predicted)
     return Evaluation(
         data=dict(counts),
         error=report.token_error,
@@ -103,7 +103,7 @@ def label_evaluation(
             confused_table(truth, predicted, note),
         ],
         confusion=matrix,
-        drawings=[drawn(i, errors) for i, errors in worst(truth, predicted, shown)],
+        drawings=[drawn(i, errors) for i, errors in worst_samples(truth, predicted, shown)],
     )
 
 
@@ -134,7 +134,7 @@ def check_kinds(model: Any, outputs: Sequence[Any]) -> None:
         )
 
 
-def confusion(truth: Labels, predicted: Labels) -> tuple[Confusion, str]:
+def confusion_table(truth: Labels, predicted: Labels) -> tuple[Confusion, str]:
     """The most frequent labels first, the rest of them pooled; and a note if there is a rest."""
     pairs: Counter[tuple[str, str]] = Counter()
     for t, p in zip(truth, predicted, strict=True):
@@ -174,7 +174,7 @@ def confused_table(truth: Labels, predicted: Labels, note: str = "") -> Table:
     )
 
 
-def worst(truth: Labels, predicted: Labels, shown: int) -> list[tuple[int, int]]:
+def worst_samples(truth: Labels, predicted: Labels, shown: int) -> list[tuple[int, int]]:
     """(sample, number of errors) of those with the most errors, then in order."""
     errors = [
         sum(a != b for a, b in zip(t, p, strict=True))
@@ -184,7 +184,7 @@ def worst(truth: Labels, predicted: Labels, shown: int) -> list[tuple[int, int]]
     return [(i, errors[i]) for i in ranked[: max(shown, 0)]]
 
 
-def window(truth: Sequence[str], predicted: Sequence[str]) -> slice:
+def shown_window(truth: Sequence[str], predicted: Sequence[str]) -> slice:
     """The part of a long sample to show: from a little before its first error."""
     if len(truth) <= MAX_SHOWN:
         return slice(0, len(truth))
@@ -193,7 +193,7 @@ def window(truth: Sequence[str], predicted: Sequence[str]) -> slice:
     return slice(start, start + MAX_SHOWN)
 
 
-def titled(name: str, errors: int, length: int, part: slice) -> str:
+def drawing_title(name: str, errors: int, length: int, part: slice) -> str:
     """What stands above a drawing."""
     cut = "" if part.stop - part.start == length else f", {part.start + 1} to {part.stop} shown"
     return f"{name}: {errors} of {length} wrong{cut}"

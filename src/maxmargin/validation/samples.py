@@ -243,7 +243,7 @@ def _check_flat(
     if not finite.all():
         entry = int(np.flatnonzero(~finite)[0])
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        i, t = locate(row, lengths)
+        i, t = locate_row(row, lengths)
         column = int(matrix.indices[entry])
         entry_name = f"x[{t}, {column}]" if name is None else name(i, t, column)
         raise SampleError.of(
@@ -254,7 +254,7 @@ def _check_flat(
     return Rows(matrix, lengths)
 
 
-def locate(row: int, lengths: np.ndarray) -> tuple[int, int]:
+def locate_row(row: int, lengths: np.ndarray) -> tuple[int, int]:
     """The sample to which a flat row belongs, and its place there."""
     stops = np.cumsum(lengths)
     i = int(np.searchsorted(stops, row, side="right"))

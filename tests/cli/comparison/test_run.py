@@ -6,7 +6,7 @@ import pytest
 
 from maxmargin.cli.comparison.process import ComparisonRunError
 from maxmargin.cli.comparison.run import Event, config_in, run_comparison
-from maxmargin.cli.comparison.text import Progress, words
+from maxmargin.cli.comparison.text import Progress, describe_comparison
 from maxmargin.cli.console import Console
 from maxmargin.cli.report.comparison_page import _exponents
 from maxmargin.cli.runs import LockedError, RunError, RunFolder
@@ -49,12 +49,12 @@ def test_summary_has_means_spreads_and_exponents(tiny, made_up, tmp_path):
 
 def test_intervals_are_promised_only_where_there_are_some(tiny, made_up, tmp_path):
     few = run_comparison({**tiny, "sizes": [10, 40]}, tmp_path / "few")
-    told = words(few, tmp_path, None)
+    told = describe_comparison(few, tmp_path, None)
     assert "exponent (too few runs for an interval)" in told
     assert "95 %" not in told
     assert "95 %" not in str(_exponents(few))
     more = run_comparison({**tiny, "sizes": [10, 20, 40]}, tmp_path / "more")
-    assert "exponent (95 % interval)" in words(more, tmp_path, None)
+    assert "exponent (95 % interval)" in describe_comparison(more, tmp_path, None)
     assert "95 % interval" in str(_exponents(more))
 
 
@@ -241,7 +241,7 @@ def test_work_that_a_time_limit_has_cut_short_has_no_exponent(tiny, made_up, tmp
         "solver_bytes",
     }
     assert ("perceptron", "seconds") in found
-    told = words(summary, tmp_path, None)
+    told = describe_comparison(summary, tmp_path, None)
     assert "none for the time and calls of solvers that a time limit has cut short" in told
 
 

@@ -2,7 +2,7 @@ import numpy as np
 
 from maxmargin import MatchingSVM
 from maxmargin.callbacks import Callback
-from maxmargin.cli.comparison.solver_memory import held, solver_bytes
+from maxmargin.cli.comparison.solver_memory import solver_bytes, state_bytes
 from maxmargin.result import State
 from maxmargin.solvers import DualExtragradient
 
@@ -15,11 +15,11 @@ class Keep(Callback):
 def test_arrays_of_a_state_are_counted_once():
     w = np.zeros(10)
     state = State(w, np.zeros(1000), np.random.default_rng(0))
-    before = held(state)
+    before = state_bytes(state)
     assert before == 8 * (10 + 1000 + 4)  # and the clock
     state.best = w
     state.extra = {"a": [np.zeros(5), w], "b": (w[:3],), "c": 7}
-    assert held(state) == before + 8 * 5
+    assert state_bytes(state) == before + 8 * 5
 
 
 def test_the_lean_variant_takes_less():

@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from cli.report.folders import NASTY, SCRIPT, history, make_comparison, make_run
-from maxmargin.cli.report.markup import visible
+from maxmargin.cli.report.markup import visible_text
 from maxmargin.cli.report.write import write_report
 
 BROWSER = next(
@@ -349,7 +349,7 @@ def test_a_report_prints(show):
 def test_strings_from_the_data_are_text(show):
     page = show("run")
     tokens = words(page, ".panel:not(.off) .sample:first-child .w")
-    assert tokens == [visible(text) for text in NASTY]
+    assert tokens == [visible_text(text) for text in NASTY]
     assert "null␀byte␛[31m" in tokens
     assert page.find_elements(By.CSS_SELECTOR, "body script:not([type])") != []
     assert page.execute_script("return document.scripts.length") == 2

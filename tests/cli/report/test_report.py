@@ -31,10 +31,16 @@ from cli.report.folders import (
 from maxmargin.cli.report.charts import subsample_records
 from maxmargin.cli.report.drawings import DRAWINGS, drawing_html, drawings_html
 from maxmargin.cli.report.glossary import GLOSSARY
-from maxmargin.cli.report.markup import Html, bdi, data_block, el, visible
+from maxmargin.cli.report.markup import Html, bdi, data_block, el, visible_text
 from maxmargin.cli.report.page import STYLES, _assets
 from maxmargin.cli.report.tables import confusion_html, grid_html, heat_classes
-from maxmargin.cli.report.words import bounds, count, moment, percent, seconds
+from maxmargin.cli.report.words import (
+    format_bounds,
+    format_count,
+    format_percent,
+    format_seconds,
+    format_time,
+)
 from maxmargin.cli.report.write import write_report
 from maxmargin.drawing.png import ink_png
 from maxmargin.drawing.views import COLOURS
@@ -157,7 +163,7 @@ def test_every_hostile_string_is_shown_as_text(run):
     page = Reader(write_report(run).read_text(encoding="utf-8"))
     assert page.names.count("script") == 2  # the page's own, and the data of its one chart
     for text in NASTY:
-        assert visible(text) in page.texts, text
+        assert visible_text(text) in page.texts, text
 
 
 def test_the_report_goes_where_it_is_told(run, tmp_path):
@@ -309,17 +315,17 @@ def test_a_large_run_stays_below_three_megabytes(tmp_path):
 def test_text_comes_back_from_the_page_unchanged(text):
     page = Reader(el("p", bdi(text), title=text))
     assert page.names == ["p", "bdi"]
-    assert "".join(page.texts) == visible(text)
-    assert page.attributes == [("p", "title", visible(text))]
+    assert "".join(page.texts) == visible_text(text)
+    assert page.attributes == [("p", "title", visible_text(text))]
 
 
 def test_hidden_characters_become_visible():
-    assert visible("a\x00\x1b\x7f\n") == "a␀␛␡␊"
-    assert visible("\u202eab\u2066") == "[U+202E]ab[U+2066]"
-    assert visible("x\u200bz\u2028\ufeff") == "x[U+200B]z[U+2028][U+FEFF]"
-    assert visible("\ud800") == "\ufffd"
-    assert visible("👩\u200d👧 न\u200cन") == "👩\u200d👧 न\u200cन"
-    assert visible("שלום 🦉 é") == "שלום 🦉 é"
+    assert visible_text("a\x00\x1b\x7f\n") == "a␀␛␡␊"
+    assert visible_text("\u202eab\u2066") == "[U+202E]ab[U+2066]"
+    assert visible_text("x\u200bz\u2028\ufeff") == "x[U+200B]z[U+2028][U+FEFF]"
+    assert visible_text("\ud800") == "\ufffd"
+    assert visible_text("👩\u200d👧 न\u200cन") == "👩\u200d👧 न\u200cन"
+    assert visible_text("שלום 🦉 é") == "שלום 🦉 é"
 
 
 @pytest.mark.parametrize("text", [*NASTY, "\u2028\u2029", "<!--<script>"])
@@ -515,26 +521,26 @@ def test_thinning_keeps_both_ends(most):
 
 
 def test_words_for_numbers():
-    assert bounds(0.123456, 0.123457) == ("0.123456", "0.123457")
-    assert bounds(0.5, 0.5) == ("0.5", "0.5")
-    assert bounds(11.274517, 12.263949) == ("11.274", "12.264")
-    assert bounds(-0.99999, 0) == ("-0.99999", "0")
-    assert bounds(12345.61, 12345.74) == ("12\u202f345.61", "12\u202f345.74")
-    assert [seconds(s) for s in (0.0123, 12.34, 125, 8000, None)] == [
+    assert format_bounds(0.123456, 0.123457) == ("0.123456", "0.123457")
+    assert format_bounds(0.5, 0.5) == ("0.5", "0.5")
+    assert format_bounds(11.274517, 12.263949) == ("11.274", "12.264")
+    assert format_bounds(-0.99999, 0) == ("-0.99999", "0")
+    assert format_bounds(12345.61, 12345.74) == ("12\u202f345.61", "12\u202f345.74")
+    assert [format_seconds(s) for s in (0.0123, 12.34, 125, 8000, None)] == [
         "12.3\u202fms",
         "12.3\u202fs",
         "2\u202fmin 5\u202fs",
         "2\u202fh 13\u202fmin",
         "–",  # noqa: RUF001
     ]
-    assert [percent(p) for p in (0.5, 0, 1e-6, None)] == [
+    assert [format_percent(p) for p in (0.5, 0, 1e-6, None)] == [
         "50.00\u202f%",
         "0.00\u202f%",
         "0.0001\u202f%",
         "–",  # noqa: RUF001
     ]
-    assert count(1234567) == "1\u202f234\u202f567"
-    assert moment("no date") == "no date"
+    assert format_count(1234567) == "1\u202f234\u202f567"
+    assert format_time("no date") == "no date"
 
 
 def themes():

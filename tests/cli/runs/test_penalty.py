@@ -138,8 +138,7 @@ def test_what_cannot_be_chosen_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "peak, tried",
-    [(0, [0, -1, -2, 1, 2]), (-2, [0, -1, -2, -3, -4]), (1, [0, -1, -2, 1, 2, 3])],
+    "peak, tried", [(0, [0, -1, -2, 1, 2]), (-2, [0, -1, -2, -3, -4]), (1, [0, -1, -2, 1, 2, 3])]
 )
 def test_it_climbs_to_the_best(peak, tried):
     asked = []

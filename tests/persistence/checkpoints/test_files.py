@@ -9,7 +9,7 @@ from maxmargin import ChainSVM
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load, save
 from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
-from maxmargin.persistence.checkpoints.sparse import LONG, Sparse, packed, unpacked
+from maxmargin.persistence.checkpoints.sparse import LONG, Sparse, pack_sparse, unpack_sparse
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, SDCA, Extragradient, FrankWolfe, OracleCache
 from persistence.model_files import contents, forge
@@ -22,15 +22,15 @@ def test_sparse_arrays_keep_every_bit():
     full[rng.integers(len(full), size=500)] = rng.normal(size=500)
     full[[0, 7, -1]] = -0.0, np.inf, 1e-320
     tree = {"a": full, "b": ((full != 0).astype(np.int32), 2.0), "c": np.ones(LONG), "d": full[:9]}
-    small = packed(tree)
+    small = pack_sparse(tree)
     assert isinstance(small["a"], Sparse)
     assert isinstance(small["b"][0], Sparse)
     assert small["c"] is tree["c"]
-    again = unpacked(small, tree)
+    again = unpack_sparse(small, tree)
     assert repr(extras(again)) == repr(extras(tree))
-    empty = packed(np.zeros(LONG))
+    empty = pack_sparse(np.zeros(LONG))
     assert len(empty.values) == 0
-    assert unpacked(empty, np.ones(LONG)).tobytes() == np.zeros(LONG).tobytes()
+    assert unpack_sparse(empty, np.ones(LONG)).tobytes() == np.zeros(LONG).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_sparse_arrays_keep_every_bit():
 )
 def test_sparse_arrays_that_are_wrong(sparse, words):
     with pytest.raises(ValueError, match=words):
-        unpacked(sparse, np.zeros(9))
+        unpack_sparse(sparse, np.zeros(9))
 
 
 # -- what is refused -------------------------------------------------------------------------------

@@ -11,13 +11,13 @@ from maxmargin.tasks.alignment.translation_models import (
     Text,
     TranslationModels,
     find_word_pairs,
-    pointers,
+    start_pointers,
 )
 
 
 def text(sentences):
     flat = np.array([word for s in sentences for word in s], dtype=np.int32)
-    return Text(flat, pointers([len(s) for s in sentences]))
+    return Text(flat, start_pointers([len(s) for s in sentences]))
 
 
 def made_up(n=60, seed=0, words=8):
@@ -102,12 +102,14 @@ def test_posteriors_and_counts_are_those_of_all_alignments(shape, jumps):
     work = np.empty(kernels.space_for(longest))
     forward, backward = np.empty(n_source * n_target), np.empty(n_source * n_target)
     unused = np.zeros_like(tables.moves)
-    value = kernels.posteriors(corpus, tables, p0, jumps, longest, forward, backward, unused, work)
+    value = kernels.write_posteriors(
+        corpus, tables, p0, jumps, longest, forward, backward, unused, work
+    )
     assert value == pytest.approx(expected[0][3] + expected[1][3], rel=1e-12)
     np.testing.assert_allclose(forward.reshape(shape), expected[0][0].T, rtol=1e-11)
     np.testing.assert_allclose(backward.reshape(shape), expected[1][0], rtol=1e-11)
 
-    kernels.expect(corpus, tables, counts, p0, jumps, False, 0, 1, longest, work)
+    kernels.add_expected_counts(corpus, tables, counts, p0, jumps, False, 0, 1, longest, work)
     found = counts.cells.reshape(n_source, n_target, 2)
     np.testing.assert_allclose(found[:, :, 0], expected[0][0].T, rtol=1e-11)
     np.testing.assert_allclose(found[:, :, 1], expected[1][0], rtol=1e-11)
@@ -125,10 +127,10 @@ def test_agreement_counts_the_product_of_both_posteriors():
     corpus, tables, counts = tiny(3, 4, seed=1)
     work = np.empty(kernels.space_for(4))
     forward, backward = np.empty(12), np.empty(12)
-    kernels.posteriors(
+    kernels.write_posteriors(
         corpus, tables, 0.2, True, 4, forward, backward, np.zeros_like(tables.moves), work
     )
-    kernels.expect(corpus, tables, counts, 0.2, True, True, 0, 1, 4, work)
+    kernels.add_expected_counts(corpus, tables, counts, 0.2, True, True, 0, 1, 4, work)
     both = counts.cells.reshape(12, 2)
     np.testing.assert_allclose(both[:, 0], forward * backward, rtol=1e-12)
     np.testing.assert_array_equal(both[:, 0], both[:, 1])

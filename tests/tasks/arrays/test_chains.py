@@ -9,7 +9,7 @@ from scipy import sparse
 
 from maxmargin.features import KernelMap
 from maxmargin.formats.npz import read_npz
-from maxmargin.tasks.documents import finite
+from maxmargin.tasks.documents import finite_values
 from maxmargin.tasks.registry import find_task_command
 
 COMMAND = find_task_command("chain")
@@ -104,11 +104,7 @@ def test_folds_and_subsets(tmp_path):
         (csr(X, X_shape=np.array([10**12, 4])), {}, "array 'X_shape': expected .* below 2.31"),
         (csr(X, X_indptr=np.zeros(3, int)), {}, "array 'X_indptr': has 3 numbers for"),
         (csr(X, X_indptr=np.zeros(len(X) + 1, int)), {}, "array 'X_indptr': expected numbers"),
-        (
-            csr(X, X_indices=np.full(X.size, 4)),
-            {},
-            "'X_indices': expected numbers from 0 to 3",
-        ),
+        (csr(X, X_indices=np.full(X.size, 4)), {}, "'X_indices': expected numbers from 0 to 3"),
         (csr(X, X_indices=np.arange(3)), {}, "array 'X_indices': has 3 numbers"),
         (csr(X, X_data=None), {}, "array 'X_data' has type"),
     ],
@@ -174,7 +170,7 @@ def test_evaluation(model, tmp_path):
     y[last] = (y[last] + 1) % 3
     data = COMMAND.read([saved(tmp_path, parts(y=y))], {})
     found = COMMAND.evaluate(model, data, shown=3)
-    assert json.loads(json.dumps(found, allow_nan=False)) == finite(found)
+    assert json.loads(json.dumps(found, allow_nan=False)) == finite_values(found)
     values = {metric["name"]: metric["value"] for metric in found["metrics"]}
     assert values["label error"] == found["error"] == pytest.approx(LENGTHS[-1] / len(Y))
     assert values["sequence error"] == pytest.approx(1 / 30)

@@ -194,11 +194,7 @@ def test_options_reach_the_estimator(command, case):
     assert signed.coef_[2] <= 0  # though the truth has it above
 
 
-GOOD = {
-    "X": np.ones((4, 1)),
-    "shapes": np.array([[2, 2]]),
-    "links": np.array([[0, 1, 1]]),
-}
+GOOD = {"X": np.ones((4, 1)), "shapes": np.array([[2, 2]]), "links": np.array([[0, 1, 1]])}
 SPARSE = GOOD | {"edges": np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), "n_edges": np.array([4])}
 BAD = {
     "no X": ({"shapes": GOOD["shapes"]}, r"array 'X' is missing"),

@@ -94,9 +94,7 @@ def test_structure_beats_a_threshold(pictures):
 
 
 @pytest.mark.parametrize(
-    "two",
-    [(0, 255), (False, True), ("horse", "other"), (-1.0, 2.5), (1, 2)],
-    ids=str,
+    "two", [(0, 255), (False, True), ("horse", "other"), (-1.0, 2.5), (1, 2)], ids=str
 )
 def test_labels_of_any_two_values(pictures, two):
     images, masks = pictures

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from maxmargin.tasks.documents import finite
+from maxmargin.tasks.documents import finite_values
 from maxmargin.tasks.registry import find_task_command
 
 TRAIN = """\
@@ -252,7 +252,7 @@ def test_evaluation_has_tags_never_seen_and_draws_the_worst_first(model, tmp_pat
         [written(tmp_path, TRAIN + "\nx LS I-LST\n\nthe DT B-VP\ncat NN B-VP\n")], {}
     )
     found = COMMAND.evaluate(model, data, shown=2)
-    assert json.loads(json.dumps(found, allow_nan=False)) == finite(found)
+    assert json.loads(json.dumps(found, allow_nan=False)) == finite_values(found)
     values = {metric["name"]: metric["value"] for metric in found["metrics"]}
     assert values["token accuracy"] == pytest.approx(9 / 12)
     assert values["sentence accuracy"] == pytest.approx(3 / 5)
@@ -292,13 +292,13 @@ def test_data_without_the_tag_cannot_be_compared_with(model, tmp_path):
 
 
 def test_long_sentences_are_drawn_in_part_and_many_labels_are_pooled(model):
-    from maxmargin.tasks.sequences import confusion, window
+    from maxmargin.tasks.sequences import confusion_table, shown_window
 
     truth = ["a"] * 1000
     predicted = ["a"] * 600 + ["b"] * 400
-    assert window(truth, predicted) == slice(590, 790)
+    assert shown_window(truth, predicted) == slice(590, 790)
     many = [[f"t{k:03d}" for k in range(100)]]
-    matrix, note = confusion(many, many)
+    matrix, note = confusion_table(many, many)
     assert (len(matrix["labels"]), matrix["labels"][-1]) == (40, "(others)")
     assert sum(map(sum, matrix["counts"])) == 100
     assert "of 100 labels" in note

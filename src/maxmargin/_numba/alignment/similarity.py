@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    SHORTS,
+    compile_internal,
+    compiled_function,
+    types,
+)
 
 
-@piece(types.int64(SHORTS, SHORTS, INTS))
+@compile_internal(types.int64(SHORTS, SHORTS, INTS))
 def common_subsequence(a, b, row):
     """The length of the longest common subsequence. row: len(b) + 1."""
     row[: len(b) + 1] = 0

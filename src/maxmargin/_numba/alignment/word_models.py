@@ -20,8 +20,8 @@ from maxmargin._numba.compile import (
     FLOATS,
     INTS,
     SHORTS,
+    compile_internal,
     compiled_function,
-    piece,
     tuple_type,
     types,
 )
@@ -55,8 +55,10 @@ CORPUS = tuple_type(
 TABLES = tuple_type(Tables, dict.fromkeys(Tables._fields, FLOATS) | {"move_ptr": INTS})
 
 
-@piece(types.float64(FLOATS, FLOATS, types.int64, types.int64, types.float64, FLOATS, FLOATS))
-def mixture(emit, null_emit, n, states, p0, post, null_post):
+@compile_internal(
+    types.float64(FLOATS, FLOATS, types.int64, types.int64, types.float64, FLOATS, FLOATS)
+)
+def mixture_posteriors(emit, null_emit, n, states, p0, post, null_post):
     """Posteriors of states under the mixture; returns the log-likelihood. emit, post: (n, S)."""
     value = 0.0
     share = (1.0 - p0) / states
@@ -75,7 +77,7 @@ def mixture(emit, null_emit, n, states, p0, post, null_post):
     return value
 
 
-@piece(
+@compile_internal(
     types.float64(
         FLOATS, FLOATS, types.int64, types.int64, types.float64, FLOATS, FLOATS, FLOATS, FLOATS,
         FLOATS,
@@ -156,8 +158,8 @@ def forward_backward(emit, null_emit, n, states, p0, moves, post, null_post, cou
     return value
 
 
-@piece(types.void(CORPUS, TABLES, types.int64, FLOATS, FLOATS, FLOATS, FLOATS))
-def emissions(corpus, tables, s, forward, backward, null_forward, null_backward):
+@compile_internal(types.void(CORPUS, TABLES, types.int64, FLOATS, FLOATS, FLOATS, FLOATS))
+def copy_emissions(corpus, tables, s, forward, backward, null_forward, null_backward):
     """Copy the probabilities of the words of pair s: forward (K, J), backward (J, K)."""
     first, other = corpus.source_ptr[s], corpus.target_ptr[s]
     n_source, n_target = corpus.source_ptr[s + 1] - first, corpus.target_ptr[s + 1] - other
@@ -173,7 +175,7 @@ def emissions(corpus, tables, s, forward, backward, null_forward, null_backward)
         null_backward[i] = tables.null_source[corpus.source[first + i]]
 
 
-@piece(
+@compile_internal(
     types.float64(
         CORPUS, TABLES, FLOATS, types.float64, types.boolean, types.int64, types.int64, FLOATS
     )
@@ -196,10 +198,10 @@ def both_ways(corpus, tables, move_counts, p0, jumps, s, longest, work):
     inner = rest[2 * square + 2 * longest :]
     n_source = corpus.source_ptr[s + 1] - corpus.source_ptr[s]
     n_target = corpus.target_ptr[s + 1] - corpus.target_ptr[s]
-    emissions(corpus, tables, s, emit_f, emit_b, null_f, null_b)
+    copy_emissions(corpus, tables, s, emit_f, emit_b, null_f, null_b)
     if not jumps:
-        value = mixture(emit_f, null_f, n_target, n_source, p0, post_f, off_f)
-        return value + mixture(emit_b, null_b, n_source, n_target, p0, post_b, off_b)
+        value = mixture_posteriors(emit_f, null_f, n_target, n_source, p0, post_f, off_f)
+        return value + mixture_posteriors(emit_b, null_b, n_source, n_target, p0, post_b, off_b)
     half = len(tables.moves) // 2
     a, z = tables.move_ptr[n_source], tables.move_ptr[n_source + 1]
     value = forward_backward(
@@ -224,7 +226,7 @@ def space_for(longest: int) -> int:
         types.int64, types.int64, FLOATS,
     )
 )  # fmt: skip
-def expect(corpus, tables, counts, p0, jumps, agree, begin, end, longest, work):
+def add_expected_counts(corpus, tables, counts, p0, jumps, agree, begin, end, longest, work):
     """Add the expected counts of sentence pairs begin ... end - 1; return their log-likelihood.
 
     jumps : HMM, else the mixture. agree : count a link by the product of its posteriors of both
@@ -262,7 +264,7 @@ def expect(corpus, tables, counts, p0, jumps, agree, begin, end, longest, work):
         CORPUS, TABLES, types.float64, types.boolean, types.int64, FLOATS, FLOATS, FLOATS, FLOATS
     )
 )
-def posteriors(corpus, tables, p0, jumps, longest, forward, backward, unused, work):
+def write_posteriors(corpus, tables, p0, jumps, longest, forward, backward, unused, work):
     """Posteriors of both directions, each at cell_ptr[s] + i K + j; returns the log-likelihood.
 
     unused : as long as tables.moves.

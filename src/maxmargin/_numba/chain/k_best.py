@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, compiled_function, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, compiled_function, types
 
 
-@piece(types.boolean(FLOATS, types.int64, types.int64))
-def before(value, a, b):
+@compile_internal(types.boolean(FLOATS, types.int64, types.int64))
+def comes_before(value, a, b):
     """Whether list a comes before list b: by the value of its head, then by number."""
     return value[a] > value[b] or (value[a] == value[b] and a < b)
 
 
-@piece(types.void(INTS, FLOATS, types.int64, types.int64))
-def sink(heap, value, place, size):
+@compile_internal(types.void(INTS, FLOATS, types.int64, types.int64))
+def sift_down(heap, value, place, size):
     """Move the list at a place of the heap down to where it belongs."""
     moved = heap[place]
     while 2 * place + 1 < size:
         child = 2 * place + 1
-        if child + 1 < size and before(value, heap[child + 1], heap[child]):
+        if child + 1 < size and comes_before(value, heap[child + 1], heap[child]):
             child += 1
-        if not before(value, heap[child], moved):
+        if not comes_before(value, heap[child], moved):
             break
         heap[place] = heap[child]
         place = child
     heap[place] = moved
 
 
-@piece(types.int64(FLOATS, INTS, FLOATS, types.int64, FLOATS, INTS, FLOATS, INTS))
-def merge(lists, sizes, extra, k, out, origin, value, heap):
+@compile_internal(types.int64(FLOATS, INTS, FLOATS, types.int64, FLOATS, INTS, FLOATS, INTS))
+def merge_lists(lists, sizes, extra, k, out, origin, value, heap):
     """The k largest of lists[j, :sizes[j]] + extra[j], of falling lists, by a heap of their heads.
 
     Writes them to out, and j * k + rank to origin; returns how many there are, without -inf.
@@ -45,7 +45,7 @@ def merge(lists, sizes, extra, k, out, origin, value, heap):
             heap[size] = j
             size += 1
     for place in range(size // 2 - 1, -1, -1):
-        sink(heap, value, place, size)
+        sift_down(heap, value, place, size)
     found = 0
     while found < k and size > 0:
         j = heap[0]
@@ -58,7 +58,7 @@ def merge(lists, sizes, extra, k, out, origin, value, heap):
         else:
             size -= 1
             heap[0] = heap[size]
-        sink(heap, value, 0, size)
+        sift_down(heap, value, 0, size)
     return found
 
 
@@ -88,13 +88,13 @@ def k_best(theta, layout, k, scores, labels_out, origin, work, iwork):
             grown[i] = 0
             if score > -np.inf:
                 source = origin[where : where + k]
-                grown[i] = merge(old, sizes, extra, k, row, source, value, heap)
+                grown[i] = merge_lists(old, sizes, extra, k, row, source, value, heap)
             for r in range(grown[i]):
                 row[r] += score
         old, new = new, old
         sizes, grown = grown, sizes
     extra[:] = 0.0
-    found = merge(old, sizes, extra, k, scores, origin[:k], value, heap)
+    found = merge_lists(old, sizes, extra, k, scores, origin[:k], value, heap)
     for r in range(found):
         at = origin[r]
         for t in range(length - 1, -1, -1):

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
-from maxmargin._numba.exponential import exp_low, highest
-from maxmargin._numba.log_sum_exp import lower
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.exponential import exp_low, largest_entry
+from maxmargin._numba.log_sum_exp import subtract_largest
 
 FOLD = 1e4  # masses above this go into the scores
 # Terms so much below the best into a label count for nothing: exp(TERM) FOLD K^2 < 1e-15 for 100
@@ -24,8 +24,8 @@ FOLD = 1e4  # masses above this go into the scores
 TERM, PROBABLE = -55.0, 1e-25
 
 
-@piece(types.boolean(FLOATS, FLOATS, FLOATS, FLOATS))
-def terms(table, high, shift, out):
+@compile_internal(types.boolean(FLOATS, FLOATS, FLOATS, FLOATS))
+def write_terms(table, high, shift, out):
     """out[j, k] = exp(high[j] + table[j, k] - shift[k]), or only the exponents if few count.
 
     Returns whether exponentials were taken: in one go, at about the price of looking at a number
@@ -46,7 +46,7 @@ def terms(table, high, shift, out):
     return True
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS))
 def pass_on(table, old, new):
     """new[k] = sum_j old[j] table[j, k], four rows at a time."""
     labels = len(new)
@@ -70,7 +70,7 @@ def pass_on(table, old, new):
         j += 1
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS))
 def add_few(exponents, mass, out):
     """out[k] += sum_j mass[j] exp(exponents[j, k]), where most count for nothing."""
     labels = len(out)
@@ -81,7 +81,7 @@ def add_few(exponents, mass, out):
                 out[k] += mass[j] * exp_low(x)
 
 
-@piece(types.float64(FLOATS, types.float64, FLOATS, FLOATS), reorder=True)
+@compile_internal(types.float64(FLOATS, types.float64, FLOATS, FLOATS), reorder=True)
 def share_row(row, mass, times, out):
     """out[k] += mass row[k] times[k]; returns the sum of what was added."""
     total = 0.0
@@ -92,17 +92,17 @@ def share_row(row, mass, times, out):
     return total
 
 
-@piece(types.void(FLOATS, FLOATS))
-def fold(high, mass):
+@compile_internal(types.void(FLOATS, FLOATS))
+def fold_masses(high, mass):
     """Put masses into the scores, should one be large."""
-    if highest(mass) > FOLD:
+    if largest_entry(mass) > FOLD:
         for k in range(len(high)):
             if high[k] > -np.inf:
                 high[k] += np.log(mass[k])
             mass[k] = 1.0
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
 def logs_ahead(theta, layout, high, mass, shift, sums, square):
     """Messages of all beginnings: high and mass with, shift and sums without the label's own score.
 
@@ -111,7 +111,7 @@ def logs_ahead(theta, layout, high, mass, shift, sums, square):
     length, labels, stride = layout[0], layout[1], layout[2]
     high[:labels] = theta[:labels]
     mass[:labels] = 1.0
-    total = lower(high[:labels])
+    total = subtract_largest(high[:labels])
     for t in range(1, length):
         here = slice(t * labels, (t + 1) * labels)
         old, new = high[(t - 1) * labels : t * labels], high[here]
@@ -123,24 +123,24 @@ def logs_ahead(theta, layout, high, mass, shift, sums, square):
         for k in range(labels):
             base[k] = new[k] if new[k] > -np.inf else 0.0
             added[k] = 0.0
-        if terms(table, old, base, square):
+        if write_terms(table, old, base, square):
             pass_on(square, old_mass, added)
         else:
             add_few(square, old_mass, added)
         new_mass = mass[here]
         for k in range(labels):
             new_mass[k] = added[k]
-        fold(new, new_mass)
+        fold_masses(new, new_mass)
         for k in range(labels):
             new[k] += theta[t * labels + k]
-        total += lower(new)
+        total += subtract_largest(new)
     return total
 
 
-@piece(types.float64(FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(FLOATS, FLOATS, FLOATS))
 def last_shares(high, mass, out):
     """Out = exp(high) mass / their sum, whose log is returned."""
-    best, total = highest(high), 0.0
+    best, total = largest_entry(high), 0.0
     for k in range(len(out)):
         out[k] = mass[k] * exp_low(high[k] - best)
         total += out[k]
@@ -149,7 +149,7 @@ def last_shares(high, mass, out):
     return best + np.log(total)
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
 def share_back(table, high, mass, shift, times, pairs, node, square):
     """pairs[j, k] += P(j, k), node[j] = P(j), where times[k] = P(k) / sum of the message to k."""
     labels = len(node)
@@ -158,7 +158,7 @@ def share_back(table, high, mass, shift, times, pairs, node, square):
         count += times[k] > 0.0
     for j in range(labels):
         node[j] = 0.0
-    if 8 * count > labels and terms(table, high, shift, square):
+    if 8 * count > labels and write_terms(table, high, shift, square):
         for j in range(labels):
             row = slice(j * labels, (j + 1) * labels)
             node[j] = share_row(square[row], mass[j], times, pairs[row])
@@ -173,7 +173,7 @@ def share_back(table, high, mass, shift, times, pairs, node, square):
                     node[j] += v
 
 
-@ability
+@compile_ability
 def marginals_by_logs(theta, layout, out, work, iwork):
     """Sum-product for any scores, as `marginals` of `chain.marginals`. work: 3 T K + K K + 2 K."""
     length, labels, stride = layout[0], layout[1], layout[2]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._numba.chain.log_marginals import marginals_by_logs, pass_on
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
-from maxmargin._numba.exponential import count_between, exp_within, highest
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.exponential import count_between, exp_within, largest_entry
 
 # Finite scores are from LEAST to MOST, and messages, which sum to one, are >= LEAST_MESSAGE where
 # positive; else logarithms it is. A step multiplies a message by two exponentials (1e-70 or more)
@@ -20,7 +20,7 @@ from maxmargin._numba.exponential import count_between, exp_within, highest
 LEAST, MOST, LEAST_MESSAGE = -160.0, 20.0, 1e-140
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS), reorder=True)
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS), reorder=True)
 def pass_back(table, old, new):
     """new[j] = sum_k table[j, k] old[k], four rows at a time."""
     labels = len(new)
@@ -48,8 +48,8 @@ def pass_back(table, old, new):
         j += 1
 
 
-@piece(types.float64(FLOATS, FLOATS), reorder=True)
-def weigh(x, by):
+@compile_internal(types.float64(FLOATS, FLOATS), reorder=True)
+def multiply_in_place(x, by):
     """Multiply x by `by` in place; returns the sum."""
     total = 0.0
     for k in range(len(x)):
@@ -58,8 +58,8 @@ def weigh(x, by):
     return total
 
 
-@piece(types.float64(FLOATS, FLOATS), reorder=True)
-def inner(x, y):
+@compile_internal(types.float64(FLOATS, FLOATS), reorder=True)
+def inner_product(x, y):
     """The inner product of x and y."""
     total = 0.0
     for k in range(len(x)):
@@ -67,7 +67,7 @@ def inner(x, y):
     return total
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS, types.int64))
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS, types.int64))
 def add_products(left, right, out, count):
     """out[j, k] += sum_t left[t, j] right[t, k] for t < count, four t at a time."""
     labels = len(left) // count if count > 0 else 0
@@ -93,21 +93,21 @@ def add_products(left, right, out, count):
         t += 4
 
 
-@piece(types.float64(FLOATS, FLOATS))
-def exponentials(x, out):
+@compile_internal(types.float64(FLOATS, FLOATS))
+def write_exponentials(x, out):
     """Out = exp(x - shift); returns the shift, NaN if the range is too wide.
 
     The shift is 0 for scores of usual size, which saves looking for the largest.
     """
     if exp_within(x, 0.0, LEAST, MOST, out):
         return 0.0
-    high = highest(x)
+    high = largest_entry(x)
     if exp_within(x, high, LEAST, MOST, out):
         return high
     return np.nan
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS))
 def node_exponentials(theta, layout, nodes):
     """The same for node scores, with a shift for each position if need be; returns their sum."""
     length, labels = layout[0], layout[1]
@@ -116,13 +116,13 @@ def node_exponentials(theta, layout, nodes):
     total = 0.0
     for t in range(length):
         row = slice(t * labels, (t + 1) * labels)
-        total += exponentials(theta[row], nodes[row])
+        total += write_exponentials(theta[row], nodes[row])
         if np.isnan(total):
             break
     return total
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
 def sums_ahead(theta, layout, nodes, tables, ahead, scale):
     """ahead[t] = shares of the labels at t, given all before; scale[t] what made them sum to 1.
 
@@ -142,13 +142,13 @@ def sums_ahead(theta, layout, nodes, tables, ahead, scale):
             place = (t - 1) * stride
             table = tables[place : place + square]
             if stride > 0:
-                total += exponentials(theta[count + place : count + place + square], table)
+                total += write_exponentials(theta[count + place : count + place + square], table)
             elif t == 1:
-                total += (length - 1) * exponentials(theta[count:], table)
+                total += (length - 1) * write_exponentials(theta[count:], table)
             if np.isnan(total):
                 return total
             pass_on(table, ahead[(t - 1) * labels : t * labels], new)
-        mass = weigh(new, nodes[t * labels : (t + 1) * labels])
+        mass = multiply_in_place(new, nodes[t * labels : (t + 1) * labels])
         if mass == 0.0:
             return -np.inf
         scale[t] = 1.0 / mass
@@ -161,7 +161,7 @@ def sums_ahead(theta, layout, nodes, tables, ahead, scale):
     return total + np.log(product)
 
 
-@piece(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
 def sums_behind(layout, nodes, tables, ahead, behind, scale):
     """Node marginals replace `nodes`. behind[t] = what the labels from t on give, node t's too.
 
@@ -178,7 +178,7 @@ def sums_behind(layout, nodes, tables, ahead, behind, scale):
         else:
             after = behind[(t + 1) * labels : (t + 2) * labels]
             pass_back(tables[t * stride : t * stride + labels * labels], after, new)
-        right = 2.0 - inner(here, new)
+        right = 2.0 - inner_product(here, new)
         node = nodes[t * labels : (t + 1) * labels]
         back = scale[t]
         for k in range(labels):
@@ -196,7 +196,7 @@ def sums_behind(layout, nodes, tables, ahead, behind, scale):
                     row[k] *= a * after[k]
 
 
-@piece(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
 def tied_pairs(layout, table, ahead, behind, out):
     """Out = the sum of the pair marginals of all places."""
     places, labels = layout[0] - 1, layout[1]
@@ -208,7 +208,7 @@ def tied_pairs(layout, table, ahead, behind, out):
             out[p] *= table[p]
 
 
-@ability
+@compile_ability
 def marginals(theta, layout, out, work, iwork):
     """Sum-product. work: 3 T K + K K + 2 K + T. Writes expectations, returns log Z."""
     length, labels, stride = layout[0], layout[1], layout[2]

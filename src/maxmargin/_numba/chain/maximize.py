@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS))
 def max_ahead(table, old, new):
     """new[k] = max_j old[j] + table[j, k].
 
@@ -44,7 +44,7 @@ def max_ahead(table, old, new):
         j += 1
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS), no_nan=True)
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS), no_nan=True)
 def max_behind(table, old, new):
     """new[j] = max_k table[j, k] + old[k]; four rows at a time, as above."""
     labels = len(new)
@@ -74,7 +74,7 @@ def max_behind(table, old, new):
         j += 1
 
 
-@piece(types.void(FLOATS, INTS, FLOATS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS))
 def forward_max(theta, layout, best):
     """best[t, k] = score of the best beginning that ends in label k at t. best: T K."""
     length, labels, stride = layout[0], layout[1], layout[2]
@@ -89,7 +89,7 @@ def forward_max(theta, layout, best):
             new[k] += theta[t * labels + k]
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS))
 def backward_max(theta, layout, best, line):
     """best[t, k] = score of the best ending that follows label k at t (its own not counted).
 
@@ -105,7 +105,7 @@ def backward_max(theta, layout, best, line):
         max_behind(theta[start : start + labels * labels], line[:labels], new)
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """Viterbi. work: T K. Returns the best score, -inf if everything is forbidden.
 
@@ -137,7 +137,7 @@ def maximize(theta, layout, out, work, iwork):
     return value
 
 
-@ability
+@compile_ability
 def max_marginals(theta, layout, out, work, iwork):
     """out[t, k] = score of the best sequence with label k at t; pair parts are left at zero."""
     nodes = layout[0] * layout[1]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from maxmargin._numba.chain.maximize import maximize
-from maxmargin._numba.compile import ability
+from maxmargin._numba.compile import compile_ability
 from maxmargin._numba.min_norm_point import project_labels
 
 
-@ability
+@compile_ability
 def project(theta, layout, out, work, iwork):
     """The nearest point, see `_numba.min_norm_point`, with the vertices of the last call in work.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from maxmargin._numba.compile import FLOATS, INTS, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
 from maxmargin._numba.graph_cut.maximize import FIELDS, SINK, SOURCE, TREE, max_flow
 
 
-@piece(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS))
+@compile_internal(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS))
 def by_flow(starts, heads, edges, b, y, component, order, via):
     """Components joined by edges with a kink whose flow is below the kink's; see `by_side`."""
     component[:] = -1
@@ -29,7 +29,9 @@ def by_flow(starts, heads, edges, b, y, component, order, via):
     return count
 
 
-@piece(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS, types.boolean))
+@compile_internal(
+    types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS, types.boolean)
+)
 def by_side(starts, heads, edges, b, y, side, component, order, via, fine):
     """Part components whose nodes are on different sides (0, 1, 2). Returns how many there are.
 
@@ -62,7 +64,7 @@ def by_side(starts, heads, edges, b, y, side, component, order, via, fine):
     return count
 
 
-@piece(types.void(types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS))
 def to_neighbours(inner, inside, ends, b, y, excess):
     """Send excess over one edge, to where it lacks."""
     for at in range(inner):
@@ -79,7 +81,7 @@ def to_neighbours(inner, inside, ends, b, y, excess):
             excess[k] = less + flow
 
 
-@piece(types.void(INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS))
+@compile_internal(types.void(INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS))
 def along_trees(ends, b, y, x, order, via, excess):
     """Send excess, or what lacks, towards the first node of each component, as far as it fits."""
     for at in range(len(x) - 1, -1, -1):
@@ -101,7 +103,9 @@ def along_trees(ends, b, y, x, order, via, excess):
         excess[above] += flow
 
 
-@piece(types.void(types.int64, INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
+@compile_internal(
+    types.void(types.int64, INTS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS)
+)
 def by_cuts(inner, inside, starts, heads, sisters, arcs, b, y, excess, residual, ints):
     """Send all excess that fits, within components. The first of ints: the sides of the cut."""
     residual[:] = 0.0
@@ -119,8 +123,8 @@ def by_cuts(inner, inside, starts, heads, sisters, arcs, b, y, excess, residual,
         y[e] = -b[e] if there <= 0.0 else b[e] if back <= 0.0 else 0.5 * (back - there)
 
 
-@piece(types.float64(FLOATS, FLOATS, INTS, INTS))
-def sides(x, excess, tree, side):
+@compile_internal(types.float64(FLOATS, FLOATS, INTS, INTS))
+def find_sides(x, excess, tree, side):
     """Which nodes should go up or down; returns the square of what could not be sent."""
     left = 0.0
     for j in range(len(x)):

@@ -8,19 +8,19 @@ become one. `_numba.graph_cut.project` finds out which should be parted again.
 
 from __future__ import annotations
 
-from maxmargin._numba.compile import FLOATS, INTS, inlined, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_inlined, compile_internal, types
 
 
-@inlined
-def slope(apart, b, y):
+@compile_inlined
+def edge_flow(apart, b, y):
     """The flow over an edge whose ends are so far apart; the sign of a kink is that of y."""
     if b < 0.0:
         return apart - b if y > 0.0 else apart + b
     return max(apart - b, 0.0) + min(apart + b, 0.0)
 
 
-@inlined
-def root(up, c):
+@compile_inlined
+def find_root(up, c):
     """What a component became part of."""
     while up[c] != c:
         up[c] = up[up[c]]
@@ -28,13 +28,13 @@ def root(up, c):
     return c
 
 
-@piece(
+@compile_internal(
     types.int64(
         types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
         FLOATS,
     )
 )  # fmt: skip
-def gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal):
+def write_gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal):
     """found: the gradient at x. Edges that are curved there come first; returns how many."""
     for c in range(count):
         found[c] = size[c] * x[c] - total[c]
@@ -42,7 +42,7 @@ def gradient(count, crossing, listed, low, high, b, y, size, total, x, found, di
     curved = 0
     for i in range(crossing):
         e, u, v = listed[i], low[i], high[i]
-        flow = slope(x[u] - x[v], b[e], y[e])
+        flow = edge_flow(x[u] - x[v], b[e], y[e])
         if b[e] < 0.0 or flow != 0.0:
             found[u] += flow
             found[v] -= flow
@@ -55,13 +55,13 @@ def gradient(count, crossing, listed, low, high, b, y, size, total, x, found, di
     return curved
 
 
-@piece(
+@compile_internal(
     types.void(
         types.int64, types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS,
         FLOATS, FLOATS, types.float64,
     )
 )  # fmt: skip
-def newton(count, curved, low, high, size, diagonal, found, free, step, left, way, image, tol):
+def newton_step(count, curved, low, high, size, diagonal, found, free, step, left, way, image, tol):
     """The Newton step of the free components, by conjugate gradients, to a relative accuracy."""
     power = 0.0
     for c in range(count):
@@ -100,8 +100,10 @@ def newton(count, curved, low, high, size, diagonal, found, free, step, left, wa
                 way[c] = image[c] + turn * way[c]
 
 
-@piece(types.float64(types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def objective(count, crossing, listed, low, high, b, size, total, x):
+@compile_internal(
+    types.float64(types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
+)
+def component_objective(count, crossing, listed, low, high, b, size, total, x):
     """What is minimised, whichever end of an edge is above, but for a constant."""
     value = 0.0
     for c in range(count):
@@ -115,8 +117,8 @@ def objective(count, crossing, listed, low, high, b, size, total, x):
     return value
 
 
-@piece(types.float64(types.int64, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
-def hold(count, x, found, size, diagonal, free):
+@compile_internal(types.float64(types.int64, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
+def fix_at_bounds(count, x, found, size, diagonal, free):
     """Hold components at bounds, and put them there from nearby; returns the largest gradient.
 
     Else one that is all but at its bound would bend the way of its neighbours.
@@ -135,7 +137,7 @@ def hold(count, x, found, size, diagonal, free):
     return worst
 
 
-@piece(types.float64(types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
 def first_meeting(crossing, listed, low, high, b, y, x, end):
     """How far one can go from x to `end` before components at a kink pass each other."""
     far = 1.0
@@ -150,12 +152,12 @@ def first_meeting(crossing, listed, low, high, b, y, x, end):
     return far
 
 
-@piece(
+@compile_internal(
     types.boolean(
         types.int64, types.int64, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, types.float64
     )
 )
-def meet(count, crossing, listed, low, high, b, y, end, up, near):
+def unite_crossed(count, crossing, listed, low, high, b, y, end, up, near):
     """Unite the components that have passed each other at `end`, or are as near as `near`."""
     for c in range(count):
         up[c] = c
@@ -165,26 +167,26 @@ def meet(count, crossing, listed, low, high, b, y, end, up, near):
         if b[e] < 0.0:
             apart = end[low[i]] - end[high[i]]
             if (apart if y[e] > 0.0 else -apart) < near:
-                u, v = root(up, low[i]), root(up, high[i])
+                u, v = find_root(up, low[i]), find_root(up, high[i])
                 if u != v:
                     up[max(u, v)] = min(u, v)
                     some = True
     return some
 
 
-@piece(
+@compile_internal(
     types.UniTuple(types.int64, 3)(
         types.int64, types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS,
         FLOATS, FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
-def merge(
+def renumber_components(
     count, crossing, inner, listed, low, high, inside, component, up, name, b, y, size, total, x
 ):  # fmt: skip
-    """Renumber components after `meet`; returns the numbers of them, and of edges of both kinds."""
+    """Renumber components after `unite_crossed`; returns how many, and edges of each kind."""
     left = 0
     for c in range(count):
-        above = root(up, c)
+        above = find_root(up, c)
         if above == c:
             name[c] = left
             size[left], total[left], x[left] = size[c], total[c], size[c] * x[c]
@@ -214,7 +216,7 @@ def merge(
     return left, kept, inner
 
 
-@piece(
+@compile_internal(
     types.UniTuple(types.int64, 3)(
         types.int64, types.int64, types.int64, INTS, INTS, INTS, INTS, INTS, INTS, INTS, FLOATS,
         FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64, types.boolean,
@@ -224,7 +226,8 @@ def best_levels(
     count, crossing, inner, listed, low, high, inside, component, free, up, b, y, size, total, x,
     found, floats, tol, careful,
 ):  # fmt: skip
-    """Find x of each component, from the one given, to tol; returns what `merge` returns.
+    """Find x of each component, from the one given, to tol; returns what `renumber_components`
+    returns.
 
     found: the gradient there. floats: 6 a component. careful: merge only those that meet first,
     which never climbs.
@@ -233,19 +236,21 @@ def best_levels(
     diagonal, step, left = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]
     way, image, end = floats[3 * n : 4 * n], floats[4 * n : 5 * n], floats[5 * n : 6 * n]
     for turn in range(60 + count):
-        curved = gradient(count, crossing, listed, low, high, b, y, size, total, x, found, diagonal)
-        worst = hold(count, x, found, size, diagonal, free)
+        curved = write_gradient(
+            count, crossing, listed, low, high, b, y, size, total, x, found, diagonal
+        )
+        worst = fix_at_bounds(count, x, found, size, diagonal, free)
         if not worst > tol:
             # flows of another call may be of the wrong sign, which no step has seen yet
-            if not meet(count, crossing, listed, low, high, b, y, x, up, 0.0):
+            if not unite_crossed(count, crossing, listed, low, high, b, y, x, up, 0.0):
                 break
-            count, crossing, inner = merge(
+            count, crossing, inner = renumber_components(
                 count, crossing, inner, listed, low, high, inside, component, up, free, b, y, size,
                 total, x,
             )  # fmt: skip
             continue
         accuracy = max(0.1 * tol / worst, min(0.1, worst))
-        newton(
+        newton_step(
             count, curved, low, high, size, diagonal, found, free, step, left, way, image, accuracy
         )
         first = 0.0
@@ -265,15 +270,17 @@ def best_levels(
                 near = 1e-14
                 for c in range(count):
                     end[c] = x[c] + far * (end[c] - x[c])
-        if meet(count, crossing, listed, low, high, b, y, end, up, near):
+        if unite_crossed(count, crossing, listed, low, high, b, y, end, up, near):
             x[:count] = end[:count]
-            count, crossing, inner = merge(
+            count, crossing, inner = renumber_components(
                 count, crossing, inner, listed, low, high, inside, component, up, free, b, y, size,
                 total, x,
             )  # fmt: skip
             continue
         for _ in range(10 if turn > 3 else 0):
-            gradient(count, crossing, listed, low, high, b, y, size, total, end, found, diagonal)
+            write_gradient(
+                count, crossing, listed, low, high, b, y, size, total, end, found, diagonal
+            )
             last = 0.0
             for c in range(count):
                 last += found[c] * (end[c] - x[c])

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, compiled_function, inlined, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    compile_ability,
+    compile_inlined,
+    compiled_function,
+    types,
+)
 
 # what is known of a node, side by side in memory: its tree; the arc to its parent; when and how far
 # from its root it was last seen; the next active node, -1 if it is none; the next orphan
@@ -27,8 +34,8 @@ LARGEST = np.finfo(np.float64).max
 ROUNDING = 1e-9
 
 
-@inlined
-def activate(nodes, queue, j):
+@compile_inlined
+def activate_node(nodes, queue, j):
     """Put a node at the end of the queue, unless it is there. The last one points to itself."""
     if nodes[j, NEXT] < 0:
         if queue[1] >= 0:
@@ -39,7 +46,7 @@ def activate(nodes, queue, j):
         nodes[j, NEXT] = j
 
 
-@inlined
+@compile_inlined
 def next_active(nodes, queue):
     """Take the first node off the queue that is in a tree; -1 if there is none."""
     found = -1
@@ -54,8 +61,8 @@ def next_active(nodes, queue):
     return found
 
 
-@inlined
-def abandon(nodes, lost, j):
+@compile_inlined
+def make_orphan(nodes, lost, j):
     """Cut a node off its tree, and put it at the end of the list of orphans."""
     nodes[j, PARENT] = ORPHAN
     nodes[j, LATER] = -1
@@ -66,8 +73,8 @@ def abandon(nodes, lost, j):
     lost[1] = j
 
 
-@inlined
-def augment(heads, sisters, residual, excess, nodes, lost, middle):
+@compile_inlined
+def augment_path(heads, sisters, residual, excess, nodes, lost, middle):
     """Push what fits along the path over the arc `middle`; nodes cut off become orphans."""
     flow = residual[middle]
     j = heads[sisters[middle]]
@@ -94,15 +101,15 @@ def augment(heads, sisters, residual, excess, nodes, lost, middle):
             residual[toward] -= flow
             residual[away] += flow
             if residual[toward] == 0.0:
-                abandon(nodes, lost, j)
+                make_orphan(nodes, lost, j)
             j = above
         excess[j] += -flow if side == 0 else flow
         if excess[j] == 0.0:
-            abandon(nodes, lost, j)
+            make_orphan(nodes, lost, j)
 
 
-@inlined
-def rooted(heads, nodes, first, time):
+@compile_inlined
+def root_distance(heads, nodes, first, time):
     """How far a node is from its root; -1 if it hangs on an orphan. Remembers what it found."""
     steps, j = 0, first
     while nodes[j, STAMP] != time:
@@ -126,7 +133,7 @@ def rooted(heads, nodes, first, time):
     return found
 
 
-@inlined
+@compile_inlined
 def adopt_orphans(starts, heads, sisters, residual, nodes, queue, lost, time):
     """Find each orphan a new parent in its tree; one without becomes free, its children orphans."""
     while lost[0] >= 0:
@@ -141,7 +148,7 @@ def adopt_orphans(starts, heads, sisters, residual, nodes, queue, lost, time):
             if nodes[other, TREE] != own:
                 continue
             if residual[sisters[arc] if own == SOURCE else arc] > 0.0:
-                far = rooted(heads, nodes, other, time)
+                far = root_distance(heads, nodes, other, time)
                 if 0 <= far < least:
                     best, least = arc, far
         if best >= 0:
@@ -154,15 +161,15 @@ def adopt_orphans(starts, heads, sisters, residual, nodes, queue, lost, time):
             if nodes[other, TREE] != own:
                 continue
             if residual[sisters[arc] if own == SOURCE else arc] > 0.0:
-                activate(nodes, queue, other)
+                activate_node(nodes, queue, other)
             above = nodes[other, PARENT]
             if above >= 0 and heads[above] == j:
-                abandon(nodes, lost, other)
+                make_orphan(nodes, lost, other)
         nodes[j, TREE], nodes[j, PARENT] = FREE, NONE
 
 
-@inlined
-def grow(starts, heads, sisters, residual, nodes, queue, j):
+@compile_inlined
+def grow_tree(starts, heads, sisters, residual, nodes, queue, j):
     """Let a tree grow from an active node; the arc over which the trees meet, or -1."""
     own, stamp, depth = nodes[j, TREE], nodes[j, STAMP], nodes[j, DEPTH]
     for arc in range(starts[j], starts[j + 1]):
@@ -173,7 +180,7 @@ def grow(starts, heads, sisters, residual, nodes, queue, j):
         if nodes[other, TREE] == FREE:
             nodes[other, TREE], nodes[other, PARENT] = own, back
             nodes[other, STAMP], nodes[other, DEPTH] = stamp, depth + 1
-            activate(nodes, queue, other)
+            activate_node(nodes, queue, other)
         elif nodes[other, TREE] != own:
             return arc if own == SOURCE else back
         elif nodes[other, STAMP] <= stamp and nodes[other, DEPTH] > depth:
@@ -183,8 +190,8 @@ def grow(starts, heads, sisters, residual, nodes, queue, j):
     return -1
 
 
-@inlined
-def plant(excess, nodes, queue, lost, both):
+@compile_inlined
+def plant_trees(excess, nodes, queue, lost, both):
     """All nodes with something to give or to take become roots, all others free.
 
     both : let the trees of the sink grow as well.
@@ -199,7 +206,7 @@ def plant(excess, nodes, queue, lost, both):
             nodes[j, TREE] = SOURCE if excess[j] > 0.0 else SINK
             nodes[j, PARENT] = ROOT
             if both or excess[j] > 0.0:
-                activate(nodes, queue, j)
+                activate_node(nodes, queue, j)
 
 
 @compiled_function(types.int64(INTS, INTS, INTS, FLOATS, FLOATS, INTS, types.int64))
@@ -219,28 +226,28 @@ def max_flow(starts, heads, sisters, residual, excess, ints, patience):
     lost = ints[FIELDS * n + 2 : FIELDS * n + 4]  # and of the orphans
     if patience < 0:
         patience = 1000 + 100 * (n + len(heads))
-    plant(excess, nodes, queue, lost, patience > 0)
+    plant_trees(excess, nodes, queue, lost, patience > 0)
     paths, time, j = 0, 0, -1
     while True:
         if j < 0 or nodes[j, PARENT] == NONE:
             j = next_active(nodes, queue)
             if j < 0:
                 return paths
-        middle = grow(starts, heads, sisters, residual, nodes, queue, j)
+        middle = grow_tree(starts, heads, sisters, residual, nodes, queue, j)
         time += 1
         if middle < 0:
             j = -1
             continue
-        augment(heads, sisters, residual, excess, nodes, lost, middle)
+        augment_path(heads, sisters, residual, excess, nodes, lost, middle)
         paths += 1
         if paths < patience:
             adopt_orphans(starts, heads, sisters, residual, nodes, queue, lost, time)
         else:
-            plant(excess, nodes, queue, lost, False)
+            plant_trees(excess, nodes, queue, lost, False)
             j = -1
 
 
-@inlined
+@compile_inlined
 def largest_flow(theta, n):
     """A bound on the flow: all that can be given, or all that can be taken; NaN if that is not
     finite.
@@ -260,8 +267,8 @@ def largest_flow(theta, n):
     return given if forbidden else min(given, taken)
 
 
-@inlined
-def recall(theta, n, m, ends, flow, excess, limit):
+@compile_inlined
+def reuse_flow(theta, n, m, ends, flow, excess, limit):
     """Make what is left of an old flow fit new scores: flow[e] from ends[2 e] to ends[2 e + 1].
 
     limit : more is not a flow that was sent for these scores or for similar ones, and would only
@@ -282,8 +289,8 @@ def recall(theta, n, m, ends, flow, excess, limit):
         excess[ends[2 * e + 1]] += sent
 
 
-@inlined
-def rewarded(theta, n, m):
+@compile_inlined
+def has_positive_edge(theta, n, m):
     """Whether an edge has a positive score, or one that is not a number; a little is rounding."""
     worst = 0.0
     for e in range(m):
@@ -302,7 +309,7 @@ def rewarded(theta, n, m):
     return False
 
 
-@inlined
+@compile_inlined
 def open_arcs(theta, n, m, ends, arcs, flow, excess, residual):
     """What is left of the capacities, after neighbours have sent each other what they can."""
     for e in range(m):
@@ -321,7 +328,7 @@ def open_arcs(theta, n, m, ends, arcs, flow, excess, residual):
         residual[arcs[2 * e + 1]] = back
 
 
-@inlined
+@compile_inlined
 def read_off(theta, n, m, ends, arcs, residual, nodes, flow, out):
     """Write the labels, and the flow for the next call; returns the score."""
     value = 0.0
@@ -335,7 +342,7 @@ def read_off(theta, n, m, ends, arcs, residual, nodes, flow, out):
     return value
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The labels of the minimum cut: source side 1. work: V + 3 E, iwork: 6 V + 4.
 
@@ -350,10 +357,10 @@ def maximize(theta, layout, out, work, iwork):
     arcs = layout[3 + n + 8 * m : 3 + n + 10 * m]
     flow, excess, residual = work[:m], work[m : m + n], work[m + n : n + 3 * m]
     limit = largest_flow(theta, n)
-    if np.isnan(limit) or rewarded(theta, n, m):
+    if np.isnan(limit) or has_positive_edge(theta, n, m):
         out[:] = 0.0
         return np.nan
-    recall(theta, n, m, ends, flow, excess, limit)
+    reuse_flow(theta, n, m, ends, flow, excess, limit)
     open_arcs(theta, n, m, ends, arcs, flow, excess, residual)
     max_flow(starts, heads, sisters, residual, excess, iwork, -1)
     return read_off(theta, n, m, ends, arcs, residual, iwork, flow, out)

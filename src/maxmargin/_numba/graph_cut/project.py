@@ -22,24 +22,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.graph_cut.component_flow import (
     along_trees,
     by_cuts,
     by_flow,
     by_side,
-    sides,
+    find_sides,
     to_neighbours,
 )
-from maxmargin._numba.graph_cut.component_steps import best_levels, objective, slope
+from maxmargin._numba.graph_cut.component_steps import best_levels, component_objective, edge_flow
 
 LIMIT = 300  # turns; some ten are usual
 FINE = 3  # turns in which components are parted at every full edge
 PASSES, NEAR, WIDE = 5, 0.2, 2.5  # of the first guess
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
-def load(theta, ends, a, b, pull):
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
+def load_point(theta, ends, a, b, pull):
     """Copy the point, with what is far or forbidden as near as makes no difference.
 
     Returns the largest number of it; NaN if something is not a number. pull: scratch, a node.
@@ -70,7 +70,9 @@ def load(theta, ends, a, b, pull):
     return size
 
 
-@piece(types.UniTuple(types.int64, 2)(INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS, INTS))
+@compile_internal(
+    types.UniTuple(types.int64, 2)(INTS, FLOATS, FLOATS, INTS, INTS, INTS, INTS, INTS)
+)
 def sort_edges(ends, b, y, component, listed, low, high, inside):
     """List the edges between components and those with a kink inside; returns how many."""
     crossing, inner = 0, 0
@@ -88,8 +90,8 @@ def sort_edges(ends, b, y, component, listed, low, high, inside):
     return crossing, inner
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, FLOATS))
-def sums(values, component, size, total):
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS))
+def sum_components(values, component, size, total):
     """The size of each component, and the sum of the values of its nodes."""
     size[:], total[:] = 0.0, 0.0
     for j in range(len(component)):
@@ -97,8 +99,8 @@ def sums(values, component, size, total):
         total[component[j]] += values[j]
 
 
-@piece(types.float64(FLOATS, FLOATS, FLOATS, INTS, FLOATS))
-def resume(a, b, y, ends, value):
+@compile_internal(types.float64(FLOATS, FLOATS, FLOATS, INTS, FLOATS))
+def reuse_flows(a, b, y, ends, value):
     """Flows of the last call made possible; value: a - flow out. Returns the largest of them."""
     value[:] = a
     largest = 0.0
@@ -111,8 +113,8 @@ def resume(a, b, y, ends, value):
     return largest
 
 
-@piece(types.void(INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
-def guess(starts, heads, edges, ends, a, b, y, value, level):
+@compile_internal(types.void(INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS))
+def guess_point(starts, heads, edges, ends, a, b, y, value, level):
     """A rough x, by a few passes over the nodes with weights in place of kinks, and its levels."""
     spread = 0.0
     for e in range(len(b)):
@@ -141,13 +143,13 @@ def guess(starts, heads, edges, ends, a, b, y, value, level):
                 y[e] = -b[e] if level[i] > level[k] else b[e]
 
 
-@piece(
+@compile_internal(
     types.float64(
         types.int64, types.int64, INTS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS,
         FLOATS, FLOATS, FLOATS,
     )
 )  # fmt: skip
-def imbalance(
+def write_imbalance(
     crossing, inner, listed, inside, a, b, y, ends, component, levels, found, size, x, excess
 ):  # fmt: skip
     """Levels of the nodes, the flow between components, and what inner flow has still to be sent.
@@ -166,7 +168,7 @@ def imbalance(
     for at in range(crossing):
         e = listed[at]
         i, k = ends[2 * e], ends[2 * e + 1]
-        y[e] = slope(x[i] - x[k], b[e], y[e])
+        y[e] = edge_flow(x[i] - x[k], b[e], y[e])
         excess[i] -= y[e]
         excess[k] += y[e]
     for at in range(inner):
@@ -176,8 +178,8 @@ def imbalance(
     return off
 
 
-@piece(types.float64(FLOATS, types.float64))
-def drop(excess, least):
+@compile_internal(types.float64(FLOATS, types.float64))
+def drop_small(excess, least):
     """Set what is less to zero; returns the square of it."""
     off = 0.0
     for j in range(len(excess)):
@@ -187,8 +189,10 @@ def drop(excess, least):
     return off
 
 
-@piece(types.float64(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, types.float64))
-def solve(layout, arcs, a, b, y, x, work, ints, tol):
+@compile_internal(
+    types.float64(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, types.float64)
+)
+def solve_levels(layout, arcs, a, b, y, x, work, ints, tol):
     """Find x from the flows y, which are bettered; returns a bound on the error of x.
 
     work: 10 V + 2 E. ints: 9 V + 4 E + 4. tol: what may be left at a node.
@@ -206,11 +210,11 @@ def solve(layout, arcs, a, b, y, x, work, ints, tol):
     size, total, levels, found = work[:n], work[n : 2 * n], work[2 * n : 3 * n], work[3 * n : 4 * n]
     floats, residual = work[4 * n : 10 * n], work[10 * n : 10 * n + 2 * m]
     excess = floats[:n]  # the steps and the flows take turns
-    warm = resume(a, b, y, ends, excess) > 0.0
+    warm = reuse_flows(a, b, y, ends, excess) > 0.0
     if warm:
         count = by_flow(starts, heads, edges, b, y, component, order, via)
     else:
-        guess(starts, heads, edges, ends, a, b, y, excess, free)
+        guess_point(starts, heads, edges, ends, a, b, y, excess, free)
         component[:] = 0
         for j in range(n):
             free[j] *= 3
@@ -218,10 +222,10 @@ def solve(layout, arcs, a, b, y, x, work, ints, tol):
         for e in range(m):
             if component[ends[2 * e]] == component[ends[2 * e + 1]]:
                 y[e] = 0.0
-    sums(excess, component, size, levels)
+    sum_components(excess, component, size, levels)
     for c in range(count):
         levels[c] = min(max(levels[c] / size[c], 0.0), 1.0)
-    sums(a, component, size, total)
+    sum_components(a, component, size, total)
     rough = 0.0 if warm else 1e9 * tol
     error, lowest, careful = np.inf, np.inf, False
     for turn in range(LIMIT):
@@ -231,18 +235,18 @@ def solve(layout, arcs, a, b, y, x, work, ints, tol):
             total, levels, found, floats, max(tol, rough), careful,
         )  # fmt: skip
         if turn > FINE:
-            value = objective(count, crossing, listed, low, high, b, size, total, levels)
+            value = component_objective(count, crossing, listed, low, high, b, size, total, levels)
             careful = not value < lowest
             lowest = min(lowest, value)
-        off = imbalance(
+        off = write_imbalance(
             crossing, inner, listed, inside, a, b, y, ends, component, levels, found, size, x,
             excess,
         )  # fmt: skip
         to_neighbours(inner, inside, ends, b, y, excess)
         along_trees(ends, b, y, x, order, via, excess)
-        off += drop(excess, max(tol, 0.1 * rough))
+        off += drop_small(excess, max(tol, 0.1 * rough))
         by_cuts(inner, inside, starts, heads, sisters, arcs, b, y, excess, residual, trees)
-        kept = sides(x, excess, trees, free)
+        kept = find_sides(x, excess, trees, free)
         error = np.sqrt(off + kept)
         if rough > 0.0:
             rough = 0.0 if kept == 0.0 else min(rough, 1e-2 * error / np.sqrt(n))
@@ -251,13 +255,13 @@ def solve(layout, arcs, a, b, y, x, work, ints, tol):
         elif not error > 2.0 * tol * np.sqrt(n):
             break
         count = by_side(starts, heads, edges, b, y, free, component, order, via, turn < FINE)
-        sums(a, component, size, total)
+        sum_components(a, component, size, total)
         for j in range(n):
             levels[component[j]] = x[j]
     return error
 
 
-@ability
+@compile_ability
 def project(theta, layout, out, work, iwork):
     """The nearest point. work[: E]: the flows of the last call, or zeros.
 
@@ -272,11 +276,11 @@ def project(theta, layout, out, work, iwork):
         for arc in range(layout[2 + j], layout[3 + j]):
             if ends[2 * edges[arc]] == j:
                 arcs[edges[arc]] = arc
-    size = load(theta, ends, a, b, x)
+    size = load_point(theta, ends, a, b, x)
     if np.isnan(size):
         return np.nan
     tol = 1e-12 * min(size, 1.0) + 1e-14 * size
-    error = solve(layout, arcs, a, b, y, x, work[2 * (m + n) :], iwork[m:], tol)
+    error = solve_levels(layout, arcs, a, b, y, x, work[2 * (m + n) :], iwork[m:], tol)
     out[:n] = x
     for e in range(m):
         out[n + e] = max(theta[n + e], abs(x[ends[2 * e]] - x[ends[2 * e + 1]]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maxmargin._numba.compile import ability
+from maxmargin._numba.compile import compile_ability
 from maxmargin._numba.markov_network import (
     junction_tree as network,
     message_passing as network_bounded,
@@ -11,7 +11,7 @@ from maxmargin._numba.markov_network import (
 exact, bounded = network.maximize, network_bounded.maximize
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The best labels if way is 0; else good ones. Returns a bound, the score itself if exact."""
     if layout[4] == 0:

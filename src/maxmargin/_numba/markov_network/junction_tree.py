@@ -20,10 +20,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, inlined, piece, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    compile_ability,
+    compile_inlined,
+    compile_internal,
+    types,
+)
 
 
-@inlined
+@compile_inlined
 def step_on(loops, digits, p, at):
     """The place in the other table after a whole turn of the loops below p."""
     g = loops[0]
@@ -38,7 +45,7 @@ def step_on(loops, digits, p, at):
     return at
 
 
-@piece(types.void(FLOATS, FLOATS, INTS, INTS))
+@compile_internal(types.void(FLOATS, FLOATS, INTS, INTS))
 def add_term(table, source, loops, digits):
     """Table += source, spread by the loops of a term. digits: g."""
     g = loops[0]
@@ -62,7 +69,7 @@ def add_term(table, source, loops, digits):
         at = step_on(loops, digits, 1, at)
 
 
-@piece(types.void(FLOATS, FLOATS, INTS, INTS))
+@compile_internal(types.void(FLOATS, FLOATS, INTS, INTS))
 def max_term(table, target, loops, digits):
     """Target = the larger of itself and of all that the loops of a term lead to it. digits: g."""
     g = loops[0]
@@ -78,18 +85,18 @@ def max_term(table, target, loops, digits):
         at = step_on(loops, digits, 1, at)
 
 
-@inlined
-def bucket(layout, i):
+@compile_inlined
+def read_bucket(layout, i):
     """The record of the i-th bucket, and where its terms start in it."""
     tail = layout[7 + 2 * layout[3] :]
     record = tail[tail[2 + i] :]
     return record, 6 + record[1]
 
 
-@piece(types.void(FLOATS, INTS, types.int64, FLOATS, FLOATS, INTS))
-def fill(theta, layout, i, tables, messages, digits):
+@compile_internal(types.void(FLOATS, INTS, types.int64, FLOATS, FLOATS, INTS))
+def fill_table(theta, layout, i, tables, messages, digits):
     """The table of the i-th bucket: the sum of its terms."""
-    record, p = bucket(layout, i)
+    record, p = read_bucket(layout, i)
     table = tables[record[2] : record[2] + record[4] * layout[1]]
     table[:] = 0.0
     for _ in range(record[5]):
@@ -101,7 +108,7 @@ def fill(theta, layout, i, tables, messages, digits):
         p += 3 + 2 * g
 
 
-@piece(types.void(FLOATS, FLOATS), no_nan=True)
+@compile_internal(types.void(FLOATS, FLOATS), no_nan=True)
 def max_outer(table, out):
     """The maximum over the outermost labels."""
     size = len(out)
@@ -112,13 +119,13 @@ def max_outer(table, out):
             out[s] = row[s] if row[s] > out[s] else out[s]
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
-def collect(theta, layout, tables, messages, digits):
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
+def collect_tables(theta, layout, tables, messages, digits):
     """All tables and messages, maxima over what is eliminated; returns the largest score."""
     value = 0.0
     for i in range(layout[0]):
-        fill(theta, layout, i, tables, messages, digits)
-        record, _ = bucket(layout, i)
+        fill_table(theta, layout, i, tables, messages, digits)
+        record, _ = read_bucket(layout, i)
         table, size = tables[record[2] : record[2] + record[4] * layout[1]], record[4]
         max_outer(table, messages[record[3] : record[3] + size])
         if record[1] == 0:
@@ -126,7 +133,7 @@ def collect(theta, layout, tables, messages, digits):
     return value
 
 
-@piece(types.void(INTS, INTS, FLOATS))
+@compile_internal(types.void(INTS, INTS, FLOATS))
 def write_labels(layout, labels, out):
     """The parts of labels."""
     n, K, stride, edges = layout[0], layout[1], layout[2], layout[3]
@@ -138,16 +145,16 @@ def write_labels(layout, labels, out):
         out[n * K + e * stride + a * K + b] += 1.0
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The best labels. work: T + M, iwork: 2 V + 1. Returns their score, -inf if there are none."""
     n, K = layout[0], layout[1]
     tail = layout[7 + 2 * layout[3] :]
     tables, messages = work[: tail[0]], work[tail[0] : tail[0] + tail[1]]
     labels, digits = iwork[:n], iwork[n:]
-    value = collect(theta, layout, tables, messages, digits)
+    value = collect_tables(theta, layout, tables, messages, digits)
     for i in range(n - 1, -1, -1):
-        record, _ = bucket(layout, i)
+        record, _ = read_bucket(layout, i)
         at, size = 0, record[4]
         for p in range(record[1]):
             at = at * K + labels[record[6 + p]]
@@ -161,7 +168,7 @@ def maximize(theta, layout, out, work, iwork):
     return value
 
 
-@ability
+@compile_ability
 def max_marginals(theta, layout, out, work, iwork):
     """out[v, k] = score of the best labels with label k at v; pair parts are left at zero.
 
@@ -171,17 +178,17 @@ def max_marginals(theta, layout, out, work, iwork):
     n, K = layout[0], layout[1]
     tail = layout[7 + 2 * layout[3] :]
     tables, messages = work[: tail[0]], work[tail[0] : tail[0] + tail[1]]
-    value = collect(theta, layout, tables, messages, iwork)
+    value = collect_tables(theta, layout, tables, messages, iwork)
     out[:] = 0.0
     for i in range(n):
-        record, _ = bucket(layout, i)
+        record, _ = read_bucket(layout, i)
         for k in range(K):
             row = tables[record[2] + k * record[4] : record[2] + (k + 1) * record[4]]
             for s in range(record[4]):
                 row[s] = row[s] - messages[record[3] + s] if row[s] > -np.inf else -np.inf
     messages[:] = -np.inf
     for i in range(n - 1, -1, -1):
-        record, p = bucket(layout, i)
+        record, p = read_bucket(layout, i)
         table = tables[record[2] : record[2] + record[4] * K]
         if record[1] > 0:
             own = messages[record[3] : record[3] + record[4]]

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.exponential import exp_low
-from maxmargin._numba.log_sum_exp import lower
-from maxmargin._numba.markov_network.junction_tree import bucket, fill, max_outer, step_on
+from maxmargin._numba.log_sum_exp import subtract_largest
+from maxmargin._numba.markov_network.junction_tree import (
+    fill_table,
+    max_outer,
+    read_bucket,
+    step_on,
+)
 
 
-@piece(types.void(FLOATS, FLOATS, INTS, INTS))
+@compile_internal(types.void(FLOATS, FLOATS, INTS, INTS))
 def sum_term(table, target, loops, digits):
     """Target += all that the loops of a term lead to it. digits: g."""
     g = loops[0]
@@ -34,8 +39,8 @@ def sum_term(table, target, loops, digits):
         at = step_on(loops, digits, 1, at)
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS))
-def condition(table, message, total):
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS))
+def condition_table(table, message, total):
     """Table = p(label of the node | scope), message = log of what it is divided by.
 
     total: as long as the message.
@@ -58,7 +63,7 @@ def condition(table, message, total):
             row[s] /= total[s]
 
 
-@ability
+@compile_ability
 def marginals(theta, layout, out, work, iwork):
     """Expectations. work: T + 2 M, iwork: V + 1. Returns log Z, -inf if all is forbidden.
 
@@ -76,18 +81,18 @@ def marginals(theta, layout, out, work, iwork):
             return np.nan
     value = 0.0
     for i in range(n):
-        fill(theta, layout, i, tables, messages, iwork)
-        record, _ = bucket(layout, i)
+        fill_table(theta, layout, i, tables, messages, iwork)
+        record, _ = read_bucket(layout, i)
         table, size = tables[record[2] : record[2] + record[4] * K], record[4]
         message = messages[record[3] : record[3] + size]
-        condition(table, message, room[:size])
-        value += lower(message)
+        condition_table(table, message, room[:size])
+        value += subtract_largest(message)
     out[:] = 0.0
     if value == -np.inf:
         return value
     messages[:] = 0.0
     for i in range(n - 1, -1, -1):
-        record, p = bucket(layout, i)
+        record, p = read_bucket(layout, i)
         table, size = tables[record[2] : record[2] + record[4] * K], record[4]
         if record[1] > 0:
             own = messages[record[3] : record[3] + size]

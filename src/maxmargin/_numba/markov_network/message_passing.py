@@ -19,8 +19,15 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, INTS, ability, inlined, piece, types
-from maxmargin._numba.exponential import highest
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    compile_ability,
+    compile_inlined,
+    compile_internal,
+    types,
+)
+from maxmargin._numba.exponential import largest_entry
 from maxmargin._numba.markov_network.junction_tree import write_labels
 from maxmargin._numba.tree.maximize import transpose
 
@@ -30,7 +37,7 @@ PATIENCE = 5  # rounds between looks at the progress
 WORTH = 0.02  # of the gap, what such rounds must close
 
 
-@inlined
+@compile_inlined
 def arcs_of(layout):
     """starts, other, first, edge: which arcs enter the nodes, and along which edges they come."""
     n, m = layout[0], layout[3]
@@ -39,7 +46,7 @@ def arcs_of(layout):
     return tail[: n + 1], lists[: 2 * m], lists[2 * m : 4 * m], lists[4 * m : 6 * m]
 
 
-@inlined
+@compile_inlined
 def order_of(layout):
     """before, back: how many neighbours come earlier than each node, and the arcs back."""
     n, m = layout[0], layout[3]
@@ -47,7 +54,7 @@ def order_of(layout):
     return tail[n + 1 : 2 * n + 1], tail[2 * n + 1 + 6 * m : 2 * n + 1 + 8 * m]
 
 
-@inlined
+@compile_inlined
 def table_of(theta, turned, layout, edge, upright):
     """The scores of an edge, rows by its first end if upright, else by its second."""
     K = layout[1]
@@ -58,8 +65,8 @@ def table_of(theta, turned, layout, edge, upright):
     return turned[start : start + K * K]
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, types.boolean, FLOATS))
-def sweep(theta, layout, turned, messages, down, room):
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, types.boolean, FLOATS))
+def pass_messages(theta, layout, turned, messages, down, room):
     """New messages along all edges, up or down; returns the bound. room: 2 K.
 
     What a node adds up to is shared among the chains through it, and goes on with each.
@@ -77,7 +84,7 @@ def sweep(theta, layout, turned, messages, down, room):
         for k in range(a * K, b * K, K):
             for j in range(K):
                 total[j] += messages[k + j]
-        high = highest(total)
+        high = largest_entry(total)
         bound += high
         if high == -np.inf:
             return high
@@ -89,7 +96,7 @@ def sweep(theta, layout, turned, messages, down, room):
                 own[j] = share * (total[j] - high) - old[j] if total[j] > -np.inf else -np.inf
             new = messages[back[arc] * K : (back[arc] + 1) * K]
             max_ahead(table_of(theta, turned, layout, edge[arc], first[arc]), own, new)
-            high_new = highest(new)
+            high_new = largest_entry(new)
             bound += high_new
             if high_new == -np.inf:
                 return high_new
@@ -98,8 +105,10 @@ def sweep(theta, layout, turned, messages, down, room):
     return bound
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, FLOATS, types.boolean, types.float64, INTS, FLOATS))
-def pick(theta, layout, turned, messages, down, big, labels, room):
+@compile_internal(
+    types.void(FLOATS, INTS, FLOATS, FLOATS, types.boolean, types.float64, INTS, FLOATS)
+)
+def pick_labels(theta, layout, turned, messages, down, big, labels, room):
     """A label for each node in turn, the best by those picked and by messages of the others.
 
     What is forbidden costs `big`. room: K.
@@ -127,8 +136,8 @@ def pick(theta, layout, turned, messages, down, big, labels, room):
         labels[v] = best
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, types.float64, INTS, FLOATS))
-def polish(theta, layout, turned, big, labels, room):
+@compile_internal(types.void(FLOATS, INTS, FLOATS, types.float64, INTS, FLOATS))
+def improve_labels(theta, layout, turned, big, labels, room):
     """Change single labels as long as that gains something. room: K."""
     n, K = layout[0], layout[1]
     starts, other, first, edge = arcs_of(layout)
@@ -153,7 +162,7 @@ def polish(theta, layout, turned, big, labels, room):
             break
 
 
-@piece(types.float64(FLOATS, INTS, INTS))
+@compile_internal(types.float64(FLOATS, INTS, INTS))
 def score_of(theta, layout, labels):
     """The score of labels, -inf if they are forbidden."""
     n, K = layout[0], layout[1]
@@ -166,8 +175,8 @@ def score_of(theta, layout, labels):
     return value
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
-def prepare(theta, layout, turned, messages):
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS))
+def prepare_tables(theta, layout, turned, messages):
     """Tables turned, messages made numbers; returns the largest finite score, NaN if one is NaN."""
     n, K = layout[0], layout[1]
     largest = 0.0
@@ -187,7 +196,7 @@ def prepare(theta, layout, turned, messages):
     return largest
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """Good labels; returns an upper bound on all scores, NaN if no allowed labels are found.
 
@@ -199,7 +208,7 @@ def maximize(theta, layout, out, work, iwork):
     turned, room = rest[: len(theta) - n * K], rest[len(theta) - n * K :]
     labels, tried = iwork[:n], iwork[n : 2 * n]
     out[:] = 0.0
-    largest = prepare(theta, layout, turned, messages)
+    largest = prepare_tables(theta, layout, turned, messages)
     if np.isnan(largest):
         return np.nan
     big = 4.0 * largest * (n + m) + 1.0
@@ -208,13 +217,13 @@ def maximize(theta, layout, out, work, iwork):
     labels[:] = 0
     for r in range(layout[5]):
         for down in (False, True):
-            pick(theta, layout, turned, messages, down, big, tried, room)
-            polish(theta, layout, turned, big, tried, room)
+            pick_labels(theta, layout, turned, messages, down, big, tried, room)
+            improve_labels(theta, layout, turned, big, tried, room)
             found = score_of(theta, layout, tried)
             if found > value:
                 value = found
                 labels[:] = tried
-            high = sweep(theta, layout, turned, messages, down, room)
+            high = pass_messages(theta, layout, turned, messages, down, room)
             if high == -np.inf:
                 return high
             bound = min(bound, high)

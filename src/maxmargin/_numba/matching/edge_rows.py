@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from maxmargin._numba.compile import FLOATS, INTS, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
 
 
-@piece(types.int64(INTS, types.int64))
+@compile_internal(types.int64(INTS, types.int64))
 def cap_of_row(layout, j):
     return layout[3] if layout[3] >= 0 else layout[layout[5] + j]
 
 
-@piece(types.int64(INTS, types.int64))
+@compile_internal(types.int64(INTS, types.int64))
 def cap_of_column(layout, k):
     return layout[4] if layout[4] >= 0 else layout[layout[5] + layout[0] + k]
 
 
-@piece(types.boolean(INTS))
+@compile_internal(types.boolean(INTS))
 def is_simple(layout):
     """Whether no node may be in more than one link."""
     if layout[3] >= 0 and layout[4] >= 0:
@@ -29,7 +29,7 @@ def is_simple(layout):
     return True
 
 
-@piece(types.UniTuple(types.int64, 2)(INTS, types.int64))
+@compile_internal(types.UniTuple(types.int64, 2)(INTS, types.int64))
 def edges_of_row(layout, j):
     """Where the edges of a row begin and end in the order of rows."""
     if layout[6] == 0:
@@ -37,8 +37,8 @@ def edges_of_row(layout, j):
     return layout[layout[6] + j], layout[layout[6] + j + 1]
 
 
-@piece(types.UniTuple(types.int64, 2)(INTS, types.int64))
-def edge(layout, e):
+@compile_internal(types.UniTuple(types.int64, 2)(INTS, types.int64))
+def read_edge(layout, e):
     """Column and part of the e-th edge in the order of rows."""
     if layout[6] == 0:
         return e % layout[1], e
@@ -46,7 +46,7 @@ def edge(layout, e):
     return layout[at], layout[at + layout[2]]
 
 
-@piece(types.void(FLOATS, INTS, types.boolean, FLOATS, INTS))
+@compile_internal(types.void(FLOATS, INTS, types.boolean, FLOATS, INTS))
 def by_rows(theta, layout, swap, value, starts):
     """Write the scores row by row, and where rows begin; with `swap`, columns count as rows."""
     rows, columns, edges = layout[0], layout[1], layout[2]
@@ -69,7 +69,7 @@ def by_rows(theta, layout, swap, value, starts):
         value[:] = theta
 
 
-@piece(types.UniTuple(INTS, 2)(INTS, types.boolean))
+@compile_internal(types.UniTuple(INTS, 2)(INTS, types.boolean))
 def index_by_rows(layout, swap):
     """The edges' columns and parts in the order of `by_rows`; empty if all pairs are edges."""
     rows, columns, edges = layout[0], layout[1], layout[2]
@@ -81,7 +81,7 @@ def index_by_rows(layout, swap):
     return layout[at : at + edges], layout[at + edges : at + 2 * edges]
 
 
-@piece(types.void(FLOATS, INTS, types.boolean, FLOATS))
+@compile_internal(types.void(FLOATS, INTS, types.boolean, FLOATS))
 def by_parts(z, layout, swap, out):
     """Write to `out`, in the order of the parts, what is in the order of `by_rows`."""
     if layout[6] > 0:

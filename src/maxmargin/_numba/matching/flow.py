@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, piece, types
-from maxmargin._numba.matching.edge_rows import cap_of_column, cap_of_row, edge
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
+from maxmargin._numba.matching.edge_rows import cap_of_column, cap_of_row, read_edge
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, INTS, types.int64))
-def relax(theta, layout, flow, price, distance, before, part_before, done, node):
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS, INTS, types.int64))
+def relax_node(theta, layout, flow, price, distance, before, part_before, done, node):
     """Follow the edges that are left of a node: unused ones of a row, used ones of a column."""
     rows, columns, edges, index_at = layout[0], layout[1], layout[2], layout[6]
     is_row = node < rows
@@ -36,15 +36,15 @@ def relax(theta, layout, flow, price, distance, before, part_before, done, node)
             distance[other], before[other], part_before[other] = length, node, part
 
 
-@piece(types.void(FLOATS, INTS, FLOATS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS))
 def first_prices(theta, layout, price):
     """price[J + k] = the least cost, -theta, of the edges of column k; 0 if none gains anything."""
     for e in range(layout[2]):
-        k, part = edge(layout, e)
+        k, part = read_edge(layout, e)
         price[layout[0] + k] = min(price[layout[0] + k], -max(theta[part], 0.0))
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS))
 def best_flow(theta, layout, out, work, iwork):
     """The best links where nodes may have several: successive shortest paths (Dijkstra).
 
@@ -84,7 +84,7 @@ def best_flow(theta, layout, out, work, iwork):
             if node < 0:
                 break
             done[node] = 1
-            relax(theta, layout, out, price, distance, before, part_before, done, node)
+            relax_node(theta, layout, out, price, distance, before, part_before, done, node)
         cost, target = np.inf, -1
         for v in range(rows, nodes):
             if room[v] > 0 and distance[v] + price[v] < cost:

@@ -16,18 +16,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.matching.edge_rows import by_parts, by_rows, index_by_rows, is_simple
 
 EPS = 2.0**-52
 
 
-@piece(
+@compile_internal(
     types.float64(
         FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64
     )
 )  # fmt: skip
-def balance(value, starts, ends, low_a, low_b, b, a, z, gradient, heat):
+def balance_rows(value, starts, ends, low_a, low_b, b, a, z, gradient, heat):
     """Given b: z and the rows' prices a, and the gradient in b; returns its largest entry.
 
     Scores are value / heat + 1. low_a, low_b: the logs of slacks are these less the price.
@@ -57,8 +57,8 @@ def balance(value, starts, ends, low_a, low_b, b, a, z, gradient, heat):
     return worst
 
 
-@piece(types.void(FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS))
-def newton(square, step, starts, ends, z, gradient):
+@compile_internal(types.void(FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS))
+def newton_step(square, step, starts, ends, z, gradient):
     """Write the Newton step; the Hessian is diag(1 - gradient) - z' z."""
     columns, dense = len(gradient), len(ends) == 0
     square[:] = 0.0
@@ -95,25 +95,25 @@ def newton(square, step, starts, ends, z, gradient):
         step[p] = total / line[p] if line[p] > 1e-14 else 0.0
 
 
-@piece(
+@compile_internal(
     types.float64(
         FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64,
         types.float64,
     )
 )  # fmt: skip
-def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol):
+def solve_duals(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol):
     """Newton with a line search by slopes; returns the residual. floats: 4 columns."""
     columns = len(b)
     gradient, step = floats[:columns], floats[columns : 2 * columns]
     start, best_b = floats[2 * columns : 3 * columns], floats[3 * columns : 4 * columns]
-    worst = balance(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
+    worst = balance_rows(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
     best = worst
     best_b[:] = b
     radius, stall = 4.0, 0
     for _ in range(200):
         if worst <= tol or stall > 8:
             break
-        newton(square, step, starts, ends, z, gradient)
+        newton_step(square, step, starts, ends, z, gradient)
         far = 0.0
         for k in range(columns):
             far = max(far, abs(step[k]))
@@ -127,7 +127,7 @@ def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol)
             slope += gradient[k] * step[k]
         first_slope, left, right, t = slope, 0.0, 1.0, 1.0
         for cut in range(30):
-            worst = balance(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
+            worst = balance_rows(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
             slope = 0.0
             for k in range(columns):
                 slope += gradient[k] * step[k]
@@ -148,11 +148,11 @@ def solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, tol)
             best_b[:] = b
     if best < worst:
         b[:] = best_b
-        worst = balance(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
+        worst = balance_rows(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
     return worst
 
 
-@ability
+@compile_ability
 def marginals(theta, layout, out, work, iwork):
     """The z that maximises theta . z + entropy; returns that maximum, NaN for caps above 1."""
     J, K, edges = layout[0], layout[1], layout[2]
@@ -181,13 +181,13 @@ def marginals(theta, layout, out, work, iwork):
     b[:] = 1.0
     heat = max(1.0, 0.25 * size)
     while heat > 1.0:
-        solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, 1e-3)
+        solve_duals(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat, 1e-3)
         cooler = max(1.0, 0.25 * heat)
         for k in range(columns):
             b[k] *= heat / cooler
         heat = cooler
     tol = EPS * (4.0 + rows)
-    worst = solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, 1.0, tol)
+    worst = solve_duals(value, starts, ends, low_a, low_b, a, b, z, floats, square, 1.0, tol)
     if size > 8.0:
         # digits are lost to the size of the scores: shift them by prices on a grid, exactly
         grid = 2.0 ** (np.ceil(np.log2(size)) - 40.0)
@@ -199,7 +199,7 @@ def marginals(theta, layout, out, work, iwork):
         for j in range(rows):
             for e in range(starts[j], starts[j + 1]):
                 value[e] += low_a[j] + low_b[e - starts[j] if layout[6] == 0 else ends[e]]
-        worst = solve(value, starts, ends, low_a, low_b, a, b, z, floats, square, 1.0, tol)
+        worst = solve_duals(value, starts, ends, low_a, low_b, a, b, z, floats, square, 1.0, tol)
     by_parts(z, layout, swap, out)
     total = 0.0
     for e in range(edges):

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.matching.edge_rows import is_simple
 from maxmargin._numba.matching.flow import best_flow
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
 def best_matching(theta, layout, row_price, column_price, distance, ints):
     """Matching of the rows, and prices that prove it best; at most one link a node.
 
@@ -120,7 +120,7 @@ def best_matching(theta, layout, row_price, column_price, distance, ints):
             target = after
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The matching with the greatest sum of scores, in which no node has to be matched.
 

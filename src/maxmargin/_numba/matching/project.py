@@ -5,45 +5,45 @@ the node's sum is below its cap. The upper clip counts only on edges both of who
 several links. Given b, each a_j is a problem of its own; what is left is convex in b,
 piecewise quadratic, with gradient cap_k - (sum of column k), and is solved by Newton steps on
 the smaller side, which is called the columns here. Nodes' own lower bounds on prices stand for 0
-after the values were shifted by prices (`recentre`).
+after the values were shifted by prices (`recentre_values`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.matching.edge_rows import (
     by_parts,
     by_rows,
     cap_of_column,
     cap_of_row,
-    edge,
     edges_of_row,
     index_by_rows,
     is_simple,
+    read_edge,
 )
 from maxmargin._numba.matching.flow import best_flow
 from maxmargin._numba.matching.maximize import best_matching
 from maxmargin._numba.matching.project_steps import (
     columns_in_turn,
-    highest,
-    newton,
-    residual,
-    sweep,
+    highest_prices,
+    newton_step,
+    update_row_prices,
+    write_residual,
 )
 
 EPS = 2.0**-52
 FAR = 4.0  # from here on the prices of the best matching are a better start than zero
 
 
-@piece(
+@compile_internal(
     types.float64(
         FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
         INTS, types.float64, types.int64, types.boolean,
     )
 )  # fmt: skip
-def solve(
+def solve_prices(
     value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size, limit,
     cold,
 ):  # fmt: skip
@@ -66,10 +66,10 @@ def solve(
     near = EPS * max(1.0, size)
     tol = (8.0 + 0.5 * rows) * near
     count[:] = 0
-    objective = sweep(
+    objective = update_row_prices(
         value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
     )
-    worst = residual(cap, sums, b, low_b, gradient)
+    worst = write_residual(cap, sums, b, low_b, gradient)
     if worst <= tol:
         return worst
     if cold:
@@ -77,16 +77,16 @@ def solve(
         for j in range(rows):
             a[j] = 0.5 * (a[j] + low_a[j])
         columns_in_turn(value, starts, ends, row_cap, cap, top, low_b, a, b, room, near)
-        objective = sweep(
+        objective = update_row_prices(
             value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
         )
-        worst = residual(cap, sums, b, low_b, gradient)
+        worst = write_residual(cap, sums, b, low_b, gradient)
     for k in range(columns):
         objective += cap[k] * b[k]
-    highest(value, starts, ends, low_a, low_b, high)
+    highest_prices(value, starts, ends, low_a, low_b, high)
     best, radius, stall = worst, min(0.25 * size, 1.0), 0
     for _ in range(limit):
-        newton(
+        newton_step(
             square, step, starts, ends, listed, count, a, low_a, b, low_b, free, place, gradient,
             radius,
         )  # fmt: skip
@@ -99,10 +99,10 @@ def solve(
         clear = -first_slope > 1e-9 * (1.0 + abs(objective))  # else a fall may be rounding
         kept, t = False, 1.0
         for cut in range(12 if first_slope < 0.0 else 0):
-            found = sweep(
+            found = update_row_prices(
                 value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
             )
-            worst = residual(cap, sums, b, low_b, gradient)
+            worst = write_residual(cap, sums, b, low_b, gradient)
             slope = 0.0
             for k in range(columns):
                 slope += gradient[k] * step[k]
@@ -119,14 +119,16 @@ def solve(
                 b[k] = start[k] + t * step[k]
         if not kept:
             b[:] = start
-            sweep(value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near)
+            update_row_prices(
+                value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
+            )
             columns_in_turn(value, starts, ends, row_cap, cap, top, low_b, a, b, room, near)
-            objective = sweep(
+            objective = update_row_prices(
                 value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
             )
             for k in range(columns):
                 objective += cap[k] * b[k]
-            worst = residual(cap, sums, b, low_b, gradient)
+            worst = write_residual(cap, sums, b, low_b, gradient)
         if worst <= tol:
             break
         if worst < best:
@@ -138,7 +140,7 @@ def solve(
     return worst
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, FLOATS, INTS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS, INTS))
 def linear_prices(theta, layout, out, work, iwork):
     """work[: J + K] = prices by which the best matching is best: near those of far points."""
     rows, columns = layout[0], layout[1]
@@ -155,7 +157,7 @@ def linear_prices(theta, layout, out, work, iwork):
         for j in range(rows):
             first, last = edges_of_row(layout, j)
             for e in range(first, last):
-                k, part = edge(layout, e)
+                k, part = read_edge(layout, e)
                 if out[part] > 0.0:
                     more = max(0.0, theta[part] - work[j] - work[rows + k])
                     if cap_of_column(layout, k) == 1:
@@ -164,8 +166,8 @@ def linear_prices(theta, layout, out, work, iwork):
                         work[j] += more
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, types.float64))
-def recentre(value, low_a, low_b, starts, ends, a, b, size):
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS, FLOATS, types.float64))
+def recentre_values(value, low_a, low_b, starts, ends, a, b, size):
     """Shift the values by the prices, exactly: digits that were lost to their size come back.
 
     Prices go to a grid on which sums of two are exact; so what is left of each value that matters,
@@ -183,8 +185,8 @@ def recentre(value, low_a, low_b, starts, ends, a, b, size):
             value[e] += low_a[j] + low_b[e - starts[j] if len(ends) == 0 else ends[e]]
 
 
-@piece(types.void(FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def clip(value, starts, ends, row_cap, top, a, b):
+@compile_internal(types.void(FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+def clip_values(value, starts, ends, row_cap, top, a, b):
     """Overwrite the values by z."""
     for j in range(len(a)):
         first, price, capped = starts[j], a[j], row_cap[j] > 1.0
@@ -194,7 +196,7 @@ def clip(value, starts, ends, row_cap, top, a, b):
             value[e] = min(z, top[k]) if capped else z
 
 
-@ability
+@compile_ability
 def project(theta, layout, out, work, iwork):
     """The nearest point. work[: J + K]: prices of rows and columns of the last call, or zeros.
 
@@ -233,24 +235,24 @@ def project(theta, layout, out, work, iwork):
         warm = max(warm, b[k])
     worst = np.inf
     if size <= FAR or warm > 0.0:
-        worst = solve(
+        worst = solve_prices(
             value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size,
             50, warm == 0.0,
         )  # fmt: skip
     if worst > 1e-12 * max(1.0, size):
         linear_prices(theta, layout, out, work, iwork)
         by_rows(theta, layout, swap, value, starts)
-        worst = solve(
+        worst = solve_prices(
             value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, size,
             1000, False,
         )  # fmt: skip
     if size > 64.0:
-        recentre(value, low_a, low_b, starts, ends, a, b, size)
-        worst = solve(
+        recentre_values(value, low_a, low_b, starts, ends, a, b, size)
+        worst = solve_prices(
             value, starts, ends, row_cap, cap, top, low_a, low_b, a, b, floats, square, ints, 1.0,
             1000, False,
         )  # fmt: skip
-    clip(value, starts, ends, row_cap, top, a, b)
+    clip_values(value, starts, ends, row_cap, top, a, b)
     by_parts(value, layout, swap, out)
     for j in range(rows):
         a[j] -= low_a[j]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
 
 
-@piece(types.float64(FLOATS, types.float64, types.float64, types.float64, types.float64), True)
-def level(c, cap, low, guess, near):
+@compile_internal(
+    types.float64(FLOATS, types.float64, types.float64, types.float64, types.float64), True
+)
+def solve_threshold(c, cap, low, guess, near):
     """The a >= low with sum_i max(0, c_i - a) = cap; low, if the sum is below cap there.
 
     Newton on a convex piecewise linear function: it ends as soon as the number of terms stays.
@@ -51,11 +53,11 @@ def level(c, cap, low, guess, near):
     return a
 
 
-@piece(
+@compile_internal(
     types.float64(FLOATS, FLOATS, types.float64, types.float64, types.float64, types.float64), True
 )
 def level_capped(c, top, cap, low, guess, near):
-    """As `level`, with sum_i min(top_i, max(0, c_i - a)): Newton within a bracket."""
+    """As `solve_threshold`, with sum_i min(top_i, max(0, c_i - a)): Newton within a bracket."""
     n = len(c)
     left, right = low, np.inf  # the sum is above cap at left, if known; below at right
     known = False
@@ -91,13 +93,13 @@ def level_capped(c, top, cap, low, guess, near):
     return a
 
 
-@piece(
+@compile_internal(
     types.float64(
         FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS,
         types.float64,
     )
 )  # fmt: skip
-def sweep(value, starts, ends, cap, top, low, b, a, room, listed, count, sums, near):
+def update_row_prices(value, starts, ends, cap, top, low, b, a, room, listed, count, sums, near):
     """Given the columns' prices b: the best prices a of the rows, and the columns' sums.
 
     value: all edges by rows; starts (rows + 1); ends: the edges' columns, empty if all pairs are
@@ -126,7 +128,7 @@ def sweep(value, starts, ends, cap, top, low, b, a, room, listed, count, sums, n
                 for i in range(count[j]):
                     guess += c[listed[first + i]]
                 guess /= count[j]
-            price = level(c, cap[j], low[j], guess, near)
+            price = solve_threshold(c, cap[j], low[j], guess, near)
             for i in range(n):  # without branches, which would be guessed wrong
                 listed[first + m] = i
                 m += 1 if c[i] > price else 0
@@ -157,8 +159,8 @@ def sweep(value, starts, ends, cap, top, low, b, a, room, listed, count, sums, n
     return total
 
 
-@piece(types.float64(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
-def residual(cap, sums, b, low, gradient):
+@compile_internal(types.float64(FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+def write_residual(cap, sums, b, low, gradient):
     """Write the gradient, cap - sums; returns the worst sum above its cap or price without need."""
     worst = 0.0
     for k in range(len(cap)):
@@ -169,13 +171,13 @@ def residual(cap, sums, b, low, gradient):
     return worst
 
 
-@piece(
+@compile_internal(
     types.void(
         FLOATS, FLOATS, INTS, INTS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, INTS, FLOATS,
         types.float64,
     )
 )  # fmt: skip
-def newton(
+def newton_step(
     square, rhs, starts, ends, listed, count, a, low_a, b, low_b, free, place, gradient, radius
 ):
     """Write to rhs the Newton step in b, on the columns whose price is not held at its least.
@@ -237,8 +239,8 @@ def newton(
             rhs[k] = 0.0
 
 
-@piece(types.void(FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS))
-def highest(value, starts, ends, low_a, low_b, high):
+@compile_internal(types.void(FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS))
+def highest_prices(value, starts, ends, low_a, low_b, high):
     """Write the prices from which on a column is empty."""
     dense = len(ends) == 0
     high[:] = low_b
@@ -249,7 +251,7 @@ def highest(value, starts, ends, low_a, low_b, high):
             high[k] = max(high[k], value[e] - low_a[j])
 
 
-@piece(
+@compile_internal(
     types.void(
         FLOATS, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, types.float64,
     )
@@ -269,6 +271,6 @@ def columns_in_turn(value, starts, ends, row_cap, cap, top, low, a, b, room, nea
                     most[n] = top[k] if row_cap[j] > 1.0 else np.inf
                     n += 1
         if cap[k] < 2.0:
-            b[k] = level(c[:n], cap[k], low[k], b[k], near)
+            b[k] = solve_threshold(c[:n], cap[k], low[k], b[k], near)
         else:
             b[k] = level_capped(c[:n], most[:n], cap[k], low[k], b[k], near)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
-from maxmargin._numba.multi_label.maximize import TREE_KIND, as_tree, broken
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.multi_label.maximize import TREE_KIND, as_tree, has_non_finite
 from maxmargin._numba.multi_label.qpbo import dense_pairs
 from maxmargin._numba.multi_label.subsets import (
     LOW,
@@ -21,10 +21,10 @@ from maxmargin._numba.tree.marginals import marginals as tree_marginals
 
 INT, FLOAT = types.int64, types.float64
 NOTHING = -745.0  # its exponential is 0
-float_size_of = piece(INT(INT))(float_size)
+float_size_of = compile_internal(INT(INT))(float_size)
 
 
-@piece(FLOAT(FLOATS, INT, INT), reorder=True)
+@compile_internal(FLOAT(FLOATS, INT, INT), reorder=True)
 def range_sum(values, first, last):
     total = 0.0
     for s in range(first, last):
@@ -32,8 +32,8 @@ def range_sum(values, first, last):
     return total
 
 
-@piece(FLOAT(SETS, FLOAT, FLOAT, FLOATS))
-def weigh(sets, more, high, shares):
+@compile_internal(FLOAT(SETS, FLOAT, FLOAT, FLOATS))
+def weigh_subsets(sets, more, high, shares):
     """shares[s] = exp(score - high) of the low subsets beside the high one set; their sum."""
     columns, total = len(sets.along), 0.0
     for r in range(len(sets.down)):
@@ -48,8 +48,8 @@ def weigh(sets, more, high, shares):
     return total
 
 
-@piece(types.void(FLOATS, INT, FLOATS))
-def fold(shares, count, single):
+@compile_internal(types.void(FLOATS, INT, FLOATS))
+def sum_over_subsets(shares, count, single):
     """single[k] = the sum of the shares of subsets of `count` labels with k; spoils the shares."""
     half = (1 << count) >> 1
     for k in range(count - 1, -1, -1):
@@ -59,7 +59,7 @@ def fold(shares, count, single):
         half //= 2
 
 
-@piece(types.void(FLOATS, FLOATS, INT, INT, INTS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, FLOATS, INT, INT, INTS, FLOATS, FLOATS))
 def add_low(shares, scratch, few, labels, place, single, out):
     """Add what subsets of the low labels share to these and their pairs; spoils the shares."""
     half = (1 << few) >> 1
@@ -68,14 +68,14 @@ def add_low(shares, scratch, few, labels, place, single, out):
         for s in range(half):
             shares[s] += shares[half + s]
         out[k] += range_sum(scratch, 0, half)
-        fold(scratch, k, single)
+        sum_over_subsets(scratch, k, single)
         for m in range(k):
             if place[k * labels + m] >= 0:
                 out[place[k * labels + m]] += single[m]
         half //= 2
 
 
-@piece(types.void(INT, INT, INT, INTS, FLOATS, FLOAT, FLOATS))
+@compile_internal(types.void(INT, INT, INT, INTS, FLOATS, FLOAT, FLOATS))
 def add_high(high, few, labels, place, single, total, out):
     """Add to the high labels that are on, to their pairs, and to their pairs with low labels."""
     for m in range(few, labels):
@@ -92,7 +92,7 @@ def add_high(high, few, labels, place, single, total, out):
                 out[p] += total
 
 
-@piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
+@compile_internal(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
 def marginals_of_sets(theta, layout, out, work, iwork):
     """By trying all subsets. work: that of `label_sets`, 2 ** LOW and 2 L more; iwork: L L."""
     labels, pairs = layout[1], layout[2]
@@ -116,14 +116,14 @@ def marginals_of_sets(theta, layout, out, work, iwork):
         more = set_high(sets, high)
         if more == -np.inf:
             continue
-        total = weigh(sets, more, best, sets.room)
+        total = weigh_subsets(sets, more, best, sets.room)
         if total == 0.0:
             continue
         whole += total
         for s in range(size):
             sums[s] += sets.room[s]
         if high > 0:
-            fold(sets.room, few, single)
+            sum_over_subsets(sets.room, few, single)
             add_high(high, few, labels, place, single, total, out)
     add_low(sums, sets.room, few, labels, place, single, out)
     for p in range(len(out)):
@@ -131,11 +131,11 @@ def marginals_of_sets(theta, layout, out, work, iwork):
     return best + np.log(whole)
 
 
-@ability
+@compile_ability
 def marginals(theta, layout, out, work, iwork):
     """Writes expectations, returns the log of the sum of all subsets' exponentials."""
     labels, pairs = layout[1], layout[2]
-    if broken(theta) or layout[0] == 2:
+    if has_non_finite(theta) or layout[0] == 2:
         out[:] = 0.0
         return np.nan
     if layout[0] != TREE_KIND:

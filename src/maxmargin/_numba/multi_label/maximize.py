@@ -11,17 +11,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
-from maxmargin._numba.multi_label.qpbo import dense_pairs, finish, maximize_qpbo
-from maxmargin._numba.multi_label.subsets import best_set, extremes, fill_low, make_sets
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.multi_label.qpbo import dense_pairs, maximize_qpbo, switch_pairs_on
+from maxmargin._numba.multi_label.subsets import (
+    best_set,
+    best_with_and_without,
+    fill_low,
+    make_sets,
+)
 from maxmargin._numba.tree import maximize as tree
 
 TREE_KIND = 1
 tree_best, tree_extremes = tree.maximize, tree.max_marginals
 
 
-@piece(types.boolean(FLOATS))
-def broken(theta):
+@compile_internal(types.boolean(FLOATS))
+def has_non_finite(theta):
     """Whether a score is not a number, or infinite."""
     for p in range(len(theta)):
         if not theta[p] < np.inf:
@@ -29,7 +34,7 @@ def broken(theta):
     return False
 
 
-@piece(types.void(FLOATS, INTS, FLOATS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS))
 def as_tree(theta, layout, scores):
     """The scores of a tree with labels off and on at each node, of which off scores nothing."""
     labels, pairs = layout[1], layout[2]
@@ -40,11 +45,11 @@ def as_tree(theta, layout, scores):
         scores[2 * labels + 4 * e + 3] = theta[labels + e]
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The best subset; returns its score, or a bound on that for kind 2."""
     labels, pairs = layout[1], layout[2]
-    if broken(theta):
+    if has_non_finite(theta):
         out[:] = 0.0
         return np.nan
     if layout[0] == 2:
@@ -56,20 +61,20 @@ def maximize(theta, layout, out, work, iwork):
         tree_best(scores, layout[3 + 2 * pairs :], found, work[2 * size :], iwork)
         for k in range(labels):
             out[k] = found[2 * k + 1]
-        return finish(theta, layout, out)
+        return switch_pairs_on(theta, layout, out)
     sets = make_sets(labels, work)
     sets.own[:] = theta[:labels]
     dense_pairs(theta, layout, sets.pair)
     fill_low(sets)
     best_set(sets, out[:labels])
-    return finish(theta, layout, out)
+    return switch_pairs_on(theta, layout, out)
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS))
 def on_and_off(theta, layout, on, off, work, iwork):
     """The scores of the best subsets with and without each label; returns that of the best."""
     labels, pairs = layout[1], layout[2]
-    if broken(theta) or layout[0] == 2:
+    if has_non_finite(theta) or layout[0] == 2:
         return np.nan
     if layout[0] == TREE_KIND:
         size = 2 * labels + 4 * pairs
@@ -83,11 +88,11 @@ def on_and_off(theta, layout, on, off, work, iwork):
         sets.own[:] = theta[:labels]
         dense_pairs(theta, layout, sets.pair)
         fill_low(sets)
-        extremes(sets, on, off)
+        best_with_and_without(sets, on, off)
     return max(on[0], off[0])
 
 
-@ability
+@compile_ability
 def max_marginals(theta, layout, out, work, iwork):
     """The score of the best subset with each label. work: L more than `maximize` needs."""
     labels = layout[1]
@@ -95,8 +100,8 @@ def max_marginals(theta, layout, out, work, iwork):
     return on_and_off(theta, layout, out[:labels], work[:labels], work[labels:], iwork)
 
 
-@ability
-def leads(theta, layout, out, work, iwork):
+@compile_ability
+def label_leads(theta, layout, out, work, iwork):
     """By how much the best subset with a label leads the best without. work: as above."""
     labels = layout[1]
     out[:] = 0.0

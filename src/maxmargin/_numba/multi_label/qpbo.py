@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
 from maxmargin._numba.graph_cut.maximize import maximize as cut
 from maxmargin._numba.multi_label.subsets import best_set, fill_low, float_size, make_sets
 
@@ -36,7 +36,7 @@ def work_size(labels: int, pairs: int) -> tuple[int, int]:
     return floats, 17 * labels + 7 + 40 * pairs
 
 
-@piece(types.void(INTS, INTS, INTS))
+@compile_internal(types.void(INTS, INTS, INTS))
 def cut_layout(layout, found, free):
     """Write the layout of the cut. free: 2 L, scratch."""
     labels, pairs = layout[1], layout[2]
@@ -65,7 +65,7 @@ def cut_layout(layout, found, free):
         heads[arcs[i]], sisters[arcs[i]], edges[arcs[i]] = ends[other], arcs[other], i // 2
 
 
-@piece(FLOAT(FLOATS, INTS, FLOATS, FLOAT))
+@compile_internal(FLOAT(FLOATS, INTS, FLOATS, FLOAT))
 def double_scores(theta, layout, copies, large):
     """Twice the scores of copies and of their pairs; returns twice what they all have in common."""
     labels, pairs = layout[1], layout[2]
@@ -89,7 +89,7 @@ def double_scores(theta, layout, copies, large):
     return total
 
 
-@piece(types.void(FLOATS, INTS, FLOATS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS))
 def dense_pairs(theta, layout, pair):
     """pair[k * L + m] = the score of labels k and m together, 0 if they are not a pair."""
     labels = layout[1]
@@ -99,8 +99,8 @@ def dense_pairs(theta, layout, pair):
         pair[k * labels + m] = pair[m * labels + k] = theta[labels + e]
 
 
-@piece(types.void(FLOATS, FLOATS, INT, INTS, INT, FLOATS, FLOATS, FLOATS))
-def improve(theta, pair, labels, chosen, count, out, found, work):
+@compile_internal(types.void(FLOATS, FLOATS, INT, INTS, INT, FLOATS, FLOATS, FLOATS))
+def improve_block(theta, pair, labels, chosen, count, out, found, work):
     """Make out[k] best for the `count` chosen labels k, all others staying what they are."""
     sets = make_sets(count, work)
     for i in range(count):
@@ -120,8 +120,8 @@ def improve(theta, pair, labels, chosen, count, out, found, work):
         out[chosen[i]] = found[i]
 
 
-@piece(FLOAT(FLOATS, INTS, FLOATS))
-def finish(theta, layout, out):
+@compile_internal(FLOAT(FLOATS, INTS, FLOATS))
+def switch_pairs_on(theta, layout, out):
     """Switch the pairs on whose labels are; returns the score."""
     labels, value = layout[1], 0.0
     for k in range(labels):
@@ -134,8 +134,8 @@ def finish(theta, layout, out):
     return value
 
 
-@piece(types.void(INTS, INT, INT))
-def shuffle(numbers, count, seed):
+@compile_internal(types.void(INTS, INT, INT))
+def shuffle_numbers(numbers, count, seed):
     """Put them in another order, the same for the same seed, so that blocks are others."""
     state = np.uint64(seed + 1)
     for i in range(count - 1, 0, -1):
@@ -144,7 +144,7 @@ def shuffle(numbers, count, seed):
         numbers[i], numbers[j] = numbers[j], numbers[i]
 
 
-@piece(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
+@compile_internal(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
 def maximize_qpbo(theta, layout, out, work, iwork):
     """Writes a subset, returns its score if it is the best, else a bound on that."""
     labels, pairs = layout[1], layout[2]
@@ -174,17 +174,17 @@ def maximize_qpbo(theta, layout, out, work, iwork):
             count += 1
     if count <= MOST:
         if count > 0:
-            improve(theta, pair, labels, left, count, out, found, rest)
-        return finish(theta, layout, out)
-    value, idle = finish(theta, layout, out), 0
+            improve_block(theta, pair, labels, left, count, out, found, rest)
+        return switch_pairs_on(theta, layout, out)
+    value, idle = switch_pairs_on(theta, layout, out), 0
     for sweep in range(SWEEPS):
         for first in range(0, count, BLOCK // 2):
             last = min(first + BLOCK, count)
-            improve(theta, pair, labels, left[first:last], last - first, out, found, rest)
-        again = finish(theta, layout, out)
+            improve_block(theta, pair, labels, left[first:last], last - first, out, found, rest)
+        again = switch_pairs_on(theta, layout, out)
         idle = 0 if again > value else idle + 1
         value = max(value, again)
         if idle == IDLE:
             break
-        shuffle(left, count, sweep)
+        shuffle_numbers(left, count, sweep)
     return max(bound, value)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, inlined, piece, types
+from maxmargin._numba.compile import FLOATS, compile_inlined, compile_internal, types
 
 INT, FLOAT = types.int64, types.float64
 LOW = 12  # labels of the table: 32 kilobytes stay in the first cache
@@ -40,7 +40,7 @@ def float_size(n: int) -> int:
     return n * n + 2 * n + (2 << min(n, LOW)) + (2 << LINE)
 
 
-@inlined
+@compile_inlined
 def make_sets(n, work):
     """Rooms for n labels in the work space."""
     few = min(n, LOW)
@@ -59,8 +59,8 @@ def make_sets(n, work):
     )
 
 
-@piece(types.void(FLOATS, INT, INT, FLOATS))
-def double(scores, first, last, table):
+@compile_internal(types.void(FLOATS, INT, INT, FLOATS))
+def subset_sums(scores, first, last, table):
     """table[s] = the sum of the scores of the labels first, first + 1, ... that are in s."""
     table[0] = 0.0
     for k in range(first, last):
@@ -69,20 +69,20 @@ def double(scores, first, last, table):
             table[half + s] = table[s] + scores[k]
 
 
-@piece(types.void(SETS))
+@compile_internal(types.void(SETS))
 def fill_low(sets):
     """low[s] = the score of the low labels in s, and of their pairs."""
     n, size = len(sets.own), len(sets.low)
     sets.low[0] = 0.0
     half, k = 1, 0
     while half < size:
-        double(sets.pair[k * n : k * n + k], 0, k, sets.room)
+        subset_sums(sets.pair[k * n : k * n + k], 0, k, sets.room)
         for s in range(half):
             sets.low[half + s] = sets.low[s] + (sets.own[k] + sets.room[s])
         half, k = 2 * half, k + 1
 
 
-@piece(FLOAT(SETS, INT))
+@compile_internal(FLOAT(SETS, INT))
 def set_high(sets, high):
     """Make `down` and `along` those of a subset of the high labels; returns its own score."""
     n = len(sets.own)
@@ -100,12 +100,12 @@ def set_high(sets, high):
             if (high >> (k - few)) & 1:
                 total += row[k]
     line = min(few, LINE)
-    double(sets.moved, 0, line, sets.along)
-    double(sets.moved, line, few, sets.down)
+    subset_sums(sets.moved, 0, line, sets.along)
+    subset_sums(sets.moved, line, few, sets.down)
     return total
 
 
-@piece(FLOAT(FLOATS, INT, FLOATS), reorder=True, no_nan=True)
+@compile_internal(FLOAT(FLOATS, INT, FLOATS), reorder=True, no_nan=True)
 def row_max(low, start, along):
     """The largest number of a row."""
     best = -np.inf
@@ -114,7 +114,7 @@ def row_max(low, start, along):
     return best
 
 
-@piece(FLOAT(SETS, FLOATS))
+@compile_internal(FLOAT(SETS, FLOATS))
 def best_set(sets, found):
     """The score of the best subset; found[k] = 1 if label k is in it, else 0. Fill `low` first."""
     n, columns = len(sets.own), len(sets.along)
@@ -139,7 +139,7 @@ def best_set(sets, found):
     return best
 
 
-@piece(FLOAT(FLOATS, INT, FLOATS, FLOAT, FLOATS), reorder=True, no_nan=True)
+@compile_internal(FLOAT(FLOATS, INT, FLOATS, FLOAT, FLOATS), reorder=True, no_nan=True)
 def raise_row(low, start, along, more, room):
     """Raise room[s] to the row's numbers where these are larger; returns the largest of them."""
     best = -np.inf
@@ -150,7 +150,7 @@ def raise_row(low, start, along, more, room):
     return best
 
 
-@piece(FLOAT(FLOATS, INT, INT), reorder=True, no_nan=True)
+@compile_internal(FLOAT(FLOATS, INT, INT), reorder=True, no_nan=True)
 def range_max(values, first, last):
     best = -np.inf
     for s in range(first, last):
@@ -158,8 +158,8 @@ def range_max(values, first, last):
     return best
 
 
-@piece(types.void(SETS, FLOATS, FLOATS))
-def extremes(sets, on, off):
+@compile_internal(types.void(SETS, FLOATS, FLOATS))
+def best_with_and_without(sets, on, off):
     """on[k], off[k] = the score of the best subset with label k and without. Fill `low` first."""
     n, columns = len(sets.own), len(sets.along)
     few, room = min(n, LOW), sets.room

@@ -6,27 +6,17 @@ from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
-    adjoint,
+    add_feature_sums,
     call_oracle_into,
-    dot,
     local_size,
-    scatter,
+    part_dot,
+    scatter_weights,
     score_block,
 )
 
 
 @compiled_function(
-    types.void(
-        PACKED,
-        WORKSPACE,
-        POINTER,
-        FLOATS,
-        FLOATS,
-        types.int64,
-        types.int64,
-        FLOATS,
-        FLOATS,
-    )
+    types.void(PACKED, WORKSPACE, POINTER, FLOATS, FLOATS, types.int64, types.int64, FLOATS, FLOATS)
 )
 def apply_range(packed, workspace, ability, w, point, first, last, values, out):
     """values[i] = ability(theta_i) - theta_i . point_i for first <= i < last.
@@ -41,7 +31,7 @@ def apply_range(packed, workspace, ability, w, point, first, last, values, out):
         target = out[start : start + n] if len(out) > 0 else workspace.vertex[:n]
         values[i] = call_oracle_into(packed, i, workspace, ability, target)
         if len(point) > 0:
-            values[i] -= dot(theta, point[start : start + n], n)
+            values[i] -= part_dot(theta, point[start : start + n], n)
 
 
 @compiled_function(types.void(PACKED, WORKSPACE, FLOATS, FLOATS))
@@ -52,5 +42,7 @@ def add_features(packed, workspace, z, w):
             continue
         size = local_size(packed, i)
         workspace.change[:size] = 0.0
-        adjoint(packed, i, z[packed.part_ptr[i] : packed.part_ptr[i + 1]], workspace.change)
-        scatter(packed, i, workspace.change, packed.weight[i], w)
+        add_feature_sums(
+            packed, i, z[packed.part_ptr[i] : packed.part_ptr[i + 1]], workspace.change
+        )
+        scatter_weights(packed, i, workspace.change, packed.weight[i], w)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from maxmargin._numba.compile import FLOATS, piece, types
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, adjoint, local_size, scatter
+from maxmargin._numba.compile import FLOATS, compile_internal, types
+from maxmargin._numba.packed_samples import (
+    PACKED,
+    WORKSPACE,
+    add_feature_sums,
+    local_size,
+    scatter_weights,
+)
 
 
-@piece(types.float64(PACKED, types.int64, WORKSPACE, FLOATS))
+@compile_internal(types.float64(PACKED, types.int64, WORKSPACE, FLOATS))
 def subtract_point(packed, i, workspace, z):
     """workspace.vertex -= z_i; returns a_i . (vertex - z_i)."""
     start = packed.part_ptr[i]
@@ -19,7 +25,7 @@ def subtract_point(packed, i, workspace, z):
     return gap
 
 
-@piece(types.float64(FLOATS), reorder=True)
+@compile_internal(types.float64(FLOATS), reorder=True)
 def square_norm(x):
     """|x|^2; the sum may be taken in any order, side by side."""
     total = 0.0
@@ -28,23 +34,25 @@ def square_norm(x):
     return total
 
 
-@piece(types.float64(PACKED, types.int64, WORKSPACE))
+@compile_internal(types.float64(PACKED, types.int64, WORKSPACE))
 def block_change(packed, i, workspace):
     """workspace.change = F_i workspace.vertex; returns its squared norm."""
     size = local_size(packed, i)
     change = workspace.change[:size]
     change[:] = 0.0
-    adjoint(packed, i, workspace.vertex, change)
+    add_feature_sums(packed, i, workspace.vertex, change)
     return square_norm(change)
 
 
-@piece(types.void(PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, types.float64))
+@compile_internal(
+    types.void(PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, types.float64)
+)
 def apply_change(packed, i, workspace, scale, w, lag, passed):
     """Let w += scale * change, and lag += passed * scale * change if averages are kept.
 
     With weights rho_k the average of w_1 ... w_K is w_K - lag / S_K with S_k = rho_1 + ... + rho_k,
     where lag sums each change times the S before it: no step touches more than its own weights.
     """
-    scatter(packed, i, workspace.change, scale, w)
+    scatter_weights(packed, i, workspace.change, scale, w)
     if len(lag) > 0 and passed != 0.0:
-        scatter(packed, i, workspace.change, scale * passed, lag)
+        scatter_weights(packed, i, workspace.change, scale * passed, lag)

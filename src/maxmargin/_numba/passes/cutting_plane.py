@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, SHORTS, compiled_function, piece, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    SHORTS,
+    compile_internal,
+    compiled_function,
+    types,
+)
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE
 
 INT = types.int64
@@ -12,7 +19,7 @@ FLOAT = types.float64
 
 
 @compiled_function(FLOAT(FLOATS, INT, FLOATS, FLOAT, FLOATS, FLOATS, FLOAT, INT))
-def ascend(gram, room, loss, alpha, mass, slope, tolerance, limit):
+def ascend_masses(gram, room, loss, alpha, mass, slope, tolerance, limit):
     """Maximise mass . loss - |sum_j mass_j b_j|^2 / (2 alpha) over the simplex, in place.
 
     gram: b_j . b_l, rows of length `room`; slope: scratch. Each step moves mass from one cut to the
@@ -61,8 +68,8 @@ def ascend(gram, room, loss, alpha, mass, slope, tolerance, limit):
     return gap
 
 
-@piece(INT(FLOATS, INT, INT, INTS))
-def fingerprint(vertex, first, last, count):
+@compile_internal(INT(FLOATS, INT, INT, INTS))
+def checksum_vertex(vertex, first, last, count):
     """A checksum of the non-zeros of vertex[first:last], whose number goes to count[0]."""
     total, n = np.uint64(1469598103934665603), 0
     for p in range(first, last):
@@ -86,7 +93,7 @@ def find_outputs(part_ptr, head, older, key, entry_ptr, part, value, vertex, ids
     count = np.zeros(1, dtype=np.int64)
     for i in range(len(head)):
         first = part_ptr[i]
-        found[i] = fingerprint(vertex, first, part_ptr[i + 1], count)
+        found[i] = checksum_vertex(vertex, first, part_ptr[i + 1], count)
         length[i] = count[0]
         ids[i] = -1
         p = head[i]

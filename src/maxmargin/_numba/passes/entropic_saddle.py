@@ -6,15 +6,21 @@ A point z_i is the vector q_i of potentials whose `marginals` it is, and a step 
 
 from __future__ import annotations
 
-from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, piece, types
+from maxmargin._numba.compile import FLOATS, POINTER, compile_internal, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, score_block
-from maxmargin._numba.passes.saddle import add_block, ahead, measure, score_two, worse
+from maxmargin._numba.passes.saddle import (
+    add_block,
+    measure_move,
+    score_two,
+    step_ahead,
+    worse_residual,
+)
 
 INT = types.int64
 FLOAT = types.float64
 
 
-@piece(FLOAT(FLOATS, FLOATS, INT, INT))
+@compile_internal(FLOAT(FLOATS, FLOATS, INT, INT))
 def along_truth(point, truth, start, n):
     """Point . y, over the parts that the true output has."""
     total = 0.0
@@ -56,18 +62,18 @@ def marginals_range(
             score_block(packed, i, mean, workspace)
             for p in range(n):
                 base[p] = height * truth[start + p]
-            ahead(base, point, far, n, base)
+            step_ahead(base, point, far, n, base)
         score_two(packed, i, look, w, workspace)
-        ahead(base, point, lead, n, point)
+        step_ahead(base, point, lead, n, point)
         value = marginals(point, layout, z, workspace.work, workspace.iwork)
-        sums_of_pass[2] = worse(0.0 * value, sums_of_pass[2])
-        measure(packed, i, z, z, truth, sums_of_pass)
+        sums_of_pass[2] = worse_residual(0.0 * value, sums_of_pass[2])
+        measure_move(packed, i, z, z, truth, sums_of_pass)
         for p in range(n):
             if len(out) > 0:
                 out[start + p] = z[p]
             z[p] -= truth[start + p]
         add_block(packed, i, workspace, z, total_u)
-        ahead(base, workspace.scratch, step, n, base)
+        step_ahead(base, workspace.scratch, step, n, base)
         if len(after) > 0:
             after[start : start + n] = base
         if once:

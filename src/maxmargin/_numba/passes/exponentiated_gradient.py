@@ -14,7 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, ability, compiled_function, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    POINTER,
+    compile_ability,
+    compiled_function,
+    types,
+)
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.block_step import apply_change, block_change
 
@@ -25,8 +32,8 @@ STILL = 1e-4  # of a . z: below, z hardly moves, and longer steps would only car
 FARTHEST = 3.0  # that a step for margins moves a potential; longer ones lead to vertices, and stay
 
 
-@ability
-def scores(theta, layout, out, work, iwork):
+@compile_ability
+def copy_scores(theta, layout, out, work, iwork):
     """What it is given: a way to ask for the scores of all samples."""
     for p in range(len(theta)):
         out[p] = theta[p]

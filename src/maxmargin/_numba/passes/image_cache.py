@@ -16,13 +16,13 @@ import numpy as np
 from maxmargin._numba.compile import (
     FLOATS,
     INTS,
+    compile_inlined,
+    compile_internal,
     compiled_function,
-    inlined,
-    piece,
     tuple_type,
     types,
 )
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, part_dot
 from maxmargin._numba.passes.block_step import block_change
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, NEVER, VERTEX_CACHE, wake_all
 
@@ -55,15 +55,15 @@ IMAGE_CACHE = tuple_type(
 )
 
 
-@inlined
+@compile_inlined
 def image_of(images, i, slot):
     """F v of a slot."""
     first = images.image_ptr[i] + slot * images.size[i]
     return images.image[first : first + images.size[i]]
 
 
-@piece(FLOAT(FLOATS, FLOATS), reorder=True)
-def inner(a, b):
+@compile_internal(FLOAT(FLOATS, FLOATS), reorder=True)
+def inner_product(a, b):
     """A . b."""
     total = 0.0
     for k in range(len(a)):
@@ -71,7 +71,7 @@ def inner(a, b):
     return total
 
 
-@piece(FLOAT(INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE))
+@compile_internal(FLOAT(INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE))
 def recall_images(i, workspace, cache, images):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i.
 
@@ -87,14 +87,14 @@ def recall_images(i, workspace, cache, images):
         if slot == 0 and mass == 0.0:
             cache.score[0] = NEVER
             continue
-        score = inner(local, image_of(images, i, slot)) + images.cost[i * slots + slot]
+        score = inner_product(local, image_of(images, i, slot)) + images.cost[i * slots + slot]
         cache.score[slot] = score
         value += mass * score
     return value
 
 
-@piece(types.boolean(IMAGE_CACHE, FLOATS))
-def pack(images, vertex):
+@compile_internal(types.boolean(IMAGE_CACHE, FLOATS))
+def pack_vertex(images, vertex):
     """Write a vertex to images.packed; False if it is not of zeros and ones."""
     for j in range((len(vertex) + WORD - 1) // WORD):
         word = np.int64(0)
@@ -107,7 +107,7 @@ def pack(images, vertex):
     return True
 
 
-@piece(types.boolean(INT, IMAGE_CACHE, INT, FLOATS))
+@compile_internal(types.boolean(INT, IMAGE_CACHE, INT, FLOATS))
 def same_vertex(i, images, slot, vertex):
     """Whether a slot holds this vertex, which has been packed."""
     first = images.pack_ptr[i] + (slot - 1) * images.length[i]
@@ -120,7 +120,7 @@ def same_vertex(i, images, slot, vertex):
     return True
 
 
-@piece(types.void(INT, IMAGE_CACHE, INT, FLOATS))
+@compile_internal(types.void(INT, IMAGE_CACHE, INT, FLOATS))
 def store_vertex(i, images, slot, vertex):
     """Keep a vertex, which has been packed."""
     first = images.pack_ptr[i] + (slot - 1) * images.length[i]
@@ -131,7 +131,7 @@ def store_vertex(i, images, slot, vertex):
             images.word[first + j] = images.packed[j]
 
 
-@piece(types.void(INT, IMAGE_CACHE, INT, FLOAT, FLOATS))
+@compile_internal(types.void(INT, IMAGE_CACHE, INT, FLOAT, FLOATS))
 def add_vertex(i, images, slot, scale, point):
     """Point += scale * v."""
     first = images.pack_ptr[i] + (slot - 1) * images.length[i]
@@ -147,7 +147,7 @@ def add_vertex(i, images, slot, scale, point):
             point[p] += scale * np.float64((word >> (p - WORD * j)) & 1)
 
 
-@piece(types.void(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE, INT))
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE, INT))
 def fold_image(packed, i, cache, images, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
     slots = len(cache.score)
@@ -177,7 +177,7 @@ def fold_image(packed, i, cache, images, slot):
     cache.start[0], cache.start[slot] = total, 0.0
 
 
-@piece(INT(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE))
+@compile_internal(INT(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE))
 def free_image(packed, i, cache, images):
     """A slot for a new vertex: an empty one, the longest unused one, or the lightest, folded."""
     slots = len(cache.score)
@@ -199,7 +199,7 @@ def free_image(packed, i, cache, images):
     return lightest
 
 
-@piece(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
+@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
 def write_image(packed, i, workspace, cache, images, slot):
     """Image and cost of workspace.vertex, and its inner products with all slots."""
     slots = len(cache.score)
@@ -212,13 +212,13 @@ def write_image(packed, i, workspace, cache, images, slot):
     images.cost[i * slots + slot] = 0.0
     if len(packed.costs) > 0:
         costs = packed.costs[first:last]
-        images.cost[i * slots + slot] = dot(costs, workspace.vertex, last - first)
+        images.cost[i * slots + slot] = part_dot(costs, workspace.vertex, last - first)
     for other in range(cache.count[i]):
-        product = inner(image, image_of(images, i, other))
+        product = inner_product(image, image_of(images, i, other))
         gram[slot * slots + other], gram[other * slots + slot] = product, product
 
 
-@piece(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
+@compile_internal(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, INT))
 def learn_image(packed, i, workspace, cache, images, now):
     """Remember workspace.vertex, with mass 0, unless it is known; returns its slot.
 
@@ -226,7 +226,7 @@ def learn_image(packed, i, workspace, cache, images, now):
     """
     slots = len(cache.score)
     vertex = workspace.vertex[: packed.part_ptr[i + 1] - packed.part_ptr[i]]
-    if len(images.value) == 0 and not pack(images, vertex):
+    if len(images.value) == 0 and not pack_vertex(images, vertex):
         return -1
     for slot in range(1, cache.count[i]):
         if same_vertex(i, images, slot, vertex):
@@ -237,7 +237,7 @@ def learn_image(packed, i, workspace, cache, images, now):
     cache.start[slot] = 0.0
     cache.used[i * slots + slot] = now
     write_image(packed, i, workspace, cache, images, slot)
-    score = inner(workspace.local[: images.size[i]], image_of(images, i, slot))
+    score = inner_product(workspace.local[: images.size[i]], image_of(images, i, slot))
     cache.score[slot] = score + images.cost[i * slots + slot]
     return slot
 
@@ -251,7 +251,7 @@ def start_image_cache(packed, workspace, cache, images, z):
         vertex = workspace.vertex[: last - first]
         for p in range(len(vertex)):
             vertex[p] = z[first + p]
-        slot = 1 if len(images.value) > 0 or pack(images, vertex) else 0
+        slot = 1 if len(images.value) > 0 or pack_vertex(images, vertex) else 0
         cache.count[i] = slot + 1
         cache.mass[i * slots + slot] = 1.0
         if slot == 1:
@@ -263,7 +263,7 @@ def start_image_cache(packed, workspace, cache, images, z):
 
 
 @compiled_function(types.void(PACKED, VERTEX_CACHE, IMAGE_CACHE, FLOATS))
-def rebuild(packed, cache, images, z):
+def rebuild_point(packed, cache, images, z):
     """z_i = sum_j mass_j v_j for all blocks."""
     slots = len(cache.score)
     for i in range(len(packed.weight)):

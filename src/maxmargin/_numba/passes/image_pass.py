@@ -6,11 +6,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, inlined, piece, types
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, gather, score_block
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    POINTER,
+    compile_inlined,
+    compile_internal,
+    compiled_function,
+    types,
+)
+from maxmargin._numba.packed_samples import (
+    PACKED,
+    WORKSPACE,
+    call_oracle,
+    gather_weights,
+    score_block,
+)
 from maxmargin._numba.passes.image_cache import IMAGE_CACHE, image_of, learn_image, recall_images
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, put_to_sleep, wake_all
-from maxmargin._numba.passes.vertex_steps import approach, exchange
+from maxmargin._numba.passes.vertex_steps import exchange_masses, frank_wolfe_step
 
 
 class Course(NamedTuple):
@@ -31,7 +45,7 @@ class Course(NamedTuple):
 COURSE = types.NamedUniTuple(FLOATS, len(Course._fields), Course)
 
 
-@piece(types.void(PACKED, INT, FLOATS, FLOAT, COURSE, FLOAT))
+@compile_internal(types.void(PACKED, INT, FLOATS, FLOAT, COURSE, FLOAT))
 def move_weights(packed, i, change, scale, course, passed):
     """Let w_unprojected, and w, which is that within its bounds, go along scale * change."""
     w, w_unprojected, lag = course.w, course.w_unprojected, course.lag
@@ -51,7 +65,7 @@ def move_weights(packed, i, change, scale, course, passed):
             n += 1
 
 
-@piece(types.void(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE, FLOAT, COURSE))
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE, FLOAT, COURSE))
 def finalize_images(packed, i, cache, images, alpha, course):
     """Carry the change of masses since `recall_planes` over to w."""
     slots = len(cache.score)
@@ -76,14 +90,14 @@ def finalize_images(packed, i, cache, images, alpha, course):
         move_weights(packed, i, change, -packed.weight[i] / alpha, course, passed)
 
 
-@inlined
+@compile_inlined
 def step_between(packed, i, cache, alpha, limit, relaxation, gap):
     """Frank-Wolfe step (limit 0) or exchanges between the slots that are awake."""
     rate = packed.weight[i] / alpha
     if limit == 0:
-        approach(cache, i, rate, gap)
+        frank_wolfe_step(cache, i, rate, gap)
     else:
-        exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
+        exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
 
 
 @compiled_function(
@@ -140,7 +154,7 @@ def image_cached_pass(packed, workspace, cache, images, order, alpha, limit, rel
     """Steps between remembered vertices only; images.gap[i] is set to the gap among them."""
     slots = len(cache.score)
     for i in order:
-        gather(packed, i, course.w, workspace.local)
+        gather_weights(packed, i, course.w, workspace.local)
         value = recall_images(i, workspace, cache, images)
         best = -np.inf
         for a in range(cache.n_awake[i]):

@@ -9,27 +9,27 @@ from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, scor
 from maxmargin._numba.passes.vertex_cache import (
     NEVER,
     VERTEX_CACHE,
-    learn,
     put_to_sleep,
-    recall,
+    score_slots,
     score_vertices,
+    store_vertex,
     wake_all,
 )
-from maxmargin._numba.passes.vertex_steps import exchange, finalize_step
+from maxmargin._numba.passes.vertex_steps import exchange_masses, finalize_step
 
 INT = types.int64
 FLOAT = types.float64
 
 
 @compiled_function(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOATS))
-def consider(packed, i, workspace, cache, epsilon, now, gaps):
+def consider_vertex(packed, i, workspace, cache, epsilon, now, gaps):
     """After the oracle has written workspace.vertex: keep it if it is violated by more than
     epsilon.
 
     gaps[i]: how far the vertex is above z_i. Returns how many vertices were learnt, 0 or 1.
     """
     wake_all(cache, i)
-    value = recall(packed, i, workspace, cache)
+    value = score_slots(packed, i, workspace, cache)
     known = NEVER
     for slot in range(cache.count[i]):
         known = max(known, cache.score[slot])
@@ -40,7 +40,7 @@ def consider(packed, i, workspace, cache, epsilon, now, gaps):
     gaps[i] = score - value
     violated = packed.weight[i] > 0.0 and score > known + epsilon
     if violated:
-        learn(packed, i, workspace, cache, now)
+        store_vertex(packed, i, workspace, cache, now)
     put_to_sleep(cache, i, gaps[i])
     return 1 if violated else 0
 
@@ -55,7 +55,7 @@ def gather_violated(packed, workspace, cache, maximize, order, epsilon, most, no
         i = order[a]
         parts = score_block(packed, i, w, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
-        learnt += consider(packed, i, workspace, cache, epsilon, now, gaps)
+        learnt += consider_vertex(packed, i, workspace, cache, epsilon, now, gaps)
         if learnt == most:
             return a + 1
     return len(order)
@@ -78,13 +78,13 @@ def solve_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, 
             score_block(packed, i, w, workspace)
         else:
             score_vertices(packed, i, workspace, cache, w)
-        value = recall(packed, i, workspace, cache)
+        value = score_slots(packed, i, workspace, cache)
         best = -np.inf
         for a in range(cache.n_awake[i]):
             best = max(best, cache.score[cache.awake[i * slots + a]])
         gap = best - value
         if gap > 0.0:
             total += packed.weight[i] * gap
-            exchange(cache, i, packed.weight[i] / alpha, limit, 0.1 * gap, relaxation)
+            exchange_masses(cache, i, packed.weight[i] / alpha, limit, 0.1 * gap, relaxation)
             finalize_step(packed, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)
     return total

@@ -7,9 +7,9 @@ from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
     call_oracle,
-    forward,
-    gather,
+    gather_weights,
     score_block,
+    write_part_scores,
 )
 from maxmargin._numba.passes.block_step import apply_change, block_change, subtract_point
 
@@ -20,8 +20,8 @@ FLOAT = types.float64
 @compiled_function(INT(PACKED, INT, FLOATS, FLOAT, WORKSPACE))
 def score_scaled(packed, i, v, scale, workspace):
     """workspace.theta = scale F_i^T v + c_i; returns the number of parts."""
-    gather(packed, i, v, workspace.local)
-    forward(packed, i, workspace.local, workspace.theta)
+    gather_weights(packed, i, v, workspace.local)
+    write_part_scores(packed, i, workspace.local, workspace.theta)
     start = packed.part_ptr[i]
     n = packed.part_ptr[i + 1] - start
     for p in range(n):

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, piece, types
+from maxmargin._numba.compile import (
+    FLOATS,
+    INTS,
+    POINTER,
+    compile_internal,
+    compiled_function,
+    types,
+)
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
-    adjoint,
-    dot,
-    forward,
-    gather,
+    add_feature_sums,
+    gather_weights,
     local_size,
-    scatter,
+    part_dot,
+    scatter_weights,
     score_block,
+    write_part_scores,
 )
 
 INT = types.int64
 FLOAT = types.float64
 
 
-@piece(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
 def forward_two(packed, i, local, other, theta, second):
     """Theta = F_i^T local and second = F_i^T other in one look at the features."""
     part = 0
@@ -49,11 +56,11 @@ def forward_two(packed, i, local, other, theta, second):
         part += width
 
 
-@piece(types.void(PACKED, INT, FLOATS, FLOATS, WORKSPACE))
+@compile_internal(types.void(PACKED, INT, FLOATS, FLOATS, WORKSPACE))
 def score_two(packed, i, w, other, workspace):
     """workspace.theta = F_i^T w + c_i, workspace.scratch = F_i^T other + c_i."""
-    gather(packed, i, w, workspace.local)
-    gather(packed, i, other, workspace.change)
+    gather_weights(packed, i, w, workspace.local)
+    gather_weights(packed, i, other, workspace.change)
     forward_two(packed, i, workspace.local, workspace.change, workspace.theta, workspace.scratch)
     if len(packed.costs) > 0:
         start = packed.part_ptr[i]
@@ -69,34 +76,34 @@ def add_block(packed, i, workspace, z, total):
         return
     change = workspace.change[: local_size(packed, i)]
     change[:] = 0.0
-    adjoint(packed, i, z, change)
-    scatter(packed, i, change, packed.weight[i], total)
+    add_feature_sums(packed, i, z, change)
+    scatter_weights(packed, i, change, packed.weight[i], total)
 
 
-@piece(types.void(FLOATS, FLOATS, INT, INT))
-def recall(warm, work, start, stop):
+@compile_internal(types.void(FLOATS, FLOATS, INT, INT))
+def recall_warm_start(warm, work, start, stop):
     """What the last projection of a sample left; nothing if that is not kept."""
     for k in range(stop - start):
         work[k] = warm[start + k] if len(warm) > 0 else 0.0
 
 
-@piece(types.void(FLOATS, FLOATS, INT, INT))
-def remember(warm, work, start, stop):
+@compile_internal(types.void(FLOATS, FLOATS, INT, INT))
+def keep_warm_start(warm, work, start, stop):
     """Keep what a projection left."""
     if len(warm) > 0:
         for k in range(stop - start):
             warm[start + k] = work[k]
 
 
-@piece(types.void(FLOATS, FLOATS, FLOAT, INT, FLOATS))
-def ahead(base, slope, step, n, point):
+@compile_internal(types.void(FLOATS, FLOATS, FLOAT, INT, FLOATS))
+def step_ahead(base, slope, step, n, point):
     """Point = base + step * slope; forbidden parts (-inf) stay forbidden, whatever the step."""
     for p in range(n):
         point[p] = base[p] + step * slope[p] if slope[p] > -np.inf else -np.inf
 
 
 @compiled_function(types.void(PACKED, INT, FLOATS, FLOATS, FLOATS, FLOATS))
-def measure(packed, i, z, base, truth, sums_of_pass):
+def measure_move(packed, i, z, base, truth, sums_of_pass):
     """Add to sums_of_pass: [0] omega_i |z - base|^2, [3] omega_i c_i . (z - y_i)."""
     start = packed.part_ptr[i]
     moved, loss = 0.0, 0.0
@@ -109,8 +116,8 @@ def measure(packed, i, z, base, truth, sums_of_pass):
     sums_of_pass[3] += packed.weight[i] * loss
 
 
-@piece(FLOAT(FLOAT, FLOAT))
-def worse(residual, other):
+@compile_internal(FLOAT(FLOAT, FLOAT))
+def worse_residual(residual, other):
     """The larger one; NaN if either is."""
     return residual if residual > other or residual != residual else other
 
@@ -143,14 +150,14 @@ def ascent_range(
                     )
         else:
             score_block(packed, i, w, workspace)
-        ahead(base[start : start + n], workspace.theta, step, n, workspace.theta)
-        recall(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        step_ahead(base[start : start + n], workspace.theta, step, n, workspace.theta)
+        recall_warm_start(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         layout = packed.layouts[packed.layout_ptr[i] : packed.layout_ptr[i + 1]]
         z = workspace.vertex[:n]
         residual = project(workspace.theta[:n], layout, z, workspace.work, workspace.iwork)
-        sums_of_pass[2] = worse(residual, sums_of_pass[2])
-        remember(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
-        measure(packed, i, z, base[start : start + n], truth, sums_of_pass)
+        sums_of_pass[2] = worse_residual(residual, sums_of_pass[2])
+        keep_warm_start(warm, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        measure_move(packed, i, z, base[start : start + n], truth, sums_of_pass)
         for p in range(n):
             out[start + p] = z[p]
             z[p] -= truth[start + p]
@@ -192,26 +199,26 @@ def dual_range(
                 for p in range(n):
                     slope[p] += workspace.theta[p]
         point, u, own = workspace.theta[:n], workspace.vertex[:n], v[:n]
-        recall(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        recall_warm_start(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         residual = 0.0
         if passed > 0.0:
-            ahead(base, slope, scale, n, point)
+            step_ahead(base, slope, scale, n, point)
             if past:
                 own[:] = base
             else:
                 residual = project(point, layout, own, workspace.work, workspace.iwork)
-                remember(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+                keep_warm_start(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         else:  # s is zero and the anchor feasible
             for p in range(n):
                 point[p], own[p] = base[p], base[p]
-        sums_of_pass[2] = worse(residual, sums_of_pass[2])
-        ahead(point if past else own, workspace.scratch, step, n, point)
+        sums_of_pass[2] = worse_residual(residual, sums_of_pass[2])
+        step_ahead(point if past else own, workspace.scratch, step, n, point)
         if len(warm_u) > 0:
-            recall(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+            recall_warm_start(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
         residual = project(point, layout, u, workspace.work, workspace.iwork)
-        sums_of_pass[2] = worse(residual, sums_of_pass[2])
-        remember(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
-        measure(packed, i, u, own, truth, sums_of_pass)
+        sums_of_pass[2] = worse_residual(residual, sums_of_pass[2])
+        keep_warm_start(warm_u, workspace.work, warm_ptr[i], warm_ptr[i + 1])
+        measure_move(packed, i, u, own, truth, sums_of_pass)
         for p in range(n):
             if len(mean) > 0:
                 mean[start + p] += (u[p] - mean[start + p]) / (passed + 1.0)
@@ -226,8 +233,8 @@ def dual_range(
 def gram_range(packed, workspace, first, last, x, total):
     """Add to total: sum_i omega_i F_i F_i^T x."""
     for i in range(first, last):
-        gather(packed, i, x, workspace.local)
-        forward(packed, i, workspace.local, workspace.theta)
+        gather_weights(packed, i, x, workspace.local)
+        write_part_scores(packed, i, workspace.local, workspace.theta)
         add_block(packed, i, workspace, workspace.theta, total)
 
 
@@ -236,10 +243,10 @@ def score_norm(packed, workspace, x):
     """sum_i omega_i |F_i^T x|^2."""
     total = 0.0
     for i in range(len(packed.weight)):
-        gather(packed, i, x, workspace.local)
-        forward(packed, i, workspace.local, workspace.theta)
+        gather_weights(packed, i, x, workspace.local)
+        write_part_scores(packed, i, workspace.local, workspace.theta)
         n = packed.part_ptr[i + 1] - packed.part_ptr[i]
-        total += packed.weight[i] * dot(workspace.theta, workspace.theta, n)
+        total += packed.weight[i] * part_dot(workspace.theta, workspace.theta, n)
     return total
 
 

@@ -15,8 +15,8 @@ from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
     call_oracle,
-    dot,
-    scatter,
+    part_dot,
+    scatter_weights,
     score_block,
 )
 from maxmargin._numba.passes.block_step import block_change
@@ -30,8 +30,8 @@ def ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy):
     start = packed.part_ptr[i]
     parts = packed.part_ptr[i + 1] - start
     own = z[start : start + parts]
-    rise = log_z - dot(workspace.theta, workspace.vertex, parts) - entropy[i]
-    gap = log_z - dot(workspace.theta, own, parts) - entropy[i]
+    rise = log_z - part_dot(workspace.theta, workspace.vertex, parts) - entropy[i]
+    gap = log_z - part_dot(workspace.theta, own, parts) - entropy[i]
     omega = packed.weight[i]
     if omega == 0.0 or not gap > 0.0:
         return gap
@@ -44,7 +44,7 @@ def ascent_step(packed, i, workspace, log_z, alpha, w, z, entropy):
     for p in range(parts):
         own[p] += step * workspace.vertex[p]
     entropy[i] += step * rise
-    scatter(packed, i, workspace.change, -step * omega / alpha, w)
+    scatter_weights(packed, i, workspace.change, -step * omega / alpha, w)
     return gap
 
 

@@ -17,13 +17,13 @@ from maxmargin._numba.compile import (
     FLOATS,
     INTS,
     SHORTS,
+    compile_inlined,
+    compile_internal,
     compiled_function,
-    inlined,
-    piece,
     tuple_type,
     types,
 )
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, dot, forward
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, part_dot, write_part_scores
 from maxmargin._numba.passes.block_step import block_change
 
 
@@ -65,30 +65,30 @@ NEVER = -1e300  # the score of an anchor without mass: finite, so that differenc
 FLOAT = types.float64
 
 
-@inlined
-def entries(cache, i, slot):
+@compile_inlined
+def first_entry(cache, i, slot):
     """Where the entries of a vertex start."""
     return cache.entry_ptr[i] + (slot - 1) * cache.room[i]
 
 
-@inlined
+@compile_inlined
 def vertex_dot(cache, i, slot, theta):
     """Theta . v of a slot other than the anchor."""
-    first = entries(cache, i, slot)
+    first = first_entry(cache, i, slot)
     total = 0.0
     for e in range(first, first + cache.length[i * len(cache.score) + slot]):
         total += theta[cache.part[e]] * cache.value[e]
     return total
 
 
-@inlined
+@compile_inlined
 def anchor_dot(packed, i, cache, theta):
     """Theta . v of the anchor."""
     anchor = cache.anchor[packed.part_ptr[i] : packed.part_ptr[i + 1]]
-    return dot(theta, anchor, len(anchor))
+    return part_dot(theta, anchor, len(anchor))
 
 
-@piece(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOATS))
+@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOATS))
 def score_vertices(packed, i, workspace, cache, w):
     """workspace.theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
 
@@ -102,7 +102,7 @@ def score_vertices(packed, i, workspace, cache, w):
         slot = cache.awake[i * slots + a]
         if slot == 0:
             continue
-        first = entries(cache, i, slot)
+        first = first_entry(cache, i, slot)
         for e in range(first, first + cache.length[i * slots + slot]):
             p = cache.part[e]
             if cache.stamp[p + 1] == now:
@@ -115,8 +115,8 @@ def score_vertices(packed, i, workspace, cache, w):
             workspace.theta[p] = total
 
 
-@piece(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE))
-def recall(packed, i, workspace, cache):
+@compile_internal(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE))
+def score_slots(packed, i, workspace, cache):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
     slots = len(cache.score)
     value = 0.0
@@ -135,7 +135,7 @@ def recall(packed, i, workspace, cache):
     return value
 
 
-@piece(types.void(VERTEX_CACHE, INT))
+@compile_internal(types.void(VERTEX_CACHE, INT))
 def wake_all(cache, i):
     """Look at every slot again."""
     slots = len(cache.score)
@@ -144,7 +144,7 @@ def wake_all(cache, i):
         cache.awake[i * slots + slot] = slot
 
 
-@piece(types.void(VERTEX_CACHE, INT, FLOAT))
+@compile_internal(types.void(VERTEX_CACHE, INT, FLOAT))
 def put_to_sleep(cache, i, margin):
     """Leave out slots without mass whose score is more than `margin` below the best."""
     slots = len(cache.score)
@@ -159,7 +159,7 @@ def put_to_sleep(cache, i, margin):
     cache.n_awake[i] = n
 
 
-@piece(INT(VERTEX_CACHE, INT, FLOATS))
+@compile_internal(INT(VERTEX_CACHE, INT, FLOATS))
 def find_slot(cache, i, vertex):
     """The slot that holds this vertex, or -1."""
     slots = len(cache.score)
@@ -169,7 +169,7 @@ def find_slot(cache, i, vertex):
     for slot in range(1, cache.count[i]):
         if cache.length[i * slots + slot] != n:
             continue
-        first = entries(cache, i, slot)
+        first = first_entry(cache, i, slot)
         same = True
         for e in range(first, first + n):
             if vertex[cache.part[e]] != cache.value[e]:
@@ -180,8 +180,8 @@ def find_slot(cache, i, vertex):
     return -1
 
 
-@piece(types.void(PACKED, INT, VERTEX_CACHE, INT))
-def fold(packed, i, cache, slot):
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT))
+def fold_slot(packed, i, cache, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
     slots = len(cache.score)
     mass = cache.mass[i * slots : (i + 1) * slots]
@@ -193,7 +193,7 @@ def fold(packed, i, cache, slot):
     keep, take = mass[0] / total, mass[slot] / total
     for p in range(len(anchor)):
         anchor[p] *= keep
-    first = entries(cache, i, slot)
+    first = first_entry(cache, i, slot)
     for e in range(first, first + cache.length[i * slots + slot]):
         anchor[cache.part[e]] += take * cache.value[e]
     own = gram[slot * slots + slot]
@@ -210,7 +210,7 @@ def fold(packed, i, cache, slot):
     cache.start[0], cache.start[slot] = total, 0.0
 
 
-@piece(INT(PACKED, INT, VERTEX_CACHE))
+@compile_internal(INT(PACKED, INT, VERTEX_CACHE))
 def free_slot(packed, i, cache):
     """A slot for a new vertex: an empty one, the longest unused one, or the lightest, folded."""
     slots = len(cache.score)
@@ -228,17 +228,17 @@ def free_slot(packed, i, cache):
             lightest = slot
     if oldest >= 0:
         return oldest
-    fold(packed, i, cache, lightest)
+    fold_slot(packed, i, cache, lightest)
     return lightest
 
 
-@piece(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
+@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
 def fill_gram(packed, i, workspace, cache, slot):
     """Inner products of F v (v in workspace.vertex, remembered in `slot`) with all slots."""
     slots = len(cache.score)
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
     block_change(packed, i, workspace)
-    forward(packed, i, workspace.change, workspace.scratch)
+    write_part_scores(packed, i, workspace.change, workspace.scratch)
     product = anchor_dot(packed, i, cache, workspace.scratch)
     gram[slot * slots], gram[slot] = product, product
     for other in range(1, cache.count[i]):
@@ -247,10 +247,10 @@ def fill_gram(packed, i, workspace, cache, slot):
         gram[other * slots + slot] = product
 
 
-@piece(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOATS))
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOATS))
 def write_entries(packed, i, cache, slot, vertex):
     """Store a vertex as a list of its non-zeros."""
-    first = entries(cache, i, slot)
+    first = first_entry(cache, i, slot)
     n, p = 0, 0
     for r in range(packed.row_ptr[i + 1] - packed.row_ptr[i]):
         for k in range(packed.width[packed.row_ptr[i] + r]):
@@ -264,8 +264,8 @@ def write_entries(packed, i, cache, slot, vertex):
     cache.length[i * len(cache.score) + slot] = n
 
 
-@piece(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
-def learn(packed, i, workspace, cache, now):
+@compile_internal(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
+def store_vertex(packed, i, workspace, cache, now):
     """Remember workspace.vertex, with mass 0, unless it is known; returns its slot."""
     slots = len(cache.score)
     vertex = workspace.vertex[: packed.part_ptr[i + 1] - packed.part_ptr[i]]

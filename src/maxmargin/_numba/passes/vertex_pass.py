@@ -8,13 +8,13 @@ from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, t
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
 from maxmargin._numba.passes.vertex_cache import (
     VERTEX_CACHE,
-    learn,
     put_to_sleep,
-    recall,
+    score_slots,
     score_vertices,
+    store_vertex,
     wake_all,
 )
-from maxmargin._numba.passes.vertex_steps import approach, exchange, finalize_step
+from maxmargin._numba.passes.vertex_steps import exchange_masses, finalize_step, frank_wolfe_step
 
 INT = types.int64
 FLOAT = types.float64
@@ -30,16 +30,16 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag
     limit: exchanges between pairs of vertices; 1 is the pairwise step, 0 the Frank-Wolfe step.
     """
     wake_all(cache, i)
-    value = recall(packed, i, workspace, cache)
+    value = score_slots(packed, i, workspace, cache)
     now = np.int64(clock[2])
-    slot = learn(packed, i, workspace, cache, now)
+    slot = store_vertex(packed, i, workspace, cache, now)
     gap = cache.score[slot] - value
     if packed.weight[i] > 0.0 and gap > 0.0:
         rate = packed.weight[i] / alpha
         if limit == 0:
-            approach(cache, i, rate, gap)
+            frank_wolfe_step(cache, i, rate, gap)
         else:
-            exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
+            exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
     finalize_step(packed, i, cache, now, alpha, w, z, lag, clock)
     put_to_sleep(cache, i, gap)
     return gap
@@ -87,7 +87,7 @@ def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z,
             score_block(packed, i, w, workspace)
         else:
             score_vertices(packed, i, workspace, cache, w)
-        value = recall(packed, i, workspace, cache)
+        value = score_slots(packed, i, workspace, cache)
         best = -np.inf
         for a in range(cache.n_awake[i]):
             best = max(best, cache.score[cache.awake[i * slots + a]])
@@ -95,7 +95,7 @@ def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z,
         if packed.weight[i] > 0.0 and gap > 0.0:
             rate = packed.weight[i] / alpha
             if limit == 0:
-                approach(cache, i, rate, gap)
+                frank_wolfe_step(cache, i, rate, gap)
             else:
-                exchange(cache, i, rate, limit, 0.1 * gap, relaxation)
+                exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
             finalize_step(packed, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from maxmargin._numba.compile import FLOATS, inlined, piece, types
+from maxmargin._numba.compile import FLOATS, compile_inlined, compile_internal, types
 from maxmargin._numba.packed_samples import PACKED
-from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, entries
+from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, first_entry
 
 
-@inlined
-def overshoot(cache, awake, step, score, before, relaxation):
+@compile_inlined
+def overshoot_length(cache, awake, step, score, before, relaxation):
     """How far to go along `step`, the change of masses: `relaxation` times its best length.
 
     Over-relaxation below 2 keeps the dual rising and cures the slow zigzag between blocks that
@@ -34,8 +34,8 @@ def overshoot(cache, awake, step, score, before, relaxation):
     return length
 
 
-@piece(INT(VERTEX_CACHE, INT, FLOAT, INT, FLOAT, FLOAT))
-def exchange(cache, i, rate, limit, tolerance, relaxation):
+@compile_internal(INT(VERTEX_CACHE, INT, FLOAT, INT, FLOAT, FLOAT))
+def exchange_masses(cache, i, rate, limit, tolerance, relaxation):
     """Exact steps between pairs of slots that are awake until scores agree; returns how many.
 
     rate = omega / alpha. Of the slots with mass, the one whose exchange with the best slot raises
@@ -92,7 +92,7 @@ def exchange(cache, i, rate, limit, tolerance, relaxation):
         for b in range(n):
             score[b] -= move * (row[b] - other[b])
         steps += 1
-    share = overshoot(cache, awake, step, score, before, relaxation)
+    share = overshoot_length(cache, awake, step, score, before, relaxation)
     total, heaviest = 0.0, 0
     for a in range(n):
         moved = cache.start[awake[a]] + share * step[a]
@@ -107,8 +107,8 @@ def exchange(cache, i, rate, limit, tolerance, relaxation):
     return steps
 
 
-@piece(types.void(VERTEX_CACHE, INT, FLOAT, FLOAT))
-def approach(cache, i, rate, gap):
+@compile_internal(types.void(VERTEX_CACHE, INT, FLOAT, FLOAT))
+def frank_wolfe_step(cache, i, rate, gap):
     """The Frank-Wolfe step: all masses shrink alike in favour of the best slot."""
     slots = len(cache.score)
     awake = cache.awake[i * slots : i * slots + cache.n_awake[i]]
@@ -130,7 +130,7 @@ def approach(cache, i, rate, gap):
     mass[high] += step
 
 
-@inlined
+@compile_inlined
 def move_part(packed, i, step, p, r, k, scale, w, z, lag, passed):
     """z_i[p] += step, and w (and lag, see `apply_change`) with it."""
     place = packed.part_ptr[i] + p
@@ -142,9 +142,9 @@ def move_part(packed, i, step, p, r, k, scale, w, z, lag, passed):
             lag[packed.global_index[x] + k] += passed * change
 
 
-@piece(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
 def finalize_step(packed, i, cache, now, alpha, w, z, lag, clock):
-    """Carry the change of masses since `recall` over to z_i and w."""
+    """Carry the change of masses since `score_slots` over to z_i and w."""
     slots = len(cache.score)
     clock[0] += 1.0
     passed = clock[0] * (clock[0] - 1.0) / 2.0
@@ -167,13 +167,13 @@ def finalize_step(packed, i, cache, now, alpha, w, z, lag, clock):
                         move_part(packed, i, step * v, p, r, k, scale, w, z, lag, passed)
                     p += 1
             continue
-        first = entries(cache, i, slot)
+        first = first_entry(cache, i, slot)
         for e in range(first, first + cache.length[i * slots + slot]):
             cache.delta[cache.part[e]] += step * cache.value[e]
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
         if slot > 0 and cache.mass[i * slots + slot] != cache.start[slot]:
-            first = entries(cache, i, slot)
+            first = first_entry(cache, i, slot)
             for e in range(first, first + cache.length[i * slots + slot]):
                 p = cache.part[e]
                 step = cache.delta[p]

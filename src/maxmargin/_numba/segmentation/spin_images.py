@@ -15,7 +15,7 @@ NUMBERS = types.Array(types.int64, 2, "C")
 
 
 @compiled_function(types.void(TABLE, TABLE, NUMBERS, types.int64, TABLE))
-def moments(places, points, near, count, out):
+def write_moments(places, points, near, count, out):
     """How the `count` nearest points of each place are spread.
 
     out (n, 11): variances and covariances xx, xy, xz, yy, yz, zz; their mean less the place, x, y,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
-from maxmargin._numba.log_sum_exp import log_sum, lower, softmax
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.log_sum_exp import log_sum, softmax, subtract_largest
 from maxmargin._numba.tree.maximize import siblings_end, sum_of_others, transpose
 from maxmargin._numba.tree.scaled_marginals import marginals_by_products
 
 
-@piece(types.void(FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, FLOATS, FLOATS, FLOATS))
 def log_sums(old, table, line, new):
     """new[j] = log sum over k of exp(table[j, k] + old[k]). line: K."""
     labels = len(old)
@@ -20,7 +20,7 @@ def log_sums(old, table, line, new):
         new[j] = log_sum(line)
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
 def upward_sum(theta, layout, inside, message, turned, line):
     """As `upward_max`, with log-sums in place of maxima, messages relative to their maximum.
 
@@ -34,7 +34,7 @@ def upward_sum(theta, layout, inside, message, turned, line):
     for i in range(count - 1, -1, -1):
         v, above = layout[4 + i], layout[4 + count + i]
         own = inside[v * labels : (v + 1) * labels]
-        total += lower(own)
+        total += subtract_largest(own)
         if above < 0:
             total += log_sum(own)
             continue
@@ -47,14 +47,14 @@ def upward_sum(theta, layout, inside, message, turned, line):
             table = turned
         sent = message[v * labels : (v + 1) * labels]
         log_sums(own, table, line, sent)
-        total += lower(sent)
+        total += subtract_largest(sent)
         target = inside[above * labels : (above + 1) * labels]
         for k in range(labels):
             target[k] += sent[k]
     return total
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS))
 def marginals_by_logs(theta, layout, out, work):
     """Sum-product in the log domain. work: 3 V K + 2 K K. Writes expectations, returns log Z.
 
@@ -87,7 +87,7 @@ def marginals_by_logs(theta, layout, out, work):
             v = layout[4 + place] * labels
             first = nodes + layout[4 + 2 * count + place] * stride
             down = beyond[v : v + labels]
-            lower(down)
+            subtract_largest(down)
             turned = layout[4 + 3 * count + place] == 0
             for a in range(labels):
                 for b in range(labels):
@@ -100,7 +100,7 @@ def marginals_by_logs(theta, layout, out, work):
                 out[v + b] = log_sum(line)
             for b in range(labels):
                 down[b] = out[v + b]
-            lower(down)
+            subtract_largest(down)
             softmax(pair)
             for p in range(square):
                 out[first + p] += pair[p]
@@ -113,7 +113,7 @@ def marginals_by_logs(theta, layout, out, work):
     return value
 
 
-@ability
+@compile_ability
 def marginals(theta, layout, out, work, iwork):
     """Sum-product. work: 3 V K + 2 K K. Writes expectations, returns log Z."""
     value = marginals_by_products(theta, layout, out, work)

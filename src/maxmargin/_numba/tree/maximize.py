@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._numba.chain.maximize import max_ahead
-from maxmargin._numba.compile import FLOATS, INTS, ability, piece, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 
 
-@piece(types.void(FLOATS, types.int64, FLOATS))
+@compile_internal(types.void(FLOATS, types.int64, FLOATS))
 def transpose(table, labels, out):
     """out[k, j] = table[j, k]."""
     for j in range(labels):
@@ -26,7 +26,7 @@ def transpose(table, labels, out):
             out[k * labels + j] = row[k]
 
 
-@piece(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(FLOATS, INTS, FLOATS, FLOATS, FLOATS))
 def upward_max(theta, layout, best, message, turned):
     """best[v, k] = score of the best labels of all that hangs below v, v's own label being k.
 
@@ -55,7 +55,7 @@ def upward_max(theta, layout, best, message, turned):
             target[k] += own[k]
 
 
-@ability
+@compile_ability
 def maximize(theta, layout, out, work, iwork):
     """The best labels. work: 2 V K + K K, iwork: V. Returns their score, -inf if there are none.
 
@@ -92,7 +92,7 @@ def maximize(theta, layout, out, work, iwork):
     return value
 
 
-@piece(types.int64(INTS, types.int64))
+@compile_internal(types.int64(INTS, types.int64))
 def siblings_end(layout, i):
     """The place after the last sibling of the node at place i."""
     count = layout[0]
@@ -103,7 +103,7 @@ def siblings_end(layout, i):
     return j
 
 
-@piece(types.void(INTS, types.int64, types.int64, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.void(INTS, types.int64, types.int64, FLOATS, FLOATS, FLOATS, FLOATS))
 def sum_of_others(layout, i, j, start, message, line, out):
     """out[v] = start + the messages of all siblings of v, for the siblings at places i to j - 1.
 
@@ -124,7 +124,7 @@ def sum_of_others(layout, i, j, start, message, line, out):
             line[k] += message[v + k]
 
 
-@ability
+@compile_ability
 def max_marginals(theta, layout, out, work, iwork):
     """out[v, k] = score of the best labels with label k at v; pair parts are left at zero.
 

@@ -12,14 +12,14 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._numba.chain.log_marginals import pass_on
-from maxmargin._numba.chain.marginals import exponentials, node_exponentials, pass_back
-from maxmargin._numba.compile import FLOATS, INTS, piece, types
+from maxmargin._numba.chain.marginals import node_exponentials, pass_back, write_exponentials
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
 from maxmargin._numba.tree.maximize import siblings_end
 
 LEAST = 1e-150
 
 
-@piece(types.float64(FLOATS))
+@compile_internal(types.float64(FLOATS))
 def to_largest(x):
     """Divide by the largest, in place; returns it, NaN if it is zero or if some vanish."""
     high = 0.0
@@ -35,7 +35,7 @@ def to_largest(x):
     return np.nan if wrong else high
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS))
 def start_products(theta, layout, tied, out):
     """Node parts of out = exponentials of the nodes' scores, and so for tables that are not tied.
 
@@ -45,14 +45,14 @@ def start_products(theta, layout, tied, out):
     nodes, square = count * labels, labels * labels
     total = node_exponentials(theta[:nodes], layout, out[:nodes])
     if stride == 0 and layout[3] > 0:
-        total += layout[3] * exponentials(theta[nodes : nodes + square], tied)
+        total += layout[3] * write_exponentials(theta[nodes : nodes + square], tied)
     for e in range(layout[3] if stride > 0 else 0):
         first = nodes + e * square
-        total += exponentials(theta[first : first + square], out[first : first + square])
+        total += write_exponentials(theta[first : first + square], out[first : first + square])
     return total
 
 
-@piece(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS))
 def upward_product(layout, tied, inside, message, out):
     """As `upward_max`, with sums of products in place of maxima of sums.
 
@@ -90,7 +90,7 @@ def upward_product(layout, tied, inside, message, out):
     return total
 
 
-@piece(types.float64(INTS, types.int64, types.int64, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(INTS, types.int64, types.int64, FLOATS, FLOATS, FLOATS))
 def product_of_others(layout, i, j, line, message, out):
     """out[v] = line times the messages of all siblings of v, for those at places i to j - 1.
 
@@ -117,7 +117,7 @@ def product_of_others(layout, i, j, line, message, out):
     return fine
 
 
-@piece(types.void(FLOATS, FLOATS, types.float64, types.boolean, FLOATS))
+@compile_internal(types.void(FLOATS, FLOATS, types.float64, types.boolean, FLOATS))
 def add_outer(rows, columns, scale, replace, table):
     """Table += scale * rows' columns; or, with `replace`, table *= that."""
     labels = len(rows)
@@ -132,7 +132,7 @@ def add_outer(rows, columns, scale, replace, table):
                 row[k] += r * columns[k]
 
 
-@piece(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
+@compile_internal(types.float64(INTS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS))
 def downward_product(layout, tied, inside, message, beyond, line, out):
     """Tables of expectations, a tied one divided by its exponentials; NaN if some vanish.
 
@@ -178,7 +178,7 @@ def downward_product(layout, tied, inside, message, beyond, line, out):
     return fine
 
 
-@piece(types.float64(FLOATS, INTS, FLOATS, FLOATS))
+@compile_internal(types.float64(FLOATS, INTS, FLOATS, FLOATS))
 def marginals_by_products(theta, layout, out, work):
     """Writes expectations, returns log Z; NaN if it must be done on logarithms.
 

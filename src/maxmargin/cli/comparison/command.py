@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.cli.commands import Command
 from maxmargin.cli.comparison.options import compare_options
 from maxmargin.cli.comparison.run import config_in, run_comparison
-from maxmargin.cli.comparison.text import Progress, words
-from maxmargin.cli.console import console
+from maxmargin.cli.comparison.text import Progress, describe_comparison
+from maxmargin.cli.console import current_console
 from maxmargin.cli.errors import Interrupted, RunFailed, UsageError
 from maxmargin.cli.options import given_settings, given_task_options, task_options
 from maxmargin.cli.report.write import write_report
 from maxmargin.cli.settings import OF_COMPARISONS
 from maxmargin.cli.task_group import TaskGroup, TaskSubcommand
-from maxmargin.cli.text import phrase
+from maxmargin.cli.text import as_list_entry
 
 if TYPE_CHECKING:
     from maxmargin.tasks.registry import TaskCommand
@@ -42,7 +42,7 @@ def _command_of(command: TaskCommand) -> Command:
         command,
         files="Files of --data and --test",
         callback=callback,
-        help=f"Compare solvers: {command.title.lower()} ({phrase(command.summary)}).",
+        help=f"Compare solvers: {command.title.lower()} ({as_list_entry(command.summary)}).",
         params=[*compare_options(command, sizes[0]), *task_options(command)],
         examples=(
             f"compare {command.name} --data ... --sizes {sizes[0]} --seeds 3 --out comparison",
@@ -120,13 +120,15 @@ def _placed(value: Any, home: Path) -> Any:
 
 def _go(config: Mapping[str, Any], out: Path, resume: bool) -> None:
     try:
-        summary = run_comparison(config, out, resume=resume, listener=Progress(console()))
+        summary = run_comparison(config, out, resume=resume, listener=Progress(current_console()))
     except KeyboardInterrupt:
         again = f"maxmargin compare --resume {shlex.quote(str(out))}"
         raise Interrupted(f"interrupted; go on with: {again}") from None
     report = _report(out)
-    console().emit_json({"comparison": str(out), **summary, "report": report and str(report)})
-    console().say(words(summary, out, report))
+    current_console().emit_json(
+        {"comparison": str(out), **summary, "report": report and str(report)}
+    )
+    current_console().say(describe_comparison(summary, out, report))
     failed = summary["failed"]
     if failed:
         first = failed[0]
@@ -141,7 +143,7 @@ def _report(out: Path) -> Path | None:
     try:
         return write_report(out)
     except (OSError, ValueError) as error:
-        console().warn(f"the comparison is complete, but it has no report: {error}")
+        current_console().warn(f"the comparison is complete, but it has no report: {error}")
         return None
 
 

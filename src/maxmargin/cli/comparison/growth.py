@@ -22,7 +22,7 @@ class Growth(NamedTuple):
     high: float | None
 
 
-def growth(sizes: Sequence[float], values: Sequence[float]) -> Growth | None:
+def growth_exponent(sizes: Sequence[float], values: Sequence[float]) -> Growth | None:
     """The slope of log(value) on log(size) by least squares; None if there is none.
 
     Needs two sizes or more and positive values throughout. The interval is Student's, which takes

@@ -32,7 +32,7 @@ from maxmargin.cli.settings import DEFAULTS, PARAMETERS
 from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.result import Result, Status
 from maxmargin.solvers.run import Run
-from maxmargin.tasks.documents import finite
+from maxmargin.tasks.documents import finite_values
 from maxmargin.tasks.registry import Data, TaskCommand
 
 WARM_SAMPLES = 10
@@ -63,10 +63,10 @@ def command_at(place: str) -> TaskCommand:
     return getattr(import_module(module), name)()
 
 
-def prepare(command: TaskCommand, config: Mapping[str, Any], common: Path) -> dict[str, Any]:
+def prepare_data(command: TaskCommand, config: Mapping[str, Any], common: Path) -> dict[str, Any]:
     """Read all data once, to find errors before the first run, and do the steps runs share."""
     data, test = _read(command, config)
-    chosen = subsets.training(len(data), max(config["sizes"]), config["seed"])
+    chosen = subsets.training_samples(len(data), max(config["sizes"]), config["seed"])
     label, largest = next(iter(config["solvers"])), command.take(data, chosen)
     command.check_labels(largest, task_options(config, command))
     _warm_up(command, config, settings_of(config, label), largest, common)
@@ -79,13 +79,13 @@ def prepare(command: TaskCommand, config: Mapping[str, Any], common: Path) -> di
     }
 
 
-def measure(
+def measure_run(
     command: TaskCommand, config: Mapping[str, Any], run_spec: ComparisonRun, common: Path
 ) -> dict[str, Any]:
     """Train and judge once; everything that is known about it."""
     started = time.perf_counter()
     data, test = _read(command, config)
-    train = command.take(data, subsets.training(len(data), run_spec.size, run_spec.seed))
+    train = command.take(data, subsets.training_samples(len(data), run_spec.size, run_spec.seed))
     if test is None:
         limit = config.get("test-size")
         rest = subsets.held_out(len(data), max(config["sizes"]), run_spec.seed, limit)
@@ -99,7 +99,7 @@ def measure(
     model.set_params(callbacks=[*model.callbacks, recorder])
     gc.collect()
     memory.reset_peak()
-    base = memory.resident()
+    base = memory.resident_bytes()
     started, worked = time.perf_counter(), time.process_time()
     command.fit(model, train, common)
     wall, worked = time.perf_counter() - started, time.process_time() - worked
@@ -108,7 +108,7 @@ def measure(
         "cpu_seconds": worked,
         "compile_seconds": compiling,
         "read_seconds": read,
-        "peak_bytes": memory.peak(),
+        "peak_bytes": memory.peak_bytes(),
         "base_bytes": base,
     }
     measured |= recorder.found | _outcome(model.result_)
@@ -121,7 +121,7 @@ def measure(
 
 def _read(command: TaskCommand, config: Mapping[str, Any]) -> tuple[Data, Data | None]:
     options = task_options(config, command)
-    wanted = command.sized(options, subsets.wanted(config))
+    wanted = command.sized(options, subsets.samples_wanted(config))
     data = command.read([Path(path) for path in config["data"]], wanted)
     if not config.get("test"):
         return data, None
@@ -191,15 +191,15 @@ def _errors(command: TaskCommand, model: Any, train: Data, test: Data) -> dict[s
     return {"train_error": own["error"], "test_error": other["error"], "error_name": name}
 
 
-def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def answer_request(request: Mapping[str, Any]) -> dict[str, Any]:
     """Do what is asked; {"error": message} if it cannot be done."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # the status says it
     try:
         command, config = command_at(request["command"]), request["config"]
         common = Path(request["common"])
         if request["run"] is None:
-            return finite(prepare(command, config, common))
-        return finite(measure(command, config, ComparisonRun(**request["run"]), common))
+            return finite_values(prepare_data(command, config, common))
+        return finite_values(measure_run(command, config, ComparisonRun(**request["run"]), common))
     except MemoryError:
         return {"error": "out of memory"}
     except Exception as error:
@@ -222,7 +222,7 @@ def main() -> None:
     sink = os.dup(1)
     os.dup2(2, 1)  # what a task prints must not be taken for the answer
     with os.fdopen(sink, "w", encoding="utf-8") as stream:
-        json.dump(answer(request), stream)
+        json.dump(answer_request(request), stream)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import click
 from maxmargin.cli.commands import Option
 from maxmargin.cli.options import FILE, config_option, setting_options
 from maxmargin.cli.settings import OF_COMPARISONS, OWN, SOLVERS
-from maxmargin.cli.types import parsed
+from maxmargin.cli.types import parse_value
 
 if TYPE_CHECKING:
     from maxmargin.tasks.registry import TaskCommand
@@ -61,7 +61,7 @@ class OwnSetting(click.ParamType):
         label, dot, key = place.strip().rpartition(".")
         if not (sign and dot and label and key):
             self.fail(f"{value!r} is not SOLVER.NAME=VALUE, such as bcfw.alpha=0.1", param, ctx)
-        return label, key, parsed(text.strip())
+        return label, key, parse_value(text.strip())
 
 
 def compare_options(command: TaskCommand, sizes: str) -> list[click.Parameter]:

@@ -22,10 +22,10 @@ from maxmargin.cli.comparison.config import (
     settings_of,
 )
 from maxmargin.cli.comparison.process import ComparisonRunError, run_in_process
-from maxmargin.cli.comparison.summary import NEEDED, summarise
+from maxmargin.cli.comparison.summary import NEEDED, summarise_comparison
 from maxmargin.cli.runs import RunError, RunFolder
 from maxmargin.cli.runs.config import task_options
-from maxmargin.cli.runs.environment import environment, files_of
+from maxmargin.cli.runs.environment import describe_environment, files_of
 from maxmargin.persistence.files import remove_partial, write_whole
 from maxmargin.tasks.registry import TASK_COMMANDS, TaskCommand, find_task_command
 
@@ -105,7 +105,7 @@ class _Comparison:
         files = _files(self.config, self.command)
         self._check_place(resume)
         options = task_options(self.config, self.command)
-        fixed = self.command.sized(options, subsets.wanted(self.config)) == options
+        fixed = self.command.sized(options, subsets.samples_wanted(self.config)) == options
         self.keys = {
             label: key_of(self.config, label, files, fixed) for label in self.config["solvers"]
         }
@@ -140,7 +140,7 @@ class _Comparison:
     def _record(self, files: list[dict[str, Any]]) -> None:
         raw = tomli_w.dumps(_for_toml(self.config)).encode()
         write_whole(self.path / CONFIG, lambda file: file.write(raw))
-        now = environment(self.config.get("threads", 1))
+        now = describe_environment(self.config.get("threads", 1))
         if self.folder.has(ENVIRONMENT):
             before = self.folder.read_json(ENVIRONMENT)
             before.setdefault("resumed", []).append(now)
@@ -166,7 +166,7 @@ class _Comparison:
             stage = "failed" if document["status"] == "failed" else "done"
             self.tell(replace(event, stage=stage, document=document, left=self._left()))
         found = [self.done[run_spec] for run_spec in self.run_specs]
-        summary = summarise(self.config, found, about, self.command.title)
+        summary = summarise_comparison(self.config, found, about, self.command.title)
         self.folder.write_json(SUMMARY, summary)
         return summary
 
@@ -199,7 +199,7 @@ class _Comparison:
     def _prepare(self) -> dict[str, Any]:
         """Read the data once; what is wrong with them is not an error of a run."""
         # a task may read only as many samples as are asked for
-        own = self.common / f"about-{subsets.wanted(self.config)}.json"
+        own = self.common / f"about-{subsets.samples_wanted(self.config)}.json"
         name = own.relative_to(self.path).as_posix()
         if self.folder.has(name):
             return self.folder.read_json(name)

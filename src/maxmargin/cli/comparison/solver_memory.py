@@ -26,10 +26,10 @@ def solver_bytes(solver: Solver, problem: Problem, last: State) -> int:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    return int(peak + max(0, held(last) - held(state)))
+    return int(peak + max(0, state_bytes(last) - state_bytes(state)))
 
 
-def held(state: State) -> int:
+def state_bytes(state: State) -> int:
     """Bytes of all arrays that a state holds, each counted once."""
     found: dict[int, int] = {}
     _look(vars(state), found)

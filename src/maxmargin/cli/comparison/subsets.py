@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 
-def order(n_samples: int, seed: int) -> list[int]:
+def order_samples(n_samples: int, seed: int) -> list[int]:
     """All samples in the order in which that seed takes them."""
     return np.random.default_rng(seed).permutation(n_samples).tolist()
 
 
-def wanted(config: Mapping[str, Any]) -> int:
+def samples_wanted(config: Mapping[str, Any]) -> int:
     """How many samples the comparison needs, where a task can be asked for this many."""
     return max(config["sizes"]) + (0 if config.get("test") else config.get("test-size", 0))
 
@@ -27,13 +27,13 @@ def check_size(n_samples: int, size: int) -> None:
         )
 
 
-def training(n_samples: int, size: int, seed: int) -> list[int]:
+def training_samples(n_samples: int, size: int, seed: int) -> list[int]:
     """The samples to train on: the first ones in the seed's order."""
     check_size(n_samples, size)
-    return order(n_samples, seed)[:size]
+    return order_samples(n_samples, seed)[:size]
 
 
 def held_out(n_samples: int, largest: int, seed: int, limit: int | None = None) -> list[int]:
     """The samples that no size of the comparison trains on, `limit` at most."""
-    rest = order(n_samples, seed)[largest:]
+    rest = order_samples(n_samples, seed)[largest:]
     return rest if limit is None else rest[:limit]

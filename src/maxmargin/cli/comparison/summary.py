@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from maxmargin.cli.comparison.config import settings_of
-from maxmargin.cli.comparison.growth import growth
+from maxmargin.cli.comparison.growth import growth_exponent
 
 #: what rows give the mean and spread of
 QUANTITIES = (
@@ -48,7 +48,7 @@ _WORK = ("seconds", "cpu_seconds", "n_oracle", "n_project")
 LEAST_BYTES = 2**20
 
 
-def summarise(
+def summarise_comparison(
     config: Mapping[str, Any],
     runs: Sequence[Mapping[str, Any]],
     about: Mapping[str, Any],
@@ -146,7 +146,7 @@ def _exponents(label: str, good: list[dict[str, Any]]) -> list[dict[str, Any]]:
         values = [run[key] for run in own]
         if quantity == "peak_bytes" and max(values) < LEAST_BYTES:
             continue
-        fit = growth([run["size"] for run in own], values)
+        fit = growth_exponent([run["size"] for run in own], values)
         if fit is not None:
             found.append({"solver": label, "quantity": quantity, **fit._asdict()})
     return found

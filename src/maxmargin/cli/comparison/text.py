@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin.cli.console import Console
-from maxmargin.cli.text import counted, shown
-from maxmargin.drawing.text_tables import aligned
+from maxmargin.cli.text import count_nouns, visible_text
+from maxmargin.drawing.text_tables import align_cells
 
 if TYPE_CHECKING:
     from maxmargin.cli.comparison.run import Event
@@ -71,7 +71,7 @@ def _left(seconds: float | None) -> str:
 
 
 def _result(run_spec: Mapping[str, Any]) -> str:
-    parts = [f"{run_spec['seconds']:.2f} s", counted(run_spec["n_epochs"], "epoch")]
+    parts = [f"{run_spec['seconds']:.2f} s", count_nouns(run_spec["n_epochs"], "epoch")]
     if run_spec["relative_gap"] is not None:
         parts.append(f"gap {100 * run_spec['relative_gap']:.2g} %")
     if run_spec["test_error"] is not None:
@@ -79,7 +79,7 @@ def _result(run_spec: Mapping[str, Any]) -> str:
     return ", ".join([*parts, run_spec["status"]])
 
 
-def words(summary: Mapping[str, Any], out: Path, report: Path | None) -> str:
+def describe_comparison(summary: Mapping[str, Any], out: Path, report: Path | None) -> str:
     """All that was found, for people."""
     return "\n\n".join(
         part
@@ -88,15 +88,17 @@ def words(summary: Mapping[str, Any], out: Path, report: Path | None) -> str:
             _settings(summary),
             _rows(summary),
             _growth(summary),
-            f"Files: {shown(report or out)}",
+            f"Files: {visible_text(report or out)}",
         )
         if part
     )
 
 
 def _head(summary: Mapping[str, Any]) -> str:
-    counts = ", ".join(f"{shown(key)} {shown(value)}" for key, value in summary["counts"].items())
-    return f"{summary['title']}: {counts}; error: {shown(summary['error_name'])}"
+    counts = ", ".join(
+        f"{visible_text(key)} {visible_text(value)}" for key, value in summary["counts"].items()
+    )
+    return f"{summary['title']}: {counts}; error: {visible_text(summary['error_name'])}"
 
 
 def _settings(summary: Mapping[str, Any]) -> str:
@@ -106,7 +108,7 @@ def _settings(summary: Mapping[str, Any]) -> str:
         own = {k: v for k, v in settings.items() if k not in ("options",)} | settings["options"]
         if own["solver"] == label:
             del own["solver"]
-        told = ", ".join(f"{key} {shown(value)}" for key, value in own.items())
+        told = ", ".join(f"{key} {visible_text(value)}" for key, value in own.items())
         lines.append(f"  {label}: {told or 'defaults'}")
     return "\n".join(["Settings", *lines])
 
@@ -157,4 +159,6 @@ def _exponent(found: Mapping[str, Any] | None) -> str:
 
 
 def _table(*lines: Sequence[str]) -> str:
-    return "\n".join(aligned([[shown(value) for value in line] for line in lines], indent="  "))
+    return "\n".join(
+        align_cells([[visible_text(value) for value in line] for line in lines], indent="  ")
+    )

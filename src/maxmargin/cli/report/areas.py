@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from maxmargin.cli.report.markup import Html, bdi, clipped, el, join
+from maxmargin.cli.report.markup import Html, bdi, clip_text, el, join
 from maxmargin.drawing.png import png_bytes, png_uri
 from maxmargin.drawing.views import COLOURS
 
@@ -24,14 +24,14 @@ PREDICTED, TRUTH, ERRORS = (0, 1, 1, 0), (0, 1, 0, 1), (0, 1, 2, 3)
 
 def areas_html(drawing: dict[str, Any]) -> Html:
     """Small maps of one sample, each coloured by prediction, by truth and by mistakes."""
-    title, maps = clipped(drawing.get("title", ""), 80), drawing["maps"][:MAX_MAPS]
+    title, maps = clip_text(drawing.get("title", ""), 80), drawing["maps"][:MAX_MAPS]
     if not maps:
         raise ValueError("there is nothing to draw")
     shown = [_figure(*_picture(drawing, maps[0]), "sample", title)] if "picture" in drawing else []
     for own in maps:
         height, width = _size(own)
         codes = _unpacked(own["codes"], height * width)
-        place = f", {clipped(own['name'], 40)}" if own.get("name") else ""
+        place = f", {clip_text(own['name'], 40)}" if own.get("name") else ""
         kinds = [("prediction", PREDICTED)]
         if drawing.get("truth_known"):
             kinds += [("truth", TRUTH), ("mistakes", ERRORS)]

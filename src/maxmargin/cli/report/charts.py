@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from maxmargin.cli.report.markup import Html, data_block, el, visible
+from maxmargin.cli.report.markup import Html, data_block, el, visible_text
 from maxmargin.cli.report.tables import grid_html
-from maxmargin.drawing.svg import MISTAKES, convergence_svg, number
+from maxmargin.drawing.svg import MISTAKES, convergence_svg, finite_or_none
 
 __all__ = ["chart_html", "convergence_chart", "subsample_records"]
 
@@ -53,8 +53,8 @@ def convergence_chart(
         left_out += len(records) - len(kept)
         series.append(
             {
-                "name": visible(name),
-                "facet": visible(facet),
+                "name": visible_text(name),
+                "facet": visible_text(facet),
                 "group": names.index(name),
                 "data": _columns(kept),
             }
@@ -70,7 +70,7 @@ def convergence_chart(
         ],
         "y": quantities,
         "series": series,
-        "groups": [visible(name) for name in names],
+        "groups": [visible_text(name) for name in names],
         "facets": list(dict.fromkeys(s["facet"] for s in series)),
         "facetName": facet_name,
         "logX": False,
@@ -113,7 +113,7 @@ def _columns(records: list[dict[str, Any]]) -> dict[str, list[float | None]]:
 
 
 def _digits(value: Any) -> float | None:
-    found = number(value)
+    found = finite_or_none(value)
     return None if found is None else float(f"{found:.7g}")
 
 
@@ -149,7 +149,7 @@ def _points_table(runs: Sequence[tuple[str, str, list[dict[str, Any]]]], most: i
     if len(runs) != 1:
         return None  # a comparison has tables of its own
     rows = [
-        [number(r.get(key)) for key in columns]
+        [finite_or_none(r.get(key)) for key in columns]
         for r in subsample_records(runs[0][2], min(most, 60))
     ]
     kept = [k for k in range(len(columns)) if any(row[k] is not None for row in rows)]

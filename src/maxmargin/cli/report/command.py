@@ -5,10 +5,10 @@ from __future__ import annotations
 import webbrowser
 from pathlib import Path
 
-from maxmargin.cli.console import console
+from maxmargin.cli.console import current_console
 from maxmargin.cli.errors import UsageError
 from maxmargin.cli.report.write import write_report
-from maxmargin.cli.text import shown
+from maxmargin.cli.text import visible_text
 
 
 def report(folder: Path, out: Path | None, worst: int | None, show: bool) -> None:
@@ -21,7 +21,7 @@ def report(folder: Path, out: Path | None, worst: int | None, show: bool) -> Non
         what = "is a file" if folder.exists() else "does not exist"
         raise UsageError(f"{str(folder)!r} {what}; name the folder of a run or of a comparison")
     path = write_report(folder, out, worst)
-    console().emit_json({"report": str(path), "bytes": path.stat().st_size})
-    console().chat(f"Report: {shown(path)}")
+    current_console().emit_json({"report": str(path), "bytes": path.stat().st_size})
+    current_console().chat(f"Report: {visible_text(path)}")
     if show and not webbrowser.open(path.resolve().as_uri()):
-        console().warn(f"found no web browser; open {path} yourself")
+        current_console().warn(f"found no web browser; open {path} yourself")

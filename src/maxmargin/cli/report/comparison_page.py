@@ -7,37 +7,47 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.cli.report.charts import chart_html, convergence_chart
-from maxmargin.cli.report.glossary import term
-from maxmargin.cli.report.markup import Html, bdi, el, join, visible
+from maxmargin.cli.report.glossary import explained_term
+from maxmargin.cli.report.markup import Html, bdi, el, join, visible_text
 from maxmargin.cli.report.page import Section, page_html
-from maxmargin.cli.report.provenance import command_line, environment_section, foot
-from maxmargin.cli.report.reading import mapping, read_json, read_toml, rows
+from maxmargin.cli.report.provenance import command_line, environment_section, page_foot
+from maxmargin.cli.report.reading import as_mapping, as_rows, read_json, read_toml
 from maxmargin.cli.report.runs import (
     FIELDS,
     QUANTITIES,
     Group,
     figures_section,
-    grouped,
+    group_runs,
     has_failed,
 )
 from maxmargin.cli.report.tables import grid_html, pairs_html
-from maxmargin.cli.report.words import STATUS, count, moment, percent, seconds, value, word
-from maxmargin.drawing.svg import Curve, line_svg, number
+from maxmargin.cli.report.words import (
+    STATUS,
+    format_count,
+    format_percent,
+    format_seconds,
+    format_time,
+    format_value,
+    name_in_words,
+)
+from maxmargin.drawing.svg import Curve, finite_or_none, line_svg
 
 __all__ = ["comparison_report"]
 
 
 def comparison_report(folder: Path) -> str:
     """The HTML of a comparison folder."""
-    comparison = mapping(read_json(folder / "comparison.json"))
-    environment = mapping(read_json(folder / "environment.json"))
+    comparison = as_mapping(read_json(folder / "comparison.json"))
+    environment = as_mapping(read_json(folder / "environment.json"))
     config, config_text = read_toml(folder / "comparison.toml")
-    runs = [mapping(read_json(path)) for path in sorted((folder / "runs").glob("*.json"))]
+    runs = [as_mapping(read_json(path)) for path in sorted((folder / "runs").glob("*.json"))]
     runs = [run for run in runs if run.get("solver") is not None]
-    runs.sort(key=lambda c: (number(c.get("size")) or 0, str(c["solver"]), str(c.get("seed"))))
+    runs.sort(
+        key=lambda c: (finite_or_none(c.get("size")) or 0, str(c["solver"]), str(c.get("seed")))
+    )
     solvers = _solvers(comparison, runs)
     unit = str(comparison.get("size_name") or "samples")
-    groups = grouped([c for c in runs if not has_failed(c)], solvers)
+    groups = group_runs([c for c in runs if not has_failed(c)], solvers)
     title = str(
         comparison.get("title") or comparison.get("task") or config.get("task") or folder.name
     )
@@ -60,7 +70,7 @@ def comparison_report(folder: Path) -> str:
         lead=_lead(groups, unit),
         counts=_page_summary(comparison, solvers, unit, environment),
         sections=[section for section in sections if section is not None],
-        foot=foot(environment),
+        foot=page_foot(environment),
     )
 
 
@@ -80,15 +90,15 @@ def _lead(groups: Sequence[Group], unit: str) -> Html:
         reached[g["size"]] = reached.get(g["size"], 0) + 1
     largest = max(size for size, n in reached.items() if n == max(reached.values()))
     last = sorted((g for g in timed if g["size"] == largest), key=lambda g: g["seconds"])
-    parts: list[Any] = [f"At {count(largest)} {unit}, "]
+    parts: list[Any] = [f"At {format_count(largest)} {unit}, "]
     for k, g in enumerate(last):
         # a time means nothing without what was reached in it
-        gap = number(g.get("relative_gap"))
-        reached_gap = "no certificate" if gap is None else f"to a gap of {percent(gap)}"
+        gap = finite_or_none(g.get("relative_gap"))
+        reached_gap = "no certificate" if gap is None else f"to a gap of {format_percent(gap)}"
         parts += [
             "" if k == 0 else " and " if k == len(last) - 1 else ", ",
-            el("b", term(g["solver"])),
-            f" took {seconds(g['seconds'])} ({reached_gap})",
+            el("b", explained_term(g["solver"])),
+            f" took {format_seconds(g['seconds'])} ({reached_gap})",
         ]
     return el("p", *parts, ".")
 
@@ -99,9 +109,9 @@ def _page_summary(
     sizes = comparison.get("sizes")
     shown = {
         "solvers": ", ".join(solvers),
-        unit: ", ".join(count(s) for s in sizes) if isinstance(sizes, list) else None,
+        unit: ", ".join(format_count(s) for s in sizes) if isinstance(sizes, list) else None,
         "seeds": comparison.get("seeds"),
-        "date": moment(environment["started"]) if environment.get("started") else None,
+        "date": format_time(environment["started"]) if environment.get("started") else None,
     }
     return pairs_html({name: own for name, own in shown.items() if own not in (None, "")})
 
@@ -113,23 +123,23 @@ def _compared(
     unit: str,
 ) -> Html:
     failed = [run for run in runs if has_failed(run)]
-    planned = number(comparison.get("runs"))
-    done = f"{count(len(runs) - len(failed))} runs finished"
+    planned = finite_or_none(comparison.get("runs"))
+    done = f"{format_count(len(runs) - len(failed))} runs finished"
     if planned and planned > len(runs):
-        done += f" of {count(planned)} planned"
+        done += f" of {format_count(planned)} planned"
     words = (
         f"{done}: each trains one of {len(solvers)} solvers on a number of {unit} drawn with a"
         " seed, in a process of its own."
     )
     parts = [el("p", words), _endings(runs)]
-    if mapping(comparison.get("counts")):
-        parts.append(pairs_html(mapping(comparison["counts"])))
+    if as_mapping(comparison.get("counts")):
+        parts.append(pairs_html(as_mapping(comparison["counts"])))
     if failed:
         named = [
             [
                 str(c["solver"]),
-                number(c.get("size")),
-                value(c.get("seed")),
+                finite_or_none(c.get("size")),
+                format_value(c.get("seed")),
                 str(c.get("status")),
                 str(c.get("message") or ""),
             ]
@@ -148,7 +158,9 @@ def _compared(
             )
         )
     elif comparison.get("failed"):
-        parts.append(el("p", bdi(f"✗ failed: {value(comparison['failed'])}"), class_="alarm"))
+        parts.append(
+            el("p", bdi(f"✗ failed: {format_value(comparison['failed'])}"), class_="alarm")
+        )
     return join(parts)
 
 
@@ -158,7 +170,9 @@ def _endings(runs: Sequence[Mapping[str, Any]]) -> Html:
     for run in runs:
         key = (str(run["solver"]), STATUS.get(str(run.get("status")), ("", "failed"))[1])
         found[key] = found.get(key, 0) + 1
-    ends = [join((term(solver), f": {n} {how}")) for (solver, how), n in sorted(found.items())]
+    ends = [
+        join((explained_term(solver), f": {n} {how}")) for (solver, how), n in sorted(found.items())
+    ]
     return el("p", "How they ended: ", join(ends, "; "), ".") if ends else Html("")
 
 
@@ -176,7 +190,7 @@ def _scaling(
             data = {
                 key: column for key, column in data.items() if any(v is not None for v in column)
             }
-            series.append({"name": visible(solver), "facet": "", "group": k, "data": data})
+            series.append({"name": visible_text(solver), "facet": "", "group": k, "data": data})
     sizes = sorted({g["size"] for g in groups})
     known = {key for s in series for key in s["data"] if any(s["data"][key])}
     quantities = [
@@ -193,10 +207,10 @@ def _scaling(
         for key, label, curves in QUANTITIES
     ]
     spec = {
-        "x": [{"key": "size", "label": visible(unit), "marks": sizes[:8]}],
+        "x": [{"key": "size", "label": visible_text(unit), "marks": sizes[:8]}],
         "y": [q for q in quantities if q["curves"]],
         "series": series,
-        "groups": [visible(s) for s in solvers],
+        "groups": [visible_text(s) for s in solvers],
         "facets": [""],
         "facetName": "",
         "logX": True,
@@ -228,11 +242,11 @@ def _static_times(series: Sequence[Mapping[str, Any]], unit: str) -> str:
 
 
 def _exponents(comparison: Mapping[str, Any]) -> Html | None:
-    found = rows(comparison.get("exponents"))
+    found = as_rows(comparison.get("exponents"))
     table = []
     for own in found:
-        low, high = number(own.get("low")), number(own.get("high"))
-        power = number(own.get("exponent"))
+        low, high = finite_or_none(own.get("low")), finite_or_none(own.get("high"))
+        power = finite_or_none(own.get("exponent"))
         if power is None:
             continue
         grown = _grown(str(own.get("quantity", "")))
@@ -257,16 +271,16 @@ def _grown(quantity: str) -> str:
         "n_oracle": "oracle calls grow",
         "n_project": "projections grow",
     }
-    return known.get(quantity, f"{word(quantity)} grows")
+    return known.get(quantity, f"{name_in_words(quantity)} grows")
 
 
 def _convergence(
     runs: Sequence[Mapping[str, Any]], solvers: Sequence[str], unit: str
 ) -> Section | None:
     curves = [
-        (str(c["solver"]), count(c.get("size")), rows(c.get("history")))
+        (str(c["solver"]), format_count(c.get("size")), as_rows(c.get("history")))
         for c in runs
-        if rows(c.get("history"))
+        if as_rows(c.get("history"))
     ]
     chart = convergence_chart(curves, unit, solvers) if curves else None
     if chart is None:

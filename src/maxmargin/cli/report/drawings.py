@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from maxmargin.cli.report.areas import areas_html
-from maxmargin.cli.report.markup import Html, bdi, clipped, el, isolated, join
+from maxmargin.cli.report.markup import Html, bdi, clip_text, el, isolated, join
 from maxmargin.cli.report.values import drawn_or_values, values_html
-from maxmargin.cli.report.words import count
+from maxmargin.cli.report.words import format_count
 from maxmargin.drawing.png import ink_png, png_uri
 
 __all__ = ["DRAWINGS", "drawing_html", "drawings_html"]
@@ -63,7 +63,7 @@ def drawings_html(
         el("h4", "Samples, worst mistakes first"),
         *(el("p", LEGEND[kind], class_="note") for kind in kinds if kind in LEGEND),
         el("div", join(parts), class_="samples", data_first=FIRST if len(parts) > FIRST else None),
-        el("p", f"{count(left_out)} more samples are left out.", class_="note")
+        el("p", f"{format_count(left_out)} more samples are left out.", class_="note")
         if left_out
         else None,
     )
@@ -76,9 +76,9 @@ def drawing_html(drawing: dict[str, Any]) -> Html:
     wrong = drawing.get("errors") or 0
     badge = None
     if drawing.get("truth_known"):
-        words = f"✗ {count(wrong)} wrong" if wrong else "✓ all right"
+        words = f"✗ {format_count(wrong)} wrong" if wrong else "✓ all right"
         badge = el("span", words, class_="badge bad" if wrong else "badge good")
-    title = el("h5", bdi(clipped(drawing.get("title", ""))), " ", badge)
+    title = el("h5", bdi(clip_text(drawing.get("title", ""))), " ", badge)
     return el("article", title, body, class_="sample")
 
 
@@ -94,7 +94,7 @@ def tokens_html(drawing: dict[str, Any]) -> Html:
         parts.append(
             el(
                 "span",
-                bdi(clipped(token), class_="w"),
+                bdi(clip_text(token), class_="w"),
                 _label(predicted, truth, known),
                 class_=_classes("tok", predicted, truth, known, joined),
             )
@@ -118,7 +118,7 @@ def outline_html(drawing: dict[str, Any]) -> Html:
         predicted, truth = _labels(drawing, k)
         own = el(
             "span",
-            bdi(clipped(token), class_="w"),
+            bdi(clip_text(token), class_="w"),
             _label(predicted, truth, known),
             class_=_classes("tok", predicted, truth, known, False),
         )
@@ -153,8 +153,8 @@ def images_html(drawing: dict[str, Any]) -> Html:
 def _labels(drawing: dict[str, Any], k: int) -> tuple[str, str]:
     predicted, truth = drawing.get("predicted") or [], drawing.get("truth") or []
     return (
-        clipped(predicted[k]) if k < len(predicted) else "",
-        clipped(truth[k]) if k < len(truth) else "",
+        clip_text(predicted[k]) if k < len(predicted) else "",
+        clip_text(truth[k]) if k < len(truth) else "",
     )
 
 
@@ -187,13 +187,13 @@ def _mark(sign: str, meaning: str) -> Html:
 def _rest(found: int, shown: int, what: str) -> Html | None:
     if found <= shown:
         return None
-    return el("span", f"… {count(found - shown)} more {what}", class_="note")
+    return el("span", f"… {format_count(found - shown)} more {what}", class_="note")
 
 
 def links_html(drawing: dict[str, Any]) -> Html:
     """Links as a matrix: source words down, target words across."""
-    source = [clipped(w, 80) for w in drawing["source"][:MAX_WORDS]]
-    target = [clipped(w, 80) for w in drawing["target"][:MAX_WORDS]]
+    source = [clip_text(w, 80) for w in drawing["source"][:MAX_WORDS]]
+    target = [clip_text(w, 80) for w in drawing["target"][:MAX_WORDS]]
     sure, possible = _pairs(drawing.get("sure")), _pairs(drawing.get("possible"))
     predicted = _pairs(drawing.get("predicted"))
     possible |= sure
@@ -288,7 +288,7 @@ def _pair_list(label: str, pairs: set[tuple[int, int]], drawing: dict[str, Any])
     ]
     if not named:
         return None
-    shown = [join((bdi(clipped(a, 80)), "–", bdi(clipped(b, 80)))) for a, b in named[:24]]  # noqa: RUF001
+    shown = [join((bdi(clip_text(a, 80)), "–", bdi(clip_text(b, 80)))) for a, b in named[:24]]  # noqa: RUF001
     more = f", and {len(named) - 24} more" if len(named) > 24 else ""
     return el("p", el("b", f"{label}: "), join(shown, ", "), more, class_="pairs")
 

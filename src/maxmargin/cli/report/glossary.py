@@ -6,7 +6,7 @@ from typing import Any
 
 from maxmargin.cli.report.markup import Html, bdi, el
 
-__all__ = ["GLOSSARY", "term"]
+__all__ = ["GLOSSARY", "explained_term"]
 
 GLOSSARY = {
     "gap": "Objective minus lower bound: the most by which other weights could do better on the"
@@ -41,7 +41,7 @@ GLOSSARY = {
 }
 
 
-def term(words: Any) -> Html:
+def explained_term(words: Any) -> Html:
     """The words, with their explanation as a hint if they have one."""
     meaning = GLOSSARY.get(str(words))
     if meaning is None:

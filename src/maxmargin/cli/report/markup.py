@@ -7,7 +7,17 @@ import re
 from html import escape
 from typing import Any
 
-__all__ = ["Html", "bdi", "clipped", "data_block", "el", "isolated", "join", "text", "visible"]
+__all__ = [
+    "Html",
+    "bdi",
+    "clip_text",
+    "data_block",
+    "el",
+    "isolated",
+    "join",
+    "escape_text",
+    "visible_text",
+]
 
 VOID = frozenset({"br", "hr", "img", "input", "meta"})
 # Shown by name: codes that steer the direction of text, because one left open would turn round
@@ -23,7 +33,7 @@ class Html(str):
     __slots__ = ()
 
 
-def visible(value: Any) -> str:
+def visible_text(value: Any) -> str:
     """The text with a visible sign for each character that has none of its own."""
     return HIDDEN.sub(_sign, str(value))
 
@@ -37,9 +47,9 @@ def _sign(match: re.Match) -> str:
     return f"[U+{code:04X}]" if match[1] else "\ufffd"
 
 
-def text(value: Any) -> Html:
+def escape_text(value: Any) -> Html:
     """Anything as text of an element or value of an attribute."""
-    return value if isinstance(value, Html) else Html(escape(visible(value), quote=True))
+    return value if isinstance(value, Html) else Html(escape(visible_text(value), quote=True))
 
 
 def bdi(value: Any, class_: str | None = None) -> Html:
@@ -47,7 +57,7 @@ def bdi(value: Any, class_: str | None = None) -> Html:
     return el("bdi", value, class_=class_)
 
 
-def clipped(value: Any, most: int = 200) -> str:
+def clip_text(value: Any, most: int = 200) -> str:
     """The text, or its beginning if it is very long."""
     words = str(value)
     return words if len(words) <= most else f"{words[:most]}…"
@@ -55,12 +65,12 @@ def clipped(value: Any, most: int = 200) -> str:
 
 def isolated(value: Any) -> Html:
     """The same for the value of an attribute, where there can be no element."""
-    return Html(f"\u2068{text(value)}\u2069")
+    return Html(f"\u2068{escape_text(value)}\u2069")
 
 
 def join(parts: Any, between: str = "") -> Html:
     """Several pieces one after the other."""
-    return Html(text(between).join(text(part) for part in parts if part is not None))
+    return Html(escape_text(between).join(escape_text(part) for part in parts if part is not None))
 
 
 def el(name: str, /, *children: Any, **attributes: Any) -> Html:
@@ -73,7 +83,7 @@ def el(name: str, /, *children: Any, **attributes: Any) -> Html:
         if value is None or value is False:
             continue
         label = key.rstrip("_").replace("_", "-")
-        parts.append(f" {label}" if value is True else f' {label}="{text(value)}"')
+        parts.append(f" {label}" if value is True else f' {label}="{escape_text(value)}"')
     parts.append(">")
     if name in VOID:
         return Html("".join(parts))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from maxmargin.cli.report.markup import Html, bdi, el, join, text
+from maxmargin.cli.report.markup import Html, bdi, el, escape_text, join
 
 __all__ = ["Section", "page_html"]
 
@@ -56,7 +56,7 @@ def page_html(
             el("a", "Skip to the content", href="#content", class_="skip"),
             el("nav", el("ul", *links), aria_label="Sections", id="sections"),
             el("div", top, el("main", *map(_section, sections), id="content"), class_="sheet"),
-            el("footer", el("p", text(foot))),
+            el("footer", el("p", escape_text(foot))),
             el("script", Html(script)),
         )
     )

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from maxmargin.cli.report.markup import Html, bdi, clipped, el, join
+from maxmargin.cli.report.markup import Html, bdi, clip_text, el, join
 from maxmargin.cli.report.page import Section
-from maxmargin.cli.report.reading import mapping, rows
+from maxmargin.cli.report.reading import as_mapping, as_rows
 from maxmargin.cli.report.tables import grid_html, pairs_html
-from maxmargin.cli.report.words import count
+from maxmargin.cli.report.words import format_count
 
 __all__ = [
     "as_list",
@@ -19,13 +19,13 @@ __all__ = [
     "data_html",
     "data_sets",
     "environment_section",
-    "foot",
+    "page_foot",
     "repeat_html",
     "version_of",
 ]
 
 
-def foot(environment: Mapping[str, Any]) -> str:
+def page_foot(environment: Mapping[str, Any]) -> str:
     """What stands at the end of every report."""
     version = version_of(environment)
     return f"Written by maxmargin{f' {version}' if version else ''}. This file loads nothing."
@@ -33,7 +33,7 @@ def foot(environment: Mapping[str, Any]) -> str:
 
 def version_of(environment: Mapping[str, Any]) -> str:
     """The version of the library that made the folder."""
-    versions = mapping(environment.get("versions"))
+    versions = as_mapping(environment.get("versions"))
     return str(versions.get("maxmargin") or environment.get("maxmargin") or "")
 
 
@@ -53,7 +53,7 @@ def data_sets(data: Mapping[str, Any]) -> list[DataSet]:
             {"name": name, **(own if isinstance(own, dict) else {"sha256": own})}
             for name, own in files.items()
         ]
-    found: list[DataSet] = [("", mapping(data.get("counts")), rows(files))]
+    found: list[DataSet] = [("", as_mapping(data.get("counts")), as_rows(files))]
     others = ((str(name), own) for name, own in data.items() if name not in ("files", "counts"))
     found += [(name, own, []) for name, own in others if isinstance(own, dict)]
     return [own for own in found if own[1] or own[2]]
@@ -67,7 +67,7 @@ def data_html(data: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
             [
                 str(f.get("name") or f.get("path") or ""),
                 str(f.get("role") or f.get("use") or name).removeprefix("task-options."),
-                "".join(f"{count(f[key])} bytes" for key in ("bytes", "size") if key in f),
+                "".join(f"{format_count(f[key])} bytes" for key in ("bytes", "size") if key in f),
                 str(f.get("sha256") or "")[:16],
             ]
             for f in files
@@ -127,7 +127,7 @@ def environment_section(environment: Mapping[str, Any], config: str, name: str) 
 
 
 def _pre(words: str) -> Html:
-    lines = [clipped(line, 500) for line in words.splitlines()[:300]]
+    lines = [clip_text(line, 500) for line in words.splitlines()[:300]]
     return el(
         "pre",
         el("code", join([bdi(line) for line in lines], Html("\n"))),

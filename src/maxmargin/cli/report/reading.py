@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["mapping", "read_json", "read_lines", "read_toml", "rows"]
+__all__ = ["as_mapping", "read_json", "read_lines", "read_toml", "as_rows"]
 
 
 def read_json(path: Path) -> Any:
@@ -52,11 +52,11 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         return {}, words
 
 
-def mapping(found: Any) -> dict[str, Any]:
+def as_mapping(found: Any) -> dict[str, Any]:
     """The same if it is a mapping, else an empty one."""
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def rows(found: Any) -> list[dict[str, Any]]:
+def as_rows(found: Any) -> list[dict[str, Any]]:
     """The mappings in a list, or none."""
     return [own for own in found if isinstance(own, dict)] if isinstance(found, list) else []

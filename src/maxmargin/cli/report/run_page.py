@@ -8,7 +8,7 @@ from typing import Any
 
 from maxmargin.cli.report.charts import convergence_chart
 from maxmargin.cli.report.drawings import MAX_MARKUP, drawings_html
-from maxmargin.cli.report.glossary import term
+from maxmargin.cli.report.glossary import explained_term
 from maxmargin.cli.report.markup import Html, bdi, el, join
 from maxmargin.cli.report.page import Section, page_html
 from maxmargin.cli.report.provenance import (
@@ -16,34 +16,40 @@ from maxmargin.cli.report.provenance import (
     data_html,
     data_sets,
     environment_section,
-    foot,
+    page_foot,
     repeat_html,
     version_of,
 )
-from maxmargin.cli.report.reading import mapping, read_json, read_lines, read_toml, rows
+from maxmargin.cli.report.reading import as_mapping, as_rows, read_json, read_lines, read_toml
 from maxmargin.cli.report.reliability import reliability_html
-from maxmargin.cli.report.tables import confusion_html, pairs_html, tables_html, tile, tiles
+from maxmargin.cli.report.tables import (
+    confusion_html,
+    key_number,
+    key_numbers,
+    pairs_html,
+    tables_html,
+)
 from maxmargin.cli.report.values import drawn_or_values
 from maxmargin.cli.report.words import (
     STATUS,
-    bounds,
-    count,
-    moment,
-    percent,
-    seconds,
-    sentence,
-    value,
+    as_sentence,
+    format_bounds,
+    format_count,
+    format_percent,
+    format_seconds,
+    format_time,
+    format_value,
 )
-from maxmargin.drawing.svg import number
+from maxmargin.drawing.svg import finite_or_none
 
 __all__ = ["run_report"]
 
 
 def run_report(folder: Path, worst: int | None = None) -> str:
     """The HTML of a run folder; `worst` samples are drawn at most."""
-    summary = mapping(read_json(folder / "summary.json"))
-    environment = mapping(read_json(folder / "environment.json"))
-    data = mapping(read_json(folder / "data.json"))
+    summary = as_mapping(read_json(folder / "summary.json"))
+    environment = as_mapping(read_json(folder / "environment.json"))
+    data = as_mapping(read_json(folder / "data.json"))
     config, config_text = read_toml(folder / "config.toml")
     history = read_lines(folder / "history.jsonl")
     evaluations = _evaluations(folder)
@@ -68,7 +74,7 @@ def run_report(folder: Path, worst: int | None = None) -> str:
         lead=_lead(summary, config),
         counts=_page_summary(summary, config, data, environment),
         sections=[section for section in sections if section is not None],
-        foot=foot(environment),
+        foot=page_foot(environment),
     )
 
 
@@ -78,7 +84,7 @@ def _evaluations(folder: Path) -> dict[str, dict[str, Any]]:
     paths = sorted(
         (folder / "evaluations").glob("*.json"), key=lambda p: (order.get(p.stem, 2), p.stem)
     )
-    found = {path.stem: mapping(read_json(path)) for path in paths}
+    found = {path.stem: as_mapping(read_json(path)) for path in paths}
     return {name: own for name, own in found.items() if own}
 
 
@@ -93,11 +99,15 @@ def _lead(summary: Mapping[str, Any], config: Mapping[str, Any]) -> Html:
         "p",
         el("span", f"{sign} {words}", class_=f"badge {kind}"),
         " Trained with ",
-        el("b", term(solver)),
-        f" on {count(summary.get('n_samples'))} samples" if summary.get("n_samples") else None,
-        f" in {seconds(summary.get('seconds'))}" if summary.get("seconds") is not None else None,
+        el("b", explained_term(solver)),
+        f" on {format_count(summary.get('n_samples'))} samples"
+        if summary.get("n_samples")
+        else None,
+        f" in {format_seconds(summary.get('seconds'))}"
+        if summary.get("seconds") is not None
+        else None,
         ".",
-        join((" ", bdi(sentence(message)))) if message else None,
+        join((" ", bdi(as_sentence(message)))) if message else None,
     )
 
 
@@ -112,17 +122,20 @@ def _page_summary(
     ]
     files = files or [Path(str(p)).name for p in as_list(config.get("data"))]
     counted = [
-        f"{count(v)} {k}" for s in data_sets(data)[:1] for k, v in s[1].items() if type(v) is int
+        f"{format_count(v)} {k}"
+        for s in data_sets(data)[:1]
+        for k, v in s[1].items()
+        if type(v) is int
     ]
     shown = {
         "files": ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else ""),
         "training data": ", ".join(counted[:4]),
         "solver": summary.get("solver") or config.get("solver"),
-        term("alpha"): summary.get("alpha", config.get("alpha")),
+        explained_term("alpha"): summary.get("alpha", config.get("alpha")),
         "objective": "likelihood" if summary.get("objective") == "likelihood" else None,
         "loss": _loss(summary, config),
-        term("temperature"): _temperature(mapping(summary.get("calibration"))),
-        "date": moment(environment["started"]) if environment.get("started") else None,
+        explained_term("temperature"): _temperature(as_mapping(summary.get("calibration"))),
+        "date": format_time(environment["started"]) if environment.get("started") else None,
         "version": version_of(environment),
     }
     return pairs_html({name: own for name, own in shown.items() if own not in (None, "")})
@@ -143,11 +156,10 @@ def _costs(summary: Mapping[str, Any]) -> str:
 
 
 def _temperature(calibration: Mapping[str, Any]) -> str | None:
-    if number(calibration.get("temperature")) is None:
+    if finite_or_none(calibration.get("temperature")) is None:
         return None
-    return (
-        f"{value(calibration['temperature'])}, from {count(calibration.get('n_samples'))} samples"
-    )
+    count = format_count(calibration.get("n_samples"))
+    return f"{format_value(calibration['temperature'])}, from {count} samples"
 
 
 def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]]) -> Html:
@@ -156,35 +168,37 @@ def _result(summary: Mapping[str, Any], evaluations: Mapping[str, dict[str, Any]
     headlines = [_headline(name, own) for name, own in ordered if _main(own)]
     if not headlines:
         headlines = [
-            tile(f"{name} · {metric}", value(own))
-            for name, metrics in mapping(summary.get("metrics")).items()
-            for metric, own in mapping(metrics).items()
+            key_number(f"{name} · {metric}", format_value(own))
+            for name, metrics in as_mapping(summary.get("metrics")).items()
+            for metric, own in as_mapping(metrics).items()
         ]
-    compared = [table for _, own in ordered for table in rows(own.get("compared"))]
+    compared = [table for _, own in ordered for table in as_rows(own.get("compared"))]
     cost = [
-        ("passes", count(summary.get("n_epochs"))),
-        ("training time", seconds(summary.get("seconds"))),
-        ("oracle calls", count(summary.get("n_oracle"))),
-        ("projections", count(summary.get("n_project"))) if summary.get("n_project") else None,
-        ("weights", count(summary.get("n_weights"))),
+        ("passes", format_count(summary.get("n_epochs"))),
+        ("training time", format_seconds(summary.get("seconds"))),
+        ("oracle calls", format_count(summary.get("n_oracle"))),
+        ("projections", format_count(summary.get("n_project")))
+        if summary.get("n_project")
+        else None,
+        ("weights", format_count(summary.get("n_weights"))),
     ]
-    spent = [tile(term(p[0]), p[1]) for p in cost if p and p[1] not in ("–", "")]  # noqa: RUF001
+    spent = [key_number(explained_term(p[0]), p[1]) for p in cost if p and p[1] not in ("–", "")]  # noqa: RUF001
     return join(
         (
-            tiles(headlines) if headlines else None,
+            key_numbers(headlines) if headlines else None,
             el("div", tables_html(compared), class_="compared") if compared else None,  # type: ignore[arg-type]
             _certificate(summary),
-            tiles(spent),
+            key_numbers(spent),
         )
     )
 
 
 def _main(evaluation: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The metric that the task is evaluated by: its first, else its error."""
-    for metric in rows(evaluation.get("metrics"))[:1]:
-        if number(metric.get("value")) is not None:
+    for metric in as_rows(evaluation.get("metrics"))[:1]:
+        if finite_or_none(metric.get("value")) is not None:
             return metric
-    error = number(evaluation.get("error"))
+    error = finite_or_none(evaluation.get("error"))
     if error is None:
         return None
     name = evaluation.get("error_name") or "error"
@@ -193,16 +207,20 @@ def _main(evaluation: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _headline(name: str, evaluation: Mapping[str, Any]) -> Html:
     metric = _main(evaluation) or {}
-    data = mapping(evaluation.get("data"))
-    sizes = [f"{count(v)} {k}" for k, v in data.items() if isinstance(v, int)]
+    data = as_mapping(evaluation.get("data"))
+    sizes = [f"{format_count(v)} {k}" for k, v in data.items() if isinstance(v, int)]
     under = "; ".join(filter(None, (_better(metric), ", ".join(sizes[:2]))))
-    return tile(
+    return key_number(
         f"{name} · {metric.get('name')}", _shown(metric), under, str(metric.get("help") or "")
     )
 
 
 def _shown(metric: Mapping[str, Any]) -> str:
-    return percent(metric.get("value")) if metric.get("percent") else value(metric.get("value"))
+    return (
+        format_percent(metric.get("value"))
+        if metric.get("percent")
+        else format_value(metric.get("value"))
+    )
 
 
 def _better(metric: Mapping[str, Any]) -> str:
@@ -212,15 +230,15 @@ def _better(metric: Mapping[str, Any]) -> str:
 
 def _certificate(summary: Mapping[str, Any]) -> Html:
     words = str(summary.get("certificate") or "")
-    primal, dual = number(summary.get("primal")), number(summary.get("dual"))
-    stated = el("p", bdi(sentence(words)), class_="stated") if words else None
+    primal, dual = finite_or_none(summary.get("primal")), finite_or_none(summary.get("dual"))
+    stated = el("p", bdi(as_sentence(words)), class_="stated") if words else None
     if primal is None or dual is None:
         meaning = (
             "Nothing bounds how far these weights are from the best ones. Judge the run by its"
             " errors on data it has not seen."
         )
         return el("div", stated, el("p", meaning), class_="certificate")
-    low, high = bounds(dual, primal)
+    low, high = format_bounds(dual, primal)
     estimated = "estimated" in str(words)
     meaning = (
         f"The number on the right is the objective of these weights (penalty and {_costs(summary)}"
@@ -245,7 +263,9 @@ def _certificate(summary: Mapping[str, Any]) -> Html:
         role="math",
     )
     other = ". How well the model does on other data is another question."
-    return el("div", stated, line, el("p", meaning, term("gap"), other), class_="certificate")
+    return el(
+        "div", stated, line, el("p", meaning, explained_term("gap"), other), class_="certificate"
+    )
 
 
 def _convergence(history: list[dict[str, Any]]) -> Section | None:
@@ -271,20 +291,20 @@ def _evaluation_section(
 
 def _evaluation(name: str, own: Mapping[str, Any], most: int, worst: int | None) -> Html:
     metrics = [
-        tile(str(m.get("name", "")), _shown(m), _better(m), str(m.get("help") or ""))
-        for m in rows(own.get("metrics"))
+        key_number(str(m.get("name", "")), _shown(m), _better(m), str(m.get("help") or ""))
+        for m in as_rows(own.get("metrics"))
     ]
     confusion = own.get("confusion")
     listed = any(
-        str(t.get("columns")).startswith("['true', 'predicted'") for t in rows(own.get("tables"))
+        str(t.get("columns")).startswith("['true', 'predicted'") for t in as_rows(own.get("tables"))
     )
     return el(
         "section",
         el("h3", bdi(name)),
-        pairs_html(mapping(own.get("data"))) if own.get("data") else None,
-        tiles(metrics) if metrics else None,
-        drawings_html(rows(own.get("drawings")), most, worst),
-        tables_html(rows(own.get("tables"))),  # type: ignore[arg-type]
+        pairs_html(as_mapping(own.get("data"))) if own.get("data") else None,
+        key_numbers(metrics) if metrics else None,
+        drawings_html(as_rows(own.get("drawings")), most, worst),
+        tables_html(as_rows(own.get("tables"))),  # type: ignore[arg-type]
         drawn_or_values(lambda c: confusion_html(c, listed), confusion) if confusion else None,
         drawn_or_values(reliability_html, own["reliability"]) if own.get("reliability") else None,
         class_="panel",
@@ -294,7 +314,7 @@ def _evaluation(name: str, own: Mapping[str, Any], most: int, worst: int | None)
 
 
 def _learned(summary: Mapping[str, Any]) -> Section | None:
-    tables = rows(summary.get("tables"))
+    tables = as_rows(summary.get("tables"))
     if not tables:
         return None
     lead = "The weights that say most. Click on a column to sort by it."

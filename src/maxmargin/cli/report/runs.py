@@ -6,14 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import stdev
 from typing import Any
 
-from maxmargin.cli.report.glossary import term
+from maxmargin.cli.report.glossary import explained_term
 from maxmargin.cli.report.markup import Html, el, join
 from maxmargin.cli.report.page import Section
 from maxmargin.cli.report.tables import Number, grid_html
-from maxmargin.cli.report.words import count, megabytes, percent, seconds
-from maxmargin.drawing.numbers import number
+from maxmargin.cli.report.words import (
+    format_count,
+    format_megabytes,
+    format_percent,
+    format_seconds,
+)
+from maxmargin.drawing.numbers import finite_or_none
 
-__all__ = ["FIELDS", "QUANTITIES", "Group", "figures_section", "grouped", "has_failed"]
+__all__ = ["FIELDS", "QUANTITIES", "Group", "figures_section", "group_runs", "has_failed"]
 
 #: key, name, unit on the axis, curves
 QUANTITIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
@@ -40,11 +45,11 @@ def has_failed(run: Mapping[str, Any]) -> bool:
     )
 
 
-def grouped(runs: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[Group]:
+def group_runs(runs: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[Group]:
     """Mean, least and most over seeds, for each solver and size."""
     found: dict[tuple[int, float], list[Mapping[str, Any]]] = {}
     for run in runs:
-        size = number(run.get("size"))
+        size = finite_or_none(run.get("size"))
         if size is not None:
             found.setdefault((solvers.index(str(run["solver"])), size), []).append(run)
     groups = []
@@ -63,24 +68,24 @@ def grouped(runs: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[G
 
 def _field(run: Mapping[str, Any], field: str) -> float | None:
     if field == "train_mb":  # what training took beyond data and program
-        peak, base = number(run.get("peak_bytes")), number(run.get("base_bytes"))
+        peak, base = finite_or_none(run.get("peak_bytes")), finite_or_none(run.get("base_bytes"))
         return None if peak is None or base is None else max(0.0, peak - base) / 1e6
     if field.endswith("_mb"):
-        size = number(run.get(field.replace("_mb", "_bytes")))
+        size = finite_or_none(run.get(field.replace("_mb", "_bytes")))
         return None if size is None else size / 1e6
-    return number(run.get(field))
+    return finite_or_none(run.get(field))
 
 
 Column = tuple[str, str, Callable[[Any], str]]
 COLUMNS: tuple[Column, ...] = (
-    ("seconds", "time", seconds),
-    ("n_oracle", "oracle calls", lambda v: count(round(v))),
-    ("n_project", "projections", lambda v: count(round(v))),
-    ("train_mb", "memory for training", lambda v: megabytes(1e6 * v)),
-    ("peak_mb", "peak memory", lambda v: megabytes(1e6 * v)),
-    ("relative_gap", "relative gap", percent),
-    ("train_error", "training error", percent),
-    ("test_error", "test error", percent),
+    ("seconds", "time", format_seconds),
+    ("n_oracle", "oracle calls", lambda v: format_count(round(v))),
+    ("n_project", "projections", lambda v: format_count(round(v))),
+    ("train_mb", "memory for training", lambda v: format_megabytes(1e6 * v)),
+    ("peak_mb", "peak memory", lambda v: format_megabytes(1e6 * v)),
+    ("relative_gap", "relative gap", format_percent),
+    ("train_error", "training error", format_percent),
+    ("test_error", "test error", format_percent),
 )
 
 
@@ -93,11 +98,15 @@ def figures_section(
     used = [column for column in COLUMNS if any(g.get(column[0]) for g in groups)]
     table = []
     for g in groups:
-        row: list[Any] = [term(g["solver"]), Number(count(g["size"]), g["size"]), g["seeds"]]
+        row: list[Any] = [
+            explained_term(g["solver"]),
+            Number(format_count(g["size"]), g["size"]),
+            g["seeds"],
+        ]
         for key, _, words in used:
             row.append(None if g.get(key) is None else Number(_with_spread(g, key, words), g[key]))
         table.append(row)
-    columns = ["solver", unit, "seeds", *(term(name) for _, name, _ in used)]
+    columns = ["solver", unit, "seeds", *(explained_term(name) for _, name, _ in used)]
     error = groups[0]["error_name"] if groups else "error"
     note = f"Means and standard deviations over seeds. Errors: {error}."
     body = join((grid_html("By solver and size", columns, table, note), _runs_table(runs, unit)))
@@ -114,15 +123,15 @@ def _runs_table(runs: Sequence[Mapping[str, Any]], unit: str) -> Html:
     table = [
         [
             str(c["solver"]),
-            number(c.get("size")),
+            finite_or_none(c.get("size")),
             c.get("seed"),
             str(c.get("status", "")),
-            number(c.get("seconds")),
-            number(c.get("wall_seconds")),
-            number(c.get("compile_seconds")),
-            number(c.get("n_epochs")),
-            number(c.get("primal")),
-            number(c.get("gap")),
+            finite_or_none(c.get("seconds")),
+            finite_or_none(c.get("wall_seconds")),
+            finite_or_none(c.get("compile_seconds")),
+            finite_or_none(c.get("n_epochs")),
+            finite_or_none(c.get("primal")),
+            finite_or_none(c.get("gap")),
         ]
         for c in runs
     ]
@@ -134,8 +143,8 @@ def _runs_table(runs: Sequence[Mapping[str, Any]], unit: str) -> Html:
         "seconds",
         "wall seconds",
         "compiling",
-        term("passes"),
+        explained_term("passes"),
         "objective",
-        term("gap"),
+        explained_term("gap"),
     ]
     return el("details", el("summary", "Every run"), grid_html("", columns, table))

@@ -6,13 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maxmargin.cli.report.markup import Html, bdi, clipped, el, isolated, join
+from maxmargin.cli.report.markup import Html, bdi, clip_text, el, isolated, join
 from maxmargin.cli.report.values import drawn_or_values
-from maxmargin.cli.report.words import count, percent, value
-from maxmargin.drawing.numbers import number
+from maxmargin.cli.report.words import format_count, format_percent, format_value
+from maxmargin.drawing.numbers import finite_or_none
 from maxmargin.tasks.documents import Confusion, Table
 
-__all__ = ["Number", "confusion_html", "pairs_html", "grid_html", "tables_html", "tile", "tiles"]
+__all__ = [
+    "Number",
+    "confusion_html",
+    "pairs_html",
+    "grid_html",
+    "tables_html",
+    "key_number",
+    "key_numbers",
+]
 
 MAX_ROWS = 600
 MAX_TABLES = 24
@@ -62,7 +70,7 @@ def grid_html(
     left_out = found - len(body)
     notes = [note] if note else []
     if left_out > 0:
-        notes.append(f"{count(left_out)} more rows are left out.")
+        notes.append(f"{format_count(left_out)} more rows are left out.")
     grid = el(
         "div",
         el("table", el("thead", el("tr", *head)), el("tbody", *body)),
@@ -94,7 +102,7 @@ class Number(str):
     def __new__(cls, words: str, value: Any) -> Number:
         """Words to show, value to sort by."""
         made = super().__new__(cls, words)
-        made.value = number(value)
+        made.value = finite_or_none(value)
         return made
 
 
@@ -112,14 +120,14 @@ def _row(row: Sequence[Any], numeric: list[bool], decimals: list[int | None]) ->
     cells = []
     for k, cell in enumerate(row[: len(numeric)]):
         if numeric[k]:
-            own = cell.value if isinstance(cell, Number) else number(cell)
-            shown = str(cell) if isinstance(cell, Number) else value(cell)
+            own = cell.value if isinstance(cell, Number) else finite_or_none(cell)
+            shown = str(cell) if isinstance(cell, Number) else format_value(cell)
             if isinstance(cell, float) and decimals[k] is not None and own is not None:
                 shown = f"{cell:.{decimals[k]}f}"
             cells.append(el("td", shown, class_="n", data_v="" if own is None else own))
         else:
-            words = cell if isinstance(cell, Html) else bdi(clipped(value(cell)))
-            wide = not isinstance(cell, Html) and len(value(cell)) > 44
+            words = cell if isinstance(cell, Html) else bdi(clip_text(format_value(cell)))
+            wide = not isinstance(cell, Html) and len(format_value(cell)) > 44
             cells.append(el("td", words, class_="wide" if wide else None))
     return el("tr", *cells)
 
@@ -128,7 +136,7 @@ def pairs_html(counts: Mapping[str, Any]) -> Html:
     """Names and values; what is nested is spelled out with a dot between names."""
     pairs = _flat(counts)
     rows = [
-        el("div", el("dt", bdi(name)), el("dd", bdi(clipped(value(own), 2000))))
+        el("div", el("dt", bdi(name)), el("dd", bdi(clip_text(format_value(own), 2000))))
         for name, own in pairs
     ]
     return el("dl", *rows[:MAX_ROWS], class_="pairs")
@@ -141,13 +149,13 @@ def _flat(counts: Any, prefix: str = "", depth: int = 0) -> list[tuple[str, Any]
         if isinstance(own, Mapping) and own and depth < 6:
             pairs += _flat(own, f"{label}.", depth + 1)
         elif isinstance(own, list):
-            pairs.append((label, ", ".join(value(item) for item in own) or "none"))
+            pairs.append((label, ", ".join(format_value(item) for item in own) or "none"))
         else:
             pairs.append((label, own))
     return pairs
 
 
-def tile(label: str, shown: str, under: str = "", help_: str = "") -> Html:
+def key_number(label: str, shown: str, under: str = "", help_: str = "") -> Html:
     """A key number."""
     return el(
         "div",
@@ -161,8 +169,8 @@ def tile(label: str, shown: str, under: str = "", help_: str = "") -> Html:
 def confusion_html(confusion: Confusion, listed: bool = False) -> Html:
     """Truth by prediction as a heat map, and the commonest mistakes, unless `listed` already."""
     labels, counts, left_out = _most_confused(confusion)
-    labels = [clipped(label, 60) for label in labels]
-    totals = [sum(int(number(c) or 0) for c in row) for row in counts]
+    labels = [clip_text(label, 60) for label in labels]
+    totals = [sum(int(finite_or_none(c) or 0) for c in row) for row in counts]
     head = el(
         "tr",
         el("td", "true ↓ predicted →", class_="corner"),
@@ -225,7 +233,7 @@ def _heat(labels: list[str], total: int, row: list[int], a: int, b: int) -> Html
                 isolated(labels[a]),
                 ", predicted ",
                 isolated(labels[b]),
-                f": {count(n)} ({percent(share)} of the row)",
+                f": {format_count(n)} ({format_percent(share)} of the row)",
             )
         ),
     )
@@ -246,7 +254,7 @@ def _commonest(labels: list[str], counts: list[list[int]], totals: list[int]) ->
     ]
     cells.sort(key=lambda cell: -cell[0])
     rows = [
-        [labels[a], labels[b], n, Number(percent(n / totals[a]), n / totals[a])]
+        [labels[a], labels[b], n, Number(format_percent(n / totals[a]), n / totals[a])]
         for n, a, b in cells[:12]
     ]
     if not rows:
@@ -254,6 +262,6 @@ def _commonest(labels: list[str], counts: list[list[int]], totals: list[int]) ->
     return grid_html("Commonest confusions", ["true", "predicted", "count", "share of true"], rows)
 
 
-def tiles(found: Sequence[Html]) -> Html:
+def key_numbers(found: Sequence[Html]) -> Html:
     """Key numbers side by side."""
     return el("dl", join(found), class_="tiles")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from maxmargin.cli.report.markup import Html, bdi, clipped, el
+from maxmargin.cli.report.markup import Html, bdi, clip_text, el
 
 __all__ = ["drawn_or_values", "values_html"]
 
@@ -22,4 +22,4 @@ def drawn_or_values(draw: Callable[[Any], Html | None], document: Any) -> Html |
 def values_html(document: Any) -> Html:
     """The document as JSON, or its beginning."""
     words = json.dumps(document, ensure_ascii=False, default=str)
-    return el("pre", el("code", bdi(clipped(words, 2000))), class_="scroll", tabindex="0")
+    return el("pre", el("code", bdi(clip_text(words, 2000))), class_="scroll", tabindex="0")

@@ -5,18 +5,26 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from maxmargin.drawing.numbers import bounds, count, megabytes, number, percent, seconds, value
+from maxmargin.drawing.numbers import (
+    finite_or_none,
+    format_bounds,
+    format_count,
+    format_megabytes,
+    format_percent,
+    format_seconds,
+    format_value,
+)
 
 __all__ = [
-    "bounds",
-    "count",
-    "megabytes",
-    "moment",
-    "percent",
-    "seconds",
-    "sentence",
-    "value",
-    "word",
+    "format_bounds",
+    "format_count",
+    "format_megabytes",
+    "format_time",
+    "format_percent",
+    "format_seconds",
+    "as_sentence",
+    "format_value",
+    "name_in_words",
 ]
 
 STATUS = {
@@ -29,11 +37,11 @@ STATUS = {
 }
 
 
-def moment(stamp: Any) -> str:
+def format_time(stamp: Any) -> str:
     """A date and time, from an ISO string or seconds since 1970; other things as they are."""
     try:
         at = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
-        if at is None and number(stamp) is not None:
+        if at is None and finite_or_none(stamp) is not None:
             at = datetime.fromtimestamp(float(stamp)).astimezone()
     except (ValueError, OverflowError, OSError):
         at = None
@@ -42,13 +50,13 @@ def moment(stamp: Any) -> str:
     return f"{at.day} {at:%B %Y, %H:%M}"
 
 
-def sentence(phrase: Any) -> str:
+def as_sentence(phrase: Any) -> str:
     """A phrase with a capital and one full stop."""
     words = str(phrase)
     return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
 
 
-def word(name: Any) -> str:
+def name_in_words(name: Any) -> str:
     """A key as words: "n_oracle" is "oracle calls"."""
     known = {
         "n_oracle": "oracle calls",

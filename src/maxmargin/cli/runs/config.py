@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from maxmargin.cli.runs.checks import check_names, real, shown, whole
+from maxmargin.cli.runs.checks import check_integer, check_names, check_number, shown_value
 from maxmargin.cli.runs.solvers import check_solver
 from maxmargin.cli.settings import CHECKPOINTS, FILES, OF_RUNS, Setting
 from maxmargin.persistence.files import write_whole
@@ -38,7 +38,7 @@ def read_config(path: str | os.PathLike) -> dict[str, Any]:
         raise ValueError(f"{path}: is not TOML ({error}).") from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    return absolute(config, path.absolute().parent)
+    return absolute_paths(config, path.absolute().parent)
 
 
 def write_config(config: Mapping[str, Any], path: str | os.PathLike) -> None:
@@ -51,7 +51,7 @@ def write_config(config: Mapping[str, Any], path: str | os.PathLike) -> None:
     write_whole(path, lambda file: file.write(raw))
 
 
-def absolute(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def absolute_paths(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """The same configuration with paths that do not depend on where one is."""
     found = dict(config)
     for key in FILES:
@@ -89,7 +89,9 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
     for name in TABLES:
         table = known.get(name, {})
         if not isinstance(table, Mapping):
-            raise ValueError(f"{name} must be a table, such as [{name}]; found {shown(table)}.")
+            raise ValueError(
+                f"{name} must be a table, such as [{name}]; found {shown_value(table)}."
+            )
     if known.get("solver-options") or "solver" in found:
         options = known.get("solver-options", {})
         found["solver-options"] = check_solver(found.get("solver"), options)
@@ -103,7 +105,7 @@ def check_config(config: Mapping[str, Any]) -> dict[str, Any]:
 # -- values ----------------------------------------------------------------------------------------
 def _text(key: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{key} must be a text in quotes, found {shown(value)}.")
+        raise ValueError(f"{key} must be a text in quotes, found {shown_value(value)}.")
     return value
 
 
@@ -114,10 +116,10 @@ def _task(key: str, value: Any) -> str:
 def _paths(key: str, value: Any) -> list[str]:
     value = [value] if isinstance(value, str | os.PathLike) else value
     if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f"{key} must be a list of files, found {shown(value)}.")
+        raise ValueError(f"{key} must be a list of files, found {shown_value(value)}.")
     paths = [os.fspath(path) if isinstance(path, os.PathLike) else path for path in value]
     if not all(isinstance(path, str) and path and "\0" not in path for path in paths):
-        raise ValueError(f"{key} must be a list of files, found {shown(value)}.")
+        raise ValueError(f"{key} must be a list of files, found {shown_value(value)}.")
     return paths
 
 
@@ -129,16 +131,16 @@ def _value(own: Setting, key: str, value: Any) -> Any:
         return _text(key, value)
     if own.word is not None and value == own.word:
         return value
-    found = (whole if own.kind is int else real)(key, value)
+    found = (check_integer if own.kind is int else check_number)(key, value)
     if own.above_zero and found <= 0:
-        raise ValueError(f"{key} must be more than 0, found {shown(value)}.")
+        raise ValueError(f"{key} must be more than 0, found {shown_value(value)}.")
     if found < own.least:
-        raise ValueError(f"{key} must be {own.least} or more, found {shown(value)}.")
+        raise ValueError(f"{key} must be {own.least} or more, found {shown_value(value)}.")
     return found
 
 
 def _threads(key: str, value: Any) -> int:
-    if whole(key, value) == 0:
+    if check_integer(key, value) == 0:
         raise ValueError(f"{key} must be 1 or more, or -1 for one per core; found 0.")
     return value
 
@@ -185,17 +187,17 @@ def _of_option(option: Any, value: Any) -> Any:
 def _of_kind(key: str, kind: Any, value: Any) -> Any:
     if kind is bool:
         if not isinstance(value, bool):
-            raise ValueError(f"{key} must be true or false, found {shown(value)}.")
+            raise ValueError(f"{key} must be true or false, found {shown_value(value)}.")
         return value
     if kind is int:
-        return whole(key, value)
+        return check_integer(key, value)
     if kind is float:
-        return real(key, value)
+        return check_number(key, value)
     found = _text(key, os.fspath(value) if isinstance(value, os.PathLike) else value)
     if isinstance(kind, tuple) and found not in kind:
         near = difflib.get_close_matches(found, kind, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(kind)}."
-        raise ValueError(f"{key} = {shown(found)} is unknown; {hint}")
+        raise ValueError(f"{key} = {shown_value(found)} is unknown; {hint}")
     return found
 
 

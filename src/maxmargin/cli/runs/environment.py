@@ -18,7 +18,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 _PIECE = 1 << 20
 
 
-def environment(threads: int) -> dict[str, Any]:
+def describe_environment(threads: int) -> dict[str, Any]:
     """Versions, machine and command line."""
     return {
         "maxmargin": __version__,

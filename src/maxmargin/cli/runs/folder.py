@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxmargin import load
-from maxmargin.cli.runs.config import HELD_OUT, absolute, check_config, read_config, write_config
+from maxmargin.cli.runs.config import (
+    HELD_OUT,
+    absolute_paths,
+    check_config,
+    read_config,
+    write_config,
+)
 from maxmargin.cli.runs.environment import files_of
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.cli.runs.lock import Lock
@@ -24,7 +30,7 @@ from maxmargin.cli.runs.places import (
     LOCK,
     MODEL,
     SUMMARY,
-    finish,
+    finish_replacement,
     refuse_links,
     remove_run,
     replacement_of,
@@ -32,7 +38,7 @@ from maxmargin.cli.runs.places import (
 )
 from maxmargin.cli.settings import FILES, LIMITS
 from maxmargin.persistence.files import remove_partial, write_whole
-from maxmargin.tasks.documents import finite
+from maxmargin.tasks.documents import finite_values
 from maxmargin.tasks.registry import find_task_command
 
 if TYPE_CHECKING:
@@ -61,12 +67,12 @@ class RunFolder:
         force : to replace an older run. That stays until `train` has succeeded; until then, the new
         one is in a folder beside it.
         """
-        checked = absolute(check_config(config), Path.cwd())
+        checked = absolute_paths(check_config(config), Path.cwd())
         for key in ("task", "data"):
             if key not in checked:
                 raise RunError(f"the configuration has no {key!r}; a run needs one.")
         self._move(self.home)
-        finish(self.home)
+        finish_replacement(self.home)
         with self._made().locked():
             self._check_free(force)
         if force and self.has(CONFIG):
@@ -159,7 +165,7 @@ class RunFolder:
 
     def open(self) -> RunFolder:
         """Check that there is a run, and that it has no links."""
-        finish(self.home)
+        finish_replacement(self.home)
         if not (self.path / CONFIG).is_file():
             what = "is not a run folder" if self.path.exists() else "does not exist"
             raise RunError(
@@ -195,7 +201,7 @@ class RunFolder:
         if self.has(SUMMARY):
             raise RunError("the run has ended and is calibrated; make a new run.")
         options = self.config.get("task-options", {}) | {"calibrate": list(paths)}
-        config = absolute(check_config(self.config | {"task-options": options}), Path.cwd())
+        config = absolute_paths(check_config(self.config | {"task-options": options}), Path.cwd())
         files = self.check_files(config, but=HELD_OUT)
         with self.locked():
             write_config(config, self.path / CONFIG)
@@ -271,7 +277,7 @@ class RunFolder:
 
     def write_json(self, name: str, document: Any) -> None:
         """Write a document, whole or not at all."""
-        raw = json.dumps(finite(document), indent=1, allow_nan=False).encode()
+        raw = json.dumps(finite_values(document), indent=1, allow_nan=False).encode()
         path = self.path / name
         if path.parent != self.path:
             path.parent.mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.cli.runs.checks import real
+from maxmargin.cli.runs.checks import check_number
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes
@@ -117,9 +117,12 @@ def _folds(command: TaskCommand, data: Data, seed: int) -> list[tuple[Data, Data
 def check_search(found: Mapping[str, Any], path: str) -> dict[str, Any]:
     """What `choose_alpha` returned, from a file of the run."""
     try:
-        tried = [[real("alpha", alpha), real("score", score)] for alpha, score in found["tried"]]
+        tried = [
+            [check_number("alpha", alpha), check_number("score", score)]
+            for alpha, score in found["tried"]
+        ]
         words = {name: str(found[name]) for name in ("metric", "by")}
-        return {"alpha": real("alpha", found["alpha"]), **words, "tried": tried}
+        return {"alpha": check_number("alpha", found["alpha"]), **words, "tried": tried}
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path} of the run is damaged ({error}). Remove it.") from error
 

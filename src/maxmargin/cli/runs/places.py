@@ -41,7 +41,8 @@ def _beside(home: Path, ending: str) -> Path:
 def take_place(home: Path) -> None:
     """Put the replacement of a run where that is; whoever calls holds the locks of both.
 
-    At every moment the one or the other is whole: `finish` ends what a crash has cut short.
+    At every moment the one or the other is whole: `finish_replacement` ends what a crash has cut
+    short.
     """
     aside, new = _beside(home, ".replaced"), replacement_of(home)
     _drop(aside, home)  # all but removed when a process was killed
@@ -56,7 +57,7 @@ def take_place(home: Path) -> None:
     _drop(aside, home)
 
 
-def finish(home: Path) -> None:
+def finish_replacement(home: Path) -> None:
     """Replace a run that a process had just moved aside when it was killed."""
     if home.exists():
         return

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from maxmargin.cli.runs.checks import check_names, whole
+from maxmargin.cli.runs.checks import check_integer, check_names
 from maxmargin.solvers import OracleCache
 from maxmargin.solvers.base import solver_classes
 
@@ -45,7 +45,7 @@ def _check_cache(key: str, value: Any) -> None:
         if value not in ("auto", "vertices", "images"):
             raise ValueError("solver-options.cache.store must be auto, vertices or images.")
     elif (key, value) != ("passes", "auto"):
-        whole(f"solver-options.cache.{key}", value)
+        check_integer(f"solver-options.cache.{key}", value)
 
 
 def make_solver(name: str, options: Mapping[str, Any]) -> Any:

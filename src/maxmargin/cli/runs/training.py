@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxmargin.callbacks import EarlyStopping
 from maxmargin.cli.runs.config import HELD_OUT, task_options
-from maxmargin.cli.runs.environment import environment
+from maxmargin.cli.runs.environment import describe_environment
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.cli.runs.evaluating import WORST, evaluate_on
 from maxmargin.cli.runs.folder import CHECKPOINT, DATA, HISTORY, MODEL, SUMMARY, RunFolder
@@ -24,8 +24,8 @@ from maxmargin.cli.settings import AUTO, DEFAULTS, ENDS, PARAMETERS
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.result import Status
 from maxmargin.solvers.base import solver_classes
-from maxmargin.tasks.documents import finite
-from maxmargin.tasks.sample_names import named
+from maxmargin.tasks.documents import finite_values
+from maxmargin.tasks.sample_names import name_samples
 
 if TYPE_CHECKING:
     from maxmargin.callbacks import Callback
@@ -128,7 +128,7 @@ class _Training:
         return summary | {"note": note}
 
     def _note_environment(self) -> None:
-        folder, now = self.folder, environment(self.config.get("threads", 1))
+        folder, now = self.folder, describe_environment(self.config.get("threads", 1))
         if self.resume and folder.has("environment.json"):
             before = folder.read_json("environment.json")
             before.setdefault("resumed", []).append(now)
@@ -221,7 +221,7 @@ class _Training:
         prepared = path / "prepared"
         prepared.mkdir(exist_ok=True)
         names = data.extra.get("names", ())
-        with named(names, () if validation is None else validation.extra.get("names", ())):
+        with name_samples(names, () if validation is None else validation.extra.get("names", ())):
             self.command.fit(self.model, data, prepared)
         with suppress(OSError):  # most tasks keep nothing there
             prepared.rmdir()
@@ -258,7 +258,7 @@ class _Training:
         objective = getattr(model, "objective", "margin")
         matters = solver_classes()[result.state.solver].has_objective
         has_loss = matters and objective != "likelihood"
-        return finite(
+        return finite_values(
             {
                 "task": self.command.name,
                 "title": self.command.title,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from maxmargin.callbacks import Callback
 from maxmargin.persistence.files import write_whole
 from maxmargin.result import Record, Result, Status
-from maxmargin.tasks.documents import finite
+from maxmargin.tasks.documents import finite_values
 
 if TYPE_CHECKING:
     from maxmargin.solvers.run import Run
@@ -87,7 +87,7 @@ class HistoryLines(Callback):
 
 def line_of(record: Record) -> str:
     """A record as a line of JSON."""
-    return json.dumps(finite(record.metrics()), allow_nan=False) + "\n"
+    return json.dumps(finite_values(record.metrics()), allow_nan=False) + "\n"
 
 
 class AtOnce(BaseException):

@@ -31,7 +31,7 @@ class Factor(NamedTuple):
     residual: float
 
 
-def whole(gram: np.ndarray, name: Name) -> Factor:
+def full_cholesky(gram: np.ndarray, name: Name) -> Factor:
     """The factor of a whole kernel matrix, which is overwritten; exact to PIVOT_TOL."""
     size = np.diag(gram).copy()
     largest = _check_diagonal(size, name)
@@ -47,7 +47,9 @@ def whole(gram: np.ndarray, name: Name) -> Factor:
     return Factor(out, order[:rank], float(max(left.sum(), 0.0) / total) if total else 0.0)
 
 
-def greedy(column: Callable[[int], np.ndarray], size: np.ndarray, most: int, name: Name) -> Factor:
+def greedy_cholesky(
+    column: Callable[[int], np.ndarray], size: np.ndarray, most: int, name: Name
+) -> Factor:
     """At most `most` pivots, each the row that the ones before explain least; K is not formed.
 
     column(j) : k of all rows with row j. size : k(x, x) of each row.
@@ -75,7 +77,7 @@ def greedy(column: Callable[[int], np.ndarray], size: np.ndarray, most: int, nam
     return Factor(np.ascontiguousarray(lower[:, :most]), pivots[:most], residual)
 
 
-def solve(triangle: np.ndarray, right: np.ndarray, transposed: bool = False) -> np.ndarray:
+def solve_triangle(triangle: np.ndarray, right: np.ndarray, transposed: bool = False) -> np.ndarray:
     """triangle^-1 right, or triangle^-T right."""
     return solve_triangular(triangle, right, lower=True, trans="T" if transposed else "N")
 

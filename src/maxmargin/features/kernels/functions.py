@@ -19,7 +19,7 @@ ASYMMETRY = 1e-8
 Kernel = Callable[[Any, Any], np.ndarray]
 
 
-def named(kernel: str, gamma: float, degree: int, coef0: float) -> Kernel:
+def named_kernel(kernel: str, gamma: float, degree: int, coef0: float) -> Kernel:
     """k(A, B) of one of NAMES."""
     # slow to import, and only kernels need it
     from sklearn.metrics import pairwise  # noqa: PLC0415
@@ -31,7 +31,7 @@ def named(kernel: str, gamma: float, degree: int, coef0: float) -> Kernel:
     return lambda A, B: pairwise.rbf_kernel(A, B, gamma)
 
 
-def plain(matrix: Any, dense: bool) -> Any:
+def plain_rows(matrix: Any, dense: bool) -> Any:
     """Rows as the kernel takes them: an array, or CSR where that is much smaller."""
     if not sparse.issparse(matrix):
         return np.ascontiguousarray(matrix, dtype=np.float64)
@@ -39,7 +39,7 @@ def plain(matrix: Any, dense: bool) -> Any:
     return sparse.csr_array(matrix) if few and not dense else matrix.toarray()
 
 
-def between(kernel: Kernel, A: Any, B: Any) -> np.ndarray:
+def kernel_matrix(kernel: Kernel, A: Any, B: Any) -> np.ndarray:
     """The kernel matrix (rows of A, rows of B), checked."""
     expected = (A.shape[0], B.shape[0])
     found = np.asarray(kernel(A, B))
@@ -65,10 +65,10 @@ def in_blocks(kernel: Kernel, A: Any, B: Any) -> Iterator[tuple[slice, np.ndarra
     step = max(1, BLOCK // max(B.shape[0], A.shape[1], 1))
     for start in range(0, A.shape[0], step):
         rows = slice(start, min(start + step, A.shape[0]))
-        yield rows, between(kernel, A[rows], B)
+        yield rows, kernel_matrix(kernel, A[rows], B)
 
 
-def full(kernel: Kernel, A: Any, B: Any) -> np.ndarray:
+def full_kernel_matrix(kernel: Kernel, A: Any, B: Any) -> np.ndarray:
     """The whole matrix, by blocks, so that the user's kernel needs no more memory than a block."""
     out = np.empty((A.shape[0], B.shape[0]))
     for rows, block in in_blocks(kernel, A, B):
@@ -76,13 +76,13 @@ def full(kernel: Kernel, A: Any, B: Any) -> np.ndarray:
     return out
 
 
-def diagonal(kernel: Kernel, A: Any) -> np.ndarray:
+def kernel_diagonal(kernel: Kernel, A: Any) -> np.ndarray:
     """k(a, a) of each row."""
     step = 256
     parts = []
     for start in range(0, A.shape[0], step):
         rows = A[start : start + step]
-        parts.append(np.diag(between(kernel, rows, rows)).copy())
+        parts.append(np.diag(kernel_matrix(kernel, rows, rows)).copy())
     return np.concatenate([np.empty(0), *parts])
 
 

@@ -14,7 +14,7 @@ from maxmargin.features.kernels import cholesky, functions, random_features
 from maxmargin.features.kernels.equal_rows import merge_rows
 from maxmargin.features.kernels.functions import Kernel
 from maxmargin.features.kernels.options import check_together
-from maxmargin.memory import refuse
+from maxmargin.memory import refuse_bytes
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import (
     Bounds,
@@ -24,7 +24,7 @@ from maxmargin.validation.options import (
     Positive,
     check_options,
 )
-from maxmargin.validation.samples import Rows, as_csr, check_rows, locate
+from maxmargin.validation.samples import Rows, as_csr, check_rows, locate_row
 
 #: bytes for each pair of rows while an exact factor is made and packed
 PAIR_BYTES = 32
@@ -231,11 +231,13 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
             Coordinates.
         """
         if self.method == "random":
-            return random_features.transform(self, self._plain(matrix))
+            return random_features.transform_rows(self, self._plain(matrix))
         if self.basis_ is None:
             raise NotFittedError("this KernelMap has forgotten its rows; fit it by itself.")
-        gram = functions.full(self.function(), self.basis_.landmarks, self._plain(matrix))
-        return cholesky.solve(self.basis_.triangle, gram).T
+        gram = functions.full_kernel_matrix(
+            self.function(), self.basis_.landmarks, self._plain(matrix)
+        )
+        return cholesky.solve_triangle(self.basis_.triangle, gram).T
 
     def products(self, matrix: Any, rows: Any, coefficients: np.ndarray) -> np.ndarray:
         """Return k(matrix, rows) @ coefficients, without storing the whole kernel matrix.
@@ -268,7 +270,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         if self.basis_ is not None or type(self.residual_) is not float:
             raise ValueError("KernelMap: basis_ or residual_ is nothing that files hold")
         if self.method == "random":
-            random_features.check(self)
+            random_features.check_random_features(self)
 
     def forget(self) -> None:
         """Delete the training rows and their coordinates, which support vectors replace."""
@@ -284,7 +286,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         """
         if callable(self.kernel):
             return self.kernel
-        return functions.named(self.kernel, self.gamma_, self.degree, self.coef0)
+        return functions.named_kernel(self.kernel, self.gamma_, self.degree, self.coef0)
 
     @property
     def is_whole(self) -> bool:
@@ -293,37 +295,37 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
 
     # -- inside ------------------------------------------------------------------------------------
     def _plain(self, matrix: Any) -> Any:
-        return functions.plain(matrix, dense=callable(self.kernel))
+        return functions.plain_rows(matrix, dense=callable(self.kernel))
 
     def _factor(self, distinct: Any, name: Callable[[int], str]) -> cholesky.Factor:
         kernel = self.function()
         if self.method == "nystroem":
             return self._nystroem(kernel, distinct, name)
         if self.max_support is not None and self.max_support < distinct.shape[0]:
-            size = functions.diagonal(kernel, distinct)
+            size = functions.kernel_diagonal(kernel, distinct)
 
             def column(j: int) -> np.ndarray:
-                return functions.between(kernel, distinct, distinct[j : j + 1])[:, 0]
+                return functions.kernel_matrix(kernel, distinct, distinct[j : j + 1])[:, 0]
 
-            return cholesky.greedy(column, size, self.max_support, name)
-        gram = functions.full(kernel, distinct, distinct)
+            return cholesky.greedy_cholesky(column, size, self.max_support, name)
+        gram = functions.full_kernel_matrix(kernel, distinct, distinct)
         functions.check_symmetric(gram, name)
-        return cholesky.whole(gram, name)
+        return cholesky.full_cholesky(gram, name)
 
     def _nystroem(
         self, kernel: Kernel, distinct: Any, name: Callable[[int], str]
     ) -> cholesky.Factor:
         chosen = self._landmarks(distinct)
         own = distinct[chosen]
-        gram = functions.full(kernel, own, own)
+        gram = functions.full_kernel_matrix(kernel, own, own)
         functions.check_symmetric(gram, lambda row: name(int(chosen[row])))
-        factor = cholesky.whole(gram, lambda row: name(int(chosen[row])))
+        factor = cholesky.full_cholesky(gram, lambda row: name(int(chosen[row])))
         triangle = factor.lower[factor.pivots]
         at = chosen[factor.pivots]
-        cross = functions.full(kernel, distinct[at], distinct)
-        lower = np.ascontiguousarray(cholesky.solve(triangle, cross).T)
+        cross = functions.full_kernel_matrix(kernel, distinct[at], distinct)
+        lower = np.ascontiguousarray(cholesky.solve_triangle(triangle, cross).T)
         lower[at] = triangle
-        size = functions.diagonal(kernel, distinct)
+        size = functions.kernel_diagonal(kernel, distinct)
         left = size - np.einsum("ij,ij->i", lower, lower)
         if left.min() < -cholesky.NEGATIVE * size.max():
             raise cholesky.not_psd(
@@ -348,8 +350,10 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         self.n_distinct_ = int(matrix.shape[0])
         self.n_coordinates_ = self._components()
         need = ROW_BYTES * matrix.shape[0] * self.n_coordinates_
-        refuse(need, f"{self.n_coordinates_} random features of {matrix.shape[0]} rows", "fewer")
-        random_features.draw(self)
+        refuse_bytes(
+            need, f"{self.n_coordinates_} random features of {matrix.shape[0]} rows", "fewer"
+        )
+        random_features.draw_random_features(self)
         return sparse.csr_array(self.coordinates(matrix))
 
     def _components(self) -> int:
@@ -371,10 +375,10 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         if self.method == "nystroem" or self.max_support is not None:
             most = self._components() if self.method == "nystroem" else int(self.max_support or 0)
             count = min(most, distinct)
-            refuse(ROW_BYTES * rows * count, f"{count} coordinates of {rows} rows", "fewer")
+            refuse_bytes(ROW_BYTES * rows * count, f"{count} coordinates of {rows} rows", "fewer")
             return
         need = PAIR_BYTES * distinct * max(distinct, rows)
-        refuse(need, f"exact coordinates of {distinct} distinct rows", hint)
+        refuse_bytes(need, f"exact coordinates of {distinct} distinct rows", hint)
 
 
 def as_kernel_map(kernel: Any) -> KernelMap | None:
@@ -388,7 +392,7 @@ def as_kernel_map(kernel: Any) -> KernelMap | None:
 
 def _name(row: int, lengths: np.ndarray) -> str:
     """What errors call a row."""
-    i, place = locate(row, lengths)
+    i, place = locate_row(row, lengths)
     return f"sample {i}" if lengths[i] == 1 else f"row {place} of sample {i}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin.validation.learned import check_array
 
 
-def draw(owner: Any) -> None:
+def draw_random_features(owner: Any) -> None:
     """Give a KernelMap its random numbers, as arrays, so that saved models have the same ones."""
     if owner.kernel == "rbf":
         # pairs of a cosine and a sine: half the variance of cosines with random phases
@@ -24,8 +24,8 @@ def draw(owner: Any) -> None:
     owner.hashes_, owner.signs_ = sketch.indexHash_, sketch.bitHash_
 
 
-def check(owner: Any) -> None:
-    """Raise ValueError unless a KernelMap has the random numbers that `draw` gives it."""
+def check_random_features(owner: Any) -> None:
+    """Raise ValueError unless a KernelMap has what `draw_random_features` gives it."""
     inputs, outputs = owner.n_features_in_, owner.n_coordinates_
     if owner.kernel == "rbf":
         if outputs % 2:
@@ -39,7 +39,7 @@ def check(owner: Any) -> None:
         raise ValueError("KernelMap: hashes_ or signs_ are not numbers")
 
 
-def transform(owner: Any, matrix: Any) -> np.ndarray:
+def transform_rows(owner: Any, matrix: Any) -> np.ndarray:
     """(rows, n_coordinates_)."""
     if owner.kernel == "rbf":
         angles = matrix @ owner.frequencies_

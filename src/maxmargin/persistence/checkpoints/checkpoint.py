@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from maxmargin.callbacks import Callback
 from maxmargin.persistence import save
-from maxmargin.persistence.checkpoints.snapshot import Snapshot, read_snapshot, restore, take
+from maxmargin.persistence.checkpoints.snapshot import (
+    Snapshot,
+    read_snapshot,
+    restore_run,
+    take_snapshot,
+)
 from maxmargin.result import Status
 from maxmargin.validation.options import Count, NonNegativeOrInf, check_options
 
@@ -65,11 +70,11 @@ class Checkpoint(Callback):
         self._check()
         self.n_written_, self.seconds_written_ = 0, 0.0
         self.error_: str | None = None
-        take(run).check_savable()
+        take_snapshot(run).check_savable()
         path = Path(self.path).expanduser()
         self._saved: int | None = None
         if self.resume and path.exists():
-            restore(run, read_snapshot(path), path)
+            restore_run(run, read_snapshot(path), path)
             self._saved = run.state.epoch
             log.info("going on after epoch %d, from %s", run.state.epoch, path)
         self._epoch, self._moment, self._cost = run.state.epoch, time.perf_counter(), 0.0
@@ -102,7 +107,7 @@ class Checkpoint(Callback):
             return
         begun = time.perf_counter()
         try:
-            save(take(run).small(), self.path, level=1)
+            save(take_snapshot(run).small(), self.path, level=1)
         except OSError as error:
             self._failed(error)
         else:

@@ -14,7 +14,7 @@ import numpy as np
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load_as
 from maxmargin.persistence.checkpoints.checks import check_snapshot
-from maxmargin.persistence.checkpoints.sparse import packed, unpacked
+from maxmargin.persistence.checkpoints.sparse import pack_sparse, unpack_sparse
 from maxmargin.persistence.encode import Encoder
 from maxmargin.result import History, Record, State, Status
 from maxmargin.validation.learned import Checked
@@ -64,20 +64,20 @@ class Snapshot(Checked):
     memories: list[tuple[str, dict[str, Any]]]
 
     def validate(self) -> None:
-        """Types only: what must go with a run is looked at when that is there (`restore`)."""
+        """Types only: what must go with a run is looked at when that is there (`restore_run`)."""
         for field in fields(self):
             check_option(f"Snapshot: {field.name}", getattr(self, field.name), _FIELDS[field.name])
 
     def small(self) -> Snapshot:
         """The same with long arrays that are mostly zero written as such."""
-        return replace(self, state=packed(self.state))
+        return replace(self, state=pack_sparse(self.state))
 
     def check_savable(self) -> None:
         """A TypeError now rather than after the first epochs."""
         Encoder().encode_object(self, ("run",))
 
 
-def take(run: Run) -> Snapshot:
+def take_snapshot(run: Run) -> Snapshot:
     """The run as it is now; arrays are not copied."""
     state = {field.name: getattr(run.state, field.name) for field in fields(State)}
     truth = run.problem.truth
@@ -108,7 +108,7 @@ def read_snapshot(path: str | os.PathLike) -> Snapshot:
         raise ModelFileError(f"{error} Remove the file to start afresh.") from error
 
 
-def restore(run: Run, snapshot: Snapshot, path: Path) -> None:
+def restore_run(run: Run, snapshot: Snapshot, path: Path) -> None:
     """Make the run what it was. Nothing is changed unless all of it fits."""
     _check_identity(run, snapshot, path)
     try:
@@ -139,7 +139,7 @@ def _fill_in(state: dict[str, Any], fresh: State, problem: Problem) -> None:
     state.setdefault("memory", np.empty(0))  # written before oracles had one
     like = vars(fresh) | {"lag": np.empty(problem.dim), "best": np.empty(problem.dim)}
     like["memory"] = problem.memory
-    state |= unpacked(state, like)
+    state |= unpack_sparse(state, like)
     extra = state["extra"]
     known = {k: problem.truth for k, v in extra.items() if isinstance(v, str) and v == TRUTH}
     state["extra"] = extra | known

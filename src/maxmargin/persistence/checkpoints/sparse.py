@@ -24,18 +24,18 @@ class Sparse(NamedTuple):
     values: np.ndarray
 
     def validate(self) -> None:
-        """Nothing yet: its size is that of an array of the run, see `unpacked`."""
+        """Nothing yet: its size is that of an array of the run, see `unpack_sparse`."""
 
 
-def packed(value: Any) -> Any:
+def pack_sparse(value: Any) -> Any:
     """The same with sparse arrays in the place of long ones that are mostly zero."""
     if isinstance(value, np.ndarray):
         return _packed(value)
     if isinstance(value, dict):
-        return {k: own if k.startswith(GROWN) else packed(own) for k, own in value.items()}
+        return {k: own if k.startswith(GROWN) else pack_sparse(own) for k, own in value.items()}
     if type(value) is tuple:
-        return tuple(packed(own) for own in value)
-    return type(value)(*map(packed, value)) if hasattr(value, "_fields") else value
+        return tuple(pack_sparse(own) for own in value)
+    return type(value)(*map(pack_sparse, value)) if hasattr(value, "_fields") else value
 
 
 def _packed(array: np.ndarray) -> np.ndarray | Sparse:
@@ -48,14 +48,14 @@ def _packed(array: np.ndarray) -> np.ndarray | Sparse:
     return Sparse(len(array), np.diff(places, prepend=0).astype(np.uint32), array[places])
 
 
-def unpacked(value: Any, like: Any) -> Any:
+def unpack_sparse(value: Any, like: Any) -> Any:
     """The same with full arrays again; a ValueError if one is not as long as in `like`."""
     if isinstance(value, Sparse):
         return _unpacked(value, like)
     if isinstance(value, dict) and isinstance(like, dict):
-        return {name: unpacked(own, like.get(name)) for name, own in value.items()}
+        return {name: unpack_sparse(own, like.get(name)) for name, own in value.items()}
     if isinstance(value, tuple) and isinstance(like, tuple) and len(value) == len(like):
-        parts = [unpacked(own, other) for own, other in zip(value, like, strict=True)]
+        parts = [unpack_sparse(own, other) for own, other in zip(value, like, strict=True)]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 

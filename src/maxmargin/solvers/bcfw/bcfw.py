@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin._numba.compile import compile_module, loading
+from maxmargin._numba.compile import announce_compilation, compile_module
 from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
 from maxmargin._numba.passes.vertex_pass import cached_pass, oracle_pass, vertex_step
@@ -23,7 +23,7 @@ from maxmargin.solvers.bcfw.vertex_cache import (
     make_vertex_cache,
     vertex_cache_key,
 )
-from maxmargin.solvers.domain_steps import Step, is_free, unprojected_weights, visit
+from maxmargin.solvers.domain_steps import Step, is_free, unprojected_weights, visit_samples
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -197,7 +197,7 @@ class BCFW(Solver):
         super().load(problem)
         cache = self._cache()
         if cache is not None:
-            with loading():
+            with announce_compilation():
                 name = "image_pass" if cache.keeps_images(problem) else "vertex_pass"
                 compile_module(f"passes.{name}")
 
@@ -270,7 +270,7 @@ class BCFW(Solver):
         order = self._order(problem, state)
         known = self._take_outputs(problem, state)
         if cache is None and self.line_search and not is_free(problem):
-            visit(self._whole_pass, problem, state, order, search=True)
+            visit_samples(self._whole_pass, problem, state, order, search=True)
         elif cache is None:
             self._visit(self._plain_pass, problem, state, order)
         elif "image_cache" in state.extra:
@@ -305,11 +305,11 @@ class BCFW(Solver):
                     return
 
     def _visit(self, step: Step, problem: Problem, state: State, order: np.ndarray) -> None:
-        """Steps in z for all samples of `order`; in a domain, one by one (see `inside`)."""
+        """Steps in z for all samples of `order`; in a domain, one by one (see `solvers.domain_steps`)."""
         if is_free(problem):
             step(problem, state, order)
         else:
-            visit(step, problem, state, order)
+            visit_samples(step, problem, state, order)
 
     def _order(self, problem: Problem, state: State) -> np.ndarray:
         n, gaps = problem.n, state.extra["gaps"]
@@ -350,11 +350,7 @@ class BCFW(Solver):
             gaps[i] = frank_wolfe_step(packed, i, workspace, problem.alpha, fixed, *point)
 
     def _vertex_pass(
-        self,
-        problem: Problem,
-        state: State,
-        order: np.ndarray,
-        known: np.ndarray | None = None,
+        self, problem: Problem, state: State, order: np.ndarray, known: np.ndarray | None = None
     ) -> None:
         packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
         function = problem.structure.compiled_function("maximize")
@@ -387,7 +383,7 @@ class BCFW(Solver):
         known: np.ndarray | None = None,
     ) -> None:
         """A pass with the oracle and those over images that follow it; z is rebuilt at the end."""
-        bounded = image_cache.bounds(problem) is not None
+        bounded = image_cache.weight_bounds(problem) is not None
         policy = self._policy()
 
         def visit(step: Callable[..., None], order: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._numba.packed_samples import Workspace, score_block
-from maxmargin._numba.passes.image_cache import WORD, ImageCache, rebuild, start_image_cache
+from maxmargin._numba.passes.image_cache import WORD, ImageCache, rebuild_point, start_image_cache
 from maxmargin._numba.passes.image_pass import (
     Course,
     image_cached_pass,
@@ -91,10 +91,10 @@ def check_image_cache(fresh: Any, found: Any) -> None:
 def rebuild_z(problem: Problem, state: State) -> None:
     """state.z from masses and vertices."""
     extra = state.extra
-    rebuild(problem.packed, extra["vertex_cache"], extra["image_cache"], state.z)
+    rebuild_point(problem.packed, extra["vertex_cache"], extra["image_cache"], state.z)
 
 
-def bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
+def weight_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
     """Lower and upper bounds of all weights, where these are all that the domain says."""
     if not isinstance(problem.domain, Signs):
         return None
@@ -104,12 +104,12 @@ def bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
     return lower, upper
 
 
-def course(problem: Problem, state: State, bounded: bool) -> Any:
+def weights_of_state(problem: Problem, state: State, bounded: bool) -> Any:
     """The weights of the state as compiled code moves them."""
     w_unprojected = lower = upper = np.empty(0)
     if bounded:
         w_unprojected = state.extra["w_unprojected"]
-        lower, upper = bounds(problem) or (lower, upper)
+        lower, upper = weight_bounds(problem) or (lower, upper)
     return Course(state.w, w_unprojected, lower, upper, state.lag, state.clock)
 
 
@@ -124,7 +124,7 @@ def oracle_pass(
     """Ask the oracle for each sample in `order`, and step; known : its answers, if they are."""
     packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
     memory = (state.extra["vertex_cache"], state.extra["image_cache"])
-    options = (problem.alpha, *policy, course(problem, state, bounded))
+    options = (problem.alpha, *policy, weights_of_state(problem, state, bounded))
     function = problem.structure.compiled_function("maximize")
     if function is not None:
         image_oracle_pass(packed, workspace, *memory, function, order, *options, gaps)
@@ -150,7 +150,7 @@ def cached_pass(
     """Steps between remembered vertices only."""
     cache, images = state.extra["vertex_cache"], state.extra["image_cache"]
     workspace = _small_workspace(len(images.change))
-    options = (problem.alpha, *policy, course(problem, state, bounded))
+    options = (problem.alpha, *policy, weights_of_state(problem, state, bounded))
     image_cached_pass(problem.packed, workspace, cache, images, order, *options)
 
 

@@ -73,7 +73,7 @@ def start_cuts(problem: Problem, z: np.ndarray) -> Cuts:
         shorts, none, np.full(n, -1), ints, ints, ints, ints, np.zeros(1, dtype=np.int64), shorts,
         none, none,
     )  # fmt: skip
-    cuts, ids = remember(problem, cuts, problem.truth, 0)
+    cuts, ids = store_outputs(problem, cuts, problem.truth, 0)
     cuts = add_cut(problem, cuts, ids, problem.truth)
     if not np.array_equal(z, problem.truth):
         cuts = add_cut(problem, cuts._replace(anchor=z.copy()), np.full(n, -1), z)
@@ -81,7 +81,9 @@ def start_cuts(problem: Problem, z: np.ndarray) -> Cuts:
     return cuts
 
 
-def remember(problem: Problem, cuts: Cuts, vertex: np.ndarray, now: int) -> tuple[Cuts, np.ndarray]:
+def store_outputs(
+    problem: Problem, cuts: Cuts, vertex: np.ndarray, now: int
+) -> tuple[Cuts, np.ndarray]:
     """The numbers of the outputs in `vertex`, with those stored that are new."""
     ids, found, length = (np.empty(problem.n, dtype=np.int64) for _ in range(3))
     lists = (cuts.head, cuts.older, cuts.key, cuts.entry_ptr, cuts.part, cuts.share)
@@ -247,7 +249,7 @@ def _wider(gram: np.ndarray, room: int, size: int) -> np.ndarray:
     return table.ravel()
 
 
-def violation(cuts: Cuts, dim: int, w: np.ndarray) -> float:
+def last_violation(cuts: Cuts, dim: int, w: np.ndarray) -> float:
     """By how much the last cut is above all others at w."""
     values = cuts.planes(dim) @ w + cuts.loss[: cuts.n_cuts]
     return float(values[-1] - values[:-1].max())

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from maxmargin._numba.compile import uninterrupted
+from maxmargin._numba.compile import delay_signals
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -124,7 +124,7 @@ class CuttingPlane(Solver):
         """What this solver keeps besides w and z; a state of another solver may lack it."""
         extra = state.extra
         if self.variant == "n-slack":
-            n_slack.prepare(problem, state, self._cache() or OracleCache())
+            n_slack.prepare_working_sets(problem, state, self._cache() or OracleCache())
         elif "grown_cuts" not in extra:
             extra["grown_cuts"] = cuts.start_cuts(problem, state.z)
             extra["best_primal"], extra["best_w"] = np.inf, state.w.copy()
@@ -136,7 +136,7 @@ class CuttingPlane(Solver):
             extra.pop("grown_cuts", None)
             n_slack.warm_start_from(problem, state)
             return
-        n_slack.forget(state)
+        n_slack.forget_working_sets(state)
         if extra.get("cuts_key") != cuts.cuts_key(problem, state.z):
             extra.pop("grown_cuts", None)  # of other data, or z was moved by another solver
         for name in ("best_primal", "best_w", "estimate", "cuts_key"):
@@ -161,10 +161,10 @@ class CuttingPlane(Solver):
         """Ask all oracles, add the cut, then cuts of remembered outputs while they are worth it."""
         vertex = np.empty_like(state.z)
         hinges = problem.apply("maximize", state.w, point=problem.truth, out=vertex)
-        with uninterrupted():  # what is remembered changes in place
+        with delay_signals():  # what is remembered changes in place
             self._note(problem, state, hinges)
             known = state.extra["grown_cuts"]
-            known, ids = cuts.remember(problem, known, vertex, state.epoch + 1)
+            known, ids = cuts.store_outputs(problem, known, vertex, state.epoch + 1)
             known = cuts.add_cut(problem, known, ids, vertex)
             self._cut(problem, state, known)
             state.n_oracle += problem.n
@@ -183,7 +183,7 @@ class CuttingPlane(Solver):
         for _ in range(0 if cache is None else _ROUNDS if cache.passes == "auto" else cache.passes):
             ids, vertex = cuts.cached_cut(problem, known, w)
             known = cuts.add_cut(problem, known, ids, vertex)
-            if cuts.violation(known, problem.dim, w) <= _WORTH * (extra["best_primal"] - dual):
+            if cuts.last_violation(known, problem.dim, w) <= _WORTH * (extra["best_primal"] - dual):
                 known.size[0] -= 1
                 break
             w, dual = self._improve(problem, known, extra["best_primal"])
@@ -198,7 +198,7 @@ class CuttingPlane(Solver):
         """The best mixture of cuts: its weights and its dual value."""
         tolerance = _SHARE * max(minimum - self._value(problem, known)[1], 0.0)
         if is_free(problem):
-            program.solve(known, problem.alpha, tolerance, _STEPS)
+            program.solve_masses(known, problem.alpha, tolerance, _STEPS)
         else:
             program.solve_inside(problem, known, tolerance)
         return self._value(problem, known)
@@ -224,4 +224,4 @@ class CuttingPlane(Solver):
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
         if "grown_cuts" in state.extra:
             state.extra["cuts_key"] = cuts.cuts_key(problem, state.z)
-        n_slack.finalize(problem, state)
+        n_slack.sign_working_sets(problem, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._numba.packed_samples import score_block
-from maxmargin._numba.passes.n_slack import consider, gather_violated, solve_pass
+from maxmargin._numba.passes.n_slack import consider_vertex, gather_violated, solve_pass
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.bcfw.bcfw import OracleCache
@@ -14,7 +14,7 @@ from maxmargin.solvers.bcfw.vertex_cache import (
     make_vertex_cache,
     vertex_cache_key,
 )
-from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit
+from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit_samples
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
 _SHARE = 0.5
@@ -25,7 +25,7 @@ _EXCHANGES, _RELAXATION = 20, 1.5
 _NAMES = ("vertex_cache", "vertex_cache_size", "vertex_cache_key", "gaps", "w_unprojected")
 
 
-def prepare(problem: Problem, state: State, cache: OracleCache) -> None:
+def prepare_working_sets(problem: Problem, state: State, cache: OracleCache) -> None:
     """Working sets that hold z, if there are none yet."""
     extra = state.extra
     extra.setdefault("gaps", np.full(problem.n, np.inf))
@@ -41,16 +41,16 @@ def warm_start_from(problem: Problem, state: State) -> None:
     state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
     known = state.extra.get("vertex_cache_key")
     if known is None or known != vertex_cache_key(problem, state.z):
-        forget(state)
+        forget_working_sets(state)
 
 
-def forget(state: State) -> None:
+def forget_working_sets(state: State) -> None:
     """Begin anew."""
     for name in _NAMES:
         state.extra.pop(name, None)
 
 
-def finalize(problem: Problem, state: State) -> None:
+def sign_working_sets(problem: Problem, state: State) -> None:
     """Say of which data and z the sets are."""
     if "vertex_cache" in state.extra:
         state.extra["vertex_cache_key"] = vertex_cache_key(problem, state.z)
@@ -90,7 +90,7 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
     learnt = 0
     for n_calls, i in enumerate(order, start=1):
         problem.write_oracle_output(i, workspace, score_block(packed, i, state.w, workspace))
-        learnt += consider(packed, i, workspace, vertex_cache, epsilon, state.epoch, gaps)
+        learnt += consider_vertex(packed, i, workspace, vertex_cache, epsilon, state.epoch, gaps)
         if learnt == most:
             return n_calls
     return len(order)
@@ -116,6 +116,6 @@ def _solve(problem: Problem, state: State, target: float) -> None:
         if is_free(problem):
             step(problem, state, order)
         else:
-            visit(step, problem, state, order)
+            visit_samples(step, problem, state, order)
         if left <= target:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from maxmargin._numba.passes.cutting_plane import ascend
+from maxmargin._numba.passes.cutting_plane import ascend_masses
 from maxmargin.problem import Problem
 from maxmargin.solvers.cutting_plane.cuts import Cuts
 from maxmargin.solvers.domain_steps import best_share
@@ -14,12 +14,12 @@ from maxmargin.solvers.domain_steps import best_share
 _DUST = 1e-14
 
 
-def solve(cuts: Cuts, alpha: float, tolerance: float, limit: int) -> float:
+def solve_masses(cuts: Cuts, alpha: float, tolerance: float, limit: int) -> float:
     """The best masses, in place; returns a bound on what is left to gain."""
     k = cuts.n_cuts
     mass = cuts.mass[:k]
     options = (alpha, mass, np.empty(k), tolerance, limit)
-    left = ascend(cuts.gram, len(cuts.mass), cuts.loss[:k], *options)
+    left = ascend_masses(cuts.gram, len(cuts.mass), cuts.loss[:k], *options)
     mass[mass < _DUST] = 0.0
     mass /= mass.sum()
     return left

@@ -10,8 +10,14 @@ from maxmargin._numba.passes import exponentiated_gradient as entropic
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit
-from maxmargin.solvers.entropic.potentials import expectations, fade_of, inner, scores_of, why_stuck
+from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit_samples
+from maxmargin.solvers.entropic.potentials import (
+    expected_points,
+    fade_of,
+    inner_products,
+    scores_of,
+    why_stuck,
+)
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
 _RAISED = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 11.0, 16.0, 24.0)  # how much likelier, as a log
@@ -135,7 +141,7 @@ class ExponentiatedGradient(Solver):
             enough = -_LOST * problem.primal(np.zeros(problem.dim))
         for raised in _RAISED:
             tried = np.where(problem.truth > 0, raised, 0.0)
-            z, entropy = expectations(problem, tried)
+            z, entropy = expected_points(problem, tried)
             dual = problem.dual(z, entropy=entropy if np.isinf(enough) else None)
             if dual <= best:
                 break
@@ -146,7 +152,7 @@ class ExponentiatedGradient(Solver):
 
     def _begin(self, problem: Problem, state: State, potentials: np.ndarray) -> None:
         """Everything that follows from the potentials."""
-        state.z, entropy = expectations(problem, potentials)
+        state.z, entropy = expected_points(problem, potentials)
         state.w[:] = problem.weights(state.z)
         state.lag, state.clock = np.zeros(problem.dim if self.averaging else 0), np.zeros(4)
         state.clock[3] = 1.0
@@ -184,7 +190,7 @@ class ExponentiatedGradient(Solver):
         best, found = -np.inf, self._first(problem)
         for sharpness in _SHARPER:
             tried = sharpness * scores if sharpness else found
-            dual = problem.dual(expectations(problem, tried)[0])
+            dual = problem.dual(expected_points(problem, tried)[0])
             if dual > best:
                 best, found = dual, tried
         return found
@@ -209,7 +215,7 @@ class ExponentiatedGradient(Solver):
         if is_free(problem):
             self._pass(problem, state, order)
         else:
-            visit(self._pass, problem, state, order)
+            visit_samples(self._pass, problem, state, order)
 
     def _pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
         extra, fade = state.extra, fade_of(problem)
@@ -285,13 +291,13 @@ class ExponentiatedGradient(Solver):
         for _ in range(entropic.TRIES):
             state.clock[2] += problem.n
             tried = potentials + rate * ahead
-            z, entropy = expectations(problem, tried)
+            z, entropy = expected_points(problem, tried)
             delta = z - state.z
             change = problem.features(delta)
-            slopes = inner(problem, ahead, delta)
+            slopes = inner_products(problem, ahead, delta)
             slope, square = float(omega @ slopes), float(change @ change) / problem.alpha
-            gains = inner(problem, scores, delta) + fade * (entropy - extra["entropy"])
-            size = float(omega @ inner(problem, np.abs(scores), z + state.z))
+            gains = inner_products(problem, scores, delta) + fade * (entropy - extra["entropy"])
+            size = float(omega @ inner_products(problem, np.abs(scores), z + state.z))
             bend = fade * rate * slope + square
             best = slope / bend if bend > 0 else np.inf
             found = np.array([float(omega @ gains) - square / 2, best, 0.0, slope, size])
@@ -344,7 +350,7 @@ class ExponentiatedGradient(Solver):
 
     def finalize(self, problem: Problem, state: State) -> None:
         # the potentials tell all; a pass in Python may have been left between two of its writes
-        state.z, state.extra["entropy"] = expectations(problem, state.extra["potentials"])
+        state.z, state.extra["entropy"] = expected_points(problem, state.extra["potentials"])
         exact = problem.weights(state.z)
         if len(state.lag):  # keep the average where it is
             k = state.clock[0]

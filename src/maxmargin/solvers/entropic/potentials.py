@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 
 from maxmargin._numba.passes.batch import apply_range
-from maxmargin._numba.passes.exponentiated_gradient import scores
+from maxmargin._numba.passes.exponentiated_gradient import copy_scores
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.problem import Problem
 
@@ -17,17 +17,17 @@ def fade_of(problem: Problem) -> float:
     return 1.0 if problem.objective == "likelihood" else 0.0
 
 
-def expectations(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def expected_points(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The points marginals(potentials), and the entropy of each sample's distribution."""
     banned = np.isneginf(problem.packed.costs) if len(problem.packed.costs) else False
     bare = copy(problem)  # nothing but the potentials in place of the costs
     bare.packed = problem.packed._replace(costs=np.where(banned, -np.inf, potentials))
     z = np.empty_like(problem.truth)
     values = bare.apply("marginals", np.zeros(problem.dim), out=z)
-    return z, values - inner(problem, potentials, z)
+    return z, values - inner_products(problem, potentials, z)
 
 
-def inner(problem: Problem, values: np.ndarray, z: np.ndarray) -> np.ndarray:
+def inner_products(problem: Problem, values: np.ndarray, z: np.ndarray) -> np.ndarray:
     """values_i . z_i of each sample."""
     return np.add.reduceat(values * z, problem.part_ptr[:-1])
 
@@ -36,7 +36,8 @@ def scores_of(problem: Problem, w: np.ndarray) -> np.ndarray:
     """F_i^T w + c_i of all samples, 0 on forbidden parts."""
     out, none = np.empty_like(problem.truth), np.empty(0)
     apply_range(
-        problem.packed, problem.workspace("marginals"), scores.dispatcher, w, none, 0, problem.n,
+        problem.packed, problem.workspace("marginals"), copy_scores.dispatcher, w, none, 0,
+        problem.n,
         np.empty(problem.n), out,
     )  # fmt: skip
     return np.where(np.isneginf(out), 0.0, out)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from maxmargin.features.base import part_features
 from maxmargin.problem import Problem
-from maxmargin.solvers.qp.polytopes import Polytopes, polytopes
+from maxmargin.solvers.qp.polytopes import Polytopes, sample_polytopes
 from maxmargin.solvers.qp.weight_cones import weight_cones
 
 
@@ -71,7 +71,7 @@ def cone_program(
     A_i^T p >= F_i^T w + c_i, where Z_i = {z >= 0 : A_i z <= b_i}; prices p of equations may have
     any sign. All is multiplied by omega_i, so that the multipliers of the rows are z itself.
     """
-    found = polytopes(problem) if found is None else found
+    found = sample_polytopes(problem) if found is None else found
     features = point_features(problem, found) if features is None else features
     cones = weight_cones(problem.domain, problem.dim)
     omega = problem.packed.weight[found.owner]

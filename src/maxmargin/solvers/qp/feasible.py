@@ -14,7 +14,7 @@ ROUNDING = 1e-12
 _LEAST = 1e-3
 
 
-def feasible(found: Polytopes, u: np.ndarray) -> tuple[np.ndarray, float]:
+def nearest_feasible(found: Polytopes, u: np.ndarray) -> tuple[np.ndarray, float]:
     """A point of the polytopes next to u, and by how much it violates a row at most.
 
     Each round solves all equations again, slacks of inequalities included, by the least change

@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 
 from maxmargin.optional import optional_module
 from maxmargin.solvers.qp.cone_program import ConeProgram
-from maxmargin.solvers.qp.program_size import program_bytes, refuse
+from maxmargin.solvers.qp.program_size import program_bytes, refuse_size
 
 #: what the interior-point method is asked for; it stops earlier where rounding forbids more
 _ACCURACY = 1e-10
@@ -55,7 +55,7 @@ def by_clarabel(program: ConeProgram, limit: float = np.inf, seconds: float = np
     size = solver.get_info().linsolver  # its own count; nothing of the factor is filled yet
     sizes = f"{program.matrix.shape[1]} variables, {program.matrix.shape[0]} rows"
     needed = program_bytes(program.matrix.nnz, size.nnzL)
-    refuse(needed, limit, sizes)
+    refuse_size(needed, limit, sizes)
     found = solver.solve()
     x, duals = np.array(found.x), np.array(found.z)
     words = f"Clarabel says {found.status} after {found.iterations} steps"

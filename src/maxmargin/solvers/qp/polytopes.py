@@ -10,7 +10,7 @@ from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
-from maxmargin.solvers.qp.program_size import program_bytes, refuse
+from maxmargin.solvers.qp.program_size import program_bytes, refuse_size
 from maxmargin.structures.base import Constraints, Layout, Structure
 
 #: outputs of a sample that are listed at most, where its constraints are not known
@@ -33,14 +33,14 @@ class Polytopes(NamedTuple):
     relaxed: bool
 
 
-def polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
+def sample_polytopes(problem: Problem, limit: float = np.inf) -> Polytopes:
     """Those of all samples whose weight is not zero, unless they alone take more bytes."""
     known = {layout: _one(problem.structure, layout) for layout in set(problem.layouts)}
     banned = np.zeros(len(problem.truth), dtype=bool)
     banned[problem.forbidden_parts] = True
     own = [known[layout] for layout in problem.layouts]
     count = sum(part.lift.nnz + part.matrix.nnz for part in own)
-    refuse(program_bytes(count, 0), limit, f"{count} non-zeros of polytopes alone")
+    refuse_size(program_bytes(count, 0), limit, f"{count} non-zeros of polytopes alone")
     lift, matrix = _stacked([part.lift for part in own]), _stacked([part.matrix for part in own])
     bound = np.concatenate([part.bound for part in own])
     equal = np.concatenate([part.equal for part in own])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from maxmargin.memory import available
+from maxmargin.memory import available_bytes
 from maxmargin.problem import Problem
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ProgramTooLargeError(ValueError):
 
 def allowed_bytes(memory_limit: float | None) -> float:
     """The limit that the user gave, or a share of the free memory."""
-    return _SHARE * available() if memory_limit is None else float(memory_limit)
+    return _SHARE * available_bytes() if memory_limit is None else float(memory_limit)
 
 
 def program_bytes(n_entries: float, n_factor: float) -> float:
@@ -57,7 +57,7 @@ def rough_factor(problem: Problem, found: Polytopes, features: sparse.csr_array)
     return float(3 * own + prices @ touched + (prices @ prices + shared.sum() ** 2) / 2)
 
 
-def refuse(needed: float, limit: float, sizes: str) -> None:
+def refuse_size(needed: float, limit: float, sizes: str) -> None:
     """An error if what is needed is above the limit."""
     if needed <= limit:
         return

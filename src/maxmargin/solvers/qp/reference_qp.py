@@ -13,14 +13,14 @@ from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.qp.cone_program import ConeProgram, cone_program, point_features
-from maxmargin.solvers.qp.feasible import ROUNDING, feasible
+from maxmargin.solvers.qp.feasible import ROUNDING, nearest_feasible
 from maxmargin.solvers.qp.interior_point import Solution, by_clarabel, by_highs, load_clarabel
-from maxmargin.solvers.qp.polytopes import polytopes
+from maxmargin.solvers.qp.polytopes import sample_polytopes
 from maxmargin.solvers.qp.program_size import (
     allowed_bytes,
     n_entries,
     program_bytes,
-    refuse,
+    refuse_size,
     rough_factor,
 )
 from maxmargin.solvers.qp.weight_cones import is_polyhedral, weight_cones
@@ -158,14 +158,14 @@ class ReferenceQP(Solver):
     def _program(self, problem: Problem, limit: float) -> ConeProgram:
         """The convex program, if there is room for it."""
         entries = n_entries(problem)
-        refuse(program_bytes(entries, 0), limit, f"{entries} non-zeros of features alone")
-        found = polytopes(problem, limit)
+        refuse_size(program_bytes(entries, 0), limit, f"{entries} non-zeros of features alone")
+        found = sample_polytopes(problem, limit)
         features = point_features(problem, found)
         factor = rough_factor(problem, found, features)
         count = features.nnz + found.matrix.nnz
         sizes = f"{len(found.owner)} parts, {found.matrix.shape[0]} prices, {count} non-zeros"
         # the factor's numbers only, lest a guess refuse what would fit
-        refuse(8 * factor, limit, sizes)
+        refuse_size(8 * factor, limit, sizes)
         return cone_program(problem, found, features)
 
     def _take(
@@ -181,7 +181,7 @@ class ReferenceQP(Solver):
             value = x @ (program.square * x) / 2 + program.linear @ x + program.constant
             extra["relaxed"] = float(value)
         else:
-            u, miss = feasible(program.polytopes, solution.points)
+            u, miss = nearest_feasible(program.polytopes, solution.points)
             z = program.polytopes.lift @ u
             idle = problem.packed.weight == 0
             for i in np.flatnonzero(idle).tolist():

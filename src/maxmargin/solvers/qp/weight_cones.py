@@ -7,15 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from maxmargin.domains import (
-    Domain,
-    L1Ball,
-    L2Ball,
-    Product,
-    RealSpace,
-    Signs,
-    SubmodularCone,
-)
+from maxmargin.domains import Domain, L1Ball, L2Ball, Product, RealSpace, Signs, SubmodularCone
 from maxmargin.domains.base import as_indices
 
 

@@ -10,12 +10,12 @@ from zlib import crc32
 
 import numpy as np
 
-from maxmargin._numba.passes.saddle import add_block, ascent_range, measure
+from maxmargin._numba.passes.saddle import add_block, ascent_range, measure_move
 from maxmargin.domains import Domain, L1Ball, Product
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.identity import described
+from maxmargin.solvers.identity import describe_object
 from maxmargin.solvers.saddle.weight_geometry import EuclideanWeights, Weights
 
 _RANGES = 8  # stretches of samples with sums of their own; fixed, so that threads change no bit
@@ -232,7 +232,7 @@ class SaddleSolver(Solver):
                     sums_of_pass[1] += problem.packed.weight[i] * float(apart @ apart)
                 old = base[part].copy()
                 out[part] = problem.projected(old + step * theta, i)
-                tally(problem, i, out[part], old, sums[0], sums_of_pass)
+                measure_sample_move(problem, i, out[part], old, sums[0], sums_of_pass)
 
         (gradient,), sums_of_pass = self.in_ranges(problem, 1, visit)
         return gradient, sums_of_pass
@@ -290,7 +290,7 @@ class SaddleSolver(Solver):
 def problem_key(problem: Problem) -> tuple[int, ...]:
     """Checksums of all that gradients depend on."""
     packed = problem.packed
-    rest = f"{problem.alpha!r} {described(problem.domain)}".encode()
+    rest = f"{problem.alpha!r} {describe_object(problem.domain)}".encode()
     arrays = (
         packed.value,
         packed.global_index,
@@ -312,7 +312,7 @@ def check_entropic(domain: Domain) -> None:
         )
 
 
-def tally(
+def measure_sample_move(
     problem: Problem,
     i: int,
     z: np.ndarray,
@@ -322,5 +322,5 @@ def tally(
 ) -> None:
     """What compiled code does with the z_i of a structure that moves it in Python."""
     moved = z - problem.truth[problem.parts(i)]
-    measure(problem.packed, i, z, base, problem.truth, sums_of_pass)
+    measure_move(problem.packed, i, z, base, problem.truth, sums_of_pass)
     add_block(problem.packed, i, problem.workspace(), moved, total)

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin._numba.passes.saddle import dual_range, score_norm
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.saddle.base import tally
+from maxmargin.solvers.saddle.base import measure_sample_move
 from maxmargin.solvers.saddle.weight_geometry import Weights
 
 
@@ -132,8 +132,8 @@ class ProjectedSteps:
             else:
                 v = v if t == 0 else problem.projected(base + step * s, i)
                 u = problem.projected(v + step * gradient, i)
-                tally(problem, i, v, v, sums[0], np.zeros(len(sums_of_pass)))
-            tally(problem, i, u, v, sums[1], sums_of_pass)
+                measure_sample_move(problem, i, v, v, sums[0], np.zeros(len(sums_of_pass)))
+            measure_sample_move(problem, i, u, v, sums[1], sums_of_pass)
             if not low:
                 state.z[part] += (u - state.z[part]) / (t + 1.0)
 

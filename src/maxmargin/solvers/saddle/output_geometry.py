@@ -37,7 +37,7 @@ from maxmargin._numba.passes.entropic_saddle import marginals_range
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import check_counts
-from maxmargin.solvers.saddle.base import tally
+from maxmargin.solvers.saddle.base import measure_sample_move
 from maxmargin.solvers.saddle.weight_geometry import Weights
 from maxmargin.structures.base import Layout
 
@@ -183,11 +183,11 @@ class EntropicOutputs:
             base = _ahead(base, problem.scores(steps.w, i), steps.step)
             if len(after):
                 after[part], out[part] = base, u
-            tally(problem, i, u, u, sums[0], sums_of_pass)
+            measure_sample_move(problem, i, u, u, sums[0], sums_of_pass)
             if steps.once:
                 continue
             v, on = problem.marginals_of(base, i), truth != 0
-            tally(problem, i, v, v, sums[1], np.zeros(len(sums_of_pass)))
+            measure_sample_move(problem, i, v, v, sums[1], np.zeros(len(sums_of_pass)))
             value = problem.structure.log_partition(base, layout) - float(base[on] @ truth[on])
             sums_of_pass[4] += omega * value
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from maxmargin.exceptions import InfeasibleError, OracleError
 from maxmargin.structures.from_oracle.outputs import TimedOut
-from maxmargin.structures.from_oracle.worker_process import LENGTH, receive
+from maxmargin.structures.from_oracle.worker_process import LENGTH, receive_message
 
 #: seconds without a question after which a worker ends itself
 IDLE = 20.0
@@ -57,10 +57,10 @@ class Worker:
             pass  # it is gone; the thread that listens says so
 
     def kill(self) -> None:
-        end(self.process)
+        kill_process(self.process)
 
 
-def end(process: subprocess.Popen) -> None:
+def kill_process(process: subprocess.Popen) -> None:
     """Kill a process that we started, and wait until it is gone."""
     process.kill()
     process.wait()
@@ -71,7 +71,7 @@ def end(process: subprocess.Popen) -> None:
 
 def _pump(process: subprocess.Popen, worker: Worker, inbox: queue.SimpleQueue) -> None:
     with process.stdout as stream:  # type: ignore[union-attr]
-        while (data := receive(stream)) is not None:
+        while (data := receive_message(stream)) is not None:
             inbox.put((worker, data))
     inbox.put((worker, None))
 

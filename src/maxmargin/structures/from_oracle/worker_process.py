@@ -17,14 +17,14 @@ from typing import Any, BinaryIO
 LENGTH = struct.Struct("<Q")
 
 
-def send(stream: BinaryIO, message: Any) -> None:
+def send_message(stream: BinaryIO, message: Any) -> None:
     """Write a message whole."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     stream.write(LENGTH.pack(len(data)) + data)
     stream.flush()
 
 
-def receive(stream: Any) -> bytes | None:
+def receive_message(stream: Any) -> bytes | None:
     """Read a message, as bytes; None if the other side is gone."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
@@ -37,7 +37,7 @@ def receive(stream: Any) -> bytes | None:
 def _listen(source: BinaryIO, inbox: queue.SimpleQueue) -> None:
     """Hand on what comes; when the parent is gone, nobody waits for an answer."""
     while True:
-        data = receive(source)
+        data = receive_message(source)
         if data is None:
             os._exit(0)
         inbox.put(data)
@@ -63,7 +63,7 @@ def _output(function: Any, with_layout: bool, theta: Any, layout: Any) -> tuple:
     return ("output", found)
 
 
-def serve() -> None:
+def serve_requests() -> None:
     """Load the function, say so, and answer until nothing was asked for a while."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -76,16 +76,16 @@ def serve() -> None:
     try:
         function, with_layout = pickle.loads(inbox.get())
     except Exception as error:
-        send(sink, _failure(error))
+        send_message(sink, _failure(error))
         return
-    send(sink, ("ready",))
+    send_message(sink, ("ready",))
     while True:
         try:
             data = inbox.get(timeout=idle)
         except queue.Empty:
             os._exit(0)
-        send(sink, _output(function, with_layout, *pickle.loads(data)))
+        send_message(sink, _output(function, with_layout, *pickle.loads(data)))
 
 
 if __name__ == "__main__":
-    serve()
+    serve_requests()

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.constraints import Constraints, score
+from maxmargin.structures.constraints import Constraints, part_score
 from maxmargin.structures.linear_program.highs import (
     INFEASIBLE,
     TIMED_OUT,
@@ -70,7 +70,7 @@ def maximize_linear(
     if not rows.is_whole(x):
         x, bound = rows.branched(scores, bound)
     x = rows.rounded(x)[: len(theta)]
-    value = score(theta, x)
+    value = part_score(theta, x)
     return x, value if bound - value <= rows.noise(scores) else bound
 
 
@@ -138,7 +138,7 @@ class _Rows:
             top = self.most(self._closed(found, prices))
             if top < bound:
                 bound, scores = top, found
-            value = score(self.theta, x[: len(self.theta)])
+            value = part_score(self.theta, x[: len(self.theta)])
             if bound - value <= self.noise(scores):
                 break
             size = _FINER * min(size, float(np.abs(costs).max()))
@@ -226,7 +226,7 @@ class _Rows:
         return best, bound
 
     def _value(self, x: np.ndarray) -> float:
-        return score(self.theta, x[: len(self.theta)])
+        return part_score(self.theta, x[: len(self.theta)])
 
     def _completed(self, found: np.ndarray) -> np.ndarray | None:
         """The best x with these integers, which are so up to the solver's tolerance.

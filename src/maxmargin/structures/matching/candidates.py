@@ -85,7 +85,7 @@ class Candidates(Frozen):
 
 def check_sides(shape: Any) -> tuple[int, int]:
     """(J, K) as two integers, 0 or more."""
-    sides = whole("shape", shape)
+    sides = as_integers("shape", shape)
     if sides.shape != (2,) or (sides < 0).any() or (sides > _LONGEST).any():
         raise ValueError(f"shape is {shape}, expected (J, K), the numbers of rows and columns.")
     return int(sides[0]), int(sides[1])
@@ -96,7 +96,7 @@ def all_pairs(shape: tuple[int, int]) -> np.ndarray:
     return np.indices(shape).reshape(2, -1).T
 
 
-def whole(name: str, values: Any) -> np.ndarray:
+def as_integers(name: str, values: Any) -> np.ndarray:
     """Values as integers of 64 bits, a copy that cannot be written to."""
     try:
         found = np.asarray(values)
@@ -128,7 +128,7 @@ def check_pairs(name: str, pairs: Any, shape: tuple[int, int]) -> np.ndarray:
         raise ValueError(f"{name}: found None, expected pairs (row, column); for no links, [].")
     if isinstance(pairs, Set):
         pairs = list(pairs)
-    found = whole(name, pairs)
+    found = as_integers(name, pairs)
     as_matrix = np.asarray(pairs).dtype.kind == "b"  # a 2 x 2 one would pass for two pairs
     if found.size == 0:
         found = found.reshape(0, 2)
@@ -147,7 +147,7 @@ def check_pairs(name: str, pairs: Any, shape: tuple[int, int]) -> np.ndarray:
     return found
 
 
-def repeated(pairs: np.ndarray, shape: tuple[int, int]) -> int:
+def find_repeated(pairs: np.ndarray, shape: tuple[int, int]) -> int:
     """The place of the first pair that is there already, -1 if there is none."""
     _, first = np.unique(pairs[:, 0] * max(shape[1], 1) + pairs[:, 1], return_index=True)
     if len(first) == len(pairs):
@@ -157,7 +157,7 @@ def repeated(pairs: np.ndarray, shape: tuple[int, int]) -> int:
 
 def _check_edges(edges: Any, shape: tuple[int, int]) -> np.ndarray:
     found = check_pairs("edges", edges, shape)
-    again = repeated(found, shape)
+    again = find_repeated(found, shape)
     if again >= 0:
         pair = tuple(found[again].tolist())
         raise ValueError(f"edges: {pair} at place {again} is there already; leave it out.")
@@ -165,7 +165,7 @@ def _check_edges(edges: Any, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _check_caps(side: str, caps: Any, length: int) -> np.ndarray:
-    found = whole(f"{side}_caps", caps)
+    found = as_integers(f"{side}_caps", caps)
     if found.shape != (length,):
         raise ValueError(f"{side}_caps has shape {found.shape}, expected ({length},).")
     if (found < 0).any():

@@ -10,7 +10,12 @@ from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
-from maxmargin.structures.matching.candidates import Candidates, all_pairs, check_pairs, repeated
+from maxmargin.structures.matching.candidates import (
+    Candidates,
+    all_pairs,
+    check_pairs,
+    find_repeated,
+)
 from maxmargin.validation.options import Bounds, check_options
 
 #: in how many links a node may be
@@ -161,7 +166,7 @@ class Matching(Structure):
     def encode(self, y: Any, layout: MatchingLayout) -> np.ndarray:
         sides = sides_of(layout)
         pairs = check_pairs("links", y, sides)
-        again = repeated(pairs, sides)
+        again = find_repeated(pairs, sides)
         if again >= 0:
             pair = tuple(pairs[again].tolist())
             raise ValueError(f"links: {pair} at place {again} is there already; leave it out.")

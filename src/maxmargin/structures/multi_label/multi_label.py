@@ -10,11 +10,16 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin._numba.multi_label import qpbo, subsets
-from maxmargin._numba.multi_label.maximize import leads
+from maxmargin._numba.multi_label.maximize import label_leads
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.structures.base import Constraints, Structure, check_k, check_sides
 from maxmargin.structures.frozen import read_only
-from maxmargin.structures.multi_label.subsets import best_subsets, hull, subset_vertices, vertex
+from maxmargin.structures.multi_label.subsets import (
+    best_subsets,
+    encode_subset,
+    subset_hull,
+    subset_vertices,
+)
 from maxmargin.structures.network.network import Network, network_of
 from maxmargin.structures.tree.k_best import best_labels
 from maxmargin.structures.tree.layout import TreeLayout
@@ -119,7 +124,7 @@ class MultiLabel(Structure):
         wrong = (labels != 0) & (labels != 1)
         if wrong.any():
             raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
-        return vertex(labels.astype(np.float64), network)
+        return encode_subset(labels.astype(np.float64), network)
 
     def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
         return (np.asarray(z)[: labels_of(layout).n_nodes] > 0.5).astype(np.int64)
@@ -132,7 +137,7 @@ class MultiLabel(Structure):
 
     def compiled_function(self, ability: str) -> Any | None:
         if ability == "leads":
-            return leads.dispatcher
+            return label_leads.dispatcher
         return super().compiled_function(ability)
 
     def leads(self, theta: np.ndarray, layout: Any) -> np.ndarray:
@@ -201,7 +206,7 @@ class MultiLabel(Structure):
                 f" ({HULL} labels at most). Use pairs without cycles, or a solver that only asks"
                 ' for the best output, such as solver="bcfw".'
             )
-        return hull(network)
+        return subset_hull(network)
 
 
 def labels_of(layout: Any) -> Network:

@@ -12,7 +12,7 @@ from maxmargin.structures.base import Constraints
 from maxmargin.structures.network.network import Network
 
 
-def vertex(labels: np.ndarray, network: Network) -> np.ndarray:
+def encode_subset(labels: np.ndarray, network: Network) -> np.ndarray:
     """Zeros and ones of labels, then of pairs of which both labels are on."""
     return np.concatenate([labels, labels[network.edges].prod(axis=1)])
 
@@ -20,10 +20,10 @@ def vertex(labels: np.ndarray, network: Network) -> np.ndarray:
 def subset_vertices(network: Network) -> Iterator[np.ndarray]:
     """All of them, one by one."""
     for labels in product([0.0, 1.0], repeat=network.n_nodes):
-        yield vertex(np.array(labels), network)
+        yield encode_subset(np.array(labels), network)
 
 
-def hull(network: Network) -> Constraints:
+def subset_hull(network: Network) -> Constraints:
     """Z = shares of all vertices, which sum to one; the shares are auxiliary variables."""
     corners = sparse.csr_array(np.array(list(subset_vertices(network))).T)
     parts, count = corners.shape
@@ -43,7 +43,7 @@ def best_subsets(theta: np.ndarray, network: Network, k: int) -> list[tuple[np.n
     best = best[np.lexsort((best, -scores[best]))]
     bits = np.arange(network.n_nodes)
     return [
-        (vertex(((number >> bits) & 1).astype(np.float64), network), float(scores[number]))
+        (encode_subset(((number >> bits) & 1).astype(np.float64), network), float(scores[number]))
         for number in best.tolist()
         if scores[number] > -np.inf
     ]

@@ -178,26 +178,28 @@ def _terms(layout: NetworkLayout, found: Buckets, tied: bool) -> list[list[list[
     terms: list[list[list[int]]] = [[] for _ in range(n)]
     for v in range(n):
         i = place[v]
-        terms[i].append([0, v * labels, *groups(scopes[i], {v: 1}, labels)])
+        terms[i].append([0, v * labels, *loop_groups(scopes[i], {v: 1}, labels)])
     for e, (a, b) in enumerate(layout.network.edges.tolist()):
         i = min(place[a], place[b])
         start = n * labels + (0 if tied else e * labels * labels)
-        terms[i].append([0, start, *groups(scopes[i], {a: labels, b: 1}, labels)])
+        terms[i].append([0, start, *loop_groups(scopes[i], {a: labels, b: 1}, labels)])
     start = 0
     for scope in found.scopes:
         if scope:
             above = place[scope[0]]
-            terms[above].append([1, start, *groups(scopes[above], strides(scope, labels), labels)])
+            terms[above].append(
+                [1, start, *loop_groups(scopes[above], table_strides(scope, labels), labels)]
+            )
         start += labels ** len(scope)
     return terms
 
 
-def strides(scope: list[int], labels: int) -> dict[int, int]:
+def table_strides(scope: list[int], labels: int) -> dict[int, int]:
     """How far apart the labels of each node are, in a table over the scope; the last one's by 1."""
     return {v: labels ** (len(scope) - 1 - p) for p, v in enumerate(scope)}
 
 
-def groups(scope: list[int], own: dict[int, int], labels: int) -> list[int]:
+def loop_groups(scope: list[int], own: dict[int, int], labels: int) -> list[int]:
     """How many loops, their lengths and their strides, the innermost first.
 
     Over a table of the scope, with an index into another one by strides of its own. Neighbouring
@@ -215,8 +217,8 @@ def groups(scope: list[int], own: dict[int, int], labels: int) -> list[int]:
     return [len(lengths), *lengths, *steps]
 
 
-def indices(term: list[int]) -> Any:
-    """Where each entry of a bucket's table is in the other one, by the numbers of `groups`."""
+def term_indices(term: list[int]) -> Any:
+    """Where each entry of a bucket's table is in the other one, by the numbers of `loop_groups`."""
     count = term[0]
     found = np.zeros(1, dtype=np.int64)
     for length, step in zip(term[1 : 1 + count], term[1 + count : 1 + 2 * count], strict=True):
@@ -243,7 +245,7 @@ def junction_constraints(
         entries = np.arange(first[i], first[i + 1])
         added = [(below[i] + np.arange(len(entries)) % sizes[i], 1.0)]
         for kind, start, *loops in terms:
-            added.append(((below[0] if kind else 0) + start + indices(loops), -1.0))
+            added.append(((below[0] if kind else 0) + start + term_indices(loops), -1.0))
         for row, sign in added:
             rows.append(row)
             columns.append(entries)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin.structures.frozen import Frozen, read_only
-from maxmargin.structures.matching.candidates import whole
+from maxmargin.structures.matching.candidates import as_integers
 from maxmargin.validation.options import Size, check_option
 
 
@@ -71,7 +71,7 @@ def network_of(layout: Any) -> Network:
 
 
 def _check_edges(edges: Any, n_nodes: int) -> np.ndarray:
-    found = whole("edges", edges)
+    found = as_integers("edges", edges)
     if found.size == 0:
         found = found.reshape(0, 2)
     if found.ndim != 2 or found.shape[1] != 2:

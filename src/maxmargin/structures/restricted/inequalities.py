@@ -31,7 +31,7 @@ class Inequalities(NamedTuple):
     impossible: bool
 
 
-def inequalities(rules: Constraints) -> Inequalities:
+def as_inequalities(rules: Constraints) -> Inequalities:
     """Rules of integers z as inequalities.
 
     Parameters

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from maxmargin.structures.base import Layout
 from maxmargin.structures.frozen import Frozen, read_only
-from maxmargin.structures.matching.candidates import whole
+from maxmargin.structures.matching.candidates import as_integers
 from maxmargin.validation.samples import as_csr
 
 
@@ -62,7 +62,7 @@ class RestrictedLayout(Frozen):
         )
 
 
-def inside(layout: Any) -> Layout:
+def inner_layout(layout: Any) -> Layout:
     """The layout of the structure inside; a TypeError if it is not a RestrictedLayout."""
     if not isinstance(layout, RestrictedLayout):
         raise TypeError(f"layout={layout!r} must be a RestrictedLayout(layout, on, off, ...).")
@@ -82,7 +82,7 @@ def _numbers(name: str, parts: Any) -> np.ndarray:
     given = np.asarray(list(parts))
     if given.size and given.dtype.kind not in "iu":
         raise ValueError(f"{name} must be numbers of parts, 0 or more; found {given.flat[0]!r}.")
-    found = np.unique(whole(name, given))
+    found = np.unique(as_integers(name, given))
     if found.size and found[0] < 0:
         raise ValueError(f"{name} must be numbers of parts, 0 or more; found {found[0]!r}.")
     return read_only(found)

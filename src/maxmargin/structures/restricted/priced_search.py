@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints, score
-from maxmargin.structures.restricted.inequalities import inequalities
+from maxmargin.structures.base import Constraints, part_score
+from maxmargin.structures.restricted.inequalities import as_inequalities
 from maxmargin.structures.restricted.price_master import PriceMaster
 
 #: sums are off by less than this times the sum of the sizes of their terms
@@ -79,7 +79,7 @@ class PricedSearch:
         self.oracle, self.theta, self.keeps = oracle, theta, keeps
         self.count, self.labels = variables
         self.end, self.nodes_left, self.calls_left = end, max_nodes, max_calls
-        self.rules = inequalities(rules)
+        self.rules = as_inequalities(rules)
         self.best: np.ndarray | None = None
         self.value = -np.inf
 
@@ -139,14 +139,14 @@ class PricedSearch:
             if node.draw > 1.0 + 2.0 * float(np.abs(scores[np.isfinite(scores)]).sum()):
                 raise InfeasibleError("no output has all parts that must be on")
             node.draw *= 8.0
-        value = score(self.theta, z)
+        value = part_score(self.theta, z)
         if value > self.value and self.keeps(z):
             self.best, self.value = z, value
         node.known.append(_Output(z, value, self.rules.most - self.rules.rows @ z))
         draws = node.draw * len(node.drawn)
-        sizes = score(np.abs(theta) + self.rules.sizes.T @ prices, z)
+        sizes = part_score(np.abs(theta) + self.rules.sizes.T @ prices, z)
         sizes += float(prices @ np.abs(self.rules.most))
-        bound = max(top, score(drawn, z)) - draws + float(prices @ self.rules.most)
+        bound = max(top, part_score(drawn, z)) - draws + float(prices @ self.rules.most)
         return bound, ROUNDING * (sizes + 2.0 * draws)
 
     def _tighten(self, node: _Node) -> None:

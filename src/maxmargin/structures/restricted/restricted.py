@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures.base import Constraints, Structure, score
+from maxmargin.structures.base import Constraints, Structure, part_score
 from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.restricted.inequalities import KEPT
-from maxmargin.structures.restricted.layout import RestrictedLayout, inside
+from maxmargin.structures.restricted.layout import RestrictedLayout, inner_layout
 from maxmargin.structures.restricted.priced_search import ROUNDING, PricedSearch
 from maxmargin.validation.options import PositiveOrInf
 
@@ -70,27 +70,27 @@ class Restricted(Structure):
 
     # -- what the structure inside says --------------------------------------------------------
     def n_parts(self, layout: RestrictedLayout) -> int:
-        return self.structure.n_parts(inside(layout))
+        return self.structure.n_parts(inner_layout(layout))
 
     def encode(self, y: Any, layout: RestrictedLayout) -> np.ndarray:
-        z = self.structure.encode(y, inside(layout))
+        z = self.structure.encode(y, inner_layout(layout))
         self._check(z, layout)
         return z
 
     def decode(self, z: np.ndarray, layout: RestrictedLayout) -> Any:
-        return self.structure.decode(z, inside(layout))
+        return self.structure.decode(z, inner_layout(layout))
 
     def variables(self, layout: RestrictedLayout) -> tuple[int, int]:
-        return self.structure.variables(inside(layout))
+        return self.structure.variables(inner_layout(layout))
 
     def layout_as_ints(self, layout: RestrictedLayout) -> Any:
-        return self.structure.layout_as_ints(inside(layout))
+        return self.structure.layout_as_ints(inner_layout(layout))
 
     def vertex_size(self, layout: RestrictedLayout) -> int:
-        return self.structure.vertex_size(inside(layout))
+        return self.structure.vertex_size(inner_layout(layout))
 
     def radius(self, layout: RestrictedLayout) -> float:
-        return self.structure.radius(inside(layout))
+        return self.structure.radius(inner_layout(layout))
 
     def has(self, ability: str) -> bool:
         if ability in (
@@ -107,7 +107,7 @@ class Restricted(Structure):
     # -- what is forbidden, and what is sure ---------------------------------------------------
     def forbidden(self, layout: RestrictedLayout) -> np.ndarray:
         # what the structure forbids, what is off, and other labels where one is known
-        inner = inside(layout)
+        inner = inner_layout(layout)
         parts = self.n_parts(layout)
         for name in ("on", "off"):
             own = getattr(layout, name)
@@ -127,7 +127,7 @@ class Restricted(Structure):
 
     def _drawn(self, layout: RestrictedLayout) -> np.ndarray:
         """Parts that must be on, and are not labels of variables."""
-        count, labels = self.structure.variables(inside(layout))
+        count, labels = self.structure.variables(inner_layout(layout))
         return layout.on[layout.on >= count * labels] if labels > 1 else layout.on
 
     # -- abilities -----------------------------------------------------------------------------
@@ -157,10 +157,10 @@ class Restricted(Structure):
             return self._by_rules(theta, layout)
         if len(missing):
             raise InfeasibleError(f"no output has all parts that must be on (part {missing[0]}).")
-        excess = bound - score(scores, z) if not self.structure.is_exact else 0.0
+        excess = bound - part_score(scores, z) if not self.structure.is_exact else 0.0
         if len(drawn):  # which costs digits
-            excess = max(excess, ROUNDING * score(np.abs(scores), z))
-        return z, score(theta, z) + max(excess, 0.0)
+            excess = max(excess, ROUNDING * part_score(np.abs(scores), z))
+        return z, part_score(theta, z) + max(excess, 0.0)
 
     def _by_rules(self, theta: np.ndarray, layout: RestrictedLayout) -> tuple[np.ndarray, float]:
         """By dual prices of the rules; by a mixed-integer program where these do not serve."""
@@ -180,7 +180,7 @@ class Restricted(Structure):
             best, bound = search.run(drawn)
             if bound == -np.inf:
                 raise InfeasibleError(_NONE_KEEPS)
-        if best is None or bound > score(theta, best):
+        if best is None or bound > part_score(theta, best):
             try:
                 z, top = self._by_program(theta, layout, end)
             except (InfeasibleError, MissingAbilityError, TimeoutError):
@@ -188,9 +188,9 @@ class Restricted(Structure):
                     raise
                 return best, bound
             bound = min(bound, top)
-            if best is None or score(theta, z) > score(theta, best):
+            if best is None or part_score(theta, z) > part_score(theta, best):
                 best = z
-        return best, max(score(theta, best), bound)
+        return best, max(part_score(theta, best), bound)
 
     def _rules(self, layout: RestrictedLayout) -> tuple[Constraints, np.ndarray]:
         """The rules, parts that must be on among them, and 0/1 variables that must be on."""
@@ -246,7 +246,7 @@ class Restricted(Structure):
                 f"{type(self.structure).__name__} cannot keep this: {why}. Its `constraints` do not"
                 " tie that to its outputs; give rules about other parts, such as labels."
             )
-        return z, max(score(theta, z), bound)
+        return z, max(part_score(theta, z), bound)
 
     def marginals(self, theta: np.ndarray, layout: RestrictedLayout) -> np.ndarray:
         return self.structure.marginals(self._sure("marginals", theta, layout), layout.layout)
@@ -275,7 +275,7 @@ class Restricted(Structure):
 
     # -- descriptions ----------------------------------------------------------------------------
     def constraints(self, layout: RestrictedLayout) -> Constraints:
-        inner = self.structure.constraints(inside(layout))
+        inner = self.structure.constraints(inner_layout(layout))
         parts, columns = self.n_parts(layout), inner.matrix.shape[1]
         sure = np.concatenate([layout.on, self.forbidden(layout)])
         rows = [inner.matrix, sparse.eye_array(columns, format="csr")[sure]]
@@ -300,7 +300,7 @@ class Restricted(Structure):
 
     def vertices(self, layout: RestrictedLayout) -> Iterator[np.ndarray]:
         self.forbidden(layout)
-        for z in self.structure.vertices(inside(layout)):
+        for z in self.structure.vertices(inner_layout(layout)):
             if not self._broken(z, layout):
                 yield z
 

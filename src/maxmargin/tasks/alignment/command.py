@@ -24,12 +24,12 @@ from maxmargin.tasks.alignment.files import (
     FORMATS,
     Numbered,
     Text,
-    batches,
     pairs_of,
     read_links,
     read_numbered,
-    sampled,
-    streamed,
+    sample_pairs,
+    split_batches,
+    stream_pairs,
 )
 from maxmargin.tasks.alignment.tables import EvaluatedLinks, strongest_tables, text_tables
 from maxmargin.tasks.command import Data, Option, TaskCommand
@@ -207,7 +207,7 @@ class AlignmentCommand(TaskCommand):
         n, longest = options["sample"], options["max-length"]
         if n < 1:
             raise ValueError(f"sample={n} must be 1 or more: pairs to learn from.")
-        pairs, seen = sampled(pairs_of(*text.files[0], text.encoding), n, longest, seed=0)
+        pairs, seen = sample_pairs(pairs_of(*text.files[0], text.encoding), n, longest, seed=0)
         if not pairs:
             source, target = text.files[0]
             raise ValueError(
@@ -322,10 +322,10 @@ class AlignmentCommand(TaskCommand):
         """Write the links of each pair as they are found, a few hundred pairs at a time."""
         options = self.with_defaults(options)
         encoding = check_encoding(options["encoding"])
-        pairs_in = streamed(sources, encoding, options["first-sentence"])
+        pairs_in = stream_pairs(sources, encoding, options["first-sentence"])
         write = _naacl_line if options["output-format"] == "naacl" else _pharaoh_line
         longest, count = options["max-words"], 0
-        for batch in batches(pairs_in):
+        for batch in split_batches(pairs_in):
             for own in batch:
                 _warn_if_long(own, longest)
             pairs = [([], []) if _longest(own) > longest else own.pair for own in batch]
@@ -338,7 +338,7 @@ class AlignmentCommand(TaskCommand):
     def evaluate(self, model: WordAligner, data: Data, shown: int = 12) -> Evaluation:
         """AER, precision and recall; without links, how far the directed models agree."""
         numbered = (Numbered(s, s, pair) for s, pair in enumerate(data.inputs))
-        parts = ([own.pair for own in batch] for batch in batches(numbered))
+        parts = ([own.pair for own in batch] for batch in split_batches(numbered))
         predicted = list(chain.from_iterable(map(model.predict, parts)))
         known = data.outputs is not None
         truth = data.outputs or directed_links(model.statistics_, data.inputs)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.metrics.links import Link, Links
 from maxmargin.tasks.alignment.checks import check_pairs
-from maxmargin.tasks.alignment.pair_edges import Edges, stretches
+from maxmargin.tasks.alignment.pair_edges import Edges, split_by_edges
 from maxmargin.tasks.alignment.word_forms import plain_word
 from maxmargin.tasks.alignment.word_statistics import Pair, WordStatistics
 from maxmargin.validation.samples import is_number
@@ -57,7 +57,7 @@ def directed_links(
         raise ValueError(f"least={least!r} must be a probability, from 0 to 1.")
     checked = check_pairs(pairs, empty_ok=True)
     found: list[Links] = []
-    for part in stretches(checked):
+    for part in split_by_edges(checked):
         found += _links(statistics, checked[part], least)
     return found
 

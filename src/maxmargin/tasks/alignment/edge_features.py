@@ -13,7 +13,7 @@ import numpy as np
 from maxmargin._numba.alignment import similarity
 from maxmargin.tasks.alignment.checks import Pair
 from maxmargin.tasks.alignment.pair_edges import Edges
-from maxmargin.tasks.alignment.translation_models import pointers
+from maxmargin.tasks.alignment.translation_models import start_pointers
 from maxmargin.tasks.alignment.word_forms import plain_word
 from maxmargin.tasks.alignment.word_statistics import Association, WordStatistics
 
@@ -29,7 +29,7 @@ _RARE = 5  # sentence pairs; words in no more are rare
 _LONG = 3  # letters; words with no more are alike by chance
 
 
-def spelling(pairs: Sequence[Pair], edges: Edges) -> Features:
+def spelling_features(pairs: Sequence[Pair], edges: Edges) -> Features:
     """How alike the two words are written; marks and numbers."""
     sides = [_Side(pairs, 0, edges.row), _Side(pairs, 1, edges.column)]
     prefix, subsequence = np.empty(len(edges)), np.empty(len(edges))
@@ -64,14 +64,14 @@ class _Side:
         words = [plain_word(word) for pair in pairs for word in pair[side]]
         text = "".join(words).encode("utf-32-le", "surrogatepass")
         self.letters = np.frombuffer(text, dtype=np.int32).copy()
-        self.ptr = pointers([len(word) for word in words])
+        self.ptr = start_pointers([len(word) for word in words])
         self.length = np.diff(self.ptr)[word_of]
         mark = np.array([not any(map(str.isalnum, word)) for word in words], dtype=bool)
         digit = np.array([any(map(str.isdigit, word)) for word in words], dtype=bool)
         self.mark, self.digit = mark[word_of], digit[word_of]
 
 
-def places(edges: Edges) -> Features:
+def place_features(edges: Edges) -> Features:
     """How far apart the words are, as shares of their sentences and in words."""
     apart = np.abs((edges.i + 0.5) / edges.rows - (edges.j + 0.5) / edges.columns)
     words = apart * np.minimum(edges.rows, edges.columns)
@@ -89,7 +89,7 @@ def places(edges: Edges) -> Features:
     }
 
 
-def counts(
+def count_features(
     statistics: WordStatistics, numbers: tuple[np.ndarray, np.ndarray], edges: Edges
 ) -> Features:
     """How often the words occur in the unlabelled text."""
@@ -113,7 +113,7 @@ def counts(
     }
 
 
-def beliefs(found: Association, edges: Edges) -> Features:
+def belief_features(found: Association, edges: Edges) -> Features:
     """What the translation models believe of an edge, its neighbours and its rivals."""
     forward, backward, dice = found.hmm_forward, found.hmm_backward, found.dice
     both = np.sqrt(forward * backward)
@@ -155,7 +155,7 @@ def beliefs(found: Association, edges: Edges) -> Features:
     return out
 
 
-def conjoined(words: Features, near: Features, seen: Features) -> Features:
+def conjoin_features(words: Features, near: Features, seen: Features) -> Features:
     """Beliefs weighed by places and counts."""
     both = words["agreement"]
     unknown = seen["source unknown"] + seen["target unknown"]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.tasks.alignment import edge_features
 from maxmargin.tasks.alignment.checks import Pair
-from maxmargin.tasks.alignment.pair_edges import Edges, stretches
+from maxmargin.tasks.alignment.pair_edges import Edges, split_by_edges
 from maxmargin.tasks.alignment.word_statistics import WordStatistics
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import CountOrZero, check_options
@@ -121,7 +121,7 @@ class AlignmentFeatures(Checked, BaseEstimator):
         check_is_fitted(self, "statistics_")
         columns = columns or {}
         blocks, lengths = [], []
-        for part in stretches(pairs):
+        for part in split_by_edges(pairs):
             own = {name: columns[name][part] for name in self.columns_}
             edges, groups, numbers = self._dense(pairs[part], own)
             dense = [column for group in groups.values() for column in group.values()]
@@ -157,15 +157,17 @@ class AlignmentFeatures(Checked, BaseEstimator):
         edges = Edges(lengths[:, 0], lengths[:, 1])
         numbers = stats.numbers(pairs)
         groups: Groups = {"bias": {"bias": np.ones(len(edges))}}
-        groups["spelling"] = edge_features.spelling(pairs, edges)
+        groups["spelling"] = edge_features.spelling_features(pairs, edges)
         same = groups["spelling"]["same word"] > 0
-        groups["places"] = edge_features.places(edges)
-        groups["counts"] = edge_features.counts(stats, numbers, edges)
-        groups["words"] = edge_features.beliefs(stats.association(numbers, edges, same), edges)
+        groups["places"] = edge_features.place_features(edges)
+        groups["counts"] = edge_features.count_features(stats, numbers, edges)
+        groups["words"] = edge_features.belief_features(
+            stats.association(numbers, edges, same), edges
+        )
         if stats.stems_ is not None:
             found = stats.stems_.association(stats.numbers(pairs, stems=True), edges, same)
-            groups["stems"] = edge_features.beliefs(found, edges)
-        groups["conjoined"] = edge_features.conjoined(
+            groups["stems"] = edge_features.belief_features(found, edges)
+        groups["conjoined"] = edge_features.conjoin_features(
             groups["words"], groups["places"], groups["counts"]
         )
         groups["links"] = {}

@@ -91,7 +91,7 @@ def joined_pairs(lines: Readable, encoding: str = "utf-8", first: int = 1) -> It
         yield Numbered(line, line - 1 + first, (tokens[:cut], tokens[cut + 1 :]))
 
 
-def streamed(sources: Sequence[BinaryIO], encoding: str, first: int = 1) -> Iterator[Numbered]:
+def stream_pairs(sources: Sequence[BinaryIO], encoding: str, first: int = 1) -> Iterator[Numbered]:
     """The pairs of two streams, source and target, or of one with lines `source ||| target`."""
     if len(sources) == 1:
         return joined_pairs(sources[0], encoding, first)
@@ -103,7 +103,7 @@ def streamed(sources: Sequence[BinaryIO], encoding: str, first: int = 1) -> Iter
     )
 
 
-def batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:
+def split_batches(pairs: Iterable[Numbered]) -> Iterator[list[Numbered]]:
     """The pairs, so many at a time that their features take little memory."""
     batch: list[Numbered] = []
     edges = 0
@@ -131,7 +131,9 @@ def read_numbered(source: Path, target: Path, encoding: str, first: int = 1) -> 
     ]
 
 
-def sampled(pairs: Iterable[Numbered], n: int, longest: int, seed: int) -> tuple[list[Pair], int]:
+def sample_pairs(
+    pairs: Iterable[Numbered], n: int, longest: int, seed: int
+) -> tuple[list[Pair], int]:
     """So many (n) of the pairs, drawn evenly, in their order; and how many there are to draw from.
 
     Pairs with an empty side, or more than `longest` words on a side, are not drawn.

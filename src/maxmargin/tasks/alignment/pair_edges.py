@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.tasks.alignment.translation_models import pointers
+from maxmargin.tasks.alignment.translation_models import start_pointers
 
 EDGES_AT_A_TIME = 50_000  # features take about 5 kB an edge while they are worked out
 
 
-def stretches(pairs: Sequence[Any]) -> Iterator[slice]:
+def split_by_edges(pairs: Sequence[Any]) -> Iterator[slice]:
     """Stretches of sentence pairs with not too many edges each, one pair at least."""
     first, edges = 0, 0
     for s, (source, target) in enumerate(pairs):
@@ -36,9 +36,9 @@ class Edges:
         self.source_lengths = np.asarray(source_lengths, dtype=np.int64)
         self.target_lengths = np.asarray(target_lengths, dtype=np.int64)
         counts = self.source_lengths * self.target_lengths
-        self.ptr = pointers(counts)
-        self.source_ptr = pointers(self.source_lengths)
-        self.target_ptr = pointers(self.target_lengths)
+        self.ptr = start_pointers(counts)
+        self.source_ptr = start_pointers(self.source_lengths)
+        self.target_ptr = start_pointers(self.target_lengths)
         pair = np.repeat(np.arange(len(counts)), counts)
         place = np.arange(self.ptr[-1]) - self.ptr[pair]
         self.rows, self.columns = self.source_lengths[pair], self.target_lengths[pair]

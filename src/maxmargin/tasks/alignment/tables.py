@@ -12,8 +12,14 @@ from maxmargin.metrics.links import ComparedLinks, Link, Links, compare_links
 from maxmargin.tasks.alignment.checks import Pair
 from maxmargin.tasks.alignment.word_aligner import WordAligner
 from maxmargin.tasks.documents import Drawing, Metric, Table
-from maxmargin.tasks.link_documents import f1, kinds_table, link_drawing, metric, ratio
-from maxmargin.tasks.tagging.reports import strongest
+from maxmargin.tasks.link_documents import (
+    harmonic_mean,
+    kinds_table,
+    link_drawing,
+    make_metric,
+    ratio_or_none,
+)
+from maxmargin.tasks.tagging.reports import strongest_weights
 from maxmargin.validation.samples import as_dense
 
 SHOWN_ROWS = 20
@@ -36,8 +42,8 @@ class EvaluatedLinks:
         self.n_sure = sum(len(sure) for sure, _ in links)
         right = sum(len(own.right) for own in self.kinds)
         possible = sum(len(own.possible) for own in self.kinds)
-        self.precision = ratio(right + possible, self.n_predicted)
-        self.recall = ratio(right, self.n_sure)
+        self.precision = ratio_or_none(right + possible, self.n_predicted)
+        self.recall = ratio_or_none(right, self.n_sure)
         both = self.n_predicted + self.n_sure
         self.aer = 1.0 - (2 * right + possible) / both if both else 0.0
 
@@ -59,16 +65,24 @@ class EvaluatedLinks:
         """The numbers to tell."""
         without = sum(self.errors(s) == 0 for s in range(len(self.pairs)))
         return [
-            metric(error_name, self.aer, "alignment error rate", "lower"),
-            metric("precision", self.precision, "share of the predicted links that are possible"),
-            metric("recall", self.recall, "share of the sure links that are predicted"),
-            metric("F1", f1(self.precision, self.recall), "harmonic mean of precision and recall"),
-            metric(
+            make_metric(error_name, self.aer, "alignment error rate", "lower"),
+            make_metric(
+                "precision", self.precision, "share of the predicted links that are possible"
+            ),
+            make_metric("recall", self.recall, "share of the sure links that are predicted"),
+            make_metric(
+                "F1",
+                harmonic_mean(self.precision, self.recall),
+                "harmonic mean of precision and recall",
+            ),
+            make_metric(
                 "pairs without error",
-                ratio(without, len(self.pairs)),
+                ratio_or_none(without, len(self.pairs)),
                 "share of the pairs with no link wrong or missed",
             ),
-            metric("links predicted", self.n_predicted, "in all pairs", "neither", percent=False),
+            make_metric(
+                "links predicted", self.n_predicted, "in all pairs", "neither", percent=False
+            ),
         ]
 
     def tables(self, model: WordAligner) -> list[Table]:
@@ -97,7 +111,7 @@ class EvaluatedLinks:
             for i, j in found:
                 counts[band[i]] += [0, (i, j) in sure, 1, (i, j) in possible]
         rows = [
-            [name, sure, ratio(right, sure), made, ratio(fine, made)]
+            [name, sure, ratio_or_none(right, sure), made, ratio_or_none(fine, made)]
             for (name, _), (sure, right, made, fine) in zip(bands, counts.tolist(), strict=True)
         ]
         return Table(
@@ -136,7 +150,9 @@ class EvaluatedLinks:
     def agreement(self) -> list[Metric]:
         """The numbers to tell where the links are those of the directed models, not the truth."""
         meaning = "1 - AER, if their links were the truth: sure where both agree, else possible"
-        share = metric("agreement with the directed models", 1.0 - self.aer, meaning, "neither")
+        share = make_metric(
+            "agreement with the directed models", 1.0 - self.aer, meaning, "neither"
+        )
         return [share, self.metrics()[-1]]
 
     def drawings(self, shown: int, known: bool) -> list[Drawing]:
@@ -167,7 +183,7 @@ def strongest_tables(model: WordAligner, n: int = 6) -> list[Table]:
     names = [tuple(name.split(": ", 1)) for name in model.features_.feature_names_out()]
     weights = as_dense(model.coef_)
     rows: list[list[Any]] = [
-        [*names[k], float(weights[k])] for k in strongest(weights, 2 * n).tolist()
+        [*names[k], float(weights[k])] for k in strongest_weights(weights, 2 * n).tolist()
     ]
     columns = ["group", "feature", "weight"]
     tables = [Table(title="Strongest features", columns=columns, rows=rows, note="")]
@@ -175,7 +191,7 @@ def strongest_tables(model: WordAligner, n: int = 6) -> list[Table]:
     rows = []
     for group in dict.fromkeys(groups.tolist()):
         places = np.flatnonzero(groups == group)
-        own = places[strongest(weights[places], n)]
+        own = places[strongest_weights(weights[places], n)]
         rows += [[*names[k], float(weights[k])] for k in own.tolist()]
     note = "a positive weight speaks for a link, a negative one against it"
     return [*tables, Table(title="Features by group", columns=columns, rows=rows, note=note)]

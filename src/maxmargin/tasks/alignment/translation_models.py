@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from maxmargin._numba.alignment import word_models, word_pairs
-from maxmargin.progress import tell
+from maxmargin.progress import tell_progress
 
 CHUNK = 20_000  # sentence pairs between two signs of progress
 FLOOR = 1e-12  # no probability of words that occur together is less, so none is divided by zero
@@ -48,7 +48,7 @@ class Jumps(NamedTuple):
     far: int
 
 
-def pointers(counts: Any) -> np.ndarray:
+def start_pointers(counts: Any) -> np.ndarray:
     """0, counts[0], counts[0] + counts[1], ..."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
@@ -56,9 +56,9 @@ def pointers(counts: Any) -> np.ndarray:
 def find_word_pairs(source: Text, target: Text, n_source: int) -> Cells:
     """Number the word pairs that occur in sentence pairs."""
     places = np.argsort(source.words, kind="stable")
-    place_ptr = pointers(np.bincount(source.words, minlength=n_source))
+    place_ptr = start_pointers(np.bincount(source.words, minlength=n_source))
     owner = np.repeat(np.arange(len(source.ptr) - 1), source.lengths)
-    cell_ptr = pointers(source.lengths * target.lengths)
+    cell_ptr = start_pointers(source.lengths * target.lengths)
     cell_of = np.empty(cell_ptr[-1], dtype=np.int32)
     column = np.empty(cell_ptr[-1], dtype=np.int32)
     together = np.empty(cell_ptr[-1], dtype=np.int32)
@@ -82,14 +82,14 @@ class MoveTables:
         present = np.unique(lengths)
         sizes = np.zeros(longest + 1, dtype=np.int64)
         sizes[present] = (present + 1) * present
-        self.ptr = pointers(sizes)
+        self.ptr = start_pointers(sizes)
         rows = [np.repeat(np.arange(S + 1), S) for S in present.tolist()]
         states = [np.tile(np.arange(S), S + 1) for S in present.tolist()]
         row, state = (np.concatenate(x) if x else np.empty(0, np.int64) for x in (rows, states))
         jump = np.clip(state - row + 1, -far, far) + far
         first = 2 * far + 1 + np.minimum(state, far)
         self.bucket = np.where(row == 0, first, jump)
-        starts = pointers(np.repeat(present, present + 1))
+        starts = start_pointers(np.repeat(present, present + 1))
         self.row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
     @property
@@ -170,7 +170,7 @@ class TranslationModels:
         work = np.empty(word_models.space_for(self.longest))
         value = 0.0
         for a, b in self._chunks("HMM" if jumps else "IBM 1"):
-            value += word_models.expect(
+            value += word_models.add_expected_counts(
                 self.corpus, tables, counts, self.p0, jumps, self.agree, a, b, self.longest, work
             )
         self.log_likelihood.append(value)
@@ -184,7 +184,7 @@ class TranslationModels:
                 yield a, b
                 bar.update(b - a)
                 done = len(self.log_likelihood) * n + b
-                tell("learning statistics", self.what, done, self.rounds * n, " pairs")
+                tell_progress("learning statistics", self.what, done, self.rounds * n, " pairs")
 
     def _maximize(self, jumps: bool) -> None:
         counts = self._counts

@@ -37,7 +37,7 @@ from maxmargin.tasks.alignment.link_probabilities import (
 from maxmargin.tasks.alignment.reports import AlignmentReport, alignment_report
 from maxmargin.tasks.alignment.word_statistics import WordStatistics
 from maxmargin.tasks.base import Task
-from maxmargin.tasks.tagging.reports import WeightTable, strongest
+from maxmargin.tasks.tagging.reports import WeightTable, strongest_weights
 from maxmargin.validation.options import (
     Count,
     CountOrZero,
@@ -369,7 +369,7 @@ class WordAligner(LinkProbabilities, Task):
         check_is_fitted(self, "model_")
         names = [name.split(": ", 1) for name in self.features_.feature_names_out()]
         weights = as_dense(self.coef_)
-        rows = [(*names[k], float(weights[k])) for k in strongest(weights, n)]
+        rows = [(*names[k], float(weights[k])) for k in strongest_weights(weights, n)]
         return WeightTable(("group", "feature", "weight"), tuple(rows))
 
     def validate(self) -> None:

@@ -20,7 +20,7 @@ from maxmargin.tasks.alignment.translation_models import (
     MoveTables,
     Text,
     TranslationModels,
-    pointers,
+    start_pointers,
 )
 from maxmargin.tasks.alignment.word_forms import Vocabulary
 from maxmargin.validation.learned import Checked
@@ -235,7 +235,7 @@ class WordStatistics(Checked, BaseEstimator):
         row, column = ranks[0][row], ranks[1][pairs.column[keep]]
         order = np.lexsort((column, row))
         keep = keep[order]
-        self.row_ptr_ = pointers(np.bincount(row, minlength=len(counts[0])))
+        self.row_ptr_ = start_pointers(np.bincount(row, minlength=len(counts[0])))
         self.column_ = column[order].astype(np.int32)
         self.together_ = pairs.together[keep]
         self.mixture_ = np.ascontiguousarray(mixture[:, keep])
@@ -344,7 +344,7 @@ class WordStatistics(Checked, BaseEstimator):
         )  # fmt: skip
         longest = int(lengths.max(initial=1))
         forward, backward = np.empty(len(edges)), np.empty(len(edges))
-        word_models.posteriors(
+        word_models.write_posteriors(
             corpus, tables, self.p0, jumps, longest, forward, backward,
             np.empty_like(tables.moves), np.empty(word_models.space_for(longest)),
         )  # fmt: skip
@@ -375,7 +375,8 @@ def _encode(
             lengths[side].append(len(tokens))
     source_text, target_text = (
         Text(
-            np.array(words[side], dtype=np.int32), pointers(np.array(lengths[side], dtype=np.int64))
+            np.array(words[side], dtype=np.int32),
+            start_pointers(np.array(lengths[side], dtype=np.int64)),
         )
         for side in (0, 1)
     )

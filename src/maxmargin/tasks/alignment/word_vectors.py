@@ -183,9 +183,7 @@ class BilingualVectors(Checked):
 
 
 def orthogonal_map(
-    source: WordVectors,
-    target: WordVectors,
-    dictionary: Iterable[tuple[str, str]] | None = None,
+    source: WordVectors, target: WordVectors, dictionary: Iterable[tuple[str, str]] | None = None
 ) -> BilingualVectors:
     """Map the source vectors to the space of the target vectors by an orthogonal matrix.
 

@@ -12,10 +12,16 @@ from maxmargin.metrics import multi_label_scores
 from maxmargin.metrics.links import ComparedLinks, Link, compare_links
 from maxmargin.tasks.command import Data
 from maxmargin.tasks.documents import Drawing, Evaluation, Metric, Table
-from maxmargin.tasks.link_documents import kinds_table, link_drawing, metric, ratio
+from maxmargin.tasks.link_documents import kinds_table, link_drawing, make_metric, ratio_or_none
 from maxmargin.tasks.probabilities import add_reliability
-from maxmargin.tasks.sequences import MAX_SHOWN, score_table, titled, weight_table, window
-from maxmargin.tasks.tagging.reports import strongest
+from maxmargin.tasks.sequences import (
+    MAX_SHOWN,
+    drawing_title,
+    score_table,
+    shown_window,
+    weight_table,
+)
+from maxmargin.tasks.tagging.reports import strongest_weights
 
 #: pixels of an image, and images of a sequence, that a report draws
 MAX_PIXELS, MAX_IMAGES = 4096, 40
@@ -56,11 +62,11 @@ def draw_labels(
     Drawing
         Of kind "tokens" or "outline".
     """
-    part = window(truth, predicted)
+    part = shown_window(truth, predicted)
     part = slice(part.start, min(part.stop, part.start + most))
     drawing = Drawing(
         kind="outline" if depth else "tokens",
-        title=titled(name, errors, len(truth), part),
+        title=drawing_title(name, errors, len(truth), part),
         errors=errors,
         truth_known=True,
         tokens=[str(token) for token in tokens[part]],
@@ -174,7 +180,7 @@ def tabulate_features(model: Any, labels: Sequence[str], first: int = 0) -> Tabl
     rows = [
         (label, f"feature {j + first}", model.node_coef_[j, k])
         for k, label in enumerate(labels)
-        for j in strongest(model.node_coef_[:, k], 5)
+        for j in strongest_weights(model.node_coef_[:, k], 5)
     ]
     columns = ("label", "feature", "weight")
     return weight_table("Strongest features of each label", columns, rows)
@@ -202,7 +208,7 @@ def tabulate_pairs(
         The table.
     """
     named, flat = list(names), np.ravel(weights)
-    rows = [(*named[j], flat[j]) for j in strongest(flat, 20)]
+    rows = [(*named[j], flat[j]) for j in strongest_weights(flat, 20)]
     return weight_table(title, (*columns, "weight"), rows)
 
 
@@ -310,16 +316,20 @@ def _link_metrics(
     right = sum(len(own.right) for own in compared)
     guessed = right + sum(len(own.wrong) for own in compared)
     true = right + sum(len(own.missed) for own in compared)
-    count = metric("links predicted", guessed, "in all samples", "neither", percent=False)
+    count = make_metric("links predicted", guessed, "in all samples", "neither", percent=False)
     if not known:
         return [count]
     score = 2 * right / (guessed + true) if guessed + true else 1.0
-    exact = ratio(errors.count(0), len(compared))
+    exact = ratio_or_none(errors.count(0), len(compared))
     return [
-        metric("F1", score, "harmonic mean of precision and recall"),
-        metric("precision", ratio(right, guessed), "share of the predicted links that are true"),
-        metric("recall", ratio(right, true), "share of the true links that are predicted"),
-        metric("exact", exact, "share of the samples with every link right"),
+        make_metric("F1", score, "harmonic mean of precision and recall"),
+        make_metric(
+            "precision", ratio_or_none(right, guessed), "share of the predicted links that are true"
+        ),
+        make_metric(
+            "recall", ratio_or_none(right, true), "share of the true links that are predicted"
+        ),
+        make_metric("exact", exact, "share of the samples with every link right"),
         count,
     ]
 
@@ -372,12 +382,18 @@ def evaluate_label_sets(
         error=report.hamming_loss,
         error_name="Hamming loss",
         metrics=[
-            metric("Hamming loss", report.hamming_loss, "share of labels that are wrong", "lower"),
-            metric("exact match", report.exact_match, "share of samples with every label right"),
-            metric("micro F1", report.micro_f1, "F1 of all labels of all samples together"),
-            metric("macro F1", report.macro_f1, "mean of the labels' F1, each counted alike"),
-            metric("example F1", report.example_f1, "mean of the samples' F1"),
-            metric("Jaccard", report.jaccard, "mean of labels in both sets / labels in either"),
+            make_metric(
+                "Hamming loss", report.hamming_loss, "share of labels that are wrong", "lower"
+            ),
+            make_metric(
+                "exact match", report.exact_match, "share of samples with every label right"
+            ),
+            make_metric("micro F1", report.micro_f1, "F1 of all labels of all samples together"),
+            make_metric("macro F1", report.macro_f1, "mean of the labels' F1, each counted alike"),
+            make_metric("example F1", report.example_f1, "mean of the samples' F1"),
+            make_metric(
+                "Jaccard", report.jaccard, "mean of labels in both sets / labels in either"
+            ),
         ],
         tables=[score_table("Labels", report, "label")],
         confusion=None,

@@ -25,7 +25,7 @@ from maxmargin.estimators import (
 from maxmargin.estimators.label_rows import TextRows
 from maxmargin.formats.multi_label import read_multilabel
 from maxmargin.formats.npz import Arrays, NpzError
-from maxmargin.formats.text_lines import unpacked
+from maxmargin.formats.text_lines import open_unpacked
 from maxmargin.tasks.arrays import options, reports, samples
 from maxmargin.tasks.arrays.reading import Array, Contents, Counted, Parts
 from maxmargin.tasks.arrays.samples import Samples
@@ -33,7 +33,7 @@ from maxmargin.tasks.arrays.task import ArrayTask, LabelTask
 from maxmargin.tasks.command import Data
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.labels import texts_of
-from maxmargin.tasks.link_documents import metric
+from maxmargin.tasks.link_documents import make_metric
 from maxmargin.tasks.segmentation.areas import Areas
 from maxmargin.tasks.segmentation.weight_tables import weight_tables
 from maxmargin.validation.samples import as_dense
@@ -139,7 +139,7 @@ class ChainCommand(LabelTask):
         if isinstance(source, Path):
             letters = load_letters(source)
         else:
-            with unpacked(source) as text:
+            with open_unpacked(source) as text:
                 raw = text.read(MAX_TEXT + 1)
             if len(raw) > MAX_TEXT:
                 raise ValueError(f"{name}: has more than {MAX_TEXT} bytes; not a letter.data file.")
@@ -339,7 +339,7 @@ class NetworkCommand(NodeTask):
         evaluation = self.compare(model, data, [own.labels for own in found], shown)
         share = float(np.mean([own.is_best for own in found])) if found else None
         text = "share of networks whose labels are proven to be those of the highest score"
-        evaluation["metrics"].append(metric("proven best", share, text))
+        evaluation["metrics"].append(make_metric("proven best", share, text))
         return evaluation
 
 

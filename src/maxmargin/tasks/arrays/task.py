@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from maxmargin.formats.npz import Arrays, read_npz, seekable, write_npz
+from maxmargin.formats.npz import Arrays, open_seekable, read_npz, write_npz
 from maxmargin.formats.text_lines import Readable, name_of
 from maxmargin.tasks.arrays.options import make_kernel
 from maxmargin.tasks.arrays.reading import Array, Contents, Parts, check_spelling, read_contents
@@ -130,7 +130,7 @@ class ArrayTask(TaskCommand):
             found = self.read_text(Path(str(source)), name, model)
             if found is not None:
                 return found
-        with seekable(source) as file:
+        with open_seekable(source) as file:
             start = file.read(2)
             file.seek(0)
             found = None if start == b"PK" else self.read_text(file, name, model)

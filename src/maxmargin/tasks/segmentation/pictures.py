@@ -27,7 +27,7 @@ def image_map(name: str, roles: np.ndarray) -> tuple[AreaMap, Any]:
     return _area(name, 1 + roles[kept]), kept
 
 
-def packed(values: np.ndarray) -> str:
+def encode_bytes(values: np.ndarray) -> str:
     """Bytes as text."""
     raw = np.ascontiguousarray(values, dtype=np.uint8).tobytes()
     return base64.b64encode(zlib.compress(raw, 9)).decode()
@@ -35,12 +35,12 @@ def packed(values: np.ndarray) -> str:
 
 def scan_maps(points: np.ndarray, roles: np.ndarray) -> list[AreaMap]:
     """The points from above and in perspective, a dot each."""
-    kept = views.subsample(len(points), MAX_POINTS)
+    kept = views.draw_subset(len(points), MAX_POINTS)
     cloud, own = points[kept], roles[kept]
     # high ones last, as they hide those beneath
     over = np.argsort(cloud[:, 2], kind="stable")
-    above = _dots("from above", views.above(cloud)[over], own[over])
-    places, order = views.perspective(cloud)
+    above = _dots("from above", views.view_from_above(cloud)[over], own[over])
+    places, order = views.view_in_perspective(cloud)
     return [above, _dots("in perspective", places[order], own[order])]
 
 
@@ -62,10 +62,10 @@ def _dots(name: str, places: np.ndarray, roles: np.ndarray) -> AreaMap:
 
 def _area(name: str, codes: np.ndarray) -> AreaMap:
     height, width = codes.shape
-    return AreaMap(name=name, height=int(height), width=int(width), codes=packed(codes))
+    return AreaMap(name=name, height=int(height), width=int(width), codes=encode_bytes(codes))
 
 
 def area_roles(classes: np.ndarray, truth: Any, predicted: Any) -> np.ndarray:
     """Places in `views.ROLES`; the last of the classes is the foreground."""
     foreground = classes[-1]
-    return views.roles(np.asarray(truth) == foreground, np.asarray(predicted) == foreground)
+    return views.error_roles(np.asarray(truth) == foreground, np.asarray(predicted) == foreground)

@@ -27,7 +27,7 @@ from maxmargin.tasks.segmentation.graph_makers import GraphMaker, Made
 from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
 from maxmargin.tasks.segmentation.points.graphs import PointGraphs
 from maxmargin.tasks.segmentation.probabilities import SegmentProbabilities
-from maxmargin.tasks.tagging.reports import WeightTable, strongest
+from maxmargin.tasks.tagging.reports import WeightTable, strongest_weights
 from maxmargin.validation.options import (
     CountOrZero,
     NonNegative,
@@ -360,7 +360,7 @@ class Segmenter(SegmentProbabilities, Task):
             ("node", [*nodes, "(bias)"], self.model_.node_coef_),
             ("edge", edges, self.model_.edge_coef_.ravel()),
         ):
-            rows += [(part, names[k], float(weights[k])) for k in strongest(weights, n)]
+            rows += [(part, names[k], float(weights[k])) for k in strongest_weights(weights, n)]
         return WeightTable(("part", "feature", "weight"), tuple(rows))
 
     def validate(self) -> None:

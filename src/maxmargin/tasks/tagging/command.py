@@ -14,14 +14,14 @@ from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.probabilities import CALIBRATE, PROBABILITIES, with_reliability
 from maxmargin.tasks.sequences import (
     confused_table,
-    confusion,
-    reports,
+    confusion_table,
+    drawing_title,
+    score_labels,
     score_table,
     sequence_metrics,
-    titled,
+    shown_window,
     weight_table,
-    window,
-    worst,
+    worst_samples,
 )
 from maxmargin.tasks.tagging.files import read_file, tag_file
 from maxmargin.tasks.tagging.schemes import mark_chunks
@@ -206,8 +206,8 @@ class TaggingCommand(TaskCommand):
         assert truth is not None
         _check_columns(model, data.inputs[0][0])
         predicted = model.predict(data.inputs)
-        labels, chunks = reports(truth, predicted)
-        matrix, note = confusion(truth, predicted)
+        labels, chunks = score_labels(truth, predicted)
+        matrix, note = confusion_table(truth, predicted)
         tables = [] if chunks is None else [score_table("Chunks by type", chunks, "type")]
         tables += [
             score_table("Tags", labels, "tag", _unseen(model, truth)),
@@ -222,7 +222,7 @@ class TaggingCommand(TaskCommand):
             confusion=matrix,
             drawings=[
                 _drawing(i, errors, data.inputs[i], truth[i], predicted[i])
-                for i, errors in worst(truth, predicted, shown)
+                for i, errors in worst_samples(truth, predicted, shown)
             ],
         )
         return with_reliability(evaluation, model, data)
@@ -256,11 +256,11 @@ def _unseen(model: Any, truth: Sequence[Sequence[str]]) -> str:
 def _drawing(
     i: int, errors: int, tokens: Sequence[Any], truth: Sequence[str], predicted: Sequence[str]
 ) -> Drawing:
-    part = window(truth, predicted)
+    part = shown_window(truth, predicted)
     words = [token if isinstance(token, str) else token[0] for token in tokens[part]]
     return Drawing(
         kind="tokens",
-        title=titled(f"Sentence {i + 1}", errors, len(truth), part),
+        title=drawing_title(f"Sentence {i + 1}", errors, len(truth), part),
         errors=errors,
         truth_known=True,
         tokens=words,

@@ -83,7 +83,7 @@ def _places_in(
     path: Readable, sentence: Sentence, options: Mapping[str, Any], n: int | None = None
 ) -> Places:
     try:
-        return places(len(sentence.fields[0]), sentence.tabs, options, n)
+        return choose_columns(len(sentence.fields[0]), sentence.tabs, options, n)
     except ValueError as error:
         raise ValueError(f"{name_of(path)}, line {sentence.line_of(0)}: {error}") from None
 
@@ -235,7 +235,7 @@ def _format(options: Mapping[str, Any]) -> ColumnFormat:
     return ColumnFormat(options["separator"], options["comments"], options["encoding"])
 
 
-def places(
+def choose_columns(
     width: int, tabs: bool, options: Mapping[str, Any], n_features: int | None = None
 ) -> Places:
     """Which columns to take of a file so wide; n_features : those of the model, when predicting."""

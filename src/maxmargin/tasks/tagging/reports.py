@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.drawing.html_tables import table_html
-from maxmargin.drawing.text_tables import aligned
+from maxmargin.drawing.text_tables import align_cells
 from maxmargin.metrics import SequenceReport
-from maxmargin.optional import pandas
+from maxmargin.optional import import_pandas
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class WeightTable:
         first, second, weight = self.columns
         rows = [(a, b, f"{own:+.4f}") for a, b, own in self.rows]
         head = (first, second, f"{weight:>9}")
-        return "\n".join(aligned([head, *rows], (False, False, True)))
+        return "\n".join(align_cells([head, *rows], (False, False, True)))
 
     def _repr_html_(self) -> str:
         """For notebooks: the same as a table."""
@@ -70,10 +70,10 @@ class WeightTable:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame (needs pandas: `pip install pandas`)."""
-        return pandas().DataFrame(list(self.rows), columns=list(self.columns))
+        return import_pandas().DataFrame(list(self.rows), columns=list(self.columns))
 
 
-def strongest(weights: np.ndarray, n: int) -> np.ndarray:
+def strongest_weights(weights: np.ndarray, n: int) -> np.ndarray:
     """Places of the n largest positive weights, then of the n most negative, strongest first."""
     order = np.argsort(-weights, kind="stable")
     above = order[: min(n, int(np.sum(weights > 0)))]

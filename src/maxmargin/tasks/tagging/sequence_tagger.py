@@ -19,7 +19,7 @@ from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
 from maxmargin.solvers import BCFW, OracleCache, Solver
 from maxmargin.tasks.base import Task
-from maxmargin.tasks.tagging.reports import TaggingReport, WeightTable, strongest
+from maxmargin.tasks.tagging.reports import TaggingReport, WeightTable, strongest_weights
 from maxmargin.tasks.tagging.schemes import (
     Forbidden,
     forbidden_by_scheme,
@@ -39,7 +39,7 @@ from maxmargin.validation.options import (
     check_option,
     check_options,
 )
-from maxmargin.validation.samples import learn_classes, locate, without_empty
+from maxmargin.validation.samples import learn_classes, locate_row, without_empty
 
 Sentences = Iterable[Sequence[Token]]
 Tags = Iterable[Sequence[Any]]
@@ -458,7 +458,7 @@ class SequenceTagger(Task):
             (tag, names[j], float(weights[j, k]))
             for k, tag in enumerate(labels)
             if label in (None, tag)
-            for j in strongest(weights[:, k], n)
+            for j in strongest_weights(weights[:, k], n)
         ]
         return WeightTable(("tag", "feature", "weight"), tuple(rows))
 
@@ -478,7 +478,7 @@ class SequenceTagger(Task):
         check_is_fitted(self, "model_")
         labels, table = self.classes_.tolist(), self.model_.transition_coef_
         assert table is not None
-        pairs = [divmod(int(j), len(labels)) for j in strongest(table.ravel(), n)]
+        pairs = [divmod(int(j), len(labels)) for j in strongest_weights(table.ravel(), n)]
         rows = [(labels[a], labels[b], float(table[a, b])) for a, b in pairs]
         return WeightTable(("left", "right", "weight"), tuple(rows))
 
@@ -508,7 +508,7 @@ def _check_tags(tags: Any, lengths: np.ndarray) -> tuple[list[Any], list[Any]]:
     if not wanted or len(set(kinds.values())) > 1:
         wanted = wanted or "str"
         row = next(r for r, tag in enumerate(flat) if kinds[type(tag)] != wanted)
-        i, t = locate(row, lengths)
+        i, t = locate_row(row, lengths)
         found = f"the tag {flat[row]!r} is {type(flat[row]).__name__}"
         raise TypeError(f"sentence {i}, token {t}: {found}, expected {wanted}.")
     return tags, learn_classes(np.array(flat))[0].tolist()

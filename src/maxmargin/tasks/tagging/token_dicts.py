@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, get_index_dtype
 
-from maxmargin.tasks.tagging.token_templates import intern
+from maxmargin.tasks.tagging.token_templates import intern_values
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Count, CountOrZero, check_option
 
@@ -70,10 +70,10 @@ def _rows(
     """CSR arrays (data, indices, indptr); features that `number` maps to -1 are left out."""
     pairs: list[Any] = [token.items() for token in tokens]
     try:
-        ids, distinct = intern(itertools.chain.from_iterable(pairs))
+        ids, distinct = intern_values(itertools.chain.from_iterable(pairs))
     except TypeError:  # lists, sets and dicts are not hashable
         pairs = [_hashable_pairs(token, row, locate) for row, token in enumerate(tokens)]
-        ids, distinct = intern(itertools.chain.from_iterable(pairs))
+        ids, distinct = intern_values(itertools.chain.from_iterable(pairs))
     ends = np.concatenate([[0], np.cumsum(np.fromiter(map(len, pairs), np.int64, len(pairs)))])
 
     stops, column, value = [0], [], []

@@ -21,7 +21,7 @@ from maxmargin.tasks.tagging.token_templates import (
 )
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Count, CountOrZero, check_options
-from maxmargin.validation.samples import Rows, locate
+from maxmargin.validation.samples import Rows, locate_row
 
 Token = str | Sequence[str] | dict[str, Any]
 
@@ -260,7 +260,7 @@ def _hint(sentences: list) -> str:
 
 
 def _where(lengths: np.ndarray, row: int) -> str:
-    sentence, place = locate(row, lengths)
+    sentence, place = locate_row(row, lengths)
     return f"sentence {sentence}, token {place}"
 
 

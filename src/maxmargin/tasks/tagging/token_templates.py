@@ -74,7 +74,7 @@ class Template(NamedTuple):
             raise ValueError("Template: it has no atoms")
 
 
-def intern(values: Iterable) -> tuple[np.ndarray, list]:
+def intern_values(values: Iterable) -> tuple[np.ndarray, list]:
     """Number the distinct values in order of appearance; return the numbers and the values."""
     numbers: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
     ids = np.fromiter(map(numbers.__getitem__, values), dtype=np.int64)
@@ -229,7 +229,7 @@ class _Window:
         edge = np.arange(reach)
         self._padded, self.values = [], []
         for column in columns:
-            ids, values = intern(column)
+            ids, values = intern_values(column)
             padded = np.empty(self.n_tokens + 2 * reach * n_sentences, dtype=np.int64)
             padded[self._place] = ids + 2 * reach
             padded[(ends - lengths)[:, None] - 1 - edge] = edge

@@ -11,11 +11,21 @@ from maxmargin.datasets import load_horses
 from maxmargin.persistence import load
 from maxmargin.tasks import Segmenter
 from maxmargin.tasks.segmentation.graph_makers import Made
-from maxmargin.tasks.segmentation.images.cues import histograms, nearest, palette_of, way_to_border
+from maxmargin.tasks.segmentation.images.cues import (
+    colour_histograms,
+    nearest_colours,
+    palette_of,
+    way_to_border,
+)
 from maxmargin.tasks.segmentation.images.features import View, edge_columns, edge_names
 from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
-from maxmargin.tasks.segmentation.images.pixel_maps import blurred, grid_maps, lab_of, place_maps
-from maxmargin.tasks.segmentation.images.regions import pixels, regions_of
+from maxmargin.tasks.segmentation.images.pixel_maps import (
+    gaussian_blur,
+    grid_maps,
+    lab_of,
+    place_maps,
+)
+from maxmargin.tasks.segmentation.images.regions import pixel_regions, regions_of
 
 BASIC = ("colour", "place")
 
@@ -23,7 +33,7 @@ BASIC = ("colour", "place")
 def photo(shape=(24, 32), seed=0):
     """Smooth colours with a disc that stands out."""
     rng = np.random.default_rng(seed)
-    soft = np.stack([blurred(rng.normal(size=shape), 3.0) for _ in range(3)], axis=2)
+    soft = np.stack([gaussian_blur(rng.normal(size=shape), 3.0) for _ in range(3)], axis=2)
     rows, columns = np.indices(shape)
     disc = np.hypot(rows - shape[0] / 2, columns - shape[1] / 2.5) < min(shape) / 3.5
     picture = 110 + 180 * soft + 40 * disc[..., None] + rng.normal(scale=6, size=(*shape, 3))
@@ -52,12 +62,12 @@ def assert_same(a, b):
 
 # -- known answers ---------------------------------------------------------------------------------
 def test_pixels_of_a_tiny_image():
-    four = pixels((2, 3), 4)
+    four = pixel_regions((2, 3), 4)
     rows = [(0, 1), (1, 2), (3, 4), (4, 5)]
     columns = [(0, 3), (1, 4), (2, 5)]
     assert [tuple(edge) for edge in four.edges.tolist()] == rows + columns
     assert four.length.tolist() == [1.0] * 7
-    eight = pixels((2, 3), 8)
+    eight = pixel_regions((2, 3), 8)
     corners = [(0, 4), (1, 5), (1, 3), (2, 4)]
     assert [tuple(edge) for edge in eight.edges.tolist()] == rows + columns + corners
     assert eight.length.tolist() == [1.0] * 7 + [0.5**0.5] * 4
@@ -103,7 +113,7 @@ def test_colours_are_those_of_the_eye():
 def test_blur_has_its_width(sigma):
     spot = np.zeros((151, 151))
     spot[75, 75] = 1.0
-    found = blurred(spot, sigma)
+    found = gaussian_blur(spot, sigma)
     rows = np.arange(151) - 75
     assert found.sum() == pytest.approx(1.0)
     assert np.sqrt((found.sum(axis=1) * rows**2).sum()) == pytest.approx(sigma, rel=0.06)
@@ -132,15 +142,17 @@ def test_typical_colours():
     few = palette_of(np.repeat(truth, 5, axis=0), 10, rng)  # there are no more than three
     np.testing.assert_allclose(few, truth, atol=1e-6)
     labels = np.array([[0, 0, 1, 1]])
-    codes = nearest(truth[[0, 2, 1, 1]][None], truth)
+    codes = nearest_colours(truth[[0, 2, 1, 1]][None], truth)
     assert codes.tolist() == [[0, 2, 1, 1]]
-    shares = histograms(codes, regions_of(labels, 4), 3).toarray()
+    shares = colour_histograms(codes, regions_of(labels, 4), 3).toarray()
     assert shares.tolist() == [[0.5, 0, 0.5], [0, 1, 0]]
-    assert histograms(codes, pixels((1, 4), 4), 3).toarray().argmax(axis=1).tolist() == [0, 2, 1, 1]
+    assert colour_histograms(codes, pixel_regions((1, 4), 4), 3).toarray().argmax(
+        axis=1
+    ).tolist() == [0, 2, 1, 1]
 
 
 def test_way_to_border():
-    regions = pixels((1, 5), 4)
+    regions = pixel_regions((1, 5), 4)
     cost = np.array([1.0, 2.0, 5.0, 0.5])
     found = way_to_border(regions, cost, np.array([True, False, False, False, True]))
     np.testing.assert_allclose(found, [0, 1, 3, 0.5, 0], atol=1e-6)

@@ -19,7 +19,7 @@ def plane(side=12, slope=(0.0, 0.0), seed=0):
 @pytest.mark.parametrize("slope", [(0.0, 0.0), (0.5, 0.0), (1.0, -2.0)])
 def test_normals_and_thickness_of_a_plane(slope):
     points = plane(slope=slope)
-    table, normals, _ = measures.shape_features(points, measures.subsample(points, 0.0))
+    table, normals, _ = measures.shape_features(points, measures.average_in_cubes(points, 0.0))
     expected = np.array([-slope[0], -slope[1], 1.0]) / np.sqrt(1 + slope[0] ** 2 + slope[1] ** 2)
     np.testing.assert_allclose(normals, np.tile(expected, (len(points), 1)), atol=1e-9)
     names = [name.partition(" around")[0] for name in measures.shape_names(0)]
@@ -29,7 +29,7 @@ def test_normals_and_thickness_of_a_plane(slope):
 
 def test_shape_features_are_those_of_the_covariance():
     points = np.random.default_rng(0).standard_normal((60, 3))
-    table, _, extents = measures.shape_features(points, measures.subsample(points, 0.0))
+    table, _, extents = measures.shape_features(points, measures.average_in_cubes(points, 0.0))
     order = np.argsort(cdist(points, points), axis=1)[:, : measures.SHAPE_POINTS]
     for own, extent, point, near in zip(table, extents, points, order, strict=True):
         around = points[near]
@@ -69,7 +69,7 @@ def test_spin_images_by_the_definition(kind):
     }[kind]
     normals = rng.standard_normal((len(points), 3))
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    found = measures.spin_features(points, normals, measures.subsample(points, 0.0), 2.0)
+    found = measures.spin_features(points, normals, measures.average_in_cubes(points, 0.0), 2.0)
     expected = [slow_spin(p, v, points, 2.0) for p, v in zip(points, normals, strict=True)]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -78,7 +78,7 @@ def test_spin_image_of_a_plane_fills_the_middle_layer_only():
     points = plane(15)
     points[:, 2] = 0.0
     normals = np.tile([0.0, 0.0, 1.0], (len(points), 1))
-    level = measures.subsample(points, 0.0)
+    level = measures.average_in_cubes(points, 0.0)
     image = measures.spin_features(points, normals, level, 3.0).reshape(
         len(points), measures.RINGS, -1
     )
@@ -88,7 +88,7 @@ def test_spin_image_of_a_plane_fills_the_middle_layer_only():
 
 def test_thinning_takes_means_of_cubes():
     points = np.array([[0.1, 0.1, 0.1], [0.3, 0.5, 0.7], [1.5, 0.0, 0.0], [0.0, 0.0, 9.9]])
-    found = measures.subsample(points, 1.0).points
+    found = measures.average_in_cubes(points, 1.0).points
     expected = np.array([[0.0, 0.0, 9.9], [0.2, 0.3, 0.4], [1.5, 0.0, 0.0]])
     np.testing.assert_allclose(found[np.lexsort(found.T)], expected[np.lexsort(expected.T)])
 
@@ -150,7 +150,7 @@ def test_points_on_a_line_are_joined_in_order():
 def test_hats_interpolate():
     table = np.random.default_rng(0).standard_normal((200, 3))
     knots = columns.learn_knots(table, 5)
-    where, share = columns.hats(table, knots)
+    where, share = columns.hat_columns(table, knots)
     np.testing.assert_allclose(
         (knots.ravel()[where] * share)[:, ::2] + (knots.ravel()[where] * share)[:, 1::2],
         np.clip(table, knots[:, 0], knots[:, -1]),

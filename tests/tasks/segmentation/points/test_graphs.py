@@ -106,7 +106,10 @@ def test_turning_about_the_vertical_changes_neither_shapes_nor_spin_images():
     cloud = scene(0)[0]
     turn = np.array([[np.cos(1), -np.sin(1), 0], [np.sin(1), np.cos(1), 0], [0, 0, 1]])
     maker = fitted([cloud], features=("shape", "spin"), sizes=(0,))
-    level, turned = measures.subsample(cloud, 0.0), measures.subsample(cloud @ turn.T, 0.0)
+    level, turned = (
+        measures.average_in_cubes(cloud, 0.0),
+        measures.average_in_cubes(cloud @ turn.T, 0.0),
+    )
     table, normals, _ = measures.shape_features(cloud, level)
     again, other, _ = measures.shape_features(cloud @ turn.T, turned)
     np.testing.assert_allclose(table, again, atol=1e-9)

@@ -16,12 +16,12 @@ import numpy as np
 
 from maxmargin.drawing.png import png_bytes
 from maxmargin.formats.images import read_image
-from maxmargin.formats.npz import read_npz, seekable, write_npz
+from maxmargin.formats.npz import open_seekable, read_npz, write_npz
 from maxmargin.formats.text_lines import name_of
 from maxmargin.tasks import Segmenter
 from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
-from maxmargin.tasks.sample_names import named
+from maxmargin.tasks.sample_names import name_samples
 from maxmargin.tasks.segmentation.areas import Areas
 from maxmargin.tasks.segmentation.images.files import (
     LAYOUT,
@@ -32,7 +32,7 @@ from maxmargin.tasks.segmentation.images.files import (
     read_pairs,
 )
 from maxmargin.tasks.segmentation.images.graphs import ImageGraphs
-from maxmargin.tasks.segmentation.pictures import area_roles, image_map, packed
+from maxmargin.tasks.segmentation.pictures import area_roles, encode_bytes, image_map
 from maxmargin.tasks.segmentation.weight_tables import weight_tables
 
 
@@ -137,13 +137,13 @@ class SegmentationCommand(TaskCommand):
         if len(sources) != 1:
             raise ValueError("masks are made one by one; give one image, or a folder to write to.")
         name = name_of(sources[0])
-        with seekable(sources[0]) as file:
+        with open_seekable(sources[0]) as file:
             start = file.read(2)
             file.seek(0)
             if start == b"PK":
                 return _predict_arrays(model, in_arrays(read_npz(file, name), masks=False), sink)
             image = read_image(file, name)
-        with named([name]):
+        with name_samples([name]):
             foreground = _foreground(model, image)
         pixels = (foreground * np.uint8(255)).tobytes()
         sink.write(png_bytes(pixels, foreground.shape[0], foreground.shape[1], "grey"))
@@ -154,7 +154,7 @@ class SegmentationCommand(TaskCommand):
         assert data.outputs is not None
         names, guess = data.extra["names"], []
         for name, x in zip(names, data.inputs, strict=True):
-            with named([name]):
+            with name_samples([name]):
                 guess += model.predict([x])
         areas = Areas(model.classes_, data.outputs, guess, "pixel", names)
         drawings = []
@@ -168,7 +168,7 @@ class SegmentationCommand(TaskCommand):
                 truth_known=True,
                 maps=[own],
                 labels=["background", "foreground"],
-                picture=packed(_colours(data.inputs[i][kept])),
+                picture=encode_bytes(_colours(data.inputs[i][kept])),
             )
             drawings.append(drawing)
         return areas.evaluation(data.counts, drawings)

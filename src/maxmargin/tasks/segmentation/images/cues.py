@@ -36,7 +36,7 @@ def palette_of(colours: np.ndarray, n_colours: int, rng: np.random.Generator) ->
     return centres[np.lexsort(centres.T[::-1])]
 
 
-def nearest(lab: np.ndarray, palette: np.ndarray) -> np.ndarray:
+def nearest_colours(lab: np.ndarray, palette: np.ndarray) -> np.ndarray:
     """(H, W) uint16, the typical colour next to that of each pixel."""
     found = np.empty(lab.shape[:2], dtype=np.uint16)
     rows = max(1, 50_000 // lab.shape[1])
@@ -47,7 +47,7 @@ def nearest(lab: np.ndarray, palette: np.ndarray) -> np.ndarray:
     return found
 
 
-def histograms(codes: np.ndarray, regions: Regions, n_colours: int) -> sparse.csr_array:
+def colour_histograms(codes: np.ndarray, regions: Regions, n_colours: int) -> sparse.csr_array:
     """(V, K), which share of the pixels of a node is next to each typical colour."""
     flat = codes.ravel().astype(np.int32)
     shape = (regions.n, n_colours)
@@ -61,7 +61,7 @@ def histograms(codes: np.ndarray, regions: Regions, n_colours: int) -> sparse.cs
     return sparse.csr_array((share.astype(np.float32), (rows, found % n_colours)), shape=shape)
 
 
-def contrasts(
+def colour_contrasts(
     hist: sparse.csr_array, palette: np.ndarray, weight: np.ndarray, place: np.ndarray
 ) -> Iterator[tuple[str, np.ndarray]]:
     """How common the colours of a node are at the border, in the centre and everywhere.

@@ -7,10 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from maxmargin.tasks.segmentation.images.cues import contrasts, histograms, nearest, way_to_border
+from maxmargin.tasks.segmentation.images.cues import (
+    colour_contrasts,
+    colour_histograms,
+    nearest_colours,
+    way_to_border,
+)
 from maxmargin.tasks.segmentation.images.pixel_maps import (
-    blurred,
     colour_maps,
+    gaussian_blur,
     grid_maps,
     lab_of,
     place_maps,
@@ -55,7 +60,7 @@ class View:
     @cached_property
     def step(self) -> np.ndarray:
         """(M,), how much the colours on both sides of an edge differ, pixel by pixel."""
-        soft = np.stack([blurred(self.lab[..., k], 1.0) for k in range(3)], axis=2)
+        soft = np.stack([gaussian_blur(self.lab[..., k], 1.0) for k in range(3)], axis=2)
         return _between(soft.reshape(-1, 3), self.regions.pairs)
 
 
@@ -85,8 +90,10 @@ def _of_places(maps: Callable[[int, int], Columns]) -> Callable[[View], Columns]
 
 
 def _contrast(view: View) -> Columns:
-    hist = histograms(nearest(view.lab, view.palette), view.regions, len(view.palette))
-    yield from contrasts(hist, view.palette, view.regions.size, view.place)
+    hist = colour_histograms(
+        nearest_colours(view.lab, view.palette), view.regions, len(view.palette)
+    )
+    yield from colour_contrasts(hist, view.palette, view.regions.size, view.place)
     # At least the outermost nodes are the border.
     outer = np.abs(view.place).max(axis=1)
     rim = outer > min(float(outer.max()), 1 - 3 / np.sqrt(view.regions.n)) - 1e-6
@@ -97,7 +104,7 @@ def _contrast(view: View) -> Columns:
 
 
 def _palette(view: View) -> Columns:
-    codes = nearest(view.lab, view.palette)
+    codes = nearest_colours(view.lab, view.palette)
     for k in range(len(view.palette)):
         yield f"colour {k + 1}", view.regions.means((codes == k).astype(np.float32))
 

@@ -21,7 +21,7 @@ from maxmargin.tasks.segmentation.images.features import (
     node_columns,
 )
 from maxmargin.tasks.segmentation.images.pixel_maps import lab_of
-from maxmargin.tasks.segmentation.images.regions import Regions, pixels, superpixels
+from maxmargin.tasks.segmentation.images.regions import Regions, pixel_regions, superpixel_regions
 from maxmargin.validation.learned import check_array
 from maxmargin.validation.options import (
     Bounds,
@@ -161,7 +161,7 @@ class ImageGraphs(GraphMaker):
         check_array("mean_", self.mean_, shape=(size,))
         check_array("scale_", self.scale_, shape=(size,), low=1e-6)
         check_array("knots_", self.knots_, shape=(self.n_bins, size))
-        tiny = View(np.zeros((2, 2, 3), np.float32), pixels((2, 2), 4), self.palette_)
+        tiny = View(np.zeros((2, 2, 3), np.float32), pixel_regions((2, 2), 4), self.palette_)
         made = node_columns(tiny, tuple(self.features))
         if self.columns_ != [(name, group not in STRAIGHT) for group, name, _ in made]:
             raise ValueError("ImageGraphs: columns_ are not those of the features")
@@ -171,8 +171,8 @@ class ImageGraphs(GraphMaker):
 
     def _regions(self, x: np.ndarray) -> Regions:
         if self.graph == "pixels":
-            return pixels((x.shape[0], x.shape[1]), self.connectivity)
-        return superpixels(x, self.n_segments, self.compactness, self.connectivity)
+            return pixel_regions((x.shape[0], x.shape[1]), self.connectivity)
+        return superpixel_regions(x, self.n_segments, self.compactness, self.connectivity)
 
     def make(self, x: np.ndarray) -> Made:
         check_is_fitted(self, "palette_")

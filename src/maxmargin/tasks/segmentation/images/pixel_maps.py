@@ -48,7 +48,7 @@ def smooth_maps(lab: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     size = np.sqrt(lab.shape[0] * lab.shape[1])
     for scale in SCALES:
         for k, name in enumerate(("lightness", "redness", "yellowness")):
-            yield f"{name} within {scale:g}", blurred(lab[..., k], scale * size)
+            yield f"{name} within {scale:g}", gaussian_blur(lab[..., k], scale * size)
 
 
 def texture_maps(lab: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -58,16 +58,16 @@ def texture_maps(lab: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     down, right = (ndimage.gaussian_filter(light, 1.0, order=order) for order in ((1, 0), (0, 1)))
     for scale in SCALES:
         products = (down * down, right * right, down * right)
-        a, b, c = (blurred(product, scale * size) for product in products)
+        a, b, c = (gaussian_blur(product, scale * size) for product in products)
         a, b = np.maximum(a, 0), np.maximum(b, 0)  # running means may end just below
         yield f"slope within {scale:g}", np.sqrt(a + b)
         yield f"steepness within {scale:g}", (a - b) / (a + b + np.float32(1e-6))
         yield f"coherence within {scale:g}", np.hypot(a - b, 2 * c) / (a + b + np.float32(1e-6))
-        centre = light - blurred(light, scale * size)
+        centre = light - gaussian_blur(light, scale * size)
         yield f"light against within {scale:g}", centre
         yield (
             f"roughness within {scale:g}",
-            np.sqrt(np.maximum(blurred(centre * centre, scale * size), 0)),
+            np.sqrt(np.maximum(gaussian_blur(centre * centre, scale * size), 0)),
         )
 
 
@@ -100,7 +100,7 @@ def _axes(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     return row, column
 
 
-def blurred(values: np.ndarray, sigma: float) -> np.ndarray:
+def gaussian_blur(values: np.ndarray, sigma: float) -> np.ndarray:
     """A Gaussian blur, by repeated means where the window is wide: as quick for any width."""
     if sigma < 4:
         return ndimage.gaussian_filter(values, sigma, mode="nearest", truncate=3.0)

@@ -57,14 +57,16 @@ class Regions:
         return self.along(np.ones(len(self.sides))) / unit
 
 
-def pixels(shape: tuple[int, int], connectivity: int) -> Regions:
+def pixel_regions(shape: tuple[int, int], connectivity: int) -> Regions:
     """Each pixel a node of its own."""
     number = np.arange(shape[0] * shape[1]).reshape(shape)
     edges, sides = _touching(number, connectivity)
     return Regions(shape, number.size, None, edges, edges, sides, None)
 
 
-def superpixels(rgb: np.ndarray, n_segments: int, compactness: float, connectivity: int) -> Regions:
+def superpixel_regions(
+    rgb: np.ndarray, n_segments: int, compactness: float, connectivity: int
+) -> Regions:
     """Groups of pixels that are near and alike; each pixel by itself if there are few."""
     shape = (rgb.shape[0], rgb.shape[1])
     if shape[0] * shape[1] <= n_segments:

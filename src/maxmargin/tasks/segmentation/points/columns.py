@@ -17,7 +17,7 @@ def learn_knots(table: np.ndarray, count: int) -> np.ndarray:
     return np.maximum.accumulate(knots, axis=1) + step * np.arange(count)
 
 
-def hats(table: np.ndarray, knots: np.ndarray) -> Columns:
+def hat_columns(table: np.ndarray, knots: np.ndarray) -> Columns:
     """Each measure as shares of the two knots that it lies between: columns and values, (n, 2 q).
 
     A weight at every knot then makes a function of the measure that is linear between knots and

@@ -24,7 +24,7 @@ from maxmargin.tasks import Segmenter
 from maxmargin.tasks.command import Data, Option, TaskCommand
 from maxmargin.tasks.documents import Drawing, Evaluation, Table
 from maxmargin.tasks.labels import kind_of
-from maxmargin.tasks.sample_names import named
+from maxmargin.tasks.sample_names import name_samples
 from maxmargin.tasks.segmentation.areas import Areas
 from maxmargin.tasks.segmentation.pictures import area_roles, scan_maps
 from maxmargin.tasks.segmentation.points.files import NpzLayout, read_scans
@@ -178,7 +178,7 @@ class ScanCommand(TaskCommand):
         clouds = read_scans(sources[0], wish)
         labels = []
         for own in clouds:
-            with named([own.name]):
+            with name_samples([own.name]):
                 labels += model.predict([_sample(own)])
         if isinstance(clouds[0].layout, NpzLayout):
             points = [own.points for own in clouds]
@@ -195,7 +195,7 @@ class ScanCommand(TaskCommand):
         names, guess = data.extra["names"], []
         for name, x in zip(names, data.inputs, strict=True):
             _check_width(name, _points(x), 3 + model.graphs_.n_extra_)
-            with named([name]):
+            with name_samples([name]):
                 guess += model.predict([x])
         areas = Areas(model.classes_, data.outputs, guess, "point", names)
         drawings = [
@@ -205,8 +205,7 @@ class ScanCommand(TaskCommand):
                 errors=areas.errors(i),
                 truth_known=True,
                 maps=scan_maps(
-                    _points(data.inputs[i]),
-                    area_roles(model.classes_, data.outputs[i], guess[i]),
+                    _points(data.inputs[i]), area_roles(model.classes_, data.outputs[i], guess[i])
                 ),
                 labels=[str(own) for own in model.classes_.tolist()],
             )

@@ -105,7 +105,9 @@ def part_links(points: np.ndarray, part: np.ndarray, count: int) -> np.ndarray:
     return _pairs(np.concatenate(keys), n)
 
 
-def merge(near: np.ndarray, links: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def merge_edges(
+    near: np.ndarray, links: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The edges of both lists, each once, and which of them are in either."""
     own, other = (_keys(pairs[:, 0], pairs[:, 1], n) for pairs in (near, links))
     keys = np.union1d(own, other)

@@ -39,7 +39,7 @@ def mean_spacing(points: np.ndarray, count: int = 2000) -> float:
     return float(np.median(apart[:, -1]) * np.sqrt(np.pi / (k - 1)))
 
 
-def subsample(points: np.ndarray, side: float) -> Level:
+def average_in_cubes(points: np.ndarray, side: float) -> Level:
     """The means of the points in each cube of the given side; all points if it is 0."""
     if side > 0:
         cell = np.minimum(points / side, 2.0**20).astype(np.int64)
@@ -51,7 +51,7 @@ def subsample(points: np.ndarray, side: float) -> Level:
     return Level(points, cKDTree(points))
 
 
-def nearest(level: Level, places: np.ndarray, count: int) -> np.ndarray:
+def nearest_points(level: Level, places: np.ndarray, count: int) -> np.ndarray:
     """(n, count), the numbers of the nearest points; their number where there are no more."""
     _, near = level.tree.query(places, k=np.arange(1, count + 1))
     return near.astype(np.int64)
@@ -59,7 +59,9 @@ def nearest(level: Level, places: np.ndarray, count: int) -> np.ndarray:
 
 def height_steps(points: np.ndarray, chosen: np.ndarray, count: int) -> np.ndarray:
     """The differences of height between the chosen points and their nearest."""
-    near = nearest(Level(points, cKDTree(points)), points[chosen], min(count + 1, len(points)))
+    near = nearest_points(
+        Level(points, cKDTree(points)), points[chosen], min(count + 1, len(points))
+    )
     return np.abs(points[near, 2] - points[chosen, None, 2])[:, 1:].ravel()
 
 
@@ -69,9 +71,9 @@ def shape_features(places: np.ndarray, level: Level) -> tuple[np.ndarray, np.nda
     Measures (n, 8); the normals (n, 3), upwards; and how far the points extend (n,), which is more
     where they are sparse.
     """
-    near = nearest(level, places, SHAPE_POINTS)
+    near = nearest_points(level, places, SHAPE_POINTS)
     found = np.empty((len(places), 11))
-    spin_images.moments(places, level.points, near, SHAPE_POINTS, found)
+    spin_images.write_moments(places, level.points, near, SHAPE_POINTS, found)
     spread = found[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
     values, vectors = np.linalg.eigh(spread)
     normals = vectors[:, :, 0] * np.where(vectors[:, 2, :1] < 0, -1.0, 1.0)
@@ -99,7 +101,7 @@ def spin_features(
     places: np.ndarray, normals: np.ndarray, level: Level, radius: float
 ) -> np.ndarray:
     """(n, RINGS * LAYERS), the spin image of each place."""
-    near = nearest(level, places, SPIN_POINTS)
+    near = nearest_points(level, places, SPIN_POINTS)
     images = np.empty((len(places), RINGS * LAYERS))
     spin_images.spin_images(places, normals, level.points, near, radius, RINGS, images)
     return images

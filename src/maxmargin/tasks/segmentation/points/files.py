@@ -10,10 +10,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from maxmargin.formats.npz import Arrays, read_npz, seekable, write_npz
+from maxmargin.formats.npz import Arrays, open_seekable, read_npz, write_npz
 from maxmargin.formats.ply import read_ply
 from maxmargin.formats.point_cloud import Cloud, Wish
-from maxmargin.formats.text_lines import Readable, name_of, unpacked
+from maxmargin.formats.text_lines import Readable, name_of, open_unpacked
 from maxmargin.persistence.archive import unpacked_limit
 from maxmargin.tasks.segmentation.points.text_files import read_text
 
@@ -35,7 +35,7 @@ class NpzLayout:
 def read_scans(source: Readable, wish: Wish | None = None) -> list[Cloud]:
     """The scans of a file: one of text and PLY files, one or more of npz files."""
     name, wish = name_of(source), wish or Wish()
-    with seekable(source) as file:
+    with open_seekable(source) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         start = file.read(2)
@@ -43,7 +43,7 @@ def read_scans(source: Readable, wish: Wish | None = None) -> list[Cloud]:
         if start == b"PK":
             return _from_arrays(read_npz(file, name), wish.labelled)
         most = unpacked_limit(size) if start == b"\x1f\x8b" else size + 1
-        with unpacked(file) as stream:
+        with open_unpacked(file) as stream:
             begin = stream.readline(16)
             if begin.rstrip() != b"ply":
                 return [read_text(_Again(begin, stream), name, wish, most)]

@@ -244,7 +244,9 @@ class PointGraphs(GraphMaker):
         usual = (measures.mean_spacing(points) if "density" in self.features else 0.0) or unit
         sizes = [size for size in self.sizes if "shape" in self.features]
         spins = [0.0, 2.0] if "spin" in self.features else []
-        levels = {size: measures.subsample(points, size * unit) for size in {0.0, *sizes, *spins}}
+        levels = {
+            size: measures.average_in_cubes(points, size * unit) for size in {0.0, *sizes, *spins}
+        }
         blocks = [cloud.extra] if "extra" in self.features else []
         if "height" in self.features:
             radii = unit * np.asarray(self.radii, dtype=np.float64)
@@ -313,7 +315,7 @@ class PointGraphs(GraphMaker):
         if self.links and x.edges is None:
             part = point_edges.smooth_parts(x.points, edges, self.grade, self.spacing_)
             links = point_edges.part_links(x.points, part, self.links)
-            edges, near, linked = point_edges.merge(edges, links, len(x.points))
+            edges, near, linked = point_edges.merge_edges(edges, links, len(x.points))
         return Joined(point_edges.lower_first(edges, x.points[:, 2]), near, linked)
 
     def _edge_blocks(
@@ -328,7 +330,7 @@ class PointGraphs(GraphMaker):
 
     def _plain(self, table: np.ndarray) -> point_columns.Columns:
         if self.knots:
-            return point_columns.hats(table, self.knots_)
+            return point_columns.hat_columns(table, self.knots_)
         return np.arange(table.shape[1]), (table - self.knots_[:, 0]) / self.knots_[:, 1]
 
     def _edges(self, x: Cloud) -> np.ndarray:

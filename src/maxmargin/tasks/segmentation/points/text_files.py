@@ -11,7 +11,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from maxmargin.formats.number_text import blocks, is_plain, numbers, rows_of_text, spaced
+from maxmargin.formats.number_text import (
+    is_plain,
+    parse_numbers,
+    read_blocks,
+    rows_of_text,
+    space_fields,
+)
 from maxmargin.formats.point_cloud import (
     Cloud,
     Wish,
@@ -100,7 +106,7 @@ def read_text(stream: Any, name: str, wish: Wish, most: int) -> Cloud:
 
     most : how many bytes there may be.
     """
-    found = blocks(stream, name, most=most)
+    found = read_blocks(stream, name, most=most)
     head = _Head(found, name)
     width, names = len(head.fields), head.names
     if names and len(names) != width:
@@ -124,12 +130,12 @@ def _read(
     rows: list[np.ndarray] = []
     texts: list[bytes] = []
     for first, block in found:
-        block = spaced(block)
+        block = space_fields(block)
         if textual:
             assert place is not None
             block, own = _without(block, width, place, name, first)
             texts += own
-        rows.append(numbers(block, width - textual, name, first))
+        rows.append(parse_numbers(block, width - textual, name, first))
     table = np.concatenate(rows)
     if textual:
         return table, _decoded(texts, name)
@@ -145,7 +151,7 @@ def _first_line(block: bytes, begin: int) -> tuple[int, list[bytes]]:
         return len(block), []
     begin = block.rfind(b"\n", begin, match.start()) + 1 or begin
     end = block.find(b"\n", begin)
-    return begin, spaced(block[begin : len(block) if end < 0 else end]).split()
+    return begin, space_fields(block[begin : len(block) if end < 0 else end]).split()
 
 
 def _names(fields: list[bytes]) -> list[str]:

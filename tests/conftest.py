@@ -50,34 +50,51 @@ def pytest_collection_finish(session):
         compile_all(int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
 
 
-def parameter_numbers(item, known) -> list[int]:
-    """Return the number of the value that each `parametrize` of a test has in this case.
-
-    known : dict
-        Numbers given so far, by test, argument and value; they are added to.
-    """
+def argument_values(item) -> list[tuple]:
+    """Return (test, argument, value) of each parameter of a case."""
     test = item.nodeid.partition("[")[0]
-    found = []
-    for mark in item.iter_markers("parametrize"):
-        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
-        numbers = known.setdefault((test, names[0]), {})
-        value = id(item.callspec.params[names[0].strip()])
-        found.append(numbers.setdefault(value, len(numbers)))
-    return found
+    plain = str | int | float | None
+    return [
+        (test, name, value if isinstance(value, plain) else id(value))
+        for name, value in sorted(item.callspec.params.items())
+    ]
+
+
+def choose_cases(items) -> list:
+    """Return the cases that run, of tests marked `one_in(n)`.
+
+    Values of each argument are numbered, and those cases run whose numbers add up to a multiple of
+    n. Where a test has several arguments, every value of each has its turn: cases are added until
+    that is so.
+    """
+    numbers: dict[tuple, dict] = {}
+    chosen, rest, seen = [], [], set()
+    for item in items:
+        values = argument_values(item)
+        known = [numbers.setdefault(own[:2], {}) for own in values]
+        total = sum(k.setdefault(own, len(k)) for k, own in zip(known, values, strict=True))
+        if total % item.get_closest_marker("one_in").args[0]:
+            rest.append((item, values))
+        else:
+            chosen.append(item)
+            seen.update(values)
+    for item, values in rest:
+        if len(values) > 1 and not seen.issuperset(values):
+            chosen.append(item)
+            seen.update(values)
+    return chosen
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what needs the real data, and the parameters that are left to long runs.
-
-    Of tests marked `one_in(n)`, those parameters run whose numbers add up to a multiple of n, so
-    that of crossed parameters every value has its turn; the others are marked `soak`.
-    """
-    known = {}
-    for item in items:
-        mark = item.get_closest_marker("one_in")
-        if mark is not None and sum(parameter_numbers(item, known)) % mark.args[0]:
+    """Mark what needs the real data, and with `soak` the cases that are left to long runs."""
+    sampled = [item for item in items if item.get_closest_marker("one_in") is not None]
+    sampled = [item for item in sampled if hasattr(item, "callspec")]
+    chosen = set(choose_cases(sampled))
+    for item in sampled:
+        if item not in chosen:
             item.add_marker("soak")
+    for item in items:
         if "data_dir" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
 

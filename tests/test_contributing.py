@@ -21,7 +21,7 @@ NEEDED = (
 )
 NEEDED += ("docs/structures", "tests/contract", "tests/reference", "tests/conftest.py")
 NEEDED += ("tests/compile_cache.py", "tests/fuzz")
-#: existing files that a change may touch, see DESIGN
+#: existing files that a change may touch
 LIMITS = {"structure": 5, "solver": 3, "task": 2}
 #: what is edited by hand beside what the command edits
 BY_HAND = {"structure": {"CHANGELOG.md"}, "solver": {"CHANGELOG.md", "docs/solvers.md"}}

@@ -4,10 +4,11 @@ import subprocess
 import sys
 from importlib.metadata import entry_points, metadata
 from importlib.resources import files
+from types import SimpleNamespace
 
 import pytest
 
-from conftest import DATA_SETS, find_data
+from conftest import DATA_SETS, choose_cases, find_data
 
 
 def fill(folder):
@@ -42,6 +43,34 @@ def test_find_data_looks_beside_the_project(tmp_path, monkeypatch):
 def test_tests_with_real_data_are_marked(request, data_dir):
     assert data_dir.is_dir()
     assert request.node.get_closest_marker("data") is not None
+
+
+def fake_cases(n, *names, pairs):
+    mark = SimpleNamespace(args=(n,))
+    return [
+        SimpleNamespace(
+            nodeid=f"test_it[{pair}]",
+            callspec=SimpleNamespace(params=dict(zip(names, pair, strict=True))),
+            get_closest_marker=lambda _: mark,
+        )
+        for pair in pairs
+    ]
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_every_value_of_crossed_parameters_has_its_turn(n):
+    crossed = [(a, b) for a in range(12) for b in "xyzuvw"]
+    joint = [(variant, f"{'ab'[variant % 2]}{k}") for variant in range(23) for k in range(2)]
+    for pairs in (crossed, joint):
+        chosen = [
+            tuple(case.callspec.params.values())
+            for case in choose_cases(fake_cases(n, "first", "second", pairs=pairs))
+        ]
+        assert len(chosen) < len(pairs)
+        for k in (0, 1):
+            assert {own[k] for own in chosen} == {own[k] for own in pairs}
+    alone = choose_cases(fake_cases(n, "only", pairs=[(k,) for k in range(6)]))
+    assert len(alone) == 6 // n
 
 
 @pytest.mark.parametrize("field, value", [("License-Expression", "BSD-3-Clause")])

@@ -5,7 +5,7 @@ from click.shell_completion import BashComplete
 
 from maxmargin.cli import main
 from maxmargin.cli.main import COMPLETE, root
-from maxmargin.cli.settings import SOLVERS
+from maxmargin.cli.settings import solver_names
 
 
 def completed(*words):
@@ -23,7 +23,7 @@ def test_commands_and_options():
 def test_tasks_solvers_and_options_of_tasks():
     assert completed("train", "tag") == ["tagging"]
     assert completed("train", "tagging", "--solver", "b") == ["bcfw"]
-    assert set(completed("train", "tagging", "--solver", "")) == {"auto", *SOLVERS}
+    assert set(completed("train", "tagging", "--solver", "")) == {"auto", *solver_names()}
     assert completed("train", "tagging", "--min-c") == ["--min-count"]
     assert completed("train", "tagging", "--data", "a", "--loss", "hamming-") == ["hamming-sum"]
     assert completed("predict", "--ou") == ["--out"]
@@ -55,10 +55,3 @@ def test_the_program_answers_the_script(capsys, monkeypatch):
     monkeypatch.setenv("COMP_CWORD", "1")
     assert main([]) == 0
     assert capsys.readouterr().out == "plain,info\n"
-
-
-def test_solvers_are_those_of_the_library():
-    from maxmargin import solvers
-
-    kinds = [getattr(solvers, name) for name in solvers.__all__]
-    assert sorted({own for kind in kinds if (own := getattr(kind, "name", ""))}) == list(SOLVERS)

@@ -117,7 +117,7 @@ class LazyFunction:
         # by name, because numba takes half a second to import, and much is done without
         dispatchers = import_module("maxmargin._numba.dispatchers")
         with announce_compilation():
-            return dispatchers.make(self)
+            return dispatchers.make_dispatcher(self)
 
     @property
     def called_from_python(self) -> bool:

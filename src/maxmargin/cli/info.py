@@ -13,7 +13,7 @@ from maxmargin import __version__
 from maxmargin._numba import disk_cache
 from maxmargin.cli import text
 from maxmargin.cli.console import current_console
-from maxmargin.cli.settings import SOLVERS
+from maxmargin.cli.settings import solver_names
 from maxmargin.datasets import (
     _files,
     alignment,
@@ -48,7 +48,7 @@ def _abilities() -> dict[str, list[str]]:
     for name in TASK_COMMANDS:
         with suppress(ImportError):
             usable.append(find_task_command(name).name)
-    return {"tasks": usable, "solvers": list(SOLVERS)}
+    return {"tasks": usable, "solvers": list(solver_names())}
 
 
 def _version(name: str) -> str:

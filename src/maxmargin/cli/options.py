@@ -10,7 +10,16 @@ import click
 
 from maxmargin.cli.commands import Option
 from maxmargin.cli.errors import UsageError
-from maxmargin.cli.settings import CHECKPOINTS, DEFAULTS, OF_RUNS, PARAMETERS, TIME, Setting
+from maxmargin.cli.settings import (
+    CHECKPOINTS,
+    DEFAULTS,
+    OF_RUNS,
+    PARAMETERS,
+    SOLVER,
+    TIME,
+    Setting,
+    solver_names,
+)
 from maxmargin.cli.types import Assignment, Duration, Known, Number, Whole
 
 if TYPE_CHECKING:
@@ -53,7 +62,9 @@ def setting_options(
             many=own.kind is Path,
             metavar=own.metavar or _METAVARS.get(own.kind, "NAME"),
             section=section,
-            help=own.help,
+            help=own.help.format(solvers=", ".join(solver_names()))
+            if own.kind == SOLVER
+            else own.help,
         )
         for own in settings
         if own.section == section
@@ -65,6 +76,8 @@ def _type(own: Setting) -> click.ParamType:
         return Whole(own.least, own.most)
     if own.kind is float:
         return Number(word=own.word)
+    if own.kind == SOLVER:
+        return _kind(("auto", *solver_names()))
     return Duration() if own.kind == TIME else _kind(own.kind)
 
 

@@ -7,22 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-#: short names of the solvers, beside `maxmargin.solvers`, whose import takes too long for a help
-SOLVERS = (
-    "bcfw",
-    "cutting-plane",
-    "dual-extragradient",
-    "eg",
-    "extragradient",
-    "fw",
-    "lbfgs",
-    "perceptron",
-    "projected-gradient",
-    "qp",
-    "sdca",
-    "smoothed",
-    "ssg",
-)
+#: a kind of setting: short name of a solver
+SOLVER = "solver"
 #: a kind of setting: seconds, written as 30, 90s, 5m or 2h on the command line
 TIME = "time"
 #: alpha is chosen on held-out samples
@@ -33,11 +19,11 @@ AUTO = "auto"
 class Setting:
     """A key of configurations and the option of the same name.
 
-    kind : int, float, TIME, Path (of several files) or the names to choose from. word : what may
-    stand in place of a number. most : on the command line only. default : None if the task has
-    its own. parameter : of estimators. own : one solver of a comparison may have its own. limit : a
-    run that goes on may have it otherwise. ends : status of a run that it ended. of : "run",
-    "comparison" or "both". comparison : what is otherwise in comparisons.
+    kind : int, float, TIME, SOLVER, Path (of several files) or the names to choose from. word :
+    what may stand in place of a number. most : on the command line only. default : None if the
+    task has its own. parameter : of estimators. own : one solver of a comparison may have its own.
+    limit : a run that goes on may have it otherwise. ends : status of a run that it ended. of :
+    "run", "comparison" or "both". comparison : what is otherwise in comparisons.
     """
 
     name: str
@@ -73,7 +59,7 @@ SETTINGS = (
             comparison={"help": _ALPHA, "word": None, "metavar": None}),
     Setting("loss", ("hamming", "hamming-sum"), "What an error costs: hamming (the share of wrong"
             " labels) or hamming-sum (their number).", parameter="loss", own=True),
-    Setting("solver", ("auto", *SOLVERS), f"auto, {', '.join(SOLVERS)}.", of="run"),
+    Setting("solver", SOLVER, "auto, {solvers}.", of="run"),
     Setting("tol", float, "Stop when the gap is at most X times the objective.", parameter="tol",
             own=True, limit=True, ends="converged"),
     Setting("max-epochs", int, "Passes over the data at most.", parameter="max_epochs",
@@ -119,3 +105,11 @@ FILES = tuple(own.name for own in OF_RUNS if own.kind is Path)
 ENDS = {own.ends: own.name for own in OF_RUNS if own.ends is not None}
 #: what one solver may have of its own; any further key is an option of the solver itself
 OWN = ("solver", *(own.name for own in OF_COMPARISONS if own.own))
+
+
+def solver_names() -> tuple[str, ...]:
+    """Short names of all solvers, in alphabetical order."""
+    # the import takes a second, which `maxmargin --help` should not
+    from maxmargin.solvers import solver_classes  # noqa: PLC0415
+
+    return tuple(sorted(solver_classes()))

@@ -35,7 +35,7 @@ class SourceCommand(Command):
         if named is not None:
             try:
                 source = at_place(SOURCE)(Path(named))
-                source.command  # noqa: B018 - a error must come up now, before options are unknown
+                source.command  # noqa: B018 - an error must come up now, before options are unknown
                 ctx.meta[_SOURCE] = source
             except Exception:
                 if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):

@@ -32,7 +32,6 @@ from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 if TYPE_CHECKING:
-    from maxmargin.cli.runs import RunFolder
     from maxmargin.tasks.registry import TaskCommand
 
 
@@ -188,10 +187,6 @@ def _recorded(path: Path, force: bool) -> dict[str, Any]:
     return dict((begun or folder).open().config)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    return read_config(path)
-
-
 def _examples() -> list[str]:
     firsts = [find_task_command(name).examples[0] for name in TASK_COMMANDS]
     return [*firsts, "train --config run.toml --out run", "train --resume run"]
@@ -200,7 +195,7 @@ def _examples() -> list[str]:
 train = TaskGroup(
     "train",
     make=_command_of,
-    read=_read,
+    read=read_config,
     recorded=_recorded,
     folder="RUN",
     examples=_examples,

@@ -57,7 +57,7 @@ def format_count(found: Any) -> str:
 
 
 def format_percent(share: Any) -> str:
-    """A share as a percentage with two decimals, fewer where they are zeros."""
+    """A share as a percentage: two decimals, or two significant digits where those are 0.00."""
     found = finite_or_none(share)
     if found is None:
         return NONE

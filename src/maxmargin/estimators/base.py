@@ -36,12 +36,12 @@ from maxmargin.structures.label_hull import in_hull
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
     CountOrZero,
+    NJobs,
     NonNegative,
     NonNegativeOrInf,
     Positive,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
     check_options,
 )
@@ -150,7 +150,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         max_epochs: CountOrZero = 100,
         random_state: Seed = 0,
         verbose: Verbosity = 0,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -25,11 +25,11 @@ from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
 from maxmargin.validation.options import (
     CountOrZero,
+    NJobs,
     NonNegative as NonNegativeNumber,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import (
@@ -54,22 +54,12 @@ class GraphCutSVM(StructuredSVM):
 
     Parameters
     ----------
-    alpha : float, default=0.01
-        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
         "hamming" is the fraction of wrong nodes; scores are divided by the number of nodes
         likewise, so that alpha has the same meaning for graphs of all sizes. "hamming-sum" is the
         number of wrong nodes. ``Hamming(class_weight={label: cost})`` sets costs by true label.
     solver : str or Solver, default="bcfw"
         Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
-    tol : float, default=0.001
-        Stop when the duality gap is at most ``tol * |objective|``.
-    max_epochs : int, default=100
-        Largest number of passes over the samples.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed; the same integer gives bitwise identical results.
-    verbose : int, default=0
-        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
     tables : bool, default=False
         Learn four weights for each edge feature, for labels 00, 01, 10, 11 of its first and second
         end, with w_00 + w_11 >= w_01 + w_10, instead of the cost of a cut.
@@ -79,14 +69,6 @@ class GraphCutSVM(StructuredSVM):
         Allow any number of labels, each with node weights of its own; edges cost w_e . f_e if their
         ends differ. The best labels are then approximated by alpha-expansion, so that certificates
         are estimates. Not with tables.
-    n_jobs : int or None, default=None
-        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
-    warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
-    time_limit : float or None, default=None
-        Training stops after this many seconds; None means no limit.
-    callbacks : sequence of Callback, default=()
-        Further callbacks, such as ``EarlyStopping(X, y)``.
     domain : Domain or None, default=None
         Further constraints on the weights: `L2Ball`, signs, a `Product`, and without tables
         `L1Ball`. Edge weights are always constrained such that no cut is rewarded.
@@ -95,10 +77,6 @@ class GraphCutSVM(StructuredSVM):
     ----------
     classes_ : ndarray of shape (n_labels,)
         Labels, sorted.
-    coef_ : ndarray of shape (n_weights,)
-        Weights.
-    result_ : Result
-        Certificate and history of the training run.
     n_features_in_ : int
         Number of node features.
     n_edge_features_in_ : int
@@ -107,8 +85,6 @@ class GraphCutSVM(StructuredSVM):
         Weights of the node features, a part of ``coef_``.
     edge_coef_ : ndarray
         Weights of the edge features, a part of ``coef_``.
-    temperature_ : float
-        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Examples
     --------
@@ -137,7 +113,7 @@ class GraphCutSVM(StructuredSVM):
         tables: bool = False,
         bias: bool = True,
         multiclass: bool = False,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

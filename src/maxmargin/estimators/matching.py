@@ -24,11 +24,11 @@ from maxmargin.structures.matching.candidates import Candidates, check_pairs
 from maxmargin.structures.matching.matching import Cap, sides_of
 from maxmargin.validation.options import (
     CountOrZero,
+    NJobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import (
@@ -54,36 +54,16 @@ class MatchingSVM(StructuredSVM):
 
     Parameters
     ----------
-    alpha : float, default=0.01
-        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
     loss : {"hamming", "hamming-sum"} or Loss, default="hamming-sum"
         "hamming-sum" is the number of superfluous and missing links, "hamming" that number divided
         by the number of candidate edges. ``Hamming(normalize=False, false_positive=1,
         false_negative=3)`` sets their costs.
     solver : str or Solver, default="bcfw"
         Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
-    tol : float, default=0.001
-        Stop when the duality gap is at most ``tol * |objective|``.
-    max_epochs : int, default=100
-        Largest number of passes over the samples.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed; the same integer gives bitwise identical results.
-    verbose : int, default=0
-        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
     row_cap, column_cap : int, default=1
         Largest number of links of a row, and of a column.
     bias : bool, default=True
         Learn a constant that is added to the score of every link.
-    n_jobs : int or None, default=None
-        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
-    warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
-    time_limit : float or None, default=None
-        Training stops after this many seconds; None means no limit.
-    callbacks : sequence of Callback, default=()
-        Further callbacks, such as ``EarlyStopping(X, y)``.
-    domain : Domain or None, default=None
-        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
     kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
         Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
         options. None means the features as they are. With a kernel, ``coef_`` has weights of the
@@ -93,12 +73,6 @@ class MatchingSVM(StructuredSVM):
     ----------
     coef_ : ndarray of shape (n_weights,)
         Weights; the last one is the bias, if there is one.
-    result_ : Result
-        Certificate and history of the training run.
-    n_features_in_ : int
-        Number of features.
-    temperature_ : float
-        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
     kernel_ : KernelMap or None
         The fitted kernel map.
     support_vectors_ : array of shape (n_support, n_features)
@@ -136,7 +110,7 @@ class MatchingSVM(StructuredSVM):
         row_cap: Cap = 1,
         column_cap: Cap = 1,
         bias: bool = True,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

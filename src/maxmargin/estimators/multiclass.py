@@ -23,11 +23,11 @@ from maxmargin.structures import Multiclass, Structure
 from maxmargin.structures.base import Layout
 from maxmargin.validation.options import (
     CountOrZero,
+    NJobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
 )
 from maxmargin.validation.samples import as_dense, check_matrix, learn_classes
@@ -45,37 +45,10 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
 
     Parameters
     ----------
-    alpha : float, default=0.01
-        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
-    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
-        Loss of an output: fraction of wrong variables, their number, or a `Loss`.
-    solver : str or Solver, default="auto"
-        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
-    tol : float, default=0.001
-        Stop when the duality gap is at most ``tol * |objective|``.
-    max_epochs : int, default=100
-        Largest number of passes over the samples.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed; the same integer gives bitwise identical results.
-    verbose : int, default=0
-        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
-    n_jobs : int or None, default=None
-        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
-    warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
-    time_limit : float or None, default=None
-        Training stops after this many seconds; None means no limit.
-    callbacks : sequence of Callback, default=()
-        Further callbacks, such as ``EarlyStopping(X, y)``.
-    domain : Domain or None, default=None
-        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
     kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
         Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
         options. None means the features as they are. With a kernel, ``coef_`` has weights of the
         kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
-    objective : {"margin", "likelihood", "slack"}, default="margin"
-        Margin rescaling, conditional likelihood (a conditional random field) or slack rescaling;
-        see `StructuredSVM`.
     bias : bool, default=True
         Learn a (penalised) constant for each label.
 
@@ -83,18 +56,10 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
     ----------
     classes_ : ndarray of shape (n_classes,)
         Classes, sorted.
-    coef_ : ndarray of shape (n_weights,)
-        Weights.
-    result_ : Result
-        Certificate and history of the training run.
-    n_features_in_ : int
-        Number of features.
     node_coef_ : ndarray of shape (n_features, n_classes)
         Weights of the features, a part of ``coef_``.
     bias_ : ndarray of shape (n_classes,) or None
         Constants of the classes.
-    temperature_ : float
-        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
     kernel_ : KernelMap or None
         The fitted kernel map.
     support_vectors_ : array of shape (n_support, n_features)
@@ -121,7 +86,7 @@ class MulticlassSVM(ClassifierMixin, StructuredSVM):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -19,11 +19,11 @@ from maxmargin.structures import MarkovNetwork, Network, Structure
 from maxmargin.structures.base import Layout, part_score
 from maxmargin.validation.options import (
     CountOrZero,
+    NJobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
 )
 
@@ -61,30 +61,6 @@ class NetworkSVM(GraphLabels):
 
     Parameters
     ----------
-    alpha : float, default=0.01
-        Strength of the penalty, lambda in the papers; C = 1 / (alpha n).
-    loss : {"hamming", "hamming-sum"} or Loss, default="hamming"
-        Loss of an output: fraction of wrong variables, their number, or a `Loss`.
-    solver : str or Solver, default="auto"
-        Name of a solver, such as "bcfw" or "cutting-plane", or a `Solver`; see `StructuredSVM`.
-    tol : float, default=0.001
-        Stop when the duality gap is at most ``tol * |objective|``.
-    max_epochs : int, default=100
-        Largest number of passes over the samples.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed; the same integer gives bitwise identical results.
-    verbose : int, default=0
-        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
-    n_jobs : int or None, default=None
-        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
-    warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
-    time_limit : float or None, default=None
-        Training stops after this many seconds; None means no limit.
-    callbacks : sequence of Callback, default=()
-        Further callbacks, such as ``EarlyStopping(X, y)``.
-    domain : Domain or None, default=None
-        Feasible set of the weights, such as ``domains.L2Ball(10.0)``; None means all of R^d.
     objective : {"margin", "likelihood", "slack"}, default="margin"
         As for `StructuredSVM`; "likelihood" requires exact inference.
     method : {"auto", "exact", "bounded", "relaxed"}, default="auto"
@@ -93,8 +69,6 @@ class NetworkSVM(GraphLabels):
         certificates remain valid. "relaxed" solves linear programs over fractional labels, which
         are rounded at the end: slow, for small graphs. "auto" is exact if the tables fit into
         memory, else bounded.
-    bias : bool, default=True
-        Learn a (penalised) constant for each label.
     ends : bool, default=False
         Learn weights for the labels of nodes without incoming edges, and of nodes without outgoing
         edges; see `TreeSVM`.
@@ -104,29 +78,15 @@ class NetworkSVM(GraphLabels):
     forbidden_pairs : collection of (label, label), default=()
         Pairs (label of the first end, label of the second) that no edge may have. Pairs with labels
         that do not occur in y are ignored, because a fold may lack some labels.
-    kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
-        Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
-        options. None means the features as they are. With a kernel, ``coef_`` has weights of the
-        kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        Labels, sorted.
-    coef_ : ndarray of shape (n_weights,)
-        Weights.
-    result_ : Result
-        Certificate and history of the training run.
     n_features_in_ : int
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
     structure_ : MarkovNetwork
         The fitted structure, with the inference method in use.
-    node_coef_ : ndarray of shape (n_features, n_labels)
-        Weights of the node features, a part of ``coef_``.
-    bias_ : ndarray of shape (n_labels,) or None
-        Constants of the labels.
     root_ : ndarray of shape (n_labels,) or None
         Weights of the labels at nodes without incoming edges.
     leaf_ : ndarray of shape (n_labels,) or None
@@ -134,20 +94,6 @@ class NetworkSVM(GraphLabels):
     pair_coef_ : ndarray of shape (n_edge_features, n_labels, n_labels) or None
         Weights of label pairs, the first label in the rows; without the first axis if edges have no
         features.
-    temperature_ : float
-        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
-    kernel_ : KernelMap or None
-        The fitted kernel map.
-    support_vectors_ : array of shape (n_support, n_features)
-        Training rows on which scores depend; only with a kernel.
-    dual_coef_ : ndarray of shape (n_support, n_labels)
-        Coefficients of the support vectors; only with a kernel.
-    n_support_ : int
-        Number of support vectors; only with a kernel.
-    residual_ : float
-        Fraction of the trace of the kernel matrix that the coordinates leave out.
-    dropped_ : float
-        Bound on the change of a score by the omitted support vectors, per ``sqrt(k(x, x))``.
 
     Examples
     --------
@@ -172,7 +118,7 @@ class NetworkSVM(GraphLabels):
         random_state: Seed = 0,
         verbose: Verbosity = 0,
         *,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -16,7 +16,35 @@ from maxmargin.validation.samples import as_dense, is_list
 
 
 class NodeLabels(StructuredSVM):
-    """Labels of nodes, with weights for their features, biases and ends, then for pairs."""
+    """Labels of nodes, with weights for their features, biases and ends, then for pairs.
+
+    Attributes
+    ----------
+    kernel : {"linear", "poly", "rbf"}, callable, KernelMap or None, default=None
+        Kernel on the features: a name, a function (A, B) -> matrix, or `features.KernelMap` with
+        options. None means the features as they are. With a kernel, ``coef_`` has weights of the
+        kernel's coordinates, and scores are ``k(x, support_vectors_) @ dual_coef_``.
+    bias : bool, default=True
+        Learn a (penalised) constant for each label.
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    node_coef_ : ndarray of shape (n_features, n_labels)
+        Weights of the node features, a part of ``coef_``.
+    bias_ : ndarray of shape (n_labels,) or None
+        Constants of the labels.
+    kernel_ : KernelMap or None
+        The fitted kernel map.
+    support_vectors_ : array of shape (n_support, n_features)
+        Training rows on which scores depend; only with a kernel.
+    dual_coef_ : ndarray of shape (n_support, n_labels)
+        Coefficients of the support vectors; only with a kernel.
+    n_support_ : int
+        Number of support vectors; only with a kernel.
+    residual_ : float
+        Fraction of the trace of the kernel matrix that the coordinates leave out.
+    dropped_ : float
+        Bound on the change of a score by the omitted support vectors, per ``sqrt(k(x, x))``.
+    """
 
     bias: bool
     ends: bool

@@ -119,7 +119,7 @@ def sentence_batches(path: Readable, form: ColumnFormat | None = None) -> Iterat
 
 
 def _batch(reader: _Reader, lines: list[bytes]) -> Iterator[list[Sentence]]:
-    """The sentences that are whole after these lines, those before a error too."""
+    """The sentences that are whole after these lines, those before an error too."""
     try:
         batch = reader.feed(lines)
     except ValueError:

@@ -67,7 +67,7 @@ class Arrays(Mapping[str, np.ndarray]):
         return len(self._arrays)
 
     def wrong(self, array: str, error: str) -> NpzError:
-        """The error to raise for a error of an array."""
+        """The error to raise for what is wrong with an array."""
         return NpzError(f"{self.name}: array {array!r}: {error}")
 
     def need(self, array: str, ndim: int, kinds: str, hint: str) -> np.ndarray:

@@ -84,7 +84,7 @@ def _fields(block: bytes) -> np.ndarray:
 
 
 def _find_error(block: bytes, width: int, name: str, first: int) -> ValueError:
-    """What is wrong with the first line that has a error."""
+    """What is wrong with the first line that has an error."""
     for number, line in enumerate(block.split(b"\n"), start=first):
         fields = line.split()
         if fields and len(fields) != width:

@@ -32,7 +32,7 @@ def rescale_slacks(
     costs: np.ndarray | None,
     truth: np.ndarray,
 ) -> tuple[list[Layout], PackedFeatures, np.ndarray, np.ndarray]:
-    """Shapes, features, costs and truth of the problem over listed outputs, for `Finite`."""
+    """Layouts, features, costs and truth of the problem over listed outputs, for `Finite`."""
     if costs is None:
         raise ValueError('objective="slack" multiplies by the loss; give costs.')
     if features.part_ptr[-1] != len(costs) or len(costs) != len(truth):

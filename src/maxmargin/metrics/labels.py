@@ -243,7 +243,7 @@ def per_label_scores(
 
 
 def safe_ratio(part: float, whole: float) -> float:
-    """Part / whole, 0.0 if that is nothing of nothing."""
+    """Part / whole, 0.0 if the whole is 0."""
     return float(part / whole) if whole else 0.0
 
 

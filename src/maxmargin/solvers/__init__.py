@@ -1,6 +1,6 @@
 """Solvers: each minimises a Problem, and proves how close it has come."""
 
-from maxmargin.solvers.base import Solver, resolve_solver
+from maxmargin.solvers.base import Solver, resolve_solver, solver_classes
 from maxmargin.solvers.bcfw.bcfw import BCFW, OracleCache
 from maxmargin.solvers.cutting_plane.cutting_plane import CuttingPlane
 from maxmargin.solvers.entropic.exponentiated_gradient import ExponentiatedGradient
@@ -32,4 +32,5 @@ __all__ = [
     "Solver",
     "Subgradient",
     "resolve_solver",
+    "solver_classes",
 ]

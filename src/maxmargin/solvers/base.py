@@ -30,7 +30,18 @@ class Solver(Checked, BaseEstimator):
     A subclass defines `init(problem) -> State` and `epoch(problem, state)`, which changes the state
     in place. If its state bounds the optimum, it says so by `bound` and `candidates`.
 
-    All solvers have the options `max_epochs`, `tol`, `random_state` and `check_every`.
+    Attributes
+    ----------
+    max_epochs : int, default=None
+        Maximum number of epochs; None means the estimator's value, or 100.
+    tol : float, default=None
+        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
+    random_state : int, RandomState or Generator, default=None
+        Seed of the random numbers; None means the estimator's value, or 0.
+    check_every : int, default=None
+        Number of epochs between certificates. None: each interval is half as long again as the one
+        before, and certificates are also computed when the solver's own estimate of the gap is
+        small.
     """
 
     #: each inner tuple names abilities of which the structure must have one
@@ -49,6 +60,8 @@ class Solver(Checked, BaseEstimator):
     objectives: ClassVar[tuple[str, ...]] = ("margin",)
     #: short name
     name: ClassVar[str] = ""
+    #: what it does, in a sentence for readers of reports
+    summary: ClassVar[str] = ""
 
     max_epochs: int | None
     tol: float | None
@@ -500,7 +513,13 @@ def minimised_as(objective: str) -> str:
 
 
 def solver_classes() -> dict[str, type[Solver]]:
-    """All solvers by their short names."""
+    """Return all solvers by their short names.
+
+    Returns
+    -------
+    dict of str to type
+        Class of each solver; those of your own count once their modules are imported.
+    """
     return dict(_KINDS)
 
 

@@ -28,16 +28,6 @@ class FrankWolfe(Solver):
     ----------
     line_search : bool, default=True
         Whether to use the exact maximiser; False means 2 / (k + 2).
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -45,6 +35,7 @@ class FrankWolfe(Solver):
     """
 
     name: ClassVar[str] = "fw"
+    summary: ClassVar[str] = "Frank-Wolfe: steps in all samples at once, with a bound."
     any_domain: ClassVar[bool] = True
 
     def __init__(

@@ -29,16 +29,6 @@ class LBFGS(Solver):
     ----------
     memory : int, default=10
         Number of stored changes of the gradient.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -46,6 +36,7 @@ class LBFGS(Solver):
     """
 
     name: ClassVar[str] = "lbfgs"
+    summary: ClassVar[str] = "L-BFGS: quasi-Newton steps on the likelihood of all samples at once."
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)

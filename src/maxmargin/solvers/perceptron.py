@@ -28,16 +28,6 @@ class Perceptron(Solver):
         Whether to return the average of all iterates, which generalises much better.
     batch : bool, default=False
         Whether to update once per pass, by all mistakes together.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -45,6 +35,10 @@ class Perceptron(Solver):
     """
 
     name: ClassVar[str] = "perceptron"
+    summary: ClassVar[str] = (
+        "Structured perceptron: adds what the truth has and the prediction lacks; no penalty"
+        " and no bound."
+    )
     needs_penalty: ClassVar[bool] = False
     certifies: ClassVar[bool] = False
     has_objective: ClassVar[bool] = False

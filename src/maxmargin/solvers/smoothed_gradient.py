@@ -43,19 +43,6 @@ class SmoothedGradient(Solver):
     a projection, never from an average, so that in an l1 ball its zeros are exact. alpha may be 0
     in a bounded domain.
 
-    Parameters
-    ----------
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
-
     References
     ----------
     - Nesterov, Mathematical Programming 2005.
@@ -64,6 +51,7 @@ class SmoothedGradient(Solver):
     """
 
     name: ClassVar[str] = "smoothed"
+    summary: ClassVar[str] = "Accelerated gradients of a smooth function just above the objective."
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")

@@ -33,16 +33,6 @@ class Subgradient(Solver):
     averaging : {"weighted", "half"} or None, default="weighted"
         "weighted" (weights proportional to k), "half" (uniform over at least the second half of the
         passes; SSG-tavg in the papers) or None. The best certified of last and average is returned.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -51,6 +41,9 @@ class Subgradient(Solver):
     """
 
     name: ClassVar[str] = "ssg"
+    summary: ClassVar[str] = (
+        "Stochastic subgradients: quick first passes, steps of a fixed schedule."
+    )
     any_domain: ClassVar[bool] = True
 
     def __init__(

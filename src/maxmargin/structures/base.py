@@ -19,7 +19,7 @@ from maxmargin.structures.constraints import Constraints, part_score
 from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.min_norm_point import project_by_vertices
 from maxmargin.validation.learned import Checked
-from maxmargin.validation.options import Positive, TaskCommands, check_options
+from maxmargin.validation.options import NJobs, Positive, check_options
 
 #: what tells the polytope of a sample: integers, or an object that can be hashed, such as
 #: `Candidates` or a `Network`
@@ -142,7 +142,7 @@ class Structure(Checked, BaseEstimator):
         constraints: Any = None,
         exact: bool | Literal["bounded"] = True,
         binary: bool = True,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         time_limit: Positive | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
     ) -> Structure:
@@ -260,8 +260,7 @@ class Structure(Checked, BaseEstimator):
         """
         raise ValueError(
             f"{type(self).__name__} cannot tell its layout from {n_parts} parts; give each sample"
-            " as"
-            " a pair (features, layout), or define layout_of."
+            " as a pair (features, layout), or define layout_of."
         )
 
     def variables(self, layout: Layout) -> tuple[int, int]:

@@ -22,7 +22,29 @@ _SHARED = ("tol", "max_epochs", "random_state", "verbose", "n_jobs", "warm_start
 
 
 class Task(Savable, BaseEstimator):
-    """A learner whose `fit` sets model_, a StructuredSVM on features of the task's inputs."""
+    """A learner whose `fit` sets model_, a StructuredSVM on features of the task's inputs.
+
+    Attributes
+    ----------
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; the same integer gives bitwise identical results.
+    verbose : int, default=0
+        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
+    n_jobs : int or None, default=None
+        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
+    warm_start : bool, default=False
+        Start from the dual point of the last fit, for another alpha or solver on the same data.
+    time_limit : float or None, default=None
+        Training stops after this many seconds; None means no limit.
+    coef_ : ndarray of shape (n_weights,)
+        Weights of the model.
+    result_ : Result
+        Certificate and history of the training run.
+    n_features_in_ : int
+        Number of features.
+    temperature_ : float
+        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
+    """
 
     callbacks: Sequence[Callback]
     warm_start: bool

@@ -61,9 +61,9 @@ class Drawing(TypedDict, total=False):
     - "images": images (rows of numbers 0 to 1, flattened), height, width, truth, predicted;
     - "links": source, target (the words, or the names of rows and columns), sure, possible,
       predicted (pairs [i, j], from 0; possible includes sure);
-    - "areas": maps (`AreaMap`s of one sample), labels (background and foreground), and picture, if
-    there is
-      one: the colours of the first map's places, 3 bytes each, packed alike.
+    - "areas": maps (`AreaMap`s of one sample), labels (background and foreground), and
+      picture, if there is one: the colours of the first map's places, 3 bytes each, packed
+      alike.
 
     Always there: title, errors (how many), and truth_known; without a truth, `truth`, `sure` and
     `possible` are empty.

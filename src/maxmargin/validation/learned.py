@@ -15,6 +15,7 @@ from typing import Any, ClassVar, get_origin, get_type_hints
 
 import numpy as np
 
+from maxmargin.validation.docstrings import complete_docstring
 from maxmargin.validation.options import check_option
 
 #: keys with equal hashes that a dict may have: looking one up takes as many comparisons
@@ -25,11 +26,15 @@ _MISSING = object()
 class Checked:
     """An object that model files may hold: made by its constructor, then asked to `validate`."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_docstring(cls)
+
     def validate(self) -> None:
         """Raise ValueError unless what was learned goes together.
 
-        Called after loading, when options and types are known to be as declared. Kernels check
-        nothing, so all that they rely on is checked here.
+        Called after loading, when options and types are known to be as declared. Compiled code
+        checks nothing, so all that it relies on is checked here.
         """
 
 

@@ -67,7 +67,7 @@ PositiveOrInf = Annotated[float, Bounds(0, open_low=True, infinite=True)]
 NonNegative = Annotated[float, Bounds(0)]
 NonNegativeOrInf = Annotated[float, Bounds(0, infinite=True)]
 Probability = Annotated[float, Bounds(0, 1)]
-TaskCommands = Count | Annotated[int, Bounds(high=-1)] | None
+NJobs = Count | Annotated[int, Bounds(high=-1)] | None
 Verbosity = CountOrZero | bool
 Seed = CountOrZero | np.random.Generator | np.random.RandomState | None
 

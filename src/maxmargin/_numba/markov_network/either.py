@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from maxmargin._numba.compile import compile_ability
-from maxmargin._numba.markov_network import (
-    junction_tree as network,
-    message_passing as network_bounded,
-)
+from maxmargin._numba.markov_network.junction_tree import maximize as maximize_exactly
+from maxmargin._numba.markov_network.message_passing import maximize as maximize_bounded
 
-exact, bounded = network.maximize, network_bounded.maximize
+#: where layouts say which of them to take: 0 for the junction tree
+METHOD = 4
 
 
 @compile_ability
 def maximize(theta, layout, out, work, iwork):
-    """The best labels if way is 0; else good ones. Returns a bound, the score itself if exact."""
-    if layout[4] == 0:
-        return exact(theta, layout, out, work, iwork)
-    return bounded(theta, layout, out, work, iwork)
+    """The best labels, or good ones. Returns a bound, which is the score itself if exact."""
+    if layout[METHOD] == 0:
+        return maximize_exactly(theta, layout, out, work, iwork)
+    return maximize_bounded(theta, layout, out, work, iwork)

@@ -104,8 +104,8 @@ def update_row_prices(value, starts, ends, cap, top, low, b, a, room, listed, co
 
     value: all edges by rows; starts (rows + 1); ends: the edges' columns, empty if all pairs are
     edges. cap, low (rows): caps and least prices; top (columns): most on an edge, for rows with
-    caps above 1. a: in, a guess; out, the prices. room: 2 columns. listed: edges by rows, of which
-    the first count[j] of row j are out the places strictly between their bounds; in, those of
+    caps above 1. a: in, a guess; out, the prices. room: 2 columns. listed: edges by rows; on
+    return, the first count[j] of row j are those strictly between their bounds, on entry those of
     the last call (or count[j] = 0). Returns the rows' share of the dual objective.
     """
     rows, columns, dense = len(cap), len(b), len(ends) == 0

@@ -139,7 +139,7 @@ def _go(config: Mapping[str, Any], out: Path, resume: bool) -> None:
 
 
 def _report(out: Path) -> Path | None:
-    """The comparison as an HTML file; a error there does not spoil what was measured."""
+    """The comparison as an HTML file; an error there does not spoil what was measured."""
     try:
         return write_report(out)
     except (OSError, ValueError) as error:

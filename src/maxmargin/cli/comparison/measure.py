@@ -160,7 +160,7 @@ def _warm_up(
     started = time.perf_counter()
     few = command.take(data, range(min(WARM_SAMPLES, len(data))))
     model = _model(command, config, settings, 0).set_params(max_epochs=WARM_EPOCHS)
-    with suppress(ValueError):  # too few samples, or a error that the run itself will meet
+    with suppress(ValueError):  # too few samples, or an error that the run itself will meet
         command.fit(model, few, common)
     return time.perf_counter() - started
 

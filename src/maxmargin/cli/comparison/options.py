@@ -8,7 +8,7 @@ import click
 
 from maxmargin.cli.commands import Option
 from maxmargin.cli.options import FILE, config_option, setting_options
-from maxmargin.cli.settings import OF_COMPARISONS, OWN, SOLVERS
+from maxmargin.cli.settings import OF_COMPARISONS, OWN, solver_names
 from maxmargin.cli.types import parse_value
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _comparison_options(command: TaskCommand, sizes: str) -> list[click.Paramete
             "--solvers",
             Names(),
             "NAMES",
-            f"Of {', '.join(SOLVERS)}, or labels of the configuration file."
+            f"Of {', '.join(solver_names())}, or labels of the configuration file."
             f"  [default: {','.join(command.compared)}]",
         ),
         option("--sizes", Sizes(), "SIZES", f"Training samples, such as {sizes}."),

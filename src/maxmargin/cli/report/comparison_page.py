@@ -28,7 +28,6 @@ from maxmargin.cli.report.words import (
     format_seconds,
     format_time,
     format_value,
-    name_in_words,
 )
 from maxmargin.drawing.svg import Curve, finite_or_none, line_svg
 
@@ -267,11 +266,13 @@ def _grown(quantity: str) -> str:
     """What grows, with its verb."""
     known = {
         "seconds": "time grows",
+        "cpu_seconds": "processor time grows",
         "peak_bytes": "memory for training grows",
+        "solver_bytes": "memory of the solver's state grows",
         "n_oracle": "oracle calls grow",
         "n_project": "projections grow",
     }
-    return known.get(quantity, f"{name_in_words(quantity)} grows")
+    return known.get(quantity, f"{quantity} grows")
 
 
 def _convergence(

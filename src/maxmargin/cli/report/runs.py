@@ -20,7 +20,7 @@ from maxmargin.drawing.numbers import finite_or_none
 
 __all__ = ["FIELDS", "QUANTITIES", "Group", "figures_section", "group_runs", "has_failed"]
 
-#: key, name, unit on the axis, curves
+#: key, name with unit, curves: of each its key and its name
 QUANTITIES: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
     ("seconds", "Time (s)", (("seconds", "time"),)),
     ("train_mb", "Memory for training (MB)", (("train_mb", "memory for training"),)),
@@ -46,7 +46,7 @@ def has_failed(run: Mapping[str, Any]) -> bool:
 
 
 def group_runs(runs: Sequence[Mapping[str, Any]], solvers: Sequence[str]) -> list[Group]:
-    """Mean, least and most over seeds, for each solver and size."""
+    """Mean, standard deviation, least and most over seeds, for each solver and size."""
     found: dict[tuple[int, float], list[Mapping[str, Any]]] = {}
     for run in runs:
         size = finite_or_none(run.get("size"))

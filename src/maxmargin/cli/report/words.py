@@ -24,7 +24,6 @@ __all__ = [
     "format_seconds",
     "as_sentence",
     "format_value",
-    "name_in_words",
 ]
 
 STATUS = {
@@ -54,20 +53,3 @@ def as_sentence(phrase: Any) -> str:
     """A phrase with a capital and one full stop."""
     words = str(phrase)
     return f"{words[:1].upper()}{words[1:].removesuffix('.')}."
-
-
-def name_in_words(name: Any) -> str:
-    """A key as words: "n_oracle" is "oracle calls"."""
-    known = {
-        "n_oracle": "oracle calls",
-        "n_project": "projections",
-        "peak_bytes": "peak memory",
-        "base_bytes": "memory before training",
-        "train_bytes": "memory added by training",
-        "seconds": "time",
-        "n_epochs": "passes",
-        "relative_gap": "relative gap",
-        "test_error": "test error",
-        "train_error": "training error",
-    }
-    return known.get(str(name), str(name).replace("_", " "))

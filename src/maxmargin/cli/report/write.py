@@ -19,8 +19,7 @@ def write_report(
     folder : what `train` or `compare` made; which of them is told by its files.
     out : the file to write; None means `report.html` in the folder.
     worst : of each set of data at most this many samples are drawn, those with the most errors;
-    None
-        means all that the run keeps, but for the size of the page.
+        None means all that the run keeps, but for the size of the page.
 
     Returns the path written. A folder that is neither is a ValueError.
     """

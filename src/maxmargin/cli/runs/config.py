@@ -14,7 +14,7 @@ import tomli_w
 
 from maxmargin.cli.runs.checks import check_integer, check_names, check_number, shown_value
 from maxmargin.cli.runs.solvers import check_solver
-from maxmargin.cli.settings import CHECKPOINTS, FILES, OF_RUNS, Setting
+from maxmargin.cli.settings import CHECKPOINTS, FILES, OF_RUNS, SOLVER, Setting
 from maxmargin.persistence.files import write_whole
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
@@ -127,7 +127,7 @@ def _value(own: Setting, key: str, value: Any) -> Any:
     """A value of a setting."""
     if own.kind is Path:
         return _paths(key, value)
-    if isinstance(own.kind, tuple):
+    if own.kind == SOLVER or isinstance(own.kind, tuple):
         return _text(key, value)
     if own.word is not None and value == own.word:
         return value

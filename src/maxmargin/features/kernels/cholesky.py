@@ -95,7 +95,7 @@ def _check_diagonal(size: np.ndarray, name: Name) -> float:
 
 
 def _check_minors(gram: np.ndarray, size: np.ndarray, name: Name) -> None:
-    """k(a, b)^2 <= k(a, a) k(b, b), of all pairs: a error there has two names."""
+    """k(a, b)^2 <= k(a, a) k(b, b), of all pairs: an error there has two names."""
     slack = NEGATIVE * float(size.max())
     root = np.sqrt(size)
     for start in range(0, len(gram), 512):

@@ -114,16 +114,6 @@ class BCFW(Solver):
     relaxation : float, default=1.5
         Length of the step "corrective", 1 being the block's optimum. Below 2 the dual still never
         decreases, and samples that share weights zigzag less.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     Notes
     -----
@@ -152,6 +142,9 @@ class BCFW(Solver):
     """
 
     name: ClassVar[str] = "bcfw"
+    summary: ClassVar[str] = (
+        "Block-coordinate Frank-Wolfe: exact steps in one sample at a time, with a bound."
+    )
     any_domain: ClassVar[bool] = True
 
     def __init__(
@@ -305,7 +298,7 @@ class BCFW(Solver):
                     return
 
     def _visit(self, step: Step, problem: Problem, state: State, order: np.ndarray) -> None:
-        """Steps in z for all samples of `order`; in a domain, one by one (see `solvers.domain_steps`)."""
+        """Steps in z for all samples of `order`; in a domain one by one, see `domain_steps`."""
         if is_free(problem):
             step(problem, state, order)
         else:

@@ -54,16 +54,6 @@ class CuttingPlane(Solver):
         change the dual.
     resolve_every : int, default=100
         Number of outputs after which the models are minimised again ("n-slack").
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     Notes
     -----
@@ -86,6 +76,9 @@ class CuttingPlane(Solver):
     """
 
     name: ClassVar[str] = "cutting-plane"
+    summary: ClassVar[str] = (
+        "Cutting planes: a model of the loss that grows from below, solved anew each pass."
+    )
     any_domain: ClassVar[bool] = True
 
     def __init__(

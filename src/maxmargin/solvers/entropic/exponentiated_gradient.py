@@ -56,16 +56,6 @@ class ExponentiatedGradient(Solver):
     averaging : bool, default=True
         Whether to certify also the average of w since the last certificate (with weights
         proportional to k) and return the better of last and average.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     Notes
     -----
@@ -86,6 +76,9 @@ class ExponentiatedGradient(Solver):
     """
 
     name: ClassVar[str] = "eg"
+    summary: ClassVar[str] = (
+        "Exponentiated gradient: multiplicative steps, so that outputs stay probabilities."
+    )
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",), ("maximize",))
     objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
     any_domain: ClassVar[bool] = True

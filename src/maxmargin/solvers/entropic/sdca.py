@@ -31,16 +31,6 @@ class SDCA(Solver):
     sampling : {"gap", "permutation", "uniform"}, default="gap"
         "gap" draws samples in proportion to their gaps; "uniform" at random; "permutation" in a new
         order each pass.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -49,6 +39,9 @@ class SDCA(Solver):
     """
 
     name: ClassVar[str] = "sdca"
+    summary: ClassVar[str] = (
+        "Stochastic dual coordinate ascent: a likelihood's bound raised one sample at a time."
+    )
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)

@@ -51,16 +51,6 @@ class ReferenceQP(Solver):
     ----------
     memory_limit : float, default=None
         Maximum estimated number of bytes of the solve; None means 80 % of the free memory.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -68,6 +58,9 @@ class ReferenceQP(Solver):
     """
 
     name: ClassVar[str] = "qp"
+    summary: ClassVar[str] = (
+        "The whole problem as one convex program, by an interior-point method; for small data."
+    )
     #: when a solve must end
     _deadline: float = np.inf
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("constraints", "vertices"),)

@@ -175,10 +175,9 @@ class SaddleSolver(Solver):
     def in_ranges(
         self, problem: Problem, sums: int, visit: Callable
     ) -> tuple[list[np.ndarray], np.ndarray]:
-        """visit(first, last, sums, sums_of_pass) over stretches of samples; the sums of all of
-        them.
+        """Call visit(first, last, sums, sums_of_pass) for chunks of samples, and add up their sums.
 
-        The stretches do not depend on the number of threads.
+        The chunks do not depend on the number of threads.
         """
         count = max(1, min(_RANGES, problem.n // 32, 2**22 // problem.dim))
         bounds = np.linspace(0, problem.n, count + 1).astype(int)

@@ -60,16 +60,6 @@ class DualExtragradient(SaddleSolver):
         False because on word alignments restarts help with w in a ball but not with a penalty.
     ratio : float or "auto", default="auto"
         Step length in w relative to that in z; see `SaddleSolver`.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
     z_geometry : {"euclidean", "entropic"}, default="euclidean"
         Steps in z; "entropic" for structures that can compute `marginals`: a step is a pass of
         sum-product instead of a projection, and z stays inside its polytope. `output_geometry`
@@ -90,6 +80,9 @@ class DualExtragradient(SaddleSolver):
     """
 
     name: ClassVar[str] = "dual-extragradient"
+    summary: ClassVar[str] = (
+        "Nesterov's dual extragradient: averaged steps in weights and outputs by projections."
+    )
 
     def __init__(
         self,

@@ -32,16 +32,6 @@ class Extragradient(SaddleSolver):
         Step length: "adaptive", "norm" (1 / L by power iteration) or a number.
     ratio : float or "auto", default="auto"
         Step length in w relative to that in z; see `SaddleSolver`.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -49,6 +39,9 @@ class Extragradient(SaddleSolver):
     """
 
     name: ClassVar[str] = "extragradient"
+    summary: ClassVar[str] = (
+        "Extragradient: steps in weights and outputs that are predicted, then corrected."
+    )
 
     def __init__(
         self,

@@ -28,16 +28,6 @@ class ProjectedGradient(SaddleSolver):
     ratio : float or "auto", default="auto"
         Step length in w relative to that in z; see `SaddleSolver`. "auto" is always that of the
         papers; with a penalty a smaller one often ends nearer to the optimum.
-    max_epochs : int, default=None
-        Maximum number of epochs; None means the estimator's value, or 100.
-    tol : float, default=None
-        Tolerance on the relative gap, `gap / |primal|`; None means the estimator's value, or 1e-3.
-    random_state : int, RandomState or Generator, default=None
-        Seed of the random numbers; None means the estimator's value, or 0.
-    check_every : int, default=None
-        Number of epochs between certificates. None: each interval is half as long again as the one
-        before, and certificates are also computed when the solver's own estimate of the gap is
-        small.
 
     References
     ----------
@@ -45,6 +35,7 @@ class ProjectedGradient(SaddleSolver):
     """
 
     name: ClassVar[str] = "projected-gradient"
+    summary: ClassVar[str] = "Projected gradients of weights and outputs at once, averaged."
 
     def __init__(
         self,

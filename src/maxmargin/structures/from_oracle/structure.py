@@ -17,7 +17,7 @@ from maxmargin.structures.from_oracle.outputs import TimedOut, as_vector, split_
 from maxmargin.structures.from_oracle.worker_pool import Workers
 from maxmargin.structures.linear_program.program import Program
 from maxmargin.validation.learned import Checked
-from maxmargin.validation.options import Bounds, TaskCommands, check_option, check_options
+from maxmargin.validation.options import Bounds, NJobs, check_option, check_options
 
 #: options that are functions, which model files do not hold
 _FUNCTIONS = ("oracle", "size", "encoder", "decoder", "feasible", "rows")
@@ -90,7 +90,7 @@ class OracleStructure(Structure):
         rows: Any = None,
         exact: bool | Literal["bounded"] = True,
         zero_one: bool = True,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         time_limit: Annotated[float, Bounds(0, 10**9, open_low=True)] | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
     ):

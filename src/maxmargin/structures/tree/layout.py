@@ -22,10 +22,6 @@ class TreeLayout(NetworkLayout):
     ----------
     network : Network or Graph
         Nodes and edges, without cycles.
-    n_labels : int
-        Number of labels K, at least 1.
-    allowed : array_like of shape (n_nodes, n_labels), default=None
-        Boolean mask of the labels that each node may have, at least one; None means all.
     """
 
     def __init__(self, network: Any, n_labels: Any, allowed: Any = None):

@@ -41,11 +41,11 @@ from maxmargin.tasks.tagging.reports import WeightTable, strongest_weights
 from maxmargin.validation.options import (
     Count,
     CountOrZero,
+    NJobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
     check_options,
 )
@@ -84,10 +84,6 @@ class WordAligner(LinkProbabilities, Task):
         Stop when the duality gap is at most ``tol * |objective|``.
     max_epochs : int, default=200
         Largest number of passes over the samples.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed; the same integer gives bitwise identical results.
-    verbose : int, default=0
-        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
     normalize : bool, default=False
         Divide the costs of a pair by the number of its sure links.
     max_links : int, default=1
@@ -99,12 +95,6 @@ class WordAligner(LinkProbabilities, Task):
         Unfitted statistics with options for `fit`; None means ``WordStatistics()``.
     features : AlignmentFeatures or None, default=None
         Feature maker with options; None means ``AlignmentFeatures()``.
-    n_jobs : int or None, default=None
-        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
-    warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
-    time_limit : float or None, default=None
-        Training stops after this many seconds; None means no limit.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(pairs, links)``, which uses 1 - AER.
     domain : Domain or None, default=None
@@ -119,14 +109,6 @@ class WordAligner(LinkProbabilities, Task):
         The fitted feature maker.
     model_ : StructuredSVM
         The fitted model.
-    coef_ : ndarray of shape (n_weights,)
-        Weights of the model.
-    result_ : Result
-        Certificate and history of the training run.
-    n_features_in_ : int
-        Number of features.
-    temperature_ : float
-        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Examples
     --------
@@ -156,7 +138,7 @@ class WordAligner(LinkProbabilities, Task):
         strict: bool = False,
         statistics: WordStatistics | None = None,
         features: AlignmentFeatures | None = None,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -301,7 +301,7 @@ def _is_header(fields: list[str]) -> bool:
 
 def _row(fields: list[str], dim: int, where: str) -> tuple[str, Any]:
     extra = len(fields) - dim - 1
-    # GloVe has some words with spaces in them; a number too many is a error, though.
+    # GloVe has some words with spaces in them; a number too many is an error, though.
     if dim < 1 or extra < 0 or any(map(is_number, fields[1 : extra + 1])):
         raise ValueError(
             f"{where}: found {len(fields)} fields, expected a word and {max(dim, 1)} numbers"

@@ -30,11 +30,11 @@ from maxmargin.tasks.segmentation.probabilities import SegmentProbabilities
 from maxmargin.tasks.tagging.reports import WeightTable, strongest_weights
 from maxmargin.validation.options import (
     CountOrZero,
+    NJobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
     check_options,
 )
@@ -68,20 +68,10 @@ class Segmenter(SegmentProbabilities, Task):
         Stop when the duality gap is at most ``tol * |objective|``.
     max_epochs : int, default=300
         Largest number of passes over the samples.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed; the same integer gives bitwise identical results.
-    verbose : int, default=0
-        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
     graphs : GraphMaker or None, default=None
         ``ImageGraphs(...)`` or ``PointGraphs(...)``; None means the default one of the kind.
     tables : bool, default=False
         Learn four weights for each edge feature; see `GraphCutSVM`.
-    n_jobs : int or None, default=None
-        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
-    warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
-    time_limit : float or None, default=None
-        Training stops after this many seconds; None means no limit.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(images, masks)``; its metric receives masks, as
         `metrics.segmentation_scores` takes them.
@@ -94,14 +84,6 @@ class Segmenter(SegmentProbabilities, Task):
         The fitted maker of graphs.
     model_ : GraphCutSVM
         The fitted model.
-    coef_ : ndarray of shape (n_weights,)
-        Weights of the model.
-    result_ : Result
-        Certificate and history of the training run.
-    n_features_in_ : int
-        Number of features.
-    temperature_ : float
-        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Examples
     --------
@@ -132,7 +114,7 @@ class Segmenter(SegmentProbabilities, Task):
         *,
         graphs: Annotated[GraphMaker | None, "Such as ImageGraphs() or PointGraphs()."] = None,
         tables: bool = False,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -30,11 +30,11 @@ from maxmargin.tasks.tagging.token_features import Token, TokenFeatures
 from maxmargin.validation.options import (
     Count,
     CountOrZero,
+    NJobs,
     NonNegative,
     NonNegativeOrInf,
     PositiveOrInf,
     Seed,
-    TaskCommands,
     Verbosity,
     check_option,
     check_options,
@@ -72,10 +72,6 @@ class SequenceTagger(Task):
         Stop when the duality gap is at most ``tol * |objective|``.
     max_epochs : int, default=100
         Largest number of passes over the samples.
-    random_state : int, Generator, RandomState or None, default=0
-        Seed; the same integer gives bitwise identical results.
-    verbose : int, default=0
-        0 is silent, 1 shows a progress bar, 2 also logs every certificate.
     templates : list of str or None, default=None
         Feature templates for words and columns, see `TokenFeatures`.
     columns : list of str or None, default=None
@@ -85,12 +81,6 @@ class SequenceTagger(Task):
     bio : bool, default=False
         Exclude predictions that the scheme of the tags forbids. For BIO that is I-X at the start,
         after O or after another type; if there are tags E-X or S-X, the rules are those of IOBES.
-    n_jobs : int or None, default=None
-        Threads for objectives and predictions, -1 for all cores; results do not depend on it.
-    warm_start : bool, default=False
-        Start from the dual point of the last fit, for another alpha or solver on the same data.
-    time_limit : float or None, default=None
-        Training stops after this many seconds; None means no limit.
     callbacks : sequence of Callback, default=()
         Further callbacks, such as ``EarlyStopping(sentences, tags)``.
     objective : {"margin", "likelihood"}, default="margin"
@@ -105,14 +95,6 @@ class SequenceTagger(Task):
         The fitted feature maker.
     model_ : ChainSVM
         The fitted model.
-    coef_ : ndarray of shape (n_weights,)
-        Weights of the model.
-    result_ : Result
-        Certificate and history of the training run.
-    n_features_in_ : int
-        Number of features.
-    temperature_ : float
-        Divisor of the scores in `predict_marginals`: 1, or the value found by `calibrate`.
 
     Notes
     -----
@@ -147,7 +129,7 @@ class SequenceTagger(Task):
         columns: list[str] | None = None,
         min_count: Count = 1,
         bio: bool = False,
-        n_jobs: TaskCommands = None,
+        n_jobs: NJobs = None,
         warm_start: bool = False,
         time_limit: PositiveOrInf | None = None,
         callbacks: Sequence[Callback] = (),

@@ -1,12 +1,18 @@
 """Docstrings of the public API are complete in the format of numpydoc."""
 
+import builtins
 import inspect
+import re
+import tokenize
 from enum import Enum
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import Validator, validate
+
+import maxmargin
 
 MODULES = [
     "maxmargin",
@@ -74,3 +80,33 @@ def test_docstring(name):
         if not doc.returns and not doc.yields:
             errors.append("No Returns section found")
     assert not errors, f"{name}: {'; '.join(errors)}"
+
+
+SOURCE = Path(maxmargin.__file__).parent
+#: symbols of formulas, and names of other things than code
+SYMBOLS = re.compile(r"[a-zA-Z]+_(i|e|jk)|a\d\.npy|(images|labels)_(train|test)|FileLock")
+
+
+def source_tokens():
+    for path in sorted(SOURCE.rglob("*.py")):
+        with path.open(encoding="utf-8") as file:
+            for token in tokenize.generate_tokens(file.readline):
+                is_text = token.type == tokenize.STRING and '"""' in token.string
+                yield path.relative_to(SOURCE), token, is_text or token.type == tokenize.COMMENT
+
+
+def test_names_in_docstrings_and_comments_exist():
+    known, mentioned = set(dir(builtins)), []
+    for path, token, is_text in source_tokens():
+        known.update(path.with_suffix("").parts)
+        if is_text:
+            names = re.findall(r"(?<!`)`([A-Za-z_][\w.]*)(?:\(\))?`(?!`)", token.string)
+            mentioned += [(f"{path}:{token.start[0]}", name) for name in names]
+        elif token.type in (tokenize.NAME, tokenize.STRING):
+            known.update(re.findall(r"\w+", token.string))
+    gone = [
+        (place, name)
+        for place, name in mentioned
+        if not SYMBOLS.fullmatch(name) and not known.issuperset(name.split("."))
+    ]
+    assert not gone

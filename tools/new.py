@@ -1,8 +1,8 @@
 """Write the stubs of a new structure, solver or task: `make new-structure NAME=Lattice`.
 
 tools/stubs/ has a text for each kind: new files, each after a line `=== path`. Lines `#imports`,
-`#methods` and `#options` are replaced by what the base class has, `#todo` by an error that says
-what to write there. `make format` then lays them out.
+`#methods`, `#options` and `#parameters` are replaced by what the base class has, `#todo` by an
+error that says what to write there. `make format` then lays them out.
 """
 
 import ast
@@ -16,7 +16,10 @@ from string import Template
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "maxmargin"
-NEXT = "Next: fill in what says TODO; make format; make test; a line in CHANGELOG.md."
+NEXT = """Next: fill in what says TODO, then
+    make format
+    PYTEST_ARGS='tests -k "{name} or {short} or {Name} or missing"' make test
+and add a line to CHANGELOG.md."""
 
 
 def todo(words, indent="        "):
@@ -33,6 +36,7 @@ def parsed(path):
 
 def imports(path, code):
     """Those of a base class's module that the code needs, too."""
+    code = re.sub(r'"(?:[^"\\]|\\.)*"', "", code)  # words of texts are no names
     used = {*re.findall(r"\w+", code), "annotations"}
     nodes = [n for n in parsed(path)[1].body if isinstance(n, ast.Import | ast.ImportFrom)]
     for node in nodes:
@@ -41,13 +45,13 @@ def imports(path, code):
 
 
 def methods(path, owner, *names):
-    """Methods of a base class with their docstrings, each of which raises `todo`."""
+    """Methods of a base class, each of which raises `todo`; they inherit their docstrings."""
     lines, tree = parsed(path)
     found = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     made = []
     for node in map(found.get, names):
         words = " ".join(ast.get_docstring(node).split("\n\n")[0].split())
-        head = lines[node.lineno - 1 : node.body[0].end_lineno]
+        head = lines[node.lineno - 1 : node.body[0].lineno - 1]
         made.append("\n".join([*head, todo(f"write {owner}.{node.name}. {words}")]))
     return "\n\n".join(made)
 
@@ -60,15 +64,29 @@ def options():
     return "\n".join(x for x in own if not re.match(r" +(self\.)?(structure|features)\b", x))
 
 
+def parameters():
+    """What StructuredSVM says of these options."""
+    tree = parsed("estimators/base.py")[1]
+    doc = next(ast.get_docstring(n) for n in tree.body if getattr(n, "name", "") == "StructuredSVM")
+    section = re.search(r"Parameters\n-+\n((?:.+\n)+)", doc)[1]
+    entries = re.findall(r"^\w+ :.*\n(?: .*\n)+", section, re.MULTILINE)
+    own = [x for x in entries if not re.match("structure|features", x)]
+    return textwrap.indent("".join(own).rstrip(), "    ")
+
+
 def expanded(text):
     """The text of a stub with its marks replaced, imports last."""
 
     def replaced(mark):
         if mark[2] == "todo":
             return todo(mark[3], mark[1])
-        return {"methods": methods, "options": options}[mark[2]](*mark[3].split())
+        return {"methods": methods, "options": options, "parameters": parameters}[mark[2]](
+            *mark[3].split()
+        )
 
-    text = re.sub(r"^( *)#(methods|options|todo)\b ?(.*)$", replaced, text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^( *)#(methods|options|parameters|todo)\b ?(.*)$", replaced, text, flags=re.MULTILINE
+    )
     return re.sub("#imports (.*)", lambda mark: imports(mark[1], text), text)
 
 
@@ -117,7 +135,7 @@ def main(kind, Name):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(body, encoding="utf-8")
         print("edited" if path in edited else "wrote ", path.relative_to(ROOT))
-    print(NEXT)
+    print(NEXT.format(**words))
 
 
 if __name__ == "__main__":

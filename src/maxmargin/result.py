@@ -342,11 +342,12 @@ class Result(Checked):
             "lower bound": format_short(self.dual),
             "gap": format_short(self.gap),
             "epochs": str(self.n_epochs),
-            "seconds": format_short(self.state.seconds, 3),
-            "oracle calls": str(self.state.n_oracle),
             "weights": _weights(self.w),
         }
-        if self.state.n_project:
-            metrics["projections"] = str(self.state.n_project)
+        if self.state is not None:  # results in model files may have none
+            metrics["seconds"] = format_short(self.state.seconds, 3)
+            metrics["oracle calls"] = str(self.state.n_oracle)
+            if self.state.n_project:
+                metrics["projections"] = str(self.state.n_project)
         drawing = convergence_svg([own.metrics() for own in self.history], 560, 240)
         return figure_html(words[:1].upper() + words[1:], metrics, drawing if self.history else "")

@@ -65,7 +65,7 @@ def test_demo_shows_certificate_errors_words_and_figure(folder, capsys):
     assert [path.name for path in folder.iterdir()] == ["pictures"]
 
 
-def test_demo_writes_to_demo_output_by_deerror_and_repeats(folder, capsys):
+def test_demo_writes_to_demo_output_by_default_and_repeats(folder, capsys):
     outputs, models = [], []
     for _ in range(2):
         assert main(SMALL) == 0

@@ -87,7 +87,7 @@ def test_only_options_of_data_for_predict():
     assert [p.opts for p in task_options(COMMAND, of_data=True)] == [["--min-count"], ["--note"]]
 
 
-def test_deerrors_are_in_the_help():
+def test_defaults_are_in_the_help():
     command = Command("fake", params=task_options(COMMAND))
     text = command.get_help(click.Context(command, info_name="fake"))
     assert "A fake (fake):" in text

@@ -93,7 +93,7 @@ def test_a_recorded_configuration_repeats_the_run(run, tmp_path, monkeypatch):
     ).read_bytes()
 
 
-def test_the_command_line_counts_more_than_the_file_and_the_file_more_than_deerrors(
+def test_the_command_line_counts_more_than_the_file_and_the_file_more_than_defaults(
     texts, tmp_path
 ):
     (tmp_path / "run.toml").write_text(

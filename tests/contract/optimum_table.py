@@ -39,7 +39,7 @@ SOLVERS = {
     "smoothed": SmoothedGradient(max_epochs=1000),
     **found_dict("OPTIMUM"),
 }
-#: their oracles are linear programs, so that passes are dear
+#: their oracles are linear programs, so that passes are expensive
 BY_HIGHS = ("assignment", "linear-program", "restricted", "network-relaxed")
 FEWER = dict.fromkeys(("fw", "ssg"), 20) | {"perceptron": 10}
 FEWER |= dict.fromkeys(("extragradient", "dual-extragradient", "projected-gradient"), 3)

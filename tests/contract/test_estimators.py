@@ -153,10 +153,13 @@ def over(X, change):
     """Samples with their features, those of nodes if there are several kinds, changed."""
     if isinstance(X, np.ndarray):
         return change(X)
-    return [
-        Graph(change(x.nodes), x.edges, x.edge_features) if isinstance(x, Graph) else change(x)
-        for x in X
-    ]
+    return [changed(x, change) for x in X]
+
+
+def changed(x, change):
+    if isinstance(x, Graph):
+        return Graph(change(x.nodes), x.edges, x.edge_features)
+    return (change(x[0]), x[1]) if isinstance(x, tuple) else change(x)  # a pair has a layout
 
 
 @pytest.fixture(params=KINDS)
@@ -193,7 +196,7 @@ def test_clones_are_equal_and_unfitted(kind):
     np.testing.assert_array_equal(copy.fit(kind.X, kind.y).coef_, fitted.coef_)
 
 
-def test_the_repr_says_what_differs_from_the_deerrors():
+def test_the_repr_says_what_differs_from_the_defaults():
     assert repr(ChainSVM()) == "ChainSVM()"
     estimator = ChainSVM(alpha=0.5, solver=BCFW(step="pairwise"))
     assert repr(estimator) == "ChainSVM(alpha=0.5, solver=BCFW(step='pairwise'))"
@@ -308,8 +311,9 @@ def test_the_score_is_the_share_that_is_right(kind):
             right += 2 * len(found & true)
             total += len(found) + len(true)
         elif isinstance(output, tuple):  # 0/1 items
-            total += len(x)
-            right += len(x) - len(set(truth) ^ set(output))
+            items = len(x[0] if isinstance(x, tuple) else x)
+            total += items
+            right += items - len(set(truth) ^ set(output))
         else:
             total += np.size(truth)
             right += np.sum(np.asarray(truth) == output)

@@ -176,7 +176,7 @@ def test_damaged_local_gzip_is_named(tmp_path):
         ("darwin", "HOME", ("Library", "Caches", "maxmargin")),
     ],
 )
-def test_deerror_cache_folder(tmp_path, monkeypatch, platform, variable, tail):
+def test_default_cache_folder(tmp_path, monkeypatch, platform, variable, tail):
     monkeypatch.delenv("MAXMARGIN_CACHE")
     monkeypatch.setenv(variable, str(tmp_path))
     monkeypatch.setattr(_files.sys, "platform", platform)

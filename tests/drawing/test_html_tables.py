@@ -1,5 +1,6 @@
 """What notebooks show: well-formed, escaped, with the numbers of the object itself."""
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -44,6 +45,11 @@ def test_a_result_without_history_has_no_curves_and_escapes_its_message():
     tree = parsed(result._repr_html_())
     assert NASTY in "".join(tree.itertext())
     assert not [node for node in tree.iter() if node.tag.endswith("svg")]
+
+
+def test_a_result_without_a_state_is_shown():
+    result = replace(BCFW(max_epochs=3).run(case("chain").problem), state=None)
+    assert result.certificate()[1:] in "".join(parsed(result._repr_html_()).itertext())
 
 
 def test_tables_of_scores_and_weights():

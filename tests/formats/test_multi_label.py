@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from maxmargin.datasets import load_scene, load_yeast, make_multilabel
-from maxmargin.datasets.scene import SCENE
+from maxmargin.datasets.scene_and_yeast import SCENE
 from maxmargin.formats.multi_label import encode_numbers, read_multilabel, write_multilabel
 
 TEXT = b"0,2 1:0.5 3:-1e-3\n 2:1\n\n# all\n1 # none\r\nsea,wood\t1:.25 2:0\n"

@@ -478,7 +478,7 @@ def test_keys_said_twice(saved, tmp_path):
     refused(write_file(tmp_path / "wrong.mm", raw, members), "the same thing twice")
 
 
-def test_options_that_came_later_get_their_deerrors(saved, tmp_path):
+def test_options_that_came_later_get_their_defaults(saved, tmp_path):
     header, members = contents(saved)
     del header["model"]["options"]["n_jobs"], header["model"]["options"]["tol"]
     again = maxmargin.load(write_file(tmp_path / "older.mm", header, members))

@@ -23,7 +23,7 @@ def test_an_instance_keeps_its_own_options_and_is_not_changed():
     assert (given.tol, given.max_epochs, given.random_state) == (0.5, None, None)
 
 
-def test_deerrors():
+def test_defaults():
     assert BCFW().limits() == (100, 1e-3)
     assert BCFW(max_epochs=np.int64(5), tol=0).limits() == (5, 0.0)
 

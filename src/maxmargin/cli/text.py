@@ -104,3 +104,9 @@ def count_plurals(number: int, plural: str) -> str:
 def as_list_entry(sentence: str) -> str:
     """A sentence as an entry of a list: no capital, no full stop."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def as_sentence(phrase: Any) -> str:
+    """A phrase with a capital and one full stop."""
+    words = str(phrase)
+    return f"{words[:1].upper()}{words[1:].removesuffix('.')}."

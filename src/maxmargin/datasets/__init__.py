@@ -7,15 +7,14 @@ from maxmargin.datasets.hansards import load_hansards
 from maxmargin.datasets.horses import load_horses
 from maxmargin.datasets.isprs import load_isprs
 from maxmargin.datasets.letters import load_letters
-from maxmargin.datasets.multilabel import make_multilabel
+from maxmargin.datasets.multi_label import make_multilabel
 from maxmargin.datasets.puppets import make_puppets
-from maxmargin.datasets.scene import load_scene
+from maxmargin.datasets.scene_and_yeast import load_scene, load_yeast
 from maxmargin.datasets.sequences import make_sequences
 from maxmargin.datasets.snake_graphs import snake_graphs
 from maxmargin.datasets.snakes import load_snakes, make_snakes
 from maxmargin.datasets.triplets import make_triplets
 from maxmargin.datasets.words import make_words
-from maxmargin.datasets.yeast import load_yeast
 
 __all__ = [
     "load_alignment",

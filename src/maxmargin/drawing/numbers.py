@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -132,3 +133,16 @@ def format_fixed(found: Any) -> str:
 
 def _thin(digits: str) -> str:
     return digits.replace(",", "\u202f")
+
+
+def format_time(stamp: Any) -> str:
+    """A date and time, from an ISO string or seconds since 1970; other things as they are."""
+    try:
+        at = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
+        if at is None and finite_or_none(stamp) is not None:
+            at = datetime.fromtimestamp(float(stamp)).astimezone()
+    except (ValueError, OverflowError, OSError):
+        at = None
+    if at is None:
+        return str(stamp)
+    return f"{at.day} {at:%B %Y, %H:%M}"

@@ -45,7 +45,7 @@ from maxmargin.validation.options import (
     Verbosity,
     check_options,
 )
-from maxmargin.validation.samples import as_dense, check_sample_weight, check_targets
+from maxmargin.validation.samples import as_dense, check_sample_weight, check_targets, is_list
 
 
 def _as_layout(layout: Any) -> Layout:
@@ -182,9 +182,15 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def _check_X(self, X: Any) -> tuple[Any, list[Layout] | None]:
         """Checked features, and the layouts that the user gave, if any."""
-        if len(X) and isinstance(X[0], tuple):
-            return self.feature_map_.check([x for x, _ in X]), [_as_layout(s) for _, s in X]
-        return self.feature_map_.check(X), None
+        pairs = [isinstance(x, tuple) for x in X] if is_list(X) else []
+        if not any(pairs):
+            return self.feature_map_.check(X), None
+        for i, x in enumerate(X):
+            if not pairs[i] or len(x) != 2:
+                raise SampleError.of(
+                    i, " is not a pair (features, layout), as others are; give all of them so."
+                )
+        return self.feature_map_.check([x for x, _ in X]), [_as_layout(s) for _, s in X]
 
     def _layouts(self, rows: Any, given: list[Layout] | None) -> list[Layout]:
         if given is not None:
@@ -625,6 +631,12 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         margins = []
         for scores in self._per_variable("max_marginals", X):
             if scores.shape[1] == 1:
+                if np.ptp(scores) > 1e-9 * (1 + np.abs(scores).max()):  # some variables may be off
+                    kind = type(self.structure_).__name__
+                    raise MissingAbilityError(
+                        f"variables of {kind} are on or off, so they have no second best label."
+                        " Use decision_function for scores."
+                    )
                 margins.append(np.full(len(scores), np.inf))
                 continue
             top = np.partition(scores, -2, axis=1)[:, -2:]

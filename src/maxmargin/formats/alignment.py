@@ -227,7 +227,7 @@ def write_naacl(
 def read_pharaoh(
     path: Readable, *, one_based: bool = False, encoding: str = "utf-8"
 ) -> list[Links]:
-    """Read lines of links ``i-j``, one line per sentence; ``i?j`` and `ipj` are possible links.
+    """Read lines of links ``i-j``, one line per sentence; ``i?j`` and ``ipj`` are possible links.
 
     Parameters
     ----------

@@ -13,12 +13,12 @@ from maxmargin.plotting.alignment import AlignmentDisplay
 from maxmargin.plotting.comparison import ComparisonDisplay
 from maxmargin.plotting.convergence import ConvergenceDisplay
 from maxmargin.plotting.curves import CurvesDisplay
-from maxmargin.plotting.path import PathDisplay
-from maxmargin.plotting.paths import PathsDisplay
+from maxmargin.plotting.letter_images import WordsDisplay
+from maxmargin.plotting.one_path import PathDisplay
 from maxmargin.plotting.reliability import ReliabilityDisplay
 from maxmargin.plotting.segmentation import SegmentationDisplay
+from maxmargin.plotting.several_paths import PathsDisplay
 from maxmargin.plotting.style import BLUE, GREEN, GREY, HINT, ORANGE, PURPLE, has_matplotlib
-from maxmargin.plotting.words import WordsDisplay
 
 __all__ = [
     "BLUE",

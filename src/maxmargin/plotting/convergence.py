@@ -77,7 +77,7 @@ class ConvergenceDisplay:
             Horizontal axis; seconds of training do not include those of certificates.
         y : str, default="objective"
             "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
-            any fact of the records, such as one that a `Recorder` added.
+            any quantity of the records, such as one that a `Recorder` added.
         log : bool, default=True
             Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
         ax : matplotlib Axes or None, default=None
@@ -113,7 +113,7 @@ class ConvergenceDisplay:
             Horizontal axis; seconds of training do not include those of certificates.
         y : str, default="objective"
             "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
-            any fact of the records, such as one that a `Recorder` added.
+            any quantity of the records, such as one that a `Recorder` added.
         log : bool, default=True
             Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
         ax : matplotlib Axes or None, default=None
@@ -150,7 +150,7 @@ class ConvergenceDisplay:
             Horizontal axis; seconds of training do not include those of certificates.
         y : str, default="objective"
             "objective" (with the bound), "gap", "error" (of training, and 1 - validation score), or
-            any fact of the records, such as one that a `Recorder` added.
+            any quantity of the records, such as one that a `Recorder` added.
         log : bool, default=True
             Whether the vertical axis is logarithmic; numbers below zero are then not drawn.
         ax : matplotlib Axes or None, default=None

@@ -508,7 +508,7 @@ def resolve_solver(
 
 
 def minimised_as(objective: str) -> str:
-    """Which of `Solver.objectives` it is: slacks are margins over lists (`rescaling`)."""
+    """Which of `Solver.objectives` it is; for slacks see `losses.slack_rescaling`."""
     return "margin" if objective == "slack" else objective
 
 

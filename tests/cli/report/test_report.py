@@ -34,14 +34,14 @@ from maxmargin.cli.report.glossary import GLOSSARY
 from maxmargin.cli.report.markup import Html, bdi, data_block, el, visible_text
 from maxmargin.cli.report.page import STYLES, _assets
 from maxmargin.cli.report.tables import confusion_html, grid_html, heat_classes
-from maxmargin.cli.report.words import (
+from maxmargin.cli.report.write import write_report
+from maxmargin.drawing.numbers import (
     format_bounds,
     format_count,
     format_percent,
     format_seconds,
     format_time,
 )
-from maxmargin.cli.report.write import write_report
 from maxmargin.drawing.png import ink_png
 from maxmargin.drawing.views import COLOURS
 from maxmargin.solvers.base import solver_classes

@@ -152,7 +152,7 @@ def test_words_equal_one_column_and_plain_python(corpus):
     assert columns.feature_names_out().tolist() == names.tolist()
 
 
-def test_deerror_has_all_of_the_word_whatever_the_columns():
+def test_default_has_all_of_the_word_whatever_the_columns():
     one, two, three = (TokenFeatures().fit([[("a", "X", "l")[:n]]]) for n in (1, 2, 3))
     assert two.templates_[: len(one.templates_)] == one.templates_
     assert three.templates_[: len(two.templates_)] == two.templates_

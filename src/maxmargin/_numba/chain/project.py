@@ -11,7 +11,7 @@ from maxmargin._numba.min_norm_point import project_labels
 def project(theta, layout, out, work, iwork):
     """The nearest point, see `_numba.min_norm_point`, with the vertices of the last call in work.
 
-    work: `active_sizes.float_size` and that of maximize. iwork: `active_sizes.int_size` + 2 T.
+    work: `min_norm_sizes.float_size` and that of maximize. iwork: `min_norm_sizes.int_size` + 2 T.
     """
     length, labels, stride = layout[0], layout[1], layout[2]
     ends, rest = iwork[: 2 * length - 2], iwork[2 * length - 2 :]

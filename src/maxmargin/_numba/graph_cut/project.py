@@ -6,7 +6,7 @@ Minimise 1/2 sum_j (x_j - a_j)^2 + 1/2 sum_e max(0, |x_i - x_k| - b_e)^2 over x 
 z_e = max(b_e, |x_i - x_k|). An edge with b < 0 has a kink where its ends are equal: x is constant
 on components joined by such edges. In turn,
 
-- the best x that is constant on the components is found (`cut_project_steps`), and
+- the best x that is constant on the components is found (`component_steps`), and
 - the flow y over each edge that proves it best: x_j = clip(a_j - flow out of j), where the flow is
   given by x between components, and any between b and -b inside of them. If there is none, the
   minimum cut inside a component tells which of its nodes should go up and which down: it is parted.

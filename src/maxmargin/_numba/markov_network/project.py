@@ -11,7 +11,7 @@ from maxmargin._numba.min_norm_point import project_labels
 def project(theta, layout, out, work, iwork):
     """The nearest point, see `_numba.min_norm_point`, with the vertices of the last call in work.
 
-    work: `active_sizes.float_size` and that of maximize; iwork: likewise.
+    work: `min_norm_sizes.float_size` and that of maximize; iwork: likewise.
     """
     nodes, labels, stride, edges = layout[0], layout[1], layout[2], layout[3]
     ends = layout[7 : 7 + 2 * edges]

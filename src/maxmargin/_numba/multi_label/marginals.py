@@ -94,7 +94,7 @@ def add_high(high, few, labels, place, single, total, out):
 
 @compile_internal(FLOAT(FLOATS, INTS, FLOATS, FLOATS, INTS))
 def marginals_of_sets(theta, layout, out, work, iwork):
-    """By trying all subsets. work: that of `label_sets`, 2 ** LOW and 2 L more; iwork: L L."""
+    """By trying all subsets. work: `subsets.float_size`, 2 ** LOW and 2 L more; iwork: L L."""
     labels, pairs = layout[1], layout[2]
     sets = make_sets(labels, work)
     few, size = min(labels, LOW), len(sets.low)

@@ -38,7 +38,7 @@ class Course(NamedTuple):
     w_unprojected: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    lag: np.ndarray  # for averages, see `steps.apply_change`; or empty
+    lag: np.ndarray  # for averages, see `block_step.apply_change`; or empty
     clock: np.ndarray
 
 
@@ -67,7 +67,7 @@ def move_weights(packed, i, change, scale, course, passed):
 
 @compile_internal(types.void(PACKED, INT, VERTEX_CACHE, IMAGE_CACHE, FLOAT, COURSE))
 def finalize_images(packed, i, cache, images, alpha, course):
-    """Carry the change of masses since `recall_planes` over to w."""
+    """Carry the change of masses since `recall_images` over to w."""
     slots = len(cache.score)
     clock = course.clock
     clock[0] += 1.0
@@ -104,7 +104,7 @@ def step_between(packed, i, cache, alpha, limit, relaxation, gap):
     FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, IMAGE_CACHE, FLOAT, INT, FLOAT, COURSE)
 )
 def image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, course):
-    """After the oracle has written workspace.vertex: learn it, step, store the result; returns the
+    """After the oracle has written workspace.vertex: learn it, step, move w; returns the
     gap.
 
     NaN if the vertex cannot be kept. limit: as for `vertex_pass.vertex_step`.

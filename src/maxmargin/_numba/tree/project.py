@@ -11,7 +11,7 @@ from maxmargin._numba.tree.maximize import maximize
 def project(theta, layout, out, work, iwork):
     """The nearest point, see `_numba.min_norm_point`, with the vertices of the last call in work.
 
-    work: `active_sizes.float_size` and that of maximize. iwork: `active_sizes.int_size` + 3 V.
+    work: `min_norm_sizes.float_size` and that of maximize. iwork: `min_norm_sizes.int_size` + 3 V.
     """
     nodes, labels, stride, edges = layout[0], layout[1], layout[2], layout[3]
     ends, rest = iwork[: 2 * edges], iwork[2 * edges :]

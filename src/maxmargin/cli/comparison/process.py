@@ -24,7 +24,7 @@ class ComparisonRunError(Exception):
 def run_in_process(
     request: Mapping[str, Any], *, threads: int = 1, seconds: float | None = None
 ) -> dict[str, Any]:
-    """The answer of a fresh process to that request; `CellError` if it has none.
+    """What a fresh process answers to that request; a `ComparisonRunError` if nothing.
 
     seconds : the process is ended then.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from maxmargin.cli.report.charts import chart_html, convergence_chart
-from maxmargin.cli.report.glossary import explained_term
+from maxmargin.cli.report.glossary import STATUS, explained_term
 from maxmargin.cli.report.markup import Html, bdi, el, join, visible_text
 from maxmargin.cli.report.page import Section, page_html
 from maxmargin.cli.report.provenance import command_line, environment_section, page_foot
@@ -21,8 +21,7 @@ from maxmargin.cli.report.runs import (
     has_failed,
 )
 from maxmargin.cli.report.tables import grid_html, pairs_html
-from maxmargin.cli.report.words import (
-    STATUS,
+from maxmargin.drawing.numbers import (
     format_count,
     format_percent,
     format_seconds,

@@ -8,7 +8,7 @@ from typing import Any
 from maxmargin.cli.report.areas import areas_html
 from maxmargin.cli.report.markup import Html, bdi, clip_text, el, isolated, join
 from maxmargin.cli.report.values import drawn_or_values, values_html
-from maxmargin.cli.report.words import format_count
+from maxmargin.drawing.numbers import format_count
 from maxmargin.drawing.png import ink_png, png_uri
 
 __all__ = ["DRAWINGS", "drawing_html", "drawings_html"]

@@ -7,7 +7,7 @@ from typing import Any
 from maxmargin.cli.report.markup import Html, bdi, el
 from maxmargin.solvers import solver_classes
 
-__all__ = ["GLOSSARY", "explained_term"]
+__all__ = ["GLOSSARY", "STATUS", "explained_term"]
 
 GLOSSARY = {
     "gap": "Objective minus lower bound: the most by which other weights could do better on the"
@@ -21,6 +21,15 @@ GLOSSARY = {
     "alpha": "How much large weights cost. More of it gives a simpler model.",
     "temperature": "By how much scores are divided before they become probabilities.",
     "lower bound": "A number that the objective of no weights can be below.",
+}
+#: sign and words for the status of a run
+STATUS = {
+    "converged": ("✓", "converged"),
+    "max_epochs": ("◦", "ended at the limit of passes"),
+    "time_limit": ("◦", "ended at the time limit"),
+    "stopped": ("◦", "stopped early"),
+    "interrupted": ("◦", "interrupted"),
+    "failed": ("✗", "failed"),
 }
 
 

@@ -11,7 +11,7 @@ from maxmargin.cli.report.markup import Html, bdi, clip_text, el, join
 from maxmargin.cli.report.page import Section
 from maxmargin.cli.report.reading import as_mapping, as_rows
 from maxmargin.cli.report.tables import grid_html, pairs_html
-from maxmargin.cli.report.words import format_count
+from maxmargin.drawing.numbers import format_count
 
 __all__ = [
     "as_list",

@@ -8,7 +8,7 @@ from typing import Any
 
 from maxmargin.cli.report.charts import convergence_chart
 from maxmargin.cli.report.drawings import MAX_MARKUP, drawings_html
-from maxmargin.cli.report.glossary import explained_term
+from maxmargin.cli.report.glossary import STATUS, explained_term
 from maxmargin.cli.report.markup import Html, bdi, el, join
 from maxmargin.cli.report.page import Section, page_html
 from maxmargin.cli.report.provenance import (
@@ -30,9 +30,8 @@ from maxmargin.cli.report.tables import (
     tables_html,
 )
 from maxmargin.cli.report.values import drawn_or_values
-from maxmargin.cli.report.words import (
-    STATUS,
-    as_sentence,
+from maxmargin.cli.text import as_sentence
+from maxmargin.drawing.numbers import (
     format_bounds,
     format_count,
     format_percent,

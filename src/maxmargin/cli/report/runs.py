@@ -10,13 +10,13 @@ from maxmargin.cli.report.glossary import explained_term
 from maxmargin.cli.report.markup import Html, el, join
 from maxmargin.cli.report.page import Section
 from maxmargin.cli.report.tables import Number, grid_html
-from maxmargin.cli.report.words import (
+from maxmargin.drawing.numbers import (
+    finite_or_none,
     format_count,
     format_megabytes,
     format_percent,
     format_seconds,
 )
-from maxmargin.drawing.numbers import finite_or_none
 
 __all__ = ["FIELDS", "QUANTITIES", "Group", "figures_section", "group_runs", "has_failed"]
 

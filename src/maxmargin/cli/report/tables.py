@@ -8,8 +8,7 @@ from typing import Any
 
 from maxmargin.cli.report.markup import Html, bdi, clip_text, el, isolated, join
 from maxmargin.cli.report.values import drawn_or_values
-from maxmargin.cli.report.words import format_count, format_percent, format_value
-from maxmargin.drawing.numbers import finite_or_none
+from maxmargin.drawing.numbers import finite_or_none, format_count, format_percent, format_value
 from maxmargin.tasks.documents import Confusion, Table
 
 __all__ = [

@@ -82,19 +82,19 @@ class Lock:
         os.close(self._handle)
         self._handle = None
 
-    def _write(self, counts: bytes) -> None:
+    def _write(self, holder: bytes) -> None:
         """Say who holds it; not if the file has other names, under which it may be anything."""
         assert self._handle is not None
         with contextlib.suppress(OSError):  # a full disk: the lock holds without its name
             found = os.fstat(self._handle)
             if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                 os.ftruncate(self._handle, 0)
-                os.write(self._handle, counts)
+                os.write(self._handle, holder)
 
 
 def _holder(handle: int) -> str:
     try:
-        counts = json.loads(os.read(handle, 1000))
-        return f"process {int(counts['pid'])} on {str(counts['host'])[:100]}"
+        holder = json.loads(os.read(handle, 1000))
+        return f"process {int(holder['pid'])} on {str(holder['host'])[:100]}"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

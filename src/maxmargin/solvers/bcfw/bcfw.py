@@ -27,7 +27,7 @@ from maxmargin.solvers.domain_steps import Step, is_free, unprojected_weights, v
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
-#: rounds of five passes over remembered vertices at most, where the oracle is dear
+#: rounds of five passes over cached vertices at most, where the oracle is expensive
 _EXPENSIVE_ROUNDS = 20
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
 

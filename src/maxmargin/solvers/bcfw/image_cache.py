@@ -52,10 +52,10 @@ def local_sizes(problem: Problem) -> np.ndarray:
 
 
 def make_image_cache(problem: Problem, z: np.ndarray, size: int) -> tuple[Any, Any]:
-    """An empty memory of `size` vertices per sample, holding z itself as its first entry.
+    """A cache of `size` vertices per sample, which holds z itself as its first entry.
 
-    Returns masses and inner products, as of `make_support` but without lists of non-zeros, and the
-    images.
+    Returns masses and inner products, as `empty_vertex_cache` has, but without lists of non-zeros,
+    and the images.
     """
     slots = slot_count(problem, size)
     parts, local = np.diff(problem.part_ptr), local_sizes(problem)

@@ -12,7 +12,7 @@ from maxmargin.problem import Problem
 
 
 def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> Any:
-    """An empty memory of `size` vertices per sample, holding z itself as its first entry.
+    """A cache of `size` vertices per sample, which holds z itself as its first entry.
 
     A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
     dense anchor.

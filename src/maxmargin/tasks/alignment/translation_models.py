@@ -120,7 +120,8 @@ class MoveTables:
 class TranslationModels:
     """p(target word | source word) and back, by expectation maximisation on sentence pairs.
 
-    First the mixture (IBM model 1), then the HMM with its jumps, `agree` as in `_numba.expect`.
+    First the mixture (IBM model 1), then the HMM with its jumps, `agree` as in
+    `word_models.add_expected_counts`.
     """
 
     def __init__(

@@ -87,7 +87,7 @@ class WordAligner(LinkProbabilities, Task):
     normalize : bool, default=False
         Divide the costs of a pair by the number of its sure links.
     max_links : int, default=1
-        Largest number of links of a word. With 2, `not` may be linked to both `ne` and `pas`; this
+        Largest number of links of a word. With 2, `not` may be linked to both *ne* and *pas*; this
         increases recall and decreases precision.
     strict : bool, default=False
         Raise an error if a word has more sure links than max_links.

@@ -26,7 +26,7 @@ from maxmargin.validation.samples import Rows, locate_row
 Token = str | Sequence[str] | dict[str, Any]
 
 
-class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Turn sentences into one sparse matrix with a row of features per token.
 
     A sentence is a list of tokens. All tokens are of one kind, found from the data:

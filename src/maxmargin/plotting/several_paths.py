@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.plotting.path import path_values
+from maxmargin.plotting.one_path import path_values
 from maxmargin.plotting.style import MARKERS, SERIES, import_matplotlib
 
 if TYPE_CHECKING:

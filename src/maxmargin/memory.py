@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
 resource: Any
@@ -16,6 +19,8 @@ except ImportError:  # Windows
 
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
+#: entries from which on it matters how an array takes memory
+PAGED = 1 << 18
 
 
 def available_bytes() -> float:
@@ -52,6 +57,32 @@ def reset_peak() -> bool:
     except OSError:
         return False
     return True
+
+
+def sparse_zeros(size: int) -> np.ndarray:
+    """Zeros (size,) that take memory only where they are written, page by page.
+
+    numpy's own arrays take it by two megabytes at a time where the system has pages of that size.
+    """
+    if size < PAGED:
+        return np.zeros(size)
+    private = getattr(mmap, "MAP_PRIVATE", None)
+    if private is None:  # Windows
+        return np.zeros(size)
+    mapped = mmap.mmap(-1, 8 * size, flags=private | mmap.MAP_ANONYMOUS)
+    with suppress(AttributeError, OSError):  # not on all systems
+        mapped.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(mapped)
+
+
+def sparse_copy(values: np.ndarray) -> np.ndarray:
+    """A copy (size,) that takes memory only where there are non-zeros."""
+    found = sparse_zeros(len(values))
+    for first in range(0, len(values), PAGED):
+        own = values[first : first + PAGED]
+        places = np.flatnonzero(own)
+        found[first + places] = own[places]
+    return found
 
 
 def refuse_bytes(need: float, what: str, hint: str) -> None:

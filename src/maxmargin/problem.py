@@ -16,12 +16,13 @@ from scipy import sparse
 
 from maxmargin._numba.compile import delay_signals
 from maxmargin._numba.packed_samples import PackedSamples, Workspace, score_block
-from maxmargin._numba.passes.batch import add_features, apply_range
+from maxmargin._numba.passes.batch import add_absolute_features, add_features, apply_range
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
 from maxmargin.losses.slack_rescaling import rescale_slacks
+from maxmargin.memory import sparse_copy, sparse_zeros
 from maxmargin.oracle_calls import TOL, OracleCalls
 from maxmargin.structures.base import Layout, Structure, part_score
 from maxmargin.structures.simplex import Finite
@@ -31,6 +32,8 @@ from maxmargin.validation.samples import as_dense
 #: what sums may be off by, relative to the sizes of their terms: a few units of the last place
 ROUNDING = 2.0**-49
 #: options of structures that say how outputs are found, not which there are
+#: entries of long arrays that are worked on at a time
+CHUNK = 1 << 20
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
 
@@ -471,9 +474,11 @@ class Problem(Samples):
 
     def _allowed_costs(self) -> np.ndarray:
         """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
-        costs = self.packed.costs if len(self.packed.costs) else np.zeros(len(self.truth))
-        banned = np.isneginf(costs)
-        wrong = np.flatnonzero(banned & (self.truth != 0))
+        costs = self.packed.costs
+        if not len(costs):
+            return sparse_zeros(len(self.truth))
+        banned = self.forbidden_parts
+        wrong = banned[self.truth[banned] != 0]
         if len(wrong):
             i = int(np.searchsorted(self.part_ptr, wrong[0], side="right")) - 1
             raise InfeasibleError.of(
@@ -481,12 +486,17 @@ class Problem(Samples):
                 f": its true output is forbidden (part {wrong[0] - self.part_ptr[i]})."
                 " Allow it in the structure, or leave the sample out.",
             )
-        return np.where(banned, 0.0, costs) if banned.any() else costs
+        if len(banned):
+            costs = sparse_copy(costs)
+            costs[banned] = 0.0
+        return costs
 
     @cached_property
     def forbidden_parts(self) -> np.ndarray:
         """Where, among all samples' parts, those stand that no output may have."""
-        return np.flatnonzero(np.isneginf(self.packed.costs))
+        costs = self.packed.costs
+        found = [own.start + np.flatnonzero(np.isneginf(costs[own])) for own in _chunks(len(costs))]
+        return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
     @cached_property
     def outputs_key(self) -> int:
@@ -612,15 +622,19 @@ class Problem(Samples):
         float
             Bound on the absolute error.
         """
-        terms = self._sizes_of_terms
-        return ROUNDING * float(terms[0] @ np.abs(w) + terms[1] + self.alpha * (w @ w))
+        features, costs = self._sizes_of_terms
+        total = sum(features[own] @ np.abs(w[own]) for own in _chunks(self.dim))
+        return ROUNDING * float(total + costs + self.alpha * (w @ w))
 
     @cached_property
     def _sizes_of_terms(self) -> tuple[np.ndarray, float]:
         """sum_i omega_i |F_i| and sum_i omega_i |c_i|, over all parts."""
-        positive = self.packed._replace(value=np.abs(self.packed.value))
-        costs = self.packed.weight @ self.loss_of_change(np.sign(self.loss_costs))
-        return self._summed(positive, np.ones_like(self.truth)), float(costs)
+        costs = self._by_sample(lambda own: np.abs(self.loss_costs[own]))
+        features = np.zeros(self.dim)
+        add_absolute_features(self.packed, features)
+        if features.max(initial=0.0) < 1e30:  # half the memory, rounded up
+            features = np.nextafter(features.astype(np.float32), np.float32(np.inf))
+        return features, float(self.packed.weight @ costs)
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """Return the weighted sum of features, sum_i omega_i F_i z_i.
@@ -635,12 +649,26 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Sum of the features.
         """
-        return self._summed(self.packed, self._all_parts(z))
+        return self._summed(self._all_parts(z), np.empty(0))
 
-    def _summed(self, packed: Any, z: np.ndarray) -> np.ndarray:
+    def _summed(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         total = np.zeros(self.dim)
-        add_features(packed, self.workspace(), z, total)
+        add_features(self.packed, self.workspace(), z, y, total)
         return total
+
+    def _by_sample(self, values: Callable[[slice], np.ndarray]) -> np.ndarray:
+        """Sums over the parts of each sample; values: of a range of all samples' parts."""
+        sums = np.empty(self.n)
+        first = 0
+        while first < self.n:
+            # as many samples as have few parts, so that no array of all parts is made
+            last = int(np.searchsorted(self.part_ptr, self.part_ptr[first] + CHUNK, side="right"))
+            last = min(max(last - 1, first + 1), self.n)
+            start, stop = int(self.part_ptr[first]), int(self.part_ptr[last])
+            places = self.part_ptr[first:last] - start
+            sums[first:last] = np.add.reduceat(values(slice(start, stop)), places)
+            first = last
+        return sums
 
     def weights(self, z: np.ndarray) -> np.ndarray:
         """Return the weights w(z) of a dual point.
@@ -655,7 +683,11 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Weights.
         """
-        return self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[0]
+        gradient = self.loss_gradient(z)
+        if self.alpha > 0 and isinstance(self.domain, RealSpace):
+            gradient /= -self.alpha
+            return gradient
+        return self.domain.argmin_linear(gradient, self.alpha)[0]
 
     def loss_gradient(self, z: np.ndarray) -> np.ndarray:
         """Return g(z) = sum_i omega_i F_i (z_i - y_i).
@@ -670,7 +702,7 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Gradient of the losses.
         """
-        return self.features(self._all_parts(z) - self.truth)
+        return self._summed(self._all_parts(z), self.truth)
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """Return the loss c_i . (z_i - y_i) of each sample.
@@ -685,7 +717,8 @@ class Problem(Samples):
         ndarray of shape (n_samples,)
             Losses.
         """
-        return self.loss_of_change(self._all_parts(z) - self.truth)
+        z = self._all_parts(z)
+        return self._by_sample(lambda own: self.loss_costs[own] * (z[own] - self.truth[own]))
 
     def loss_of_change(self, change: np.ndarray) -> np.ndarray:
         """Return c_i . d_i for each sample.
@@ -700,7 +733,7 @@ class Problem(Samples):
         ndarray of shape (n_samples,)
             Changes of the losses.
         """
-        return np.add.reduceat(self.loss_costs * change, self.part_ptr[:-1])
+        return self._by_sample(lambda own: self.loss_costs[own] * change[own])
 
     def dual(
         self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None
@@ -803,6 +836,11 @@ def check_objective(objective: str, structure: Structure) -> None:
             f" {type(structure).__name__} cannot compute. {structure.hint_for('marginals')}, or use"
             ' objective="margin".'
         )
+
+
+def _chunks(size: int) -> list[slice]:
+    """Ranges of a long array."""
+    return [slice(first, first + CHUNK) for first in range(0, size, CHUNK)]
 
 
 def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:

@@ -9,6 +9,7 @@ K * K with the single feature 1, a part with features of its own is a row of wid
 sample touches, copied side by side (`block_start`, `block_width`). A sample of a text problem with
 ten million weights thus works on a few thousand numbers that stay in the processor's cache.
 `global_index` is the same place in the whole weight vector, for steps that touch a few parts only.
+`value` is empty where all values are 1, as those of text features are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from maxmargin._numba.compile import (
     FLOATS,
     INTS,
+    PLACES,
     POINTER,
     SHORTS,
     compile_internal,
@@ -71,6 +73,7 @@ PACKED = tuple_type(
     PackedSamples,
     dict.fromkeys(PackedSamples._fields, INTS)
     | {"width": SHORTS, "index": SHORTS, "block_width": SHORTS}
+    | {"global_index": PLACES, "block_start": PLACES}
     | dict.fromkeys(("value", "costs", "weight"), FLOATS),
 )
 WORKSPACE = tuple_type(
@@ -85,7 +88,8 @@ def gather_weights(packed, i, w, local):
     for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
         width = np.int64(packed.block_width[b])
         target = local[n : n + width]
-        origin = w[packed.block_start[b] : packed.block_start[b] + width]
+        start = np.int64(packed.block_start[b])
+        origin = w[start : start + width]
         for k in range(width):
             target[k] = origin[k]
         n += width
@@ -107,7 +111,8 @@ def scatter_weights(packed, i, local, scale, w):
     for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
         width = np.int64(packed.block_width[b])
         origin = local[n : n + width]
-        target = w[packed.block_start[b] : packed.block_start[b] + width]
+        start = np.int64(packed.block_start[b])
+        target = w[start : start + width]
         for k in range(width):
             target[k] += scale * origin[k]
         n += width
@@ -117,13 +122,15 @@ def scatter_weights(packed, i, local, scale, w):
 def write_part_scores(packed, i, local, theta):
     """Theta = F_i^T w on local weights, four non-zeros at a time to save loads and stores."""
     part = 0
+    value, index = packed.value, packed.index
+    is_one = len(value) == 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
         width = np.int64(packed.width[r])
         e, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             total = 0.0
             for f in range(e, stop):
-                total += packed.value[f] * local[packed.index[f]]
+                total += (1.0 if is_one else value[f]) * local[index[f]]
             theta[part] = total
             part += 1
             continue
@@ -132,18 +139,21 @@ def write_part_scores(packed, i, local, theta):
         for k in range(width):
             scores[k] = 0.0
         while e + 3 < stop:
-            va, vb = packed.value[e], packed.value[e + 1]
-            vc, vd = packed.value[e + 2], packed.value[e + 3]
-            a = local[packed.index[e] : packed.index[e] + width]
-            b = local[packed.index[e + 1] : packed.index[e + 1] + width]
-            c = local[packed.index[e + 2] : packed.index[e + 2] + width]
-            d = local[packed.index[e + 3] : packed.index[e + 3] + width]
-            for k in range(width):
-                scores[k] += (va * a[k] + vb * b[k]) + (vc * c[k] + vd * d[k])
+            a = local[index[e] : index[e] + width]
+            b = local[index[e + 1] : index[e + 1] + width]
+            c = local[index[e + 2] : index[e + 2] + width]
+            d = local[index[e + 3] : index[e + 3] + width]
+            if is_one:
+                for k in range(width):
+                    scores[k] += (a[k] + b[k]) + (c[k] + d[k])
+            else:
+                va, vb, vc, vd = value[e], value[e + 1], value[e + 2], value[e + 3]
+                for k in range(width):
+                    scores[k] += (va * a[k] + vb * b[k]) + (vc * c[k] + vd * d[k])
             e += 4
         while e < stop:
-            va = packed.value[e]
-            a = local[packed.index[e] : packed.index[e] + width]
+            va = 1.0 if is_one else value[e]
+            a = local[index[e] : index[e] + width]
             for k in range(width):
                 scores[k] += va * a[k]
             e += 1
@@ -153,6 +163,8 @@ def write_part_scores(packed, i, local, theta):
 def add_feature_sums(packed, i, z, local):
     """Local += F_i z; a row on which z is zero costs a look, one with few non-zeros only those."""
     part = 0
+    value, index = packed.value, packed.index
+    is_one = len(value) == 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
         width = np.int64(packed.width[r])
         first, stop = packed.indptr[r], packed.indptr[r + 1]
@@ -161,7 +173,7 @@ def add_feature_sums(packed, i, z, local):
             part += 1
             if share != 0.0:
                 for e in range(first, stop):
-                    local[packed.index[e]] += share * packed.value[e]
+                    local[index[e]] += share * (1.0 if is_one else value[e])
             continue
         row = z[part : part + width]
         part += width
@@ -173,15 +185,15 @@ def add_feature_sums(packed, i, z, local):
                 continue
         if stop <= first + 1 or 4 * count > width:
             for e in range(first, stop):
-                v = packed.value[e]
-                target = local[packed.index[e] : packed.index[e] + width]
+                v = 1.0 if is_one else value[e]
+                target = local[index[e] : index[e] + width]
                 for k in range(width):
                     target[k] += v * row[k]
             continue
         for k in range(width):
             if row[k] != 0.0:
                 for e in range(first, stop):
-                    local[packed.index[e] + k] += row[k] * packed.value[e]
+                    local[index[e] + k] += row[k] * (1.0 if is_one else value[e])
                 count -= 1
                 if count == 0:
                     break

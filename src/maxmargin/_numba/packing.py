@@ -7,6 +7,7 @@ import numpy as np
 from maxmargin._numba.compile import (
     FLOATS,
     INTS,
+    PLACES,
     SHORTS,
     compile_internal,
     compiled_function,
@@ -28,7 +29,7 @@ def shell_sort(x):
         step = step // 2
 
 
-@compiled_function(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS))
+@compiled_function(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, SHORTS, SHORTS))
 def number_local_columns(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_length):
     """Number the columns that each sample touches, as runs of neighbouring columns.
 
@@ -77,7 +78,7 @@ def number_local_columns(entry_ptr, columns, stamp, local, size, run_ptr, run_st
 @compiled_function(
     types.void(
         INTS, INTS, SHORTS, FLOATS, SHORTS, INTS, INTS, types.int64, types.int64,
-        INTS, SHORTS, INTS, SHORTS, INTS, FLOATS,
+        INTS, SHORTS, INTS, SHORTS, PLACES, FLOATS,
     )
 )  # fmt: skip
 def place_rows(
@@ -88,7 +89,7 @@ def place_rows(
 
     group_ptr (n + 1): a sample's rows in the group; place (n): where in the sample's rows they
     begin; offset (n): where in the sample's local weights the group's begin. indptr holds the
-    final row starts already.
+    final row starts already. value and group_value are empty if all values are 1.
     """
     for i in range(len(place)):
         target = row_ptr[i] + place[i]
@@ -97,7 +98,8 @@ def place_rows(
             to = indptr[target]
             for e in range(group_indptr[r], group_indptr[r + 1]):
                 index[to] = offset[i] + local[e] * group_width
-                global_index[to] = base + columns[e] * group_width
-                value[to] = group_value[e]
+                global_index[to] = base + np.int64(columns[e]) * group_width
+                if len(value) > 0:
+                    value[to] = group_value[e] if len(group_value) > 0 else 1.0
                 to += 1
             target += 1

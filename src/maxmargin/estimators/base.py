@@ -26,6 +26,7 @@ from maxmargin.exceptions import (
 )
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
+from maxmargin.memory import sparse_zeros
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status, check_weights
@@ -303,7 +304,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(layouts)) * self._scales(layouts)
         packed = self._pack(self._training_rows(rows), layouts)
-        truth = self._truth(targets, layouts)
+        truth = self._truth(targets, layouts, packed.part_ptr)
         costs = None
         if self.objective != "likelihood":
             costs = self._costs(truth, layouts, packed.part_ptr, node_weight)
@@ -333,8 +334,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         n_parts = np.array([counts[layout] for layout in layouts], dtype=np.int64)
         return self.feature_map_.pack(rows, self._n_labels(), n_parts)
 
-    def _truth(self, targets: Any, layouts: list[Layout]) -> np.ndarray:
-        vertices = []
+    def _truth(self, targets: Any, layouts: list[Layout], ptr: np.ndarray) -> np.ndarray:
+        truth = sparse_zeros(int(ptr[-1]))
         for i, (y, layout) in enumerate(zip(targets, layouts, strict=True)):
             try:
                 z = self.structure_.encode(y, layout)
@@ -348,8 +349,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                     f"{self._where_forbidden(y, layout)}."
                     " Correct the labels, or allow what they contain.",
                 )
-            vertices.append(z)
-        return np.concatenate(vertices)
+            places = np.flatnonzero(z)
+            truth[ptr[i] + places] = z[places]
+        return truth
 
     def _costs(
         self, truth: np.ndarray, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
@@ -357,14 +359,16 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         loss = self._resolved_loss().bind(getattr(self, "classes_", np.empty(0)))
         if node_weight is not None and len(node_weight) != len(layouts):
             raise ValueError(f"X has {len(layouts)} samples, node_weight has {len(node_weight)}.")
-        costs = np.empty_like(truth)
+        costs = sparse_zeros(len(truth))
         for i, layout in enumerate(layouts):
             weight = None if node_weight is None else node_weight[i]
             part = slice(ptr[i], ptr[i + 1])
             try:
-                costs[part] = loss.costs(truth[part], layout, self.structure_, weight)
+                own = loss.costs(truth[part], layout, self.structure_, weight)
             except ValueError as error:
                 raise SampleError.of(i, f": {error}") from error
+            places = np.flatnonzero(own)
+            costs[ptr[i] + places] = own[places]
         return costs
 
     def _last_state(self, problem: Problem) -> State | None:

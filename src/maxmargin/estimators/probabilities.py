@@ -29,7 +29,7 @@ class Probabilities:
     temperature_: float
     _check_X: Callable[[Any], tuple[Any, Any]]
     _in_chunks: Callable[[Any], Iterator[Samples]]
-    _truth: Callable[[Any, list[Layout]], np.ndarray]
+    _truth: Callable[[Any, list[Layout], np.ndarray], np.ndarray]
 
     def predict_marginals(
         self, X: Any, method: Method = "auto", n_draws: int = 100, random_state: Any = 0
@@ -176,7 +176,9 @@ class Probabilities:
         chunks = list(self._in_chunks(X))
         owner = copy(self)
         owner.structure_ = chunks[0].structure  # may be wider than the one of training
-        z = owner._truth(targets, [layout for samples in chunks for layout in samples.layouts])
+        layouts = [layout for samples in chunks for layout in samples.layouts]
+        sizes = np.concatenate([np.diff(samples.part_ptr) for samples in chunks])
+        z = owner._truth(targets, layouts, np.concatenate([[0], np.cumsum(sizes)]))
         found, start = [], 0
         for samples in chunks:
             truth, z = np.split(z, [int(samples.part_ptr[-1])])

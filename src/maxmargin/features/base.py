@@ -15,7 +15,7 @@ from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_csr
 
-_INT32 = 2**31
+_INT32, _UINT32 = 2**31, 2**32
 
 
 class Group(NamedTuple):
@@ -56,8 +56,8 @@ class PackedFeatures(NamedTuple):
         First non-zero of each row.
     index, global_index : ndarray of shape (n_nonzeros,)
         Position of the first weight of each non-zero among the local weights and among all weights.
-    value : ndarray of shape (n_nonzeros,)
-        Values of the non-zeros.
+    value : ndarray of shape (n_nonzeros,) or (0,)
+        Values of the non-zeros; empty if all of them are 1.
     block_ptr : ndarray of shape (n_samples + 1,)
         First block of each sample.
     block_start, block_width : ndarray of shape (n_blocks,)
@@ -194,8 +194,36 @@ def part_features(packed: Any, dim: int) -> sparse.csr_array:
     own = counts[row]
     indptr = np.concatenate([[0], np.cumsum(own)])
     entry = np.arange(indptr[-1]) + np.repeat(packed.indptr[:-1][row] - indptr[:-1], own)
-    columns = packed.global_index[entry] + np.repeat(within, own)
-    return sparse.csr_array((packed.value[entry], columns, indptr), shape=(len(row), dim))
+    columns = packed.global_index[entry].astype(np.int64) + np.repeat(within, own)
+    value = feature_values(packed)[entry]
+    return sparse.csr_array((value, columns, indptr), shape=(len(row), dim))
+
+
+def feature_values(packed: Any) -> np.ndarray:
+    """Values of all non-zeros, (n_nonzeros,)."""
+    return packed.value if len(packed.value) else np.ones(len(packed.index))
+
+
+def append_ones(matrix: sparse.csr_array, *columns: np.ndarray) -> sparse.csr_array:
+    """The matrix with further columns of zeros and ones.
+
+    columns : the numbers of the rows that have a 1 there, each row once.
+    """
+    n, width = matrix.shape
+    more = np.zeros(n, dtype=np.int64)
+    for rows in columns:
+        more[rows] += 1
+    indptr = matrix.indptr + _pointers(more)
+    indices = np.empty(indptr[-1], dtype=matrix.indices.dtype)
+    # ones need no more than a byte
+    data = np.empty(indptr[-1], dtype=np.int8 if _is_one(matrix.data) else matrix.data.dtype)
+    is_old = np.ones(indptr[-1], dtype=bool)
+    place = indptr[1:] - more
+    for column, rows in enumerate(columns, start=width):
+        indices[place[rows]], data[place[rows]], is_old[place[rows]] = column, 1, False
+        place[rows] += 1
+    indices[is_old], data[is_old] = matrix.indices, matrix.data
+    return sparse.csr_array((data, indices, indptr), shape=(n, width + len(columns)))
 
 
 def pack(groups: list[Group], dim: int) -> PackedFeatures:
@@ -214,21 +242,25 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
         Rows of all samples.
     """
     n = len(groups[0].counts)
+    if dim > _UINT32:
+        raise ValueError(f"{dim} weights, at most {_UINT32} are possible; use fewer features.")
     groups = [_checked(g, group, n, dim) for g, group in enumerate(groups)]
     local = [_localise(group) for group in groups]
     rows = np.sum([group.counts for group in groups], axis=0)
     row_ptr = _pointers(rows)
     indptr = _row_starts(groups, row_ptr)
     index = np.empty(indptr[-1], dtype=np.int32)
-    global_index = np.empty(indptr[-1], dtype=np.int64)
-    value = np.empty(indptr[-1])
+    global_index = np.empty(indptr[-1], dtype=np.uint32)
+    all_one = all(_is_one(group.matrix.data) for group in groups)
+    value = np.empty(0 if all_one else indptr[-1])
     width = np.empty(row_ptr[-1], dtype=np.int32)
     place = np.zeros(n, dtype=np.int64)
     offset = np.zeros(n, dtype=np.int64)
     for group, (numbers, size, *_) in zip(groups, local, strict=True):
         matrix = group.matrix
         packing.place_rows(
-            _pointers(group.counts), matrix.indptr.astype(np.int64), _columns(matrix), matrix.data,
+            _pointers(group.counts), matrix.indptr.astype(np.int64), _columns(matrix),
+            np.empty(0) if all_one else matrix.data.astype(np.float64, copy=False),
             numbers, offset, place, group.width, group.base,
             row_ptr, width, indptr, index, global_index, value,
         )  # fmt: skip
@@ -261,7 +293,11 @@ def _checked(g: int, group: Group, n: int, dim: int) -> Group:
             f"features, group {g}: {columns} columns of width {width} from weight {base} on do not"
             f" fit in {dim} weights; `dim` and `groups` of the feature map disagree."
         )
-    return Group(matrix.astype(np.float64, copy=False), counts.astype(np.int64), width, base)
+    return Group(matrix, counts.astype(np.int64), width, base)
+
+
+def _is_one(values: np.ndarray) -> bool:
+    return not len(values) or bool(values.min() == 1 == values.max())
 
 
 def _pointers(counts: np.ndarray) -> np.ndarray:
@@ -279,7 +315,7 @@ def _localise(group: Group) -> tuple[np.ndarray, ...]:
     numbers = np.empty(len(columns), dtype=np.int32)
     size = np.empty(n, dtype=np.int64)
     run_ptr = np.empty(n + 1, dtype=np.int64)
-    runs = np.empty((2, len(columns) + n), dtype=np.int64)
+    runs = np.empty((2, len(columns) + n), dtype=np.int32)
     stamp = np.full(matrix.shape[1], -1, dtype=np.int64)
     total = packing.number_local_columns(
         entry_ptr, columns, stamp, numbers, size, run_ptr, runs[0], runs[1]
@@ -307,12 +343,12 @@ def _weight_blocks(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     counts = [np.diff(run_ptr) for _, _, run_ptr, _, _ in local]
     block_ptr = _pointers(np.sum(counts, axis=0))
-    block_start = np.empty(block_ptr[-1], dtype=np.int64)
+    block_start = np.empty(block_ptr[-1], dtype=np.uint32)
     width = np.empty(block_ptr[-1], dtype=np.int32)
     place = block_ptr[:-1].copy()
     for group, count, (*_, start, length) in zip(groups, counts, local, strict=True):
         where = _spread(place, count)
-        block_start[where] = group.base + start * group.width
+        block_start[where] = group.base + start.astype(np.int64) * group.width
         width[where] = length * group.width
         place = place + count
     return block_ptr, block_start, width

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import SampleError
-from maxmargin.features.base import FeatureMap, Group
+from maxmargin.features.base import FeatureMap, Group, append_ones
 from maxmargin.validation.samples import Rows, check_rows
 
 
@@ -66,16 +66,9 @@ class LabelConjoined(FeatureMap):
         return [nodes, Group(sparse.csr_array(one), tables, square, base)]
 
     def _with_constants(self, X: Rows) -> sparse.csr_array:
-        extra = []
-        total = X.matrix.shape[0]
-        if self.bias:
-            extra.append(np.ones(total))
+        """The rows with 1 in further columns: the bias, and the first and the last of a sample."""
+        rows = [np.arange(X.matrix.shape[0])] if self.bias else []
         if self.ends:
             stops = np.cumsum(X.lengths)
-            first, last = np.zeros(total), np.zeros(total)
-            first[stops - X.lengths] = 1.0
-            last[stops - 1] = 1.0
-            extra += [first, last]
-        if not extra:
-            return X.matrix
-        return sparse.hstack([X.matrix, sparse.csr_array(np.column_stack(extra))], format="csr")
+            rows += [stops - X.lengths, stops - 1]
+        return append_ones(X.matrix, *rows)

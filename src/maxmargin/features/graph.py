@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import SampleError
-from maxmargin.features.base import FeatureMap, Group
+from maxmargin.features.base import FeatureMap, Group, append_ones
 from maxmargin.inputs import Graph
 from maxmargin.structures.network.network import Network
 from maxmargin.validation.samples import Rows, as_array, check_rows, is_list, stack_rows
@@ -89,8 +89,7 @@ class GraphFeatures(FeatureMap):
     def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes, edges = X.nodes.matrix, -X.edges.matrix
         if self.bias:
-            ones = sparse.csr_array(np.ones((nodes.shape[0], 1)))
-            nodes = sparse.hstack([nodes, ones], format="csr")
+            nodes = append_ones(nodes, np.arange(nodes.shape[0]))
         base = nodes.shape[1]
         if self.tables:
             nodes = sparse.hstack([nodes, self._on_nodes(X)], format="csr")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import SampleError
-from maxmargin.features.base import FeatureMap, Group
+from maxmargin.features.base import FeatureMap, Group, append_ones
 from maxmargin.validation.options import CountOrZero
 from maxmargin.validation.samples import Rows, check_rows
 
@@ -56,7 +56,7 @@ class MultiLabelFeatures(FeatureMap):
                 f" not make {n_parts[i]} parts; a sample is one row.",
             )
         one = sparse.csr_array(np.ones((X.matrix.shape[0], 1)))
-        wide = sparse.hstack([X.matrix, one], format="csr")
+        wide = append_ones(X.matrix, np.arange(X.matrix.shape[0]))
         own = wide if self.bias else X.matrix
         groups = [Group(sparse.csr_array(own), X.lengths, n_labels, 0)]
         if self.n_pairs:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from maxmargin.features.base import FeatureMap, Group
+from maxmargin.features.base import FeatureMap, Group, append_ones
 from maxmargin.validation.samples import Rows, check_rows
 
 
@@ -38,6 +37,5 @@ class PartFeatures(FeatureMap):
     def groups(self, X: Rows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         matrix = X.matrix
         if self.bias:
-            one = sparse.csr_array(np.ones((matrix.shape[0], 1)))
-            matrix = sparse.hstack([matrix, one], format="csr")
+            matrix = append_ones(matrix, np.arange(matrix.shape[0]))
         return [Group(matrix, X.lengths, 1, 0)]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from maxmargin.features.base import FeatureMap, Group
+from maxmargin.features.base import FeatureMap, Group, append_ones
 from maxmargin.features.graph import GraphFeatures, GraphRows
 from maxmargin.validation.options import CountOrZero
 
@@ -41,8 +40,7 @@ class PottsFeatures(FeatureMap):
     def groups(self, X: GraphRows, n_labels: int, n_parts: np.ndarray) -> list[Group]:
         nodes = X.nodes.matrix
         if self.bias:
-            ones = sparse.csr_array(np.ones((nodes.shape[0], 1)))
-            nodes = sparse.hstack([nodes, ones], format="csr")
+            nodes = append_ones(nodes, np.arange(nodes.shape[0]))
         base = nodes.shape[1] * n_labels
         return [
             Group(nodes, X.lengths, n_labels, 0),

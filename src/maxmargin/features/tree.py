@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import SampleError
-from maxmargin.features.base import FeatureMap, Group
+from maxmargin.features.base import FeatureMap, Group, append_ones
 from maxmargin.features.graph import GraphRows, check_graphs
 from maxmargin.inputs import Graph
 from maxmargin.validation.options import CountOrZero
@@ -101,21 +101,13 @@ class TreeFeatures(FeatureMap):
         return sparse.csr_array(sparse.vstack([edges, one], format="csr")[rows])
 
     def _with_constants(self, X: GraphRows) -> sparse.csr_array:
-        extra = []
         total = X.nodes.matrix.shape[0]
-        if self.bias:
-            extra.append(np.ones(total))
+        rows = [np.arange(total)] if self.bias else []
         if self.ends:
             starts = np.repeat(np.cumsum(X.lengths) - X.lengths, X.edges.lengths)
             ends = np.concatenate([network.edges for network in X.networks]) + starts[:, None]
-            root, leaf = np.ones(total), np.ones(total)
-            root[ends[:, 1]] = 0.0
-            leaf[ends[:, 0]] = 0.0
-            extra += [root, leaf]
-        if not extra:
-            return X.nodes.matrix
-        constants = sparse.csr_array(np.column_stack(extra))
-        return sparse.hstack([X.nodes.matrix, constants], format="csr")
+            rows += [np.setdiff1d(np.arange(total), ends[:, side]) for side in (1, 0)]
+        return append_ones(X.nodes.matrix, *rows)
 
 
 def has_constant_edges(x: Graph) -> bool:

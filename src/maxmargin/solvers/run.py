@@ -51,6 +51,7 @@ class Run:
         self.started = time.perf_counter()
         self._next, self._last = 1, 0
         self._winner: int | None = None
+        self._rounded: tuple[np.ndarray | None, float] = (None, 0.0)
 
     @property
     def gap(self) -> float:
@@ -65,7 +66,7 @@ class Run:
         """Tol |P(w)|, or what rounding adds: no gap below that can be told from 0."""
         if self.tol == 0 or w is None:
             return 0.0
-        return max(self.tol * abs(primal), self.problem.rounding(w))
+        return max(self.tol * abs(primal), self._rounding(w))
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -107,6 +108,7 @@ class Run:
         if self.status is None:
             self.stop(Status.MAX_EPOCHS)
         if self.status is not Status.FAILED:
+            self.newest = self.state.w  # frees the one before
             self.solver.finalize(self.problem, self.state)
             self._certify(last=True)
         return self._result()
@@ -158,7 +160,7 @@ class Run:
     def _certify(self, last: bool = False) -> None:
         state, problem = self.state, self.problem
         self._last, self._next = state.epoch, max(state.epoch + 1, int(1.5 * state.epoch))
-        newest = float("nan")
+        newest, self.newest = float("nan"), state.w  # frees the one before
         if self.solver.certifies:
             tried = self.solver.candidates(problem, state)
             guessed = np.isfinite(self.solver.estimate(state)) and not self._promising()
@@ -170,13 +172,13 @@ class Run:
             if len(tried) > 1:
                 self._winner = int(np.argmin(values))
             if self.best is None or newest < self.primal:
-                self.primal, self.best = newest, self.newest.copy()
+                self.primal, self.best = newest, _kept(self.newest, state)
             self.dual = max(self.dual, self._bound())
         else:
             self.newest = self.solver.final_weights(state)
             if not isinstance(problem.domain, RealSpace):  # averages are outside by rounding
                 self.newest = problem.domain.project(self.newest)
-            self.primal, self.best = newest, self.newest.copy()
+            self.primal, self.best = newest, _kept(self.newest, state)
         self._record(newest)
         self.solver.certified(state)
         if problem.structure.gap_is_proof and self.gap < -self._unsure():
@@ -194,14 +196,20 @@ class Run:
         """
         found = self.solver.bound(self.problem, self.state)
         assert self.best is not None
-        reached = self.primal <= self.problem.rounding(self.best)
+        reached = self.primal <= self._rounding(self.best)
         return max(found, 0.0) if found > -np.inf or reached else found
+
+    def _rounding(self, w: np.ndarray) -> float:
+        """`Problem.rounding` of the best weights, which many ask for."""
+        if self._rounded[0] is not w:
+            self._rounded = (w, self.problem.rounding(w))
+        return self._rounded[1]
 
     def _unsure(self) -> float:
         """How far a bound may be above the objective by rounding."""
         if self.best is None or not np.isfinite(self.gap):
             return np.inf
-        return 1e-9 * (abs(self.primal) + abs(self.dual)) + self.problem.rounding(self.best)
+        return 1e-9 * (abs(self.primal) + abs(self.dual)) + self._rounding(self.best)
 
     def _proven(self) -> bool:
         proven = self.tol > 0 and self.gap <= self.target
@@ -268,3 +276,14 @@ class Run:
             exact=self.problem.structure.gap_is_proof,
             message=self.message,
         )
+
+
+def _kept(w: np.ndarray, state: State) -> np.ndarray:
+    """The weights, copied if they are an array of the state, which the next epoch changes."""
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, dict | tuple | list):
+            return any(map(holds, value.values() if isinstance(value, dict) else value))
+        return isinstance(value, np.ndarray) and np.may_share_memory(value, w)
+
+    return w.copy() if holds(vars(state)) else w

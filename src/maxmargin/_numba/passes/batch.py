@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import (
     PACKED,
@@ -34,15 +36,32 @@ def apply_range(packed, workspace, ability, w, point, first, last, values, out):
             values[i] -= part_dot(theta, point[start : start + n], n)
 
 
-@compiled_function(types.void(PACKED, WORKSPACE, FLOATS, FLOATS))
-def add_features(packed, workspace, z, w):
-    """Add to w: sum_i omega_i F_i z_i."""
+@compiled_function(types.void(PACKED, WORKSPACE, FLOATS, FLOATS, FLOATS))
+def add_features(packed, workspace, z, y, w):
+    """Add to w: sum_i omega_i F_i (z_i - y_i); y: all samples' parts, or empty for zero."""
     for i in range(len(packed.weight)):
         if packed.weight[i] == 0.0:
             continue
         size = local_size(packed, i)
         workspace.change[:size] = 0.0
-        add_feature_sums(
-            packed, i, z[packed.part_ptr[i] : packed.part_ptr[i + 1]], workspace.change
-        )
+        first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
+        point = z[first:last]
+        if len(y) > 0:
+            point = workspace.scratch[: last - first]
+            for p in range(last - first):
+                point[p] = z[first + p] - y[first + p]
+        add_feature_sums(packed, i, point, workspace.change)
         scatter_weights(packed, i, workspace.change, packed.weight[i], w)
+
+
+@compiled_function(types.void(PACKED, FLOATS))
+def add_absolute_features(packed, total):
+    """Add to total: sum_i omega_i |F_i|, over all parts."""
+    value = packed.value
+    for i in range(len(packed.weight)):
+        for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
+            for e in range(packed.indptr[r], packed.indptr[r + 1]):
+                size = packed.weight[i] * (abs(value[e]) if len(value) > 0 else 1.0)
+                place = np.int64(packed.global_index[e])
+                for k in range(np.int64(packed.width[r])):
+                    total[place + k] += size

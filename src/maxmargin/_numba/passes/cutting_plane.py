@@ -155,7 +155,8 @@ def best_outputs(packed, workspace, head, older, entry_ptr, part, value, w, ids,
                     stamp[q + 1] = stamp[0]
                     own = packed.costs[packed.part_ptr[i] + q] if len(packed.costs) > 0 else 0.0
                     for x in range(packed.indptr[r], packed.indptr[r + 1]):
-                        own += packed.value[x] * w[packed.global_index[x] + q - base]
+                        weight = w[np.int64(packed.global_index[x]) + q - base]
+                        own += packed.value[x] * weight if len(packed.value) > 0 else weight
                     workspace.theta[q] = own
                 score += workspace.theta[q] * (value[e] if len(value) > 0 else 1.0)
             if score > best:

@@ -51,7 +51,7 @@ def move_weights(packed, i, change, scale, course, passed):
     w, w_unprojected, lag = course.w, course.w_unprojected, course.lag
     n = 0
     for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
-        first = packed.block_start[b]
+        first = np.int64(packed.block_start[b])
         for k in range(first, first + np.int64(packed.block_width[b])):
             step = scale * change[n]
             if len(w_unprojected) > 0:

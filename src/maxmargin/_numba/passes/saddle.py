@@ -36,20 +36,23 @@ FLOAT = types.float64
 def forward_two(packed, i, local, other, theta, second):
     """Theta = F_i^T local and second = F_i^T other in one look at the features."""
     part = 0
+    value, index = packed.value, packed.index
+    is_one = len(value) == 0
     for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
         width = np.int64(packed.width[r])
         first, stop = packed.indptr[r], packed.indptr[r + 1]
         if width == 1:
             a, b = 0.0, 0.0
             for e in range(first, stop):
-                a += packed.value[e] * local[packed.index[e]]
-                b += packed.value[e] * other[packed.index[e]]
+                v, start = 1.0 if is_one else value[e], index[e]
+                a += v * local[start]
+                b += v * other[start]
             theta[part], second[part] = a, b
         else:
             theta[part : part + width] = 0.0
             second[part : part + width] = 0.0
             for e in range(first, stop):
-                v, start = packed.value[e], packed.index[e]
+                v, start = 1.0 if is_one else value[e], index[e]
                 for k in range(width):
                     theta[part + k] += v * local[start + k]
                     second[part + k] += v * other[start + k]
@@ -253,8 +256,11 @@ def score_norm(packed, workspace, x):
 @compiled_function(types.void(PACKED, FLOATS))
 def square_rows(packed, total):
     """Add to total: omega |row of F|^2 for each weight."""
+    value = packed.value
     for i in range(len(packed.weight)):
         for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
             for e in range(packed.indptr[r], packed.indptr[r + 1]):
+                place = np.int64(packed.global_index[e])
+                square = packed.weight[i] * (value[e] ** 2 if len(value) > 0 else 1.0)
                 for k in range(np.int64(packed.width[r])):
-                    total[packed.global_index[e] + k] += packed.weight[i] * packed.value[e] ** 2
+                    total[place + k] += square

@@ -98,6 +98,8 @@ def score_vertices(packed, i, workspace, cache, w):
     cache.stamp[0] += 1
     now = cache.stamp[0]
     first_row, first_part = packed.row_ptr[i], packed.part_ptr[i]
+    value, index = packed.value, packed.global_index
+    is_one = len(value) == 0
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
         if slot == 0:
@@ -111,7 +113,8 @@ def score_vertices(packed, i, workspace, cache, w):
             r, k = first_row + cache.row[e], cache.label[e]
             total = packed.costs[first_part + p] if len(packed.costs) > 0 else 0.0
             for x in range(packed.indptr[r], packed.indptr[r + 1]):
-                total += packed.value[x] * w[packed.global_index[x] + k]
+                weight = w[np.int64(index[x]) + k]
+                total += weight if is_one else value[x] * weight
             workspace.theta[p] = total
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from maxmargin._numba.compile import FLOATS, compile_inlined, compile_internal, types
 from maxmargin._numba.packed_samples import PACKED
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, first_entry
@@ -135,11 +137,16 @@ def move_part(packed, i, step, p, r, k, scale, w, z, lag, passed):
     """z_i[p] += step, and w (and lag, see `apply_change`) with it."""
     place = packed.part_ptr[i] + p
     z[place] = max(0.0, z[place] + step)  # below zero by rounding only
+    value, index = packed.value, packed.global_index
+    is_one = len(value) == 0
+    change = scale * step
     for x in range(packed.indptr[r], packed.indptr[r + 1]):
-        change = scale * step * packed.value[x]
-        w[packed.global_index[x] + k] += change
+        if not is_one:
+            change = scale * step * value[x]
+        place = np.int64(index[x]) + k
+        w[place] += change
         if len(lag) > 0:
-            lag[packed.global_index[x] + k] += passed * change
+            lag[place] += passed * change
 
 
 @compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))

@@ -13,6 +13,7 @@ from maxmargin._numba.compile import announce_compilation, compile_module
 from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
 from maxmargin._numba.passes.vertex_pass import cached_pass, oracle_pass, vertex_step
+from maxmargin.memory import sparse_copy
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
@@ -199,7 +200,7 @@ class BCFW(Solver):
         return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
     def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = State(np.zeros(problem.dim), sparse_copy(problem.truth), self.generator())
         self._prepare(problem, state)
         return state
 
@@ -435,7 +436,9 @@ class BCFW(Solver):
         exact = problem.weights(state.z)
         if len(state.lag):  # keep the average where it is
             k = state.clock[0]
-            state.lag += (exact - state.w) * (k * (k + 1) / 2)
+            state.w -= exact
+            state.w *= k * (k + 1) / 2
+            state.lag -= state.w
         state.w[:] = exact
         if "w_unprojected" in state.extra:
             state.extra["w_unprojected"] = unprojected_weights(problem, state.z)

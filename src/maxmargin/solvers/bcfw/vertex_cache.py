@@ -8,6 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from maxmargin._numba.passes.vertex_cache import VertexCache, start_vertex_cache
+from maxmargin.memory import sparse_zeros
 from maxmargin.problem import Problem
 
 
@@ -50,7 +51,7 @@ def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Any:
         row=np.zeros(total, dtype=np.int32),
         label=np.zeros(total, dtype=np.int32),
         value=np.zeros(total),
-        anchor=np.zeros(len(problem.truth)),
+        anchor=sparse_zeros(len(problem.truth)),
         score=np.zeros(slots),
         start=np.zeros(slots),
         dense=np.zeros(slots * slots + 4 * slots),
@@ -88,6 +89,6 @@ def vertex_cache_key(problem: Problem, z: np.ndarray, with_images: bool = False)
     images : that it knows the costs of vertices too.
     """
     packed = problem.packed
-    costs = packed.costs if with_images else np.packbits(np.isneginf(packed.costs))
+    costs = packed.costs if with_images else problem.forbidden_parts
     arrays = (z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, costs)
     return tuple(crc32(array.data) for array in arrays)

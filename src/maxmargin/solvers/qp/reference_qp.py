@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin.callbacks import Callback, TimeLimit
+from maxmargin.features.base import feature_values
 from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers.base import Solver
@@ -139,7 +140,7 @@ class ReferenceQP(Solver):
     ) -> Solution:
         """What a solver says, whose tolerances are absolute, to features and an optimum near 1."""
         size = np.ones(program.matrix.shape[1])
-        largest = float(np.abs(problem.packed.value).max(initial=0.0))
+        largest = float(np.abs(feature_values(problem.packed)).max(initial=0.0))
         n_prices = program.polytopes.matrix.shape[0]
         size[: len(size) - n_prices] = max(largest, np.sqrt(problem.alpha)) or 1.0
         scaled, left = program.scaled(size, worth), max(self._deadline - time.perf_counter(), 1e-3)

@@ -10,6 +10,7 @@ import numpy as np
 from maxmargin._numba.passes.saddle import gram_range, square_rows
 from maxmargin.domains import Domain, L1Ball, Product, RealSpace
 from maxmargin.domains.base import as_indices
+from maxmargin.features.base import feature_values
 from maxmargin.problem import Problem
 
 
@@ -49,7 +50,7 @@ class EuclideanWeights:
 
     def column_norms(self, problem: Problem) -> np.ndarray | None:
         """|F_p| in the dual norm, for each part p of all samples."""
-        return np.sqrt(_by_part(problem, np.add, problem.packed.value**2))
+        return np.sqrt(_by_part(problem, np.add, feature_values(problem.packed) ** 2))
 
     def scaled(self, norm: float, alpha: float) -> tuple[float, float]:
         """That norm, and the one of the penalty's gradient, as this geometry measures them."""
@@ -105,7 +106,7 @@ class EntropicWeights:
         return float(self.domain.radius * np.sqrt(rows.max(initial=0.0)))
 
     def column_norms(self, problem: Problem) -> np.ndarray | None:
-        sizes = _by_part(problem, np.maximum, np.abs(problem.packed.value))
+        sizes = _by_part(problem, np.maximum, np.abs(feature_values(problem.packed)))
         return self.domain.radius * sizes
 
     def scaled(self, norm: float, alpha: float) -> tuple[float, float]:

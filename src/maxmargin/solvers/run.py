@@ -218,9 +218,8 @@ class Run:
             dual=self.dual,
             gap=primal - self.dual,
             norm_w=float(np.linalg.norm(self.newest)),
-            train_error=state.extra.get("train_error", float("nan")),
-            extra=self.solver.metrics(self.problem, state, primal)
-            | self.problem.take_oracle_metrics(),
+        ).with_metrics(
+            **self.solver.metrics(self.problem, state, primal) | self.problem.take_oracle_metrics()
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.

@@ -62,7 +62,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     #: which objectives it can minimise, see `Problem`
     objectives: ClassVar[tuple[str, ...]] = ("margin",)
     #: class of its states
-    state_class: type[State] = State
+    state_class: ClassVar[type[State]] = State
     #: short name
     name: ClassVar[str] = ""
     #: what it does, in a sentence for readers of reports

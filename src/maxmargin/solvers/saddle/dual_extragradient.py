@@ -239,21 +239,16 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
     # -- certificates ------------------------------------------------------------------------------
     def candidates(self, problem: Problem, state: DualExtragradientState) -> list[np.ndarray]:
         # the average, and the last u, which is better once the right vertices are found
-        recent = self._recent(problem, state)
+        recent = state.recent_average() if isinstance(state, MarginalState) else None
         return [state.w, state.u_w, *([] if recent is None else [recent[0]])]
-
-    def _recent(
-        self, problem: Problem, state: DualExtragradientState
-    ) -> tuple[np.ndarray, np.ndarray, float] | None:
-        steps = self._steps(problem, state)
-        return steps.recent() if isinstance(steps, MarginalSteps) else None
 
     def bound(self, problem: Problem, state: DualExtragradientState) -> float:
         # the best one of the average z, of the last u, and of recent ones where z is entropic
         average = super().bound(problem, state)
         if not np.isfinite(average) and state.residual > 0:
             return average
-        others, recent = [(state.loss_gradient_u, state.loss_u)], self._recent(problem, state)
+        others = [(state.loss_gradient_u, state.loss_u)]
+        recent = state.recent_average() if isinstance(state, MarginalState) else None
         if recent is not None:
             others.append(recent[1:])
         argmin = problem.domain.argmin_linear

@@ -45,6 +45,14 @@ class MarginalState(DualExtragradientState):
     #: `step_sum` where the second row begins
     recent_start: float = state_field(0.0)
 
+    def recent_average(self) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """w, g and loss of the average of recent u's; None before the first epoch."""
+        total, dim = self.recent.sum(axis=0), len(self.w)
+        if total[-1] == 0.0:
+            return None
+        mean = total / total[-1]
+        return mean[:dim], mean[dim:-2], float(mean[-2])
+
 
 class MarginalSteps:
     """One epoch of `DualExtragradient(z_geometry="entropic")`."""
@@ -155,14 +163,6 @@ class MarginalSteps:
             state.recent = np.stack([state.recent[1], np.zeros(len(state.recent[1]))])
         rest = np.array([state.loss_u, 1.0])
         state.recent[1] += step * np.concatenate([state.u_w, state.loss_gradient_u, rest])
-
-    def recent(self) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """w, g and loss of the average of these; None before the first epoch."""
-        total, dim = self.state.recent.sum(axis=0), self.problem.dim
-        if total[-1] == 0.0:
-            return None
-        mean = total / total[-1]
-        return mean[:dim], mean[dim:-2], float(mean[-2])
 
     def restricted_gap(self, geometry: Weights, distance_w: float, distance_z: float) -> float:
         """The gap of the averages against all points within these distances of the start.

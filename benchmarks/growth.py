@@ -29,7 +29,7 @@ def pass_time(solver: BCFW, **sizes: int) -> tuple[float, int]:
     for _ in range(2):
         solver.epoch(problem, state)
     seconds = best_time(lambda: solver.epoch(problem, state), repeats=3)
-    return seconds, _bytes(state.z) + _bytes(state.extra.get("vertex_cache", ()))
+    return seconds, _bytes(state.z) + _bytes(state.vertex_cache or ())
 
 
 def _bytes(arrays: object) -> int:

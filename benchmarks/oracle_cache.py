@@ -107,12 +107,12 @@ def compare(what: str, problem: Problem, variants: dict[str, Metered]) -> None:
         cells = [f"{cell(crossings.found.get(target), problem.n):>15s}" for target in TARGETS]
         print(
             f"  {name:28s}{''.join(cells)}   end {100 * result.relative_gap:.2g} %,"
-            f" {remembered(result.state.extra):.1f} MB",
+            f" {remembered(result.state):.1f} MB",
             flush=True,
         )
 
 
-def remembered(extra: dict[str, Any]) -> float:
+def remembered(state: Any) -> float:
     """Megabytes of what is remembered of the oracle's answers."""
-    memories = [value for name, value in extra.items() if name in ("vertex_cache", "image_cache")]
+    memories = (state.vertex_cache or (), state.image_cache or ())
     return sum(array.nbytes for memory in memories for array in memory) / 1e6

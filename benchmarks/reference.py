@@ -129,7 +129,7 @@ def one(place: str, task: str, n: int) -> None:
         metrics |= {
             "qp": time.process_time() - start,
             "memory": (peak_bytes() - before) / 1e6,
-            "estimate": result.state.extra["bytes"] / 1e6,
+            "estimate": result.state.n_bytes / 1e6,
             "gap": result.relative_gap,
         }
     print(json.dumps(metrics))

@@ -52,6 +52,7 @@ def methods(path, owner, *names):
     for node in map(found.get, names):
         words = " ".join(ast.get_docstring(node).split("\n\n")[0].split())
         head = lines[node.lineno - 1 : node.body[0].lineno - 1]
+        head = [line.replace("StateT", f"{owner}State") for line in head]
         made.append("\n".join([*head, todo(f"write {owner}.{node.name}. {words}")]))
     return "\n\n".join(made)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from copy import deepcopy
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import Enum
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -130,9 +131,67 @@ class History(Checked, list[Record]):
         return import_pandas().DataFrame([record.metrics() for record in self])
 
 
+def state_field(
+    default: Any = MISSING,
+    *,
+    warm: Literal["reset", "keep", "refit"] = "reset",
+    grows: bool = False,
+    check: Literal["like", "layout", "weights", "count", "positive", "same"] = "like",
+    saved: bool = False,
+) -> Any:
+    """Declare a field of a solver's state, and what becomes of it outside of the solver.
+
+    Parameters
+    ----------
+    default : object or callable, default=MISSING
+        Value of a state that lacks it, or a function that returns one.
+    warm : {"reset", "keep", "refit"}, default="reset"
+        What happens when the same solver goes on from the state, maybe with another alpha or other
+        data: the field is reset to its default, or kept. "refit" keeps it also for the next fit of
+        an estimator with `warm_start`, which forgets all others. Another solver takes only the
+        fields of `State` itself.
+    grows : bool, default=False
+        Whether its arrays of one dimension may have any length; `Solver.check_restored` must look
+        at them.
+    check : {"like", "layout", "weights", "count", "positive", "same"}, default="like"
+        What a value from a checkpoint must be: like that of a new run, with the same types and
+        shapes, and no NaN or infinity unless that has some ("like"); the same with any numbers
+        ("layout"); None or finite weights; an integer that is not negative ("count"); a number that
+        is not negative ("positive"); equal to that of the run ("same").
+    saved : bool, default=False
+        Whether model files hold it.
+
+    Returns
+    -------
+    dataclasses.Field
+        The field.
+    """
+    metadata = {"warm": warm, "grows": grows, "check": check, "saved": saved}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def empty_array() -> np.ndarray:
+    """Return an empty array, for fields of states that are not known yet.
+
+    Returns
+    -------
+    ndarray of shape (0,)
+        The array.
+    """
+    return np.empty(0)
+
+
+StateLike = TypeVar("StateLike", bound="State")
+
+
 @dataclass(repr=False)
 class State(Checked):
-    """Everything that a run needs to continue, in the same form for all solvers.
+    """Everything that a run needs to continue: what the states of all solvers have.
+
+    Solvers add fields in a dataclass of their own, by `state_field`, and name it as their
+    `state_class`.
 
     Parameters
     ----------
@@ -142,20 +201,14 @@ class State(Checked):
         Dual point, the parts of all samples.
     rng : Generator
         Random number generator.
-    lag : ndarray, default=empty
-        For averages; see `_numba.passes.block_step.apply_change`.
-    clock : ndarray of shape (4,), default=zeros
-        Numbers of steps and epochs, for averages and step lengths.
     epoch : int, default=0
         Number of epochs.
     n_oracle, n_project : int, default=0
         Numbers of calls of the oracle and of projections.
     seconds : float, default=0.0
         Time of training, without certificates.
-    extra : dict, default={}
-        Arrays of one solver only, by name; those whose names begin with "grown" have any length.
     solver : str, default=""
-        Solver to which `lag`, `clock` and `extra` belong; another one initialises them from z.
+        Solver whose state it is; another one takes only the fields described here.
     best : ndarray of shape (n_weights,), default=None
         Best certified weights of the last run, possibly an average; tried first when the run
         continues.
@@ -165,24 +218,21 @@ class State(Checked):
         Memory of the oracle for all samples; see `Structure.memory_size`.
     """
 
-    w: np.ndarray
-    z: np.ndarray
-    rng: np.random.Generator
-    lag: np.ndarray = field(default_factory=lambda: np.empty(0))
-    clock: np.ndarray = field(default_factory=lambda: np.zeros(4))
-    epoch: int = 0
-    n_oracle: int = 0
-    n_project: int = 0
-    seconds: float = 0.0
-    extra: dict[str, Any] = field(default_factory=dict)
-    solver: str = ""
-    best: np.ndarray | None = None
-    outputs: int = 0
-    memory: np.ndarray = field(default_factory=lambda: np.empty(0))
+    w: np.ndarray = state_field(warm="keep", saved=True)
+    z: np.ndarray = state_field(warm="keep", saved=True)
+    rng: np.random.Generator = state_field(warm="keep", saved=True)
+    epoch: int = state_field(0, warm="keep", check="count", saved=True)
+    n_oracle: int = state_field(0, warm="keep", check="count", saved=True)
+    n_project: int = state_field(0, warm="keep", check="count", saved=True)
+    seconds: float = state_field(0.0, warm="keep", check="positive", saved=True)
+    solver: str = state_field("", warm="keep", check="same", saved=True)
+    best: np.ndarray | None = state_field(None, warm="keep", check="weights", saved=True)
+    outputs: int = state_field(0, warm="keep", check="same")
+    memory: np.ndarray = state_field(empty_array, warm="keep", check="layout")
 
     def validate(self) -> None:
         # of a file; a problem checks its sizes
-        for name in ("w", "z", "lag", "memory", "clock"):
+        for name in ("w", "z", "memory"):
             check_array(f"State: {name}", getattr(self, name))
         if self.best is not None:
             check_array("State: best", self.best)
@@ -191,6 +241,59 @@ class State(Checked):
         check_option("State: seconds", self.seconds, NonNegative)
         check_option("State: rng", self.rng, np.random.Generator)
         check_option("State: solver", self.solver, str)
+
+    def as_class(self, cls: type[StateLike]) -> StateLike:
+        """Return a state of another class with what all states have, which is shared, not copied.
+
+        Parameters
+        ----------
+        cls : type
+            Class of the state.
+
+        Returns
+        -------
+        State
+            The state.
+        """
+        return cls(**{own.name: getattr(self, own.name) for own in fields(State)})
+
+    def reset_fields(self, warm: str = "reset") -> None:
+        """Set fields to their defaults.
+
+        Parameters
+        ----------
+        warm : str, default="reset"
+            Which ones: those declared with this, see `state_field`.
+        """
+        for own in fields(self):
+            if own.metadata.get("warm", "reset") == warm:
+                make = own.default_factory
+                setattr(self, own.name, own.default if make is MISSING else make())
+
+    def move_to_refit(self, w: np.ndarray) -> State:
+        """Return the state that the next fit begins with.
+
+        What solvers remember is moved, not shared: this state would go on with a memory that
+        follows the new one.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            Weights of the new state.
+
+        Returns
+        -------
+        State
+            The new state.
+        """
+        rest = {
+            own.name: getattr(self, own.name)
+            for own in fields(self)
+            if own.metadata.get("warm") == "refit"
+        }
+        self.reset_fields("refit")
+        rest |= {"solver": self.solver, "best": self.best, "outputs": self.outputs}
+        return type(self)(w, self.z.copy(), deepcopy(self.rng), **rest)
 
     def __repr__(self) -> str:
         by = f" of {self.solver}" if self.solver else ""

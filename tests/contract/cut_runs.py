@@ -126,24 +126,23 @@ def solver_of(name, **options):
 def outcome(result):
     """All that must not change, bit for bit."""
     state, records = result.state, [replace(r, seconds=0.0) for r in result.history]
-    arrays = [result.w, state.w, state.z, state.lag, state.clock, state.memory]
+    own = vars(state) | {"rng": state.rng.bit_generator.state, "seconds": 0.0}
     return (
-        [a.tobytes() for a in arrays],
+        result.w.tobytes(),
         np.array([result.primal, result.dual]).tobytes(),
         result.status,
         result.n_epochs,
-        (state.n_oracle, state.n_project, state.rng.bit_generator.state),
         [repr(record) for record in records],
-        repr(extras(state.extra)),
+        repr(as_bytes(own)),
     )
 
 
-def extras(value):
+def as_bytes(value):
     if isinstance(value, np.ndarray):
         return value.tobytes()
     if isinstance(value, dict):
-        return {k: extras(v) for k, v in sorted(value.items())}
-    return [extras(v) for v in value] if isinstance(value, tuple) else value
+        return {k: as_bytes(v) for k, v in sorted(value.items())}
+    return [as_bytes(v) for v in value] if isinstance(value, tuple) else value
 
 
 def sequences(seed=0, n=12):

@@ -35,9 +35,10 @@ NUMBERS = [
     {"is": "count", "start": 0, "length": -1}, {"is": "count", "start": 0, "length": 10**9},
 ]  # fmt: skip
 ADDED = [
-    "compiled", "as_ints", "order", "index", "links", "_hash", "_key", "extra", "outputs", "lag",
-    "memory", "basis_", "_in_coordinates", "is_exact", "predict", "__class__", "__dict__", "_pool",
-    "kernel", "n_parts", "coef_", "structure_", "feature_map_", "result_", "numbers", "binary",
+    "compiled", "as_ints", "order", "index", "links", "_hash", "_key", "extra", "outputs",
+    "average", "memory", "basis_", "_in_coordinates", "is_exact", "predict", "__class__",
+    "__dict__", "_pool", "kernel", "n_parts", "coef_", "structure_", "feature_map_", "result_",
+    "numbers", "binary",
 ]  # fmt: skip
 DTYPES = ["f4", "i8", "i4", "u1", "?", ">f8", "c16", "S3", "f8", "u8"]
 

@@ -190,7 +190,7 @@ def test_lengths_below_zero_refund_nothing(forger, length):
 
 
 # -- e: warm starts --------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["extra", "outputs", "lag", "memory", "clock"])
+@pytest.mark.parametrize("name", ["extra", "outputs", "average", "memory", "vertex_cache"])
 def test_states_of_files_hold_nothing_that_compiled_code_trusts(forger, name):
     forged = forger("chain warm")
     own = forged.all("State")[0]

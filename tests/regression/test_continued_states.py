@@ -62,7 +62,7 @@ def test_a_perceptron_warm_start_goes_on_from_its_weights():
 def test_a_perceptron_without_mistakes_still_looks_at_other_data():
     easy = problem()
     state = Perceptron(max_epochs=1).run(easy).state
-    state.extra["train_error"] = 0.0
+    state.train_error = 0.0
     state.epoch = 0
     assert Perceptron(max_epochs=2).run(easy, state).n_epochs > 0
 

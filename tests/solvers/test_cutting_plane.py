@@ -105,16 +105,16 @@ def test_ties_everywhere_end_at_once(variant):
 
 # -- cuts ------------------------------------------------------------------------------------------
 @pytest.fixture
-def grown():
+def state_with_cuts():
     """A problem and a state after some rounds."""
     made = case("chain")
     chosen = CuttingPlane(max_epochs=6, tol=0.0)
     return made, chosen, chosen.run(made.problem).state
 
 
-def test_images_losses_and_products_of_cuts_are_those_of_their_outputs(grown):
-    made, _, state = grown
-    problem, cuts = made.problem, state.extra["grown_cuts"]
+def test_images_losses_and_products_of_cuts_are_those_of_their_outputs(state_with_cuts):
+    made, _, state = state_with_cuts
+    problem, cuts = made.problem, state.cuts
     k, outputs = cuts.size
     assert k > 6  # more than one a round: some were made of remembered outputs
     planes = cuts.planes(problem.dim).toarray()
@@ -146,9 +146,9 @@ def _penalty(made, z):
     return made.problem.alpha / 2 * (w @ w)
 
 
-def test_cuts_without_mass_are_dropped_and_others_are_not(grown):
-    made, _, state = grown
-    cuts = state.extra["grown_cuts"]
+def test_cuts_without_mass_are_dropped_and_others_are_not(state_with_cuts):
+    made, _, state = state_with_cuts
+    cuts = state.cuts
     before = dual_of(cuts, made.problem.alpha)
     fewer = cuts_of.drop_cuts(made.problem, cuts, idle=1, recent=0)
     assert fewer.n_cuts < cuts.n_cuts
@@ -178,10 +178,10 @@ def test_cuts_without_mass_are_dropped_and_others_are_not(grown):
     ],
 )
 def test_cuts_from_a_file_that_compiled_code_must_not_see_are_refused(
-    grown, name, place, value, words
+    state_with_cuts, name, place, value, words
 ):
-    made, _, state = grown
-    cuts = cuts_of.drop_cuts(made.problem, state.extra["grown_cuts"], idle=1, recent=0)
+    made, _, state = state_with_cuts
+    cuts = cuts_of.drop_cuts(made.problem, state.cuts, idle=1, recent=0)
     check_cuts(made.problem, cuts)
     wrong = getattr(cuts, name).copy()
     wrong[place] = value
@@ -189,9 +189,9 @@ def test_cuts_from_a_file_that_compiled_code_must_not_see_are_refused(
         check_cuts(made.problem, cuts._replace(**{name: wrong}))
 
 
-def test_parts_of_outputs_from_a_file_must_be_in_order(grown):
-    made, _, state = grown
-    cuts = state.extra["grown_cuts"]
+def test_parts_of_outputs_from_a_file_must_be_in_order(state_with_cuts):
+    made, _, state = state_with_cuts
+    cuts = state.cuts
     long = int(np.flatnonzero(np.diff(cuts.entry_ptr[: cuts.size[1] + 1]) > 1)[0])
     part, at = cuts.part.copy(), int(cuts.entry_ptr[long])
     part[[at, at + 1]] = part[[at + 1, at]]
@@ -199,9 +199,9 @@ def test_parts_of_outputs_from_a_file_must_be_in_order(grown):
         check_cuts(made.problem, cuts._replace(part=part))
 
 
-def test_a_cut_of_remembered_outputs_is_the_best_one(grown):
-    made, _, state = grown
-    problem, cuts = made.problem, state.extra["grown_cuts"]
+def test_a_cut_of_remembered_outputs_is_the_best_one(state_with_cuts):
+    made, _, state = state_with_cuts
+    problem, cuts = made.problem, state.cuts
     w = np.random.default_rng(0).normal(size=problem.dim)
     ids, vertex = cuts_of.cached_cut(problem, cuts, w)
     assert (cuts.sample[ids] == np.arange(problem.n)).all()
@@ -234,13 +234,13 @@ def test_the_small_program_is_solved(k):
 # -- going on --------------------------------------------------------------------------------------
 def test_cuts_serve_another_penalty():
     first = CuttingPlane(tol=1e-5, max_epochs=100).run(case("chain").problem)
-    known = first.state.extra["grown_cuts"].n_cuts
+    known = first.state.cuts.n_cuts
     other = problems.chain(alpha=0.05)
     again = CuttingPlane(tol=1e-5, max_epochs=200).run(other.problem, state=first.state)
     best, bound, _ = optimum(other.training, 1e-7)
     assert again.status is Status.CONVERGED
     assert bound - 1e-9 <= again.primal <= best * (1 + 1e-5)
-    assert again.state.extra["grown_cuts"].n_cuts > known
+    assert again.state.cuts.n_cuts > known
     cold = CuttingPlane(tol=1e-5, max_epochs=200).run(other.problem)
     assert again.n_epochs - first.n_epochs < cold.n_epochs
 
@@ -265,7 +265,7 @@ def test_an_estimator_goes_on_with_its_cuts():
     model.fit(X, y)
     assert model.result_.n_epochs == 0  # certified as it is
     assert model.result_.status is Status.CONVERGED
-    assert model.result_.state.extra["grown_cuts"].n_cuts > 2
+    assert model.result_.state.cuts.n_cuts > 2
 
 
 @pytest.mark.parametrize(
@@ -278,12 +278,12 @@ def test_an_estimator_goes_on_with_its_cuts():
         ("gram", lambda a: a[1:]), ("ids", lambda a: np.full_like(a, -1)),
     ],
 )  # fmt: skip
-def test_damaged_cuts_are_refused(grown, name, change):
-    made, chosen, state = grown
+def test_damaged_cuts_are_refused(state_with_cuts, name, change):
+    made, chosen, state = state_with_cuts
     fresh = chosen.init(made.problem)
     chosen.check_restored(made.problem, fresh, state)
-    cuts = state.extra["grown_cuts"]
-    state.extra["grown_cuts"] = cuts._replace(**{name: change(getattr(cuts, name))})
+    cuts = state.cuts
+    state.cuts = cuts._replace(**{name: change(getattr(cuts, name))})
     with pytest.raises(ValueError, match=r"its cuts|it lacks"):
         chosen.check_restored(made.problem, fresh, state)
 

@@ -67,7 +67,7 @@ def test_steps_multiply_the_probabilities_of_outputs(name, geometry, domain, hei
     for state, (w, z, u) in zip(epochs(solver, made.problem, 8), printed, strict=True):
         np.testing.assert_allclose(state.w, w, atol=1e-12)
         np.testing.assert_allclose(state.z, np.concatenate(z), atol=1e-12)
-        np.testing.assert_allclose(state.extra["u_w"], u, atol=1e-12)
+        np.testing.assert_allclose(state.u_w, u, atol=1e-12)
 
 
 @pytest.mark.parametrize("geometry", ["euclidean", "entropic"])
@@ -77,7 +77,7 @@ def test_averages_count_each_point_as_its_step(name, geometry):
     solver = entropic_solver(geometry=geometry, ratio=2.5)
     steps, found = [], []
     for state in epochs(solver, made.problem, 12):
-        steps.append(state.extra["last_step"])
+        steps.append(state.last_step)
         found.append((state.w.copy(), state.z.copy()))
     assert len(set(steps)) > 3
     printed = book.marginal_dual_extragradient(by_definition(made, "l1", geometry), steps)
@@ -96,12 +96,10 @@ def test_little_memory_gives_the_same_iterates(name, geometry, options):
     pairs = zip(epochs(plain, made.problem, 10), epochs(low, made.problem, 10), strict=True)
     for state, other in pairs:
         np.testing.assert_allclose(other.w, state.w, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(other.extra["u_w"], state.extra["u_w"], rtol=0, atol=1e-10)
-        np.testing.assert_allclose(
-            other.extra["gradient"], state.extra["gradient"], rtol=0, atol=1e-10
-        )
-        assert other.extra["loss"] == pytest.approx(state.extra["loss"], abs=1e-10)
-        assert other.extra["excess"] == pytest.approx(state.extra["excess"], abs=1e-9)
+        np.testing.assert_allclose(other.u_w, state.u_w, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(other.loss_gradient, state.loss_gradient, rtol=0, atol=1e-10)
+        assert other.loss == pytest.approx(state.loss, abs=1e-10)
+        assert other.excess == pytest.approx(state.excess, abs=1e-9)
         assert other.n_project == state.n_project
         assert len(other.z) == 0
 
@@ -110,8 +108,8 @@ def test_little_memory_gives_the_same_iterates(name, geometry, options):
 def test_little_memory_keeps_nothing_of_the_samples(past):
     made = build("matching", "l2", alpha=0.0)
     *_, state = epochs(entropic_solver(memory="low", past=past), made.problem, 2)
-    known = (made.problem.truth, state.extra["pointers"])
-    own = [v for v in state.extra.values() if isinstance(v, np.ndarray)]
+    known = (made.problem.truth, state.warm_pointers)
+    own = [v for v in vars(state).values() if isinstance(v, np.ndarray)]
     own = [v for v in own if not any(np.shares_memory(v, k) for k in known)]
     assert max(len(v) for v in own) <= made.problem.dim
 
@@ -146,13 +144,13 @@ def test_marginals_in_plain_python_change_nothing(memory, past, banned):
     for a, b in pairs:
         np.testing.assert_allclose(a.w, b.w, atol=1e-10)
         np.testing.assert_allclose(a.z, b.z, atol=1e-10)
-        assert a.extra["excess"] == pytest.approx(b.extra["excess"], abs=1e-10)
+        assert a.excess == pytest.approx(b.excess, abs=1e-10)
 
 
 # -- what is promised and proven -------------------------------------------------------------------
 def averages(solver, problem, count):
     for state in epochs(solver, problem, count):
-        yield state.w.copy(), np.split(state.z, problem.part_ptr[1:-1]), dict(state.extra)
+        yield state.w.copy(), np.split(state.z, problem.part_ptr[1:-1]), dict(vars(state))
 
 
 RULES = {
@@ -190,11 +188,11 @@ def test_the_gap_of_the_average_is_below_the_bound(name, geometry, domain, alpha
 def test_steps_by_the_norm_never_exceed_what_is_promised(name, geometry):
     made = made_for(name, "l1", 0.2)
     for state in epochs(entropic_solver(geometry=geometry, step="norm"), made.problem, 30):
-        assert state.extra["excess"] <= 1e-12
-    step = state.extra["step"]
+        assert state.excess <= 1e-12
+    step = state.step
     for state in epochs(entropic_solver(geometry=geometry), made.problem, 30):
-        assert state.extra["excess"] <= 1e-10
-    assert state.extra["travelled"] > 30 * step
+        assert state.excess <= 1e-10
+    assert state.step_sum > 30 * step
 
 
 @pytest.mark.parametrize("height", [0.0, 1.5])
@@ -208,7 +206,7 @@ def test_the_excess_is_that_of_its_definition(name, height):
     gains = 0.0
     start = dense.start()[1]
     for state in epochs(solver, made.problem, 6):
-        u, (slope, loss), eta = (state.extra[k] for k in ("u_w", "last", "last_step"))
+        u, slope, loss, eta = state.u_w, state.loss_gradient_u, state.loss_u, state.last_step
         s_w -= eta * (0.2 * u + slope)
         s_z = [s + eta * r for s, r in zip(s_z, dense.gradient_z(u), strict=True)]
         gains += eta * (0.2 * u @ u - loss)
@@ -216,7 +214,7 @@ def test_the_excess_is_that_of_its_definition(name, height):
         best = s_w @ w - w @ w / 5.0
         for b, q, s in zip(made.training.blocks, start, s_z, strict=True):
             best += b.weight * np.logaddexp.reduce(q + (b.vertices - b.truth) @ s)
-        assert state.extra["excess"] == pytest.approx(best + gains, abs=1e-12)
+        assert state.excess == pytest.approx(best + gains, abs=1e-12)
 
 
 @pytest.mark.parametrize("height", [0.0, 1.5])
@@ -227,7 +225,7 @@ def test_distances_are_those_of_the_farthest_output(name, height):
     omega = [b.weight for b in made.training.blocks]
     wanted = sum(o * -q.min() for o, q in zip(omega, dense.start()[1], strict=True))
     state = entropic_solver(start=height).init(made.problem)
-    assert state.extra["max_distance_z"] == pytest.approx(wanted, rel=1e-12)
+    assert state.max_distance_z == pytest.approx(wanted, rel=1e-12)
 
 
 @any_with_marginals
@@ -247,7 +245,7 @@ def test_the_norm_bounds_the_range_of_scores(name):
                 total += b.weight * np.ptp(scores) ** 2 / 4
             if name == "matching":
                 total = sum(b.weight * np.sum((b.matrix.T @ w) ** 2) for b in made.training.blocks)
-            assert np.sqrt(total) <= 1.02 * state.extra["operator_norm"] * size(w)
+            assert np.sqrt(total) <= 1.02 * state.operator_norm * size(w)
 
 
 @cache
@@ -311,9 +309,9 @@ def test_steps_do_not_grow_for_ever_where_none_is_too_long():
     made = build("finite", "l2", alpha=0.0)
     made.problem.packed.value[:] = 0.0
     solver = entropic_solver(max_epochs=40, tol=0.0)
-    first = solver.init(made.problem).extra["step"]
+    first = solver.init(made.problem).step
     result = solver.run(made.problem)
-    assert result.state.extra["step"] == 1e6 * first
+    assert result.state.step == 1e6 * first
     assert result.primal == pytest.approx(result.dual, abs=1e-6)
 
 
@@ -357,7 +355,7 @@ def test_states_of_other_solvers_are_taken_up(before, height):
     result = solver.run(made.problem, state=state)
     assert result.n_epochs == 40
     assert result.primal <= first + 1e-12
-    assert np.isfinite(result.state.extra["q"]).all()
+    assert np.isfinite(result.state.potentials).all()
     back = BCFW(max_epochs=200, tol=1e-4).run(made.problem, state=result.state)
     assert back.status is Status.CONVERGED
 
@@ -462,7 +460,7 @@ def test_the_restricted_gap_is_the_largest_within_the_distances(name, geometry, 
     # points on the way of a step of any length are the farthest of their distance
     start_w, start_z = dense.start()
     rise = [b.matrix.T @ state.w + b.costs for b in made.training.blocks]
-    slope = state.extra["gradient"]
+    slope = state.loss_gradient
     for scale in (0.05, 0.5, 3.0):
         z, w = dense.step_z(start_z, rise, scale), dense.step_w(start_w, slope, scale)
         pairs = zip(made.training.blocks, z, start_z, strict=True)

@@ -204,10 +204,10 @@ def test_a_step_is_the_published_one(objective):
     problem = with_objective(case("chain").problem, objective)
     solver = ExponentiatedGradient(averaging=False)
     *_, state = epochs(solver, problem, 2)
-    before, w = state.extra["potentials"].copy(), state.w.copy()
+    before, w = state.potentials.copy(), state.w.copy()
     solver._pass(problem, state, np.array([3]))
     here = problem.parts(3)
-    old, new, scores = before[here], state.extra["potentials"][here], problem.scores(w, 3)
+    old, new, scores = before[here], state.potentials[here], problem.scores(w, 3)
     ahead = scores if objective == "margin" else scores - old
     rates = (new - old) / ahead
     assert rates[0] > 0
@@ -215,7 +215,7 @@ def test_a_step_is_the_published_one(objective):
     np.testing.assert_allclose(state.z[here], problem.structure.marginals(new, problem.layouts[3]))
     rest = np.ones(len(before), dtype=bool)
     rest[here] = False
-    np.testing.assert_array_equal(state.extra["potentials"][rest], before[rest])
+    np.testing.assert_array_equal(state.potentials[rest], before[rest])
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1e-3, 1e3, 1e9])
@@ -230,7 +230,7 @@ def test_features_of_any_scale(scale, mode, objective):
     value = -np.inf
     for state in epochs(solver, scaled, 15):
         assert np.isfinite(state.w).all()
-        assert np.isfinite(state.extra["potentials"]).all()
+        assert np.isfinite(state.potentials).all()
         assert ((state.z >= 0) & (state.z <= 4)).all()
         risen, above = solver.bound(scaled, state), scaled.primal(state.w)
         assert risen >= value - 1e-9 * max(1.0, abs(value))
@@ -277,7 +277,7 @@ def test_potentials_grow_no_faster_than_epochs(start, mode):
     problem = problems.chain(alpha=1e-4).problem
     begun = ExponentiatedGradient(mode, start=start).init(problem)
     result = run(problem, mode=mode, start=start, max_epochs=200, tol=0.0)
-    moved = result.state.extra["potentials"] - begun.extra["potentials"]
+    moved = result.state.potentials - begun.potentials
     assert np.abs(moved).max() <= 3.0 * 200
     assert result.primal < 3 * problem.primal(np.zeros(problem.dim))
 
@@ -286,7 +286,7 @@ def test_potentials_of_margins_are_not_those_of_likelihoods():
     """Entropies are differences of potentials: of very large ones nothing but rounding is left."""
     margin = problems.chain().problem
     state = run(margin, max_epochs=3).state
-    state.extra["potentials"] *= 1e18
+    state.potentials *= 1e18
     problem = with_objective(margin, "likelihood")
     best = LBFGS(tol=1e-8, max_epochs=500).run(problem)
     result = ExponentiatedGradient(max_epochs=8, tol=0.0).run(problem, state=state)
@@ -300,7 +300,7 @@ def test_samples_without_weight_leave_the_estimate_of_the_gap_a_number():
     problem = problems.chain(weight=weight, objective="likelihood").problem
     result = run(problem, sampling="uniform", max_epochs=60, tol=1e-6)
     assert result.status is Status.CONVERGED
-    assert 0 <= result.state.extra["estimate"] < 1e-4
+    assert 0 <= result.state.estimate < 1e-4
 
 
 class PlainMarginals(Chain):
@@ -325,8 +325,11 @@ def test_python_gives_the_steps_of_compiled_code(name, objective):
     for one, other in pairs:
         np.testing.assert_array_equal(one.w, other.w)
         np.testing.assert_array_equal(one.z, other.z)
-        np.testing.assert_array_equal(one.extra["potentials"], other.extra["potentials"])
-        np.testing.assert_array_equal(one.clock, other.clock)
+        np.testing.assert_array_equal(one.potentials, other.potentials)
+        for field in ("average", "counters"):
+            for a, b in zip(getattr(one, field), getattr(other, field), strict=True):
+                np.testing.assert_array_equal(a, b)
+        assert one.last_rate == other.last_rate
 
 
 class Interrupted(PlainMarginals):

@@ -97,9 +97,7 @@ def test_exchanges_are_those_between_vertices(name, step):
     values = [problem.dual(state.z) for state in found]
     assert values[1] == pytest.approx(values[0], rel=1e-10)
     assert values[1] > 0
-    np.testing.assert_allclose(
-        found[1].extra["gaps"], found[0].extra["gaps"], rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(found[1].gaps, found[0].gaps, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("name, step", [*((n, "corrective") for n in CASES), ("cuts", "pairwise")])
@@ -130,7 +128,7 @@ def test_the_dual_rises_and_w_belongs_to_z(name, step, size, passes):
 def test_rebuilt_points_are_feasible(name):
     problem = CASES[name]()
     *_, state = states(bcfw("images", size=2), problem, 8)
-    vertex_cache = state.extra["vertex_cache"]
+    vertex_cache = state.vertex_cache
     assert (vertex_cache.mass.reshape(problem.n, -1)[:, 0] > 0).any()  # something was folded
     for i, layout in enumerate(problem.layouts):
         point = state.z[problem.parts(i)]
@@ -141,7 +139,7 @@ def test_rebuilt_points_are_feasible(name):
 def test_images_and_costs_are_those_of_the_vertices():
     problem = cuts()
     *_, state = states(bcfw("images", size=3), problem, 6)
-    vertex_cache, images_kept = state.extra["vertex_cache"], state.extra["image_cache"]
+    vertex_cache, images_kept = state.vertex_cache, state.image_cache
     slots = len(vertex_cache.score)
     weights, loss = np.zeros(problem.dim), 0.0
     for i in range(problem.n):
@@ -181,20 +179,20 @@ def test_warm_start_from_another_solver_and_another_store():
     second = bcfw("images", max_epochs=12, tol=0.0).run(problem, first.state)
     assert second.dual > first.dual
     third = bcfw("vertices", max_epochs=14, tol=0.0).run(problem, second.state)
-    assert "image_cache" not in third.state.extra
+    assert third.state.image_cache is None
     assert third.dual >= second.dual - 1e-13
     fourth = bcfw("images", max_epochs=16, tol=0.0).run(problem, third.state)
-    assert "image_cache" in fourth.state.extra
+    assert fourth.state.image_cache is not None
     assert fourth.dual >= third.dual - 1e-13
 
 
 def test_warm_start_goes_on_with_what_is_remembered():
     X, y = graphs()
     model = GraphCutSVM(alpha=0.01, warm_start=True, tol=1e-3).fit(X, y)
-    count = model.result_.state.extra["vertex_cache"].count.copy()
-    assert "image_cache" in model.result_.state.extra
+    count = model.result_.state.vertex_cache.count.copy()
+    assert model.result_.state.image_cache is not None
     model.set_params(tol=1e-5).fit(X, y)
-    assert (model.result_.state.extra["vertex_cache"].count >= count).all()
+    assert (model.result_.state.vertex_cache.count >= count).all()
     assert model.result_.relative_gap <= 1e-5
     again = model.fit(X, y).result_
     assert again.n_epochs == 0
@@ -211,9 +209,9 @@ def test_another_loss_starts_from_z_alone():
     assert result.dual >= bound
     assert result.dual == pytest.approx(other.dual(result.state.z), rel=1e-12)
     np.testing.assert_allclose(result.state.w, other.weights(result.state.z), atol=1e-11)
-    slots = len(state.extra["vertex_cache"].score)
-    costs = state.extra["image_cache"].cost.reshape(problem.n, slots)
-    mass = state.extra["vertex_cache"].mass.reshape(problem.n, slots)
+    slots = len(state.vertex_cache.score)
+    costs = state.image_cache.cost.reshape(problem.n, slots)
+    mass = state.vertex_cache.mass.reshape(problem.n, slots)
     own = np.add.reduceat(other.loss_costs * state.z, other.part_ptr[:-1])
     np.testing.assert_allclose((mass * costs).sum(axis=1), own, rtol=1e-12)
 
@@ -247,17 +245,17 @@ def test_auto_keeps_images_where_vertices_are_large():
     assert not images_pay(problems.chain().problem)
     assert not images_pay(cuts(features=60))
     state = BCFW().init(cuts())
-    assert state.extra["image_cache"].word.size > 0
-    assert len(state.extra["vertex_cache"].value) == 0
-    assert "image_cache" not in BCFW().init(problems.chain().problem).extra
+    assert state.image_cache.word.size > 0
+    assert len(state.vertex_cache.value) == 0
+    assert BCFW().init(problems.chain().problem).image_cache is None
 
 
 def test_memory_is_a_bit_a_part():
     problem = cuts(nodes=1000)
     state = BCFW().init(problem)
-    slots = len(state.extra["vertex_cache"].score)
+    slots = len(state.vertex_cache.score)
     parts = np.diff(problem.part_ptr)
-    assert state.extra["image_cache"].word.nbytes == 8 * (slots - 1) * (-(-parts // 64)).sum()
+    assert state.image_cache.word.nbytes == 8 * (slots - 1) * (-(-parts // 64)).sum()
 
 
 class Halves(GraphCut):
@@ -331,7 +329,7 @@ def resume(path):
 def test_forged_numbers_are_refused(written, name):
     snapshot = read_snapshot(written)
     memory, field, value = FORGERIES[name]
-    getattr(snapshot.state["extra"][memory], field)[0] = value
+    getattr(snapshot.state[memory], field)[0] = value
     save(snapshot, written)
     with pytest.raises(ModelFileError, match="out of range"):
         resume(written)
@@ -340,9 +338,9 @@ def test_forged_numbers_are_refused(written, name):
 @pytest.mark.parametrize("field", ["image", "cost", "word", "value", "gap", "change", "packed"])
 def test_forged_sizes_are_refused(written, field):
     snapshot = read_snapshot(written)
-    images_kept = snapshot.state["extra"]["image_cache"]
+    images_kept = snapshot.state["image_cache"]
     longer = np.append(getattr(images_kept, field), 0).astype(getattr(images_kept, field).dtype)
-    snapshot.state["extra"]["image_cache"] = images_kept._replace(**{field: longer})
+    snapshot.state["image_cache"] = images_kept._replace(**{field: longer})
     save(snapshot, written)
     with pytest.raises(ModelFileError, match="image_cache"):
         resume(written)
@@ -366,7 +364,11 @@ def test_forged_trees_raise_no_other_error(written):
 
 def test_a_memory_of_the_other_kind_is_refused(written):
     snapshot = read_snapshot(written)
-    del snapshot.state["extra"]["image_cache"]
+    del snapshot.state["image_cache"]
     save(snapshot, written)
     with pytest.raises(ModelFileError, match="lacks 'image_cache'"):
+        resume(written)
+    snapshot.state["image_cache"] = None
+    save(snapshot, written)
+    with pytest.raises(ModelFileError, match="image_cache is not a ImageCache of"):
         resume(written)

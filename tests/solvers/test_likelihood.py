@@ -134,8 +134,8 @@ def test_the_entropy_kept_is_a_lower_bound_that_becomes_exact(name):
         solver.epoch(made.problem, state)
         state.epoch += 1
         exact = np.array([entropy(z) for z in made.training.split(state.z)])
-        assert (state.extra["entropy"] <= exact + 1e-12).all()
-        apart.append((exact - state.extra["entropy"]).max())
+        assert (state.entropy <= exact + 1e-12).all()
+        apart.append((exact - state.entropy).max())
     assert apart[0] > 1e-3
     assert apart[-1] < 1e-6
 
@@ -148,7 +148,7 @@ def test_the_step_beats_a_grid_of_steps(name):
     solver.epoch(problem, state)
     omega = problem.packed.weight
     for i in range(problem.n):
-        z, bound = state.z.copy(), state.extra["entropy"].copy()
+        z, bound = state.z.copy(), state.entropy.copy()
         block = training.blocks[i]
         scores = block.vertices @ (block.matrix.T @ state.w)
         shares = np.exp(scores - logsumexp(scores))
@@ -277,8 +277,7 @@ def test_a_search_that_rounding_ends_is_quiet(name):
     result = LBFGS(tol=0.0, max_epochs=300).run(make(name).problem)
     assert result.status in (Status.CONVERGED, Status.MAX_EPOCHS)
     assert abs(result.gap) <= 1e-11 * best
-    stuck = result.state.extra["stuck"]
-    assert (result.status is Status.CONVERGED) == bool(stuck)
+    assert (result.status is Status.CONVERGED) == result.state.is_stuck
 
 
 WRONG = [

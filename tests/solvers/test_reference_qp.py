@@ -222,7 +222,7 @@ def test_vertices_serve_where_constraints_are_not_known(monkeypatch):
 
 def test_what_would_not_fit_is_refused_before_it_is_solved(monkeypatch):
     problem = problems.chain().problem
-    needed = ReferenceQP().run(problem).state.extra["bytes"]
+    needed = ReferenceQP().run(problem).state.n_bytes
     assert needed > 1e4
     for limit in (1e3, 0.5 * needed, 0.99 * needed):
         with pytest.raises(ProgramTooLargeError, match=r"would take about .* MB.*solver=\"bcfw\""):

@@ -63,14 +63,14 @@ def test_adaptive_steps_follow_the_printed_rule(name, domain, first):
     made = build(name, domain, **options(name, 0.1))
     solver = Extragradient()
     state = solver.init(made.problem)
-    state.extra["step"] = first
+    state.step = first
     printed = book.extragradient(by_definition(made, domain), first, count(name), nu=0.9)
     lengths = []
     for w, z, eta in printed:
         solver.epoch(made.problem, state)
         close(state.w, w, name)
         close(state.z, np.concatenate(z), name)
-        assert state.extra["step"] == pytest.approx(eta, rel=1e-7)
+        assert state.step == pytest.approx(eta, rel=1e-7)
         lengths.append(eta)
     assert len(set(np.round(lengths, 9))) > 1  # the rule was at work
 
@@ -153,11 +153,9 @@ def test_little_memory_gives_the_same_iterates(name, kind, past):
     tol = 1e-6 if name == "assignment" else 1e-10
     for state, other in zip(ours, epochs(plain, made.problem, count(name)), strict=True):
         np.testing.assert_allclose(state.w, other.w, rtol=0, atol=tol)
-        np.testing.assert_allclose(state.extra["u_w"], other.extra["u_w"], rtol=0, atol=tol)
-        np.testing.assert_allclose(
-            state.extra["gradient"], other.extra["gradient"], rtol=0, atol=tol
-        )
-        assert state.extra["loss"] == pytest.approx(other.extra["loss"], abs=tol)
+        np.testing.assert_allclose(state.u_w, other.u_w, rtol=0, atol=tol)
+        np.testing.assert_allclose(state.loss_gradient, other.loss_gradient, rtol=0, atol=tol)
+        assert state.loss == pytest.approx(other.loss, abs=tol)
         assert state.n_project == other.n_project
         assert len(state.z) == 0
 
@@ -166,8 +164,8 @@ def test_little_memory_gives_the_same_iterates(name, kind, past):
 def test_little_memory_keeps_nothing_of_the_samples(past):
     made = build("matching", "l2", alpha=0.0)
     state = DualExtragradient(memory="low", past=past).init(made.problem)
-    known = (made.problem.truth, state.extra["pointers"])
-    own = [v for v in state.extra.values() if isinstance(v, np.ndarray)]
+    known = (made.problem.truth, state.warm_pointers)
+    own = [v for v in vars(state).values() if isinstance(v, np.ndarray)]
     own = [v for v in own if not any(np.shares_memory(v, k) for k in known)]
     assert max(len(v) for v in own) <= made.problem.dim
 
@@ -177,7 +175,7 @@ def test_adaptive_steps_do_not_depend_on_memory():
     plain = DualExtragradient(step="adaptive")
     low = DualExtragradient(step="adaptive", memory="low")
     for a, b in zip(epochs(plain, made.problem, 15), epochs(low, made.problem, 15), strict=True):
-        assert a.extra["step"] == pytest.approx(b.extra["step"], rel=1e-10)
+        assert a.step == pytest.approx(b.step, rel=1e-10)
         np.testing.assert_allclose(a.w, b.w, atol=1e-10)
 
 
@@ -229,11 +227,11 @@ def test_steps_are_one_over_the_norm_of_the_whole_operator(name, alpha):
     whole = np.block([[alpha * ratio * np.eye(d), A], [-A.T, np.zeros((m, m))]])
     exact = np.linalg.norm(whole, 2)
     state = DualExtragradient().init(made.problem)
-    assert exact / 1.02 <= state.extra["operator_norm"] <= exact * (1 + 1e-12)
-    assert state.extra["step"] == pytest.approx(1 / (1.02 * state.extra["operator_norm"]))
-    assert state.extra["step"] <= 1.0 / exact
+    assert exact / 1.02 <= state.operator_norm <= exact * (1 + 1e-12)
+    assert state.step == pytest.approx(1 / (1.02 * state.operator_norm))
+    assert state.step <= 1.0 / exact
     past = DualExtragradient(past=True).init(made.problem)
-    assert past.extra["step"] == pytest.approx(state.extra["step"] / 2)
+    assert past.step == pytest.approx(state.step / 2)
 
 
 @all_problems
@@ -241,7 +239,7 @@ def test_the_entropic_norm_is_that_of_the_longest_row(name):
     made = build(name, "l1", **options(name, 0.0))
     longest = np.linalg.norm(scaled_matrix(made.training), axis=1).max()
     state = DualExtragradient("entropic", ratio=4.0).init(made.problem)
-    assert state.extra["operator_norm"] == pytest.approx(2.0 * 1.2 * longest, rel=1e-12)
+    assert state.operator_norm == pytest.approx(2.0 * 1.2 * longest, rel=1e-12)
 
 
 def test_all_features_zero_give_a_step_all_the_same():
@@ -250,7 +248,7 @@ def test_all_features_zero_give_a_step_all_the_same():
     for solver in (DualExtragradient(), Extragradient(), ProjectedGradient()):
         state = solver.init(made.problem)
         assert operator_norm(made.problem) == 0.0
-        assert state.extra["step"] == 1.0
+        assert state.step == 1.0
 
 
 def test_reference_sets_are_those_of_the_package():

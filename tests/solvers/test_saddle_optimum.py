@@ -303,7 +303,7 @@ def test_runs_end_when_the_last_weights_are_good_enough(name):
     result = DualExtragradient(max_epochs=600, tol=1e-4).run(made.problem)
     assert result.status is Status.CONVERGED
     assert result.n_epochs < 600
-    average, last = (made.training.primal(w) for w in (result.state.w, result.state.extra["u_w"]))
+    average, last = (made.training.primal(w) for w in (result.state.w, result.state.u_w))
     assert last < average
     assert result.primal == pytest.approx(last, abs=1e-12)
 
@@ -316,15 +316,15 @@ def test_restarts_begin_anew_and_go_on_from_the_average(name):
     state, restarts = solver.init(made.problem), 0
     mark = None
     for _ in range(60):
-        w, z, passed = state.w.copy(), state.z.copy(), state.extra["passed"]
-        gap = state.extra.get("gap", np.inf)
+        w, z, passed = state.w.copy(), state.z.copy(), state.n_steps
+        gap = state.gap
         due = mark is not None and gap <= mark / 2
         solver.epoch(made.problem, state)
         if due:
             restarts, mark = restarts + 1, gap
-            np.testing.assert_array_equal(state.extra["anchor_w"], w)
-            np.testing.assert_array_equal(state.extra["anchor_z"], z)
-        assert state.extra["passed"] == (1.0 if due else passed + 1.0)
+            np.testing.assert_array_equal(state.anchor_w, w)
+            np.testing.assert_array_equal(state.anchor_z, z)
+        assert state.n_steps == (1.0 if due else passed + 1.0)
         best = min(made.problem.primal(w) for w in solver.candidates(made.problem, state))
         found = solver.metrics(made.problem, state, best)["restricted_gap"]
         mark = found if mark is None else mark
@@ -349,9 +349,9 @@ def test_steps_do_not_grow_for_ever_at_rest():
     made = build("finite", "l2", alpha=0.0)
     made.problem.packed.value[:] = 0.0
     state = Extragradient(max_epochs=10, tol=0.0).run(made.problem).state
-    state.extra["step"] = 1e200
+    state.step = 1e200
     result = Extragradient(max_epochs=20, tol=0.0).run(made.problem, state=state)
-    assert result.state.extra["step"] == 1e200
+    assert result.state.step == 1e200
     assert result.primal == pytest.approx(result.dual)
 
 

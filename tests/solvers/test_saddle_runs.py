@@ -41,15 +41,15 @@ def many(n=150, **options):
 
 def contents(state):
     """All numbers of a state, those that a certificate recomputes left out."""
-    rest = {k: v for k, v in state.extra.items() if k not in ("gradient", "loss", "gap")}
-    return [state.w, state.z, *(v for v in rest.values() if isinstance(v, np.ndarray))]
+    rest = {k: v for k, v in vars(state).items() if k not in ("best", "loss_gradient")}
+    return [v for v in rest.values() if isinstance(v, np.ndarray)]
 
 
 def same(a, b):
     for x, y in zip(contents(a), contents(b), strict=True):
         np.testing.assert_array_equal(x, y)
     assert (a.epoch, a.n_project, a.n_oracle) == (b.epoch, b.n_project, b.n_oracle)
-    assert a.extra["step"] == b.extra["step"]
+    assert a.step == b.step
 
 
 # -- bits ------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_other_options_begin_anew_from_the_weights_reached(change):
     wanted = other.set_params(max_epochs=5).run(made.problem, state=fresh)
     found = other.set_params(max_epochs=25).run(made.problem, state=reached.state)
     np.testing.assert_array_equal(found.state.w, wanted.state.w)
-    assert found.state.extra["step"] == wanted.state.extra["step"]
+    assert found.state.step == wanted.state.step
     assert found.primal <= reached.primal  # the best weights of the first run are not lost
 
 

@@ -182,5 +182,5 @@ def test_no_more_vertices_are_remembered_than_there_are():
     made = problems.multiclass()
     state = BCFW().init(made.problem)
     classes = made.problem.layouts[0][0]
-    assert len(state.extra["vertex_cache"].count) == made.problem.n
-    assert len(state.extra["vertex_cache"].score) == min(30, classes) + 2
+    assert len(state.vertex_cache.count) == made.problem.n
+    assert len(state.vertex_cache.score) == min(30, classes) + 2

@@ -398,19 +398,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 stacklevel=3,
             )
             return None
-        # Moved, not shared: the old state would go on with a memory that follows the new one.
-        kept = ("vertex_cache", "image_cache", "grown", "cuts")
-        extra = {k: old.extra.pop(k) for k in list(old.extra) if k.startswith(kept)}
         certified = np.isfinite(result.dual) and problem.alpha > 0
-        return State(
-            problem.weights(old.z) if certified else as_dense(result.w).copy(),
-            old.z.copy(),
-            deepcopy(old.rng),
-            extra=extra,
-            solver=old.solver,
-            best=old.best,
-            outputs=old.outputs,
-        )
+        return old.move_to_refit(problem.weights(old.z) if certified else as_dense(result.w).copy())
 
     def _callbacks(self) -> list[Callback]:
         found = list(self.callbacks)

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.persistence.objects import learned_state, options_of
 from maxmargin.persistence.registry import name_of
+from maxmargin.result import State
 
 #: levels of lists and objects inside each other, when writing and when reading
 MAX_DEPTH = 60
@@ -70,6 +71,8 @@ class Encoder:
     # -- objects -----------------------------------------------------------------------------------
     def encode_object(self, value: Any, path: Path) -> dict[str, Any]:
         """An object of a registered class; anything else is a TypeError."""
+        if isinstance(value, State):  # without what only its solver understands
+            value = value.as_class(State)
         name = name_of(type(value))
         if name is None:
             raise _refusal(value, path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from maxmargin.validation.learned import arguments_of, check_learned, is_free, l
 from maxmargin.validation.options import check_options
 
 #: of a State, what a warm start takes up; the rest belongs to a run that is over
-_KEPT_OF_STATE = ("w", "z", "rng", "epoch", "n_oracle", "n_project", "seconds", "solver", "best")
+_SAVED_OF_STATE = tuple(own.name for own in fields(State) if own.metadata["saved"])
 
 
 # -- taking apart ----------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def learned_state(value: Any) -> dict[str, Any]:
 
 def _saved_arguments(cls: Any) -> tuple[str, ...]:
     """The names that a file may give the constructor, of a class without options."""
-    return _KEPT_OF_STATE if issubclass(cls, State) else arguments_of(cls)
+    return _SAVED_OF_STATE if issubclass(cls, State) else arguments_of(cls)
 
 
 def _is_found_again(cls: Any, name: str) -> bool:

@@ -32,6 +32,8 @@ PLACES: dict[str, str] = {
     # what a checkpoint holds
     "Snapshot": "maxmargin.persistence.checkpoints.snapshot:Snapshot",
     "Sparse": "maxmargin.persistence.checkpoints.sparse:Sparse",
+    "Average": "maxmargin._numba.passes.block_step:Average",
+    "Counters": "maxmargin._numba.passes.block_step:Counters",
     "Cuts": "maxmargin.solvers.cutting_plane.cuts:Cuts",
     "Support": "maxmargin._numba.passes.vertex_cache:VertexCache",
     "Planes": "maxmargin._numba.passes.image_cache:ImageCache",

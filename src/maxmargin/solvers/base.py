@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -23,12 +23,15 @@ from maxmargin.validation.options import check_options
 #: the solvers of the package by their short names; `maxmargin.solvers` imports them all
 _KINDS: dict[str, type[Solver]] = {}
 
+StateT = TypeVar("StateT", bound=State)
 
-class Solver(Checked, BaseEstimator):
+
+class Solver(Checked, BaseEstimator, Generic[StateT]):
     """Base class of solvers: options in the constructor, `init`, `epoch`, and an inherited `run`.
 
     A subclass defines `init(problem) -> State` and `epoch(problem, state)`, which changes the state
-    in place. If its state bounds the optimum, it says so by `bound` and `candidates`.
+    in place. If its state bounds the optimum, it says so by `bound` and `candidates`. What it keeps
+    from epoch to epoch besides w and z are fields of a dataclass of its own, `state_class`.
 
     Attributes
     ----------
@@ -58,6 +61,8 @@ class Solver(Checked, BaseEstimator):
     has_objective: ClassVar[bool] = True
     #: which objectives it can minimise, see `Problem`
     objectives: ClassVar[tuple[str, ...]] = ("margin",)
+    #: class of its states
+    state_class: ClassVar[type[State]] = State
     #: short name
     name: ClassVar[str] = ""
     #: what it does, in a sentence for readers of reports
@@ -74,7 +79,7 @@ class Solver(Checked, BaseEstimator):
             _KINDS[cls.name] = cls
 
     @abstractmethod
-    def init(self, problem: Problem) -> State:
+    def init(self, problem: Problem) -> StateT:
         """Return the state before the first epoch.
 
         Parameters
@@ -89,7 +94,7 @@ class Solver(Checked, BaseEstimator):
         """
 
     @abstractmethod
-    def epoch(self, problem: Problem, state: State) -> None:
+    def epoch(self, problem: Problem, state: StateT) -> None:
         """Run one epoch, which changes the state in place.
 
         Parameters
@@ -123,7 +128,7 @@ class Solver(Checked, BaseEstimator):
         """
         return ("batch",)
 
-    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+    def candidates(self, problem: Problem, state: StateT) -> list[np.ndarray]:
         """Return the weights to certify, such as the last ones and averages.
 
         Parameters
@@ -140,7 +145,7 @@ class Solver(Checked, BaseEstimator):
         """
         return [state.w]
 
-    def final_weights(self, state: State) -> np.ndarray:
+    def final_weights(self, state: StateT) -> np.ndarray:
         """Return the weights of a run in which nothing was certified.
 
         Parameters
@@ -155,7 +160,7 @@ class Solver(Checked, BaseEstimator):
         """
         return state.w
 
-    def has_converged(self, state: State) -> bool:
+    def has_converged(self, state: StateT) -> bool:
         """Tell whether a solver without certificates has converged.
 
         Parameters
@@ -170,7 +175,7 @@ class Solver(Checked, BaseEstimator):
         """
         return False
 
-    def termination(self, state: State) -> tuple[Status, str] | None:
+    def termination(self, state: StateT) -> tuple[Status, str] | None:
         """Return how to end a run that further epochs cannot improve.
 
         Parameters
@@ -185,7 +190,7 @@ class Solver(Checked, BaseEstimator):
         """
         return None
 
-    def bound(self, problem: Problem, state: State) -> float:
+    def bound(self, problem: Problem, state: StateT) -> float:
         """Return a lower bound on the objective.
 
         Parameters
@@ -202,7 +207,7 @@ class Solver(Checked, BaseEstimator):
         """
         return problem.dual(state.z, state.w)
 
-    def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
+    def objective(self, problem: Problem, state: StateT, w: np.ndarray) -> float:
         """Return the objective P(w) of a candidate.
 
         A solver may store what the oracle returns.
@@ -223,7 +228,7 @@ class Solver(Checked, BaseEstimator):
         """
         return problem.primal(w)
 
-    def metrics(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+    def metrics(self, problem: Problem, state: StateT, primal: float) -> dict[str, float]:
         """Return further numbers for the record of a certificate.
 
         Parameters
@@ -242,7 +247,7 @@ class Solver(Checked, BaseEstimator):
         """
         return {}
 
-    def estimate(self, state: State) -> float:
+    def estimate(self, state: StateT) -> float:
         """Return an estimate of the gap that needs no computation.
 
         Parameters
@@ -257,7 +262,7 @@ class Solver(Checked, BaseEstimator):
         """
         return float("inf")
 
-    def certified(self, state: State) -> None:
+    def certified(self, state: StateT) -> None:
         """Do what is needed after a certificate of this state.
 
         Parameters
@@ -275,7 +280,7 @@ class Solver(Checked, BaseEstimator):
             Callbacks of the run.
         """
 
-    def finalize(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: StateT) -> None:
         """Remove accumulated rounding errors before the last certificate.
 
         Parameters
@@ -286,7 +291,7 @@ class Solver(Checked, BaseEstimator):
             The solver's state.
         """
 
-    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+    def check_restored(self, problem: Problem, fresh: StateT, state: StateT) -> None:
         """Raise ValueError if a state read from a file is not safe for compiled code.
 
         Parameters
@@ -408,7 +413,7 @@ class Solver(Checked, BaseEstimator):
         if state is None:
             state = self.init(problem)
         else:
-            self._warm_start_from(problem, state)
+            state = self._warm_start_from(problem, state)
         state.solver, state.outputs = self.name, problem.outputs_key
         state.memory = problem.remember(state.memory)
         run = Run(self, problem, state, callbacks, warm)
@@ -428,8 +433,8 @@ class Solver(Checked, BaseEstimator):
             callback.on_end(run, result)
         return result
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
-        """Make a state of any solver, alpha or loss fit for this solver and problem."""
+    def _warm_start_from(self, problem: Problem, state: State) -> StateT:
+        """A state of this solver for the problem, from one of any solver, alpha or loss."""
         if len(state.z) == 0:  # of a solver that keeps none
             state.z = problem.truth.copy()
         if len(state.z) != len(problem.truth) or len(state.w) != problem.dim:
@@ -447,11 +452,12 @@ class Solver(Checked, BaseEstimator):
             )
         if state.z[problem.forbidden_parts].any():
             raise ValueError("the state has outputs that the problem forbids; start without it.")
-        state.extra.pop("train_error", None)
-        if state.solver not in ("", self.name):
-            state.lag, state.clock, state.extra = np.empty(0), np.zeros(4), {}
+        if type(state) is not self.state_class or state.solver not in ("", self.name):
+            state = state.as_class(self.state_class)
+        state.reset_fields()
         if self.certifies:
             state.w[:] = problem.weights(state.z)
+        return cast(StateT, state)
 
 
 def check_counts(problem: Problem, who: str, hint: str = "") -> None:

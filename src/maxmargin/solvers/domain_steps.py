@@ -18,16 +18,31 @@ This is a loop in Python over single samples, and a step costs as much as there 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
 
+from maxmargin._numba.passes.block_step import Average, start_average
 from maxmargin.domains import RealSpace
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, state_field
 from maxmargin.solvers.identity import describe_object
 
-Step = Callable[[Problem, State, np.ndarray], None]
+
+@dataclass(repr=False)
+class BlockState(State):
+    """State of a solver that steps in one sample at a time."""
+
+    #: w(z) but for the domain; None where w may be anything
+    w_unprojected: np.ndarray | None = state_field(None)
+    #: average of w since the last certificate
+    average: Average = state_field(start_average, warm="keep")
+
+
+BlockT = TypeVar("BlockT", bound=BlockState)
+Step = Callable[[Problem, BlockT, np.ndarray], None]
 
 
 def is_free(problem: Problem) -> bool:
@@ -46,44 +61,66 @@ def unprojected_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
 
 
 def visit_samples(
-    step: Step, problem: Problem, state: State, order: np.ndarray, search: bool = False
+    step: Step[BlockT],
+    problem: Problem,
+    state: BlockT,
+    order: np.ndarray,
+    gaps: np.ndarray | None = None,
 ) -> None:
-    """Steps in z for the samples of `order`, one by one; w = P(state.extra["w_unprojected"]) after
-    each.
+    """Steps in z for the samples of `order`; in a domain one by one, with w projected after each.
 
-    search: the step goes to the vertex itself, and is drawn back to where D is highest on the way.
-    Averages have the weight k, as in `_numba.passes.bcfw`.
+    gaps : of all samples, if the step goes to the vertex itself, and is to be drawn back to where D
+    is highest on the way. Averages have the weight k, as in `_numba.passes.bcfw`.
     """
-    w_unprojected, lag = state.extra["w_unprojected"], state.lag
+    w_unprojected, average = state.w_unprojected, state.average
+    if w_unprojected is None:
+        step(problem, state, order)
+        return
     for i in order:
         before, start = state.w.copy(), state.z[problem.parts(i)].copy()
-        state.lag = np.empty(0)  # the step would add its own change, not what is left of it
+        # the step would add its own change, not what is left of it
+        state.average = average._replace(correction=np.empty(0))
         try:
             step(problem, state, np.array([i]))
         finally:
-            state.lag = lag
+            state.average = average
         moved = state.w - before
-        if search:
-            moved *= _draw_back(problem, state, i, start, before, moved)
+        if gaps is not None:
+            change, gap = -problem.alpha * moved, float(problem.packed.weight[i] * gaps[i])
+            gain, z = gap - float(before @ change), state.z[problem.parts(i)]
+            share = best_share(problem, w_unprojected, change, gain) if gap > 0.0 else 0.0
+            z[:] = start + share * (z - start)
+            moved *= share
         w_unprojected += moved
         state.w[:] = problem.domain.project(w_unprojected)
-        if len(lag):
-            k = state.clock[0]
-            lag += (k * (k - 1) / 2) * (state.w - before)
+        if len(average.correction):
+            k = average.steps[0]
+            average.correction[:] += (k * (k - 1) / 2) * (state.w - before)
 
 
-def _draw_back(
-    problem: Problem, state: State, i: int, start: np.ndarray, before: np.ndarray, moved: np.ndarray
-) -> float:
-    """The best share of a step from `start` to a vertex, which z_i is drawn back to."""
-    change = -problem.alpha * moved
-    gap = float(problem.packed.weight[i] * state.extra["gaps"][i])
-    if gap <= 0.0:
-        return 0.0
-    share = best_share(problem, state.extra["w_unprojected"], change, gap - float(before @ change))
-    z = state.z[problem.parts(i)]
-    z[:] = start + share * (z - start)
-    return share
+def weights_and_average(problem: Problem, state: BlockState) -> list[np.ndarray]:
+    """The weights of a state and their average, if there is one, where step k has the weight k."""
+    k = state.average.steps[0]
+    if k == 0 or len(state.average.correction) == 0:
+        return [state.w]
+    average = state.average.correction / (-k * (k + 1) / 2)
+    average += state.w
+    if not is_free(problem):  # rounding
+        average = problem.domain.project(average)
+    return [state.w, average]
+
+
+def finalize_weights(problem: Problem, state: BlockState) -> None:
+    """Let w be w(z) without rounding, and keep its average where it is."""
+    exact = problem.weights(state.z)
+    if len(state.average.correction):
+        k = state.average.steps[0]
+        state.w -= exact  # in place: weights may be many
+        state.w *= k * (k + 1) / 2
+        state.average.correction[:] -= state.w
+    state.w[:] = exact
+    if state.w_unprojected is not None:
+        state.w_unprojected = unprojected_weights(problem, state.z)
 
 
 def best_share(

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.domain_steps import best_share, is_free, unprojected_weights
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
-class FrankWolfe(Solver):
+@dataclass(repr=False)
+class FrankWolfeState(State):
+    """State of `FrankWolfe`."""
+
+    #: w(z) but for the domain; None where w may be anything
+    w_unprojected: np.ndarray | None = state_field(None)
+    #: gap before the last step
+    gap: float = state_field(np.inf, warm="keep")
+
+
+class FrankWolfe(Solver[FrankWolfeState]):
     """Maximise D(z) by Frank-Wolfe steps of all samples at once.
 
     An epoch calls every oracle for s_i = argmax a_i . s, then moves all z_i by the same fraction
@@ -37,6 +48,7 @@ class FrankWolfe(Solver):
     name: ClassVar[str] = "fw"
     summary: ClassVar[str] = "Frank-Wolfe: steps in all samples at once, with a bound."
     any_domain: ClassVar[bool] = True
+    state_class = FrankWolfeState
 
     def __init__(
         self,
@@ -52,61 +64,54 @@ class FrankWolfe(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+    def init(self, problem: Problem) -> FrankWolfeState:
+        state = FrankWolfeState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
         self._prepare(problem, state)
         return state
 
-    def _prepare(self, problem: Problem, state: State) -> None:
+    def _prepare(self, problem: Problem, state: FrankWolfeState) -> None:
         """In a domain, w before it is put back."""
-        if not is_free(problem) and "w_unprojected" not in state.extra:
-            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
+        if not is_free(problem) and state.w_unprojected is None:
+            state.w_unprojected = unprojected_weights(problem, state.z)
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
-        super()._warm_start_from(problem, state)
-        state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
-
-    def epoch(self, problem: Problem, state: State) -> None:
+    def epoch(self, problem: Problem, state: FrankWolfeState) -> None:
         self._prepare(problem, state)
         vertex = np.empty_like(state.z)
         gaps = problem.apply("maximize", state.w, point=state.z, out=vertex)
         state.n_oracle += problem.n
-        gap = float(problem.packed.weight @ gaps)
-        state.extra["gap"] = gap
+        state.gap = gap = float(problem.packed.weight @ gaps)
         vertex -= state.z
         change = problem.features(vertex)
-        if (
-            problem.structure.may_time_out
-        ):  # gaps are bounds where the oracle gave up: not of this way
+        if problem.structure.may_time_out:  # gaps are bounds where the oracle gave up
             gap = float(state.w @ change + problem.packed.weight @ problem.loss_of_change(vertex))
         if gap > 0.0:
             step = self._step(problem, state, change, gap)
             state.z += step * vertex
             self._move(problem, state, (step / problem.alpha) * change)
 
-    def _step(self, problem: Problem, state: State, change: np.ndarray, gap: float) -> float:
+    def _step(
+        self, problem: Problem, state: FrankWolfeState, change: np.ndarray, gap: float
+    ) -> float:
         if not self.line_search:
             return 2.0 / (state.epoch + 2.0)
         norm = float(change @ change)
         if problem.alpha * gap >= norm:
             return 1.0
-        if is_free(problem):
+        if state.w_unprojected is None:
             return problem.alpha * gap / norm
-        return best_share(
-            problem, state.extra["w_unprojected"], change, gap - float(state.w @ change)
-        )
+        return best_share(problem, state.w_unprojected, change, gap - float(state.w @ change))
 
-    def _move(self, problem: Problem, state: State, change: np.ndarray) -> None:
-        if is_free(problem):
+    def _move(self, problem: Problem, state: FrankWolfeState, change: np.ndarray) -> None:
+        if state.w_unprojected is None:
             state.w -= change
         else:
-            state.extra["w_unprojected"] -= change
-            state.w[:] = problem.domain.project(state.extra["w_unprojected"])
+            state.w_unprojected -= change
+            state.w[:] = problem.domain.project(state.w_unprojected)
 
-    def estimate(self, state: State) -> float:
-        return state.extra.get("gap", float("inf"))
+    def estimate(self, state: FrankWolfeState) -> float:
+        return state.gap
 
-    def finalize(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: FrankWolfeState) -> None:
         state.w[:] = problem.weights(state.z)
-        if "w_unprojected" in state.extra:
-            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
+        if state.w_unprojected is not None:
+            state.w_unprojected = unprojected_weights(problem, state.z)

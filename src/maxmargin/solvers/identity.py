@@ -32,6 +32,11 @@ def run_identity(solver: Any, problem: Problem) -> dict[str, Any]:
     }
 
 
+def checksums(*arrays: np.ndarray) -> int:
+    """The checksums of all arrays, side by side in one integer."""
+    return int.from_bytes(b"".join(crc32(array.data).to_bytes(4, "big") for array in arrays), "big")
+
+
 def samples_key(problem: Problem) -> int:
     """A checksum of features, costs, weights and truth."""
     key = crc32(f"{problem.n} {problem.dim}".encode())

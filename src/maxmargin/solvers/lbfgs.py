@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Solver
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -17,7 +18,23 @@ _TRIES = 40
 _ROUND = 1e-8  # relative gap below which a search that finds nothing has met the rounding
 
 
-class LBFGS(Solver):
+@dataclass(repr=False)
+class LBFGSState(State):
+    """State of `LBFGS`."""
+
+    #: objective at w, its gradient, and the best lower bound
+    value: float = state_field(np.inf)
+    gradient: np.ndarray = state_field(empty_array)
+    bound: float = state_field(-np.inf)
+    #: changes of w and of the gradient, number k in row k modulo `memory`; how many there were
+    weight_changes: np.ndarray = state_field(lambda: np.empty((0, 0)))
+    gradient_changes: np.ndarray = state_field(lambda: np.empty((0, 0)))
+    n_changes: int = state_field(0, check="count")
+    #: whether no step decreases the objective
+    is_stuck: bool = state_field(False)
+
+
+class LBFGS(Solver[LBFGSState]):
     """Minimise the penalised negative log-likelihood by quasi-Newton steps of all samples at once.
 
     An epoch is one step: a direction from the last `memory` changes of the gradient, and a line
@@ -40,6 +57,7 @@ class LBFGS(Solver):
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
+    state_class = LBFGSState
 
     def __init__(
         self,
@@ -55,30 +73,26 @@ class LBFGS(Solver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), np.empty(0), self.generator())
+    def init(self, problem: Problem) -> LBFGSState:
+        state = LBFGSState(np.zeros(problem.dim), np.empty(0), self.generator())
         self._begin(problem, state)
         return state
 
-    def _begin(self, problem: Problem, state: State) -> None:
-        size = int(self.memory)
-        state.extra = {
-            "moves": np.zeros((size, problem.dim)),
-            "turns": np.zeros((size, problem.dim)),
-            "kept": 0,
-            "bound": -np.inf,
-            "stuck": 0,
-        }
-        state.extra["value"], state.extra["gradient"] = self._look(problem, state, state.w)
+    def _begin(self, problem: Problem, state: LBFGSState) -> None:
+        shape = (int(self.memory), problem.dim)
+        state.weight_changes, state.gradient_changes = np.zeros(shape), np.zeros(shape)
+        state.n_changes, state.bound, state.is_stuck = 0, -np.inf, False
+        state.value, state.gradient = self._look(problem, state, state.w)
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> LBFGSState:
         w = state.w.copy()
-        super()._warm_start_from(problem, state)
-        state.w[:] = w  # all that counts here
-        state.z = np.empty(0)
-        self._begin(problem, state)
+        own = super()._warm_start_from(problem, state)
+        own.w[:] = w  # all that counts here
+        own.z = np.empty(0)
+        self._begin(problem, own)
+        return own
 
-    def _look(self, problem: Problem, state: State, w: np.ndarray) -> tuple[float, np.ndarray]:
+    def _look(self, problem: Problem, state: LBFGSState, w: np.ndarray) -> tuple[float, np.ndarray]:
         """P(w) and its gradient; one pass, whose dual value is kept."""
         with np.errstate(over="ignore", invalid="ignore"):
             value, dual, gradient = problem.likelihood(w)
@@ -86,29 +100,27 @@ class LBFGS(Solver):
         if not finite:
             _refuse(problem, gradient)
         state.n_oracle += problem.n
-        state.extra["bound"] = max(state.extra["bound"], dual)
+        state.bound = max(state.bound, float(dual))
         gradient += problem.alpha * w
         return value, gradient
 
-    def epoch(self, problem: Problem, state: State) -> None:
-        extra = state.extra
-        if extra["stuck"] or not extra["gradient"].any():
+    def epoch(self, problem: Problem, state: LBFGSState) -> None:
+        if state.is_stuck or not state.gradient.any():
             return
         if not self._step(problem, state):
             # once more straight down, in case that what is remembered misleads
-            again = extra["kept"] > 0
-            extra["kept"] = 0
-            extra["stuck"] = int(not (again and self._step(problem, state)))
+            again = state.n_changes > 0
+            state.n_changes = 0
+            state.is_stuck = not (again and self._step(problem, state))
 
-    def _step(self, problem: Problem, state: State) -> bool:
+    def _step(self, problem: Problem, state: LBFGSState) -> bool:
         """A line search; False if rounding hides every further decrease."""
-        extra = state.extra
-        old, gradient = extra["value"], extra["gradient"]
-        direction = self._direction(extra)
+        old, gradient = state.value, state.gradient
+        direction = self._direction(state)
         slope = float(gradient @ direction)
         if not slope < 0:
             return False
-        step, low, high = 1.0 if extra["kept"] else self._first(extra), 0.0, np.inf
+        step, low, high = 1.0 if state.n_changes else self._first(state), 0.0, np.inf
         for _ in range(_TRIES):
             w = state.w + step * direction
             value, new = self._look(problem, state, w)
@@ -123,50 +135,50 @@ class LBFGS(Solver):
         else:
             if not value < old:
                 return False
-        self._keep(extra, w - state.w, new - gradient)
+        self._keep(state, w - state.w, new - gradient)
         state.w[:] = w
-        extra["value"], extra["gradient"] = value, new
+        state.value, state.gradient = value, new
         return True
 
-    def _first(self, extra: dict[str, Any]) -> float:
+    def _first(self, state: LBFGSState) -> float:
         """Where the tangent meets what is known to lie below: right for features of any scale."""
-        room = extra["value"] - max(extra["bound"], 0.0)
-        return max(room, 1e-16) / float(extra["gradient"] @ extra["gradient"])
+        room = state.value - max(state.bound, 0.0)
+        return max(room, 1e-16) / float(state.gradient @ state.gradient)
 
-    def _direction(self, extra: dict[str, Any]) -> np.ndarray:
-        """The two loops over the last moves and turns of the gradient, newest first."""
-        kept, size = extra["kept"], len(extra["moves"])
-        q = -extra["gradient"]
+    def _direction(self, state: LBFGSState) -> np.ndarray:
+        """The two loops over the last changes of w and of the gradient, newest first."""
+        moves, turns, kept = state.weight_changes, state.gradient_changes, state.n_changes
+        q, size = -state.gradient, len(moves)
         shares = []
         for k in range(kept - 1, max(kept - size, 0) - 1, -1):
-            move, turn = extra["moves"][k % size], extra["turns"][k % size]
+            move, turn = moves[k % size], turns[k % size]
             share = float(move @ q) / float(move @ turn)
             q -= share * turn
             shares.append((k, share))
         if kept:
-            move, turn = extra["moves"][(kept - 1) % size], extra["turns"][(kept - 1) % size]
+            move, turn = moves[(kept - 1) % size], turns[(kept - 1) % size]
             q *= float(move @ turn) / float(turn @ turn)
         for k, share in reversed(shares):
-            move, turn = extra["moves"][k % size], extra["turns"][k % size]
+            move, turn = moves[k % size], turns[k % size]
             q += (share - float(turn @ q) / float(move @ turn)) * move
         return q
 
-    def _keep(self, extra: dict[str, Any], move: np.ndarray, turn: np.ndarray) -> None:
+    def _keep(self, state: LBFGSState, move: np.ndarray, turn: np.ndarray) -> None:
         if float(move @ turn) <= 1e-12 * float(turn @ turn):
             return
-        place = extra["kept"] % len(extra["moves"])
-        extra["moves"][place], extra["turns"][place] = move, turn
-        extra["kept"] += 1
+        place = state.n_changes % len(state.weight_changes)
+        state.weight_changes[place], state.gradient_changes[place] = move, turn
+        state.n_changes += 1
 
-    def bound(self, problem: Problem, state: State) -> float:
-        return float(state.extra["bound"])
+    def bound(self, problem: Problem, state: LBFGSState) -> float:
+        return state.bound
 
-    def estimate(self, state: State) -> float:
-        return float(state.extra["value"] - state.extra["bound"])
+    def estimate(self, state: LBFGSState) -> float:
+        return state.value - state.bound
 
-    def has_converged(self, state: State) -> bool:
+    def has_converged(self, state: LBFGSState) -> bool:
         # no step brings more, so near the optimum that rounding is the reason
-        return bool(state.extra["stuck"]) and self.estimate(state) <= _ROUND * state.extra["value"]
+        return state.is_stuck and self.estimate(state) <= _ROUND * state.value
 
 
 def _refuse(problem: Problem, gradient: np.ndarray) -> None:

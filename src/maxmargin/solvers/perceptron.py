@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin._numba.packed_samples import score_block
+from maxmargin._numba.passes.block_step import Average, start_average
 from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.domain_steps import domain_key, is_free
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
-class Perceptron(Solver):
+@dataclass(repr=False)
+class PerceptronState(State):
+    """State of `Perceptron`."""
+
+    #: average of w over all visits of samples, and their number
+    average: Average = state_field(start_average, warm="keep")
+    #: its domain, see `domain_key`
+    domain: int = state_field(0, warm="keep")
+    #: share of the samples that were wrong in the last pass
+    train_error: float = state_field(np.nan)
+
+
+class Perceptron(Solver[PerceptronState]):
     """Add F_i (y_i - s) whenever the best output s is not the true one; no penalty, no margin.
 
     It ignores alpha and the loss and provides no bound, so that results have no certificate; a pass
@@ -43,6 +57,7 @@ class Perceptron(Solver):
     certifies: ClassVar[bool] = False
     has_objective: ClassVar[bool] = False
     any_domain: ClassVar[bool] = True
+    state_class = PerceptronState
 
     def __init__(
         self,
@@ -63,56 +78,54 @@ class Perceptron(Solver):
     def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "online")
 
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
-        if not is_free(problem):
-            state.extra["domain"] = domain_key(problem)
+    def init(self, problem: Problem) -> PerceptronState:
+        state = PerceptronState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state.domain = domain_key(problem)
+        self._prepare(problem, state)
         return state
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
-        super()._warm_start_from(problem, state)
-        if state.extra.pop("domain", 0) != domain_key(problem):
-            state.lag = np.empty(0)  # the average may be outside this domain
-        if not is_free(problem):
-            state.extra["domain"] = domain_key(problem)
-            state.w[:] = problem.domain.project(state.w)
+    def _prepare(self, problem: Problem, state: PerceptronState) -> None:
+        if self.averaged and len(state.average.correction) == 0:
+            state.average = start_average(problem.dim)
 
-    def epoch(self, problem: Problem, state: State) -> None:
-        if self.averaged and len(state.lag) == 0:
-            state.lag = np.zeros(problem.dim)
-            state.clock[0] = 0.0
+    def _warm_start_from(self, problem: Problem, state: State) -> PerceptronState:
+        own = super()._warm_start_from(problem, state)
+        if own.domain != domain_key(problem):
+            # the average may be outside this domain
+            own.average = own.average._replace(correction=np.empty(0))
+        own.domain = domain_key(problem)
+        if not is_free(problem):
+            own.w[:] = problem.domain.project(own.w)
+        return own
+
+    def epoch(self, problem: Problem, state: PerceptronState) -> None:
+        self._prepare(problem, state)
         mistakes = self._batch(problem, state) if self.batch else self._online(problem, state)
         state.n_oracle += problem.n
         # samples without weight are no reason to go on
-        state.extra["train_error"] = mistakes / np.count_nonzero(problem.packed.weight)
+        state.train_error = mistakes / np.count_nonzero(problem.packed.weight)
 
-    def _online(self, problem: Problem, state: State) -> int:
+    def _online(self, problem: Problem, state: PerceptronState) -> int:
         order = state.rng.permutation(problem.n)
         order = order[problem.packed.weight[order] > 0]
         workspace = problem.workspace()
         if is_free(problem):
-            return self._steps(problem, order, workspace, state.w, state.lag, state.clock)
-        mistakes, nothing = 0, np.empty(0)
+            return self._steps(problem, order, workspace, state.w, state.average)
+        mistakes, count_only = 0, state.average._replace(correction=np.empty(0))
         for i in order:
             w = state.w.copy()
-            if self._steps(problem, np.array([i]), workspace, w, nothing, state.clock):
+            if self._steps(problem, np.array([i]), workspace, w, count_only):
                 mistakes += 1
                 self._add(problem, state, w - state.w)
         return mistakes
 
     def _steps(
-        self,
-        problem: Problem,
-        order: np.ndarray,
-        workspace: Any,
-        w: np.ndarray,
-        lag: np.ndarray,
-        clock: np.ndarray,
+        self, problem: Problem, order: np.ndarray, workspace: Any, w: np.ndarray, average: Average
     ) -> int:
         """Updates of w by the samples of `order`; returns the number of mistakes."""
         plain = problem.without_loss()
         function = problem.structure.compiled_function("maximize")
-        rest = (problem.truth, w, lag, clock)
+        rest = (problem.truth, w, average)
         if function is not None:
             return perceptron_pass(plain.packed, workspace, function, order, *rest)
         mistakes = 0
@@ -124,29 +137,33 @@ class Perceptron(Solver):
             mistakes += perceptron_step(plain.packed, i, workspace, *rest)
         return mistakes
 
-    def _add(self, problem: Problem, state: State, change: np.ndarray) -> None:
-        """The update that clock[0] counts, as far as the domain lets it."""
+    def _add(self, problem: Problem, state: PerceptronState, change: np.ndarray) -> None:
+        """The update of the step that was counted last, as far as the domain lets it."""
         if is_free(problem):
             state.w += change
         else:
             w = problem.domain.project(state.w + change)
             change = w - state.w
             state.w[:] = w
-        if len(state.lag):
-            state.lag += (state.clock[0] - 1.0) * change
+        if len(state.average.correction):
+            state.average.correction[:] += (state.average.steps[0] - 1.0) * change
 
-    def _batch(self, problem: Problem, state: State) -> int:
+    def _batch(self, problem: Problem, state: PerceptronState) -> int:
         vertex = np.empty_like(problem.truth)
         problem.without_loss().apply("maximize", state.w, out=vertex)
-        state.clock[0] += 1.0
+        state.average.steps[0] += 1.0
         self._add(problem, state, problem.features(problem.truth - vertex))
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
         return int(np.count_nonzero(wrong & (problem.packed.weight > 0)))
 
-    def has_converged(self, state: State) -> bool:
-        return state.extra.get("train_error") == 0.0
+    def has_converged(self, state: PerceptronState) -> bool:
+        return state.train_error == 0.0
 
-    def final_weights(self, state: State) -> np.ndarray:
-        if not self.averaged or state.clock[0] == 0 or len(state.lag) == 0:
+    def final_weights(self, state: PerceptronState) -> np.ndarray:
+        correction, steps = state.average
+        if not self.averaged or steps[0] == 0 or len(correction) == 0:
             return state.w
-        return state.w - state.lag / state.clock[0]
+        return state.w - correction / steps[0]
+
+    def metrics(self, problem: Problem, state: PerceptronState, primal: float) -> dict[str, float]:
+        return {"train_error": state.train_error}

@@ -226,9 +226,8 @@ class Run:
             dual=self.dual,
             gap=primal - self.dual,
             norm_w=float(np.linalg.norm(self.newest)),
-            train_error=state.extra.get("train_error", float("nan")),
-            extra=self.solver.metrics(self.problem, state, primal)
-            | self.problem.take_oracle_metrics(),
+        ).with_metrics(
+            **self.solver.metrics(self.problem, state, primal) | self.problem.take_oracle_metrics()
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.
@@ -282,8 +281,11 @@ def _kept(w: np.ndarray, state: State) -> np.ndarray:
     """The weights, copied if they are an array of the state, which the next epoch changes."""
 
     def holds(value: Any) -> bool:
-        if isinstance(value, dict | tuple | list):
-            return any(map(holds, value.values() if isinstance(value, dict) else value))
-        return isinstance(value, np.ndarray) and np.may_share_memory(value, w)
+        if isinstance(value, np.ndarray):
+            return np.may_share_memory(value, w)
+        inner = (
+            value if isinstance(value, tuple | list) else getattr(value, "__dict__", {}).values()
+        )
+        return any(map(holds, inner))
 
-    return w.copy() if holds(vars(state)) else w
+    return w.copy() if holds(state) else w

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem, Samples
-from maxmargin.result import State
+from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Solver, check_counts
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -31,7 +32,32 @@ class Look(NamedTuple):
     z: np.ndarray
 
 
-class SmoothedGradient(Solver):
+@dataclass(repr=False)
+class SmoothedGradientState(State):
+    """State of `SmoothedGradient`."""
+
+    #: smoothing, and the least there may be
+    mu: float = state_field(1.0)
+    least_mu: float = state_field(1.0)
+    #: of the parabola above the objective: 1 / step length
+    curvature: float = state_field(1.0)
+    #: smooth objective at w, and the best lower bound, that of z
+    value: float = state_field(np.inf)
+    bound: float = state_field(-np.inf)
+    #: point from which the next step goes: w and its momentum
+    w_ahead: np.ndarray = state_field(empty_array)
+    #: Nesterov's sequence t_k since the last restart, and its sum
+    momentum: float = state_field(1.0)
+    momentum_sum: float = state_field(0.0)
+    #: averages with these weights of what `Look` has, and their dual value
+    average_z: np.ndarray = state_field(empty_array)
+    average_gradient: np.ndarray = state_field(empty_array)
+    average_worth: float = state_field(0.0)
+    average_blur: float = state_field(0.0)
+    average_dual: float = state_field(-np.inf)
+
+
+class SmoothedGradient(Solver[SmoothedGradientState]):
     """Minimise P(w) over its domain by accelerated projected gradients of a smooth P_mu >= P.
 
     P_mu has mu log sum_z exp(a_i . (z - y_i) / mu) in place of max_z a_i . (z - y_i). Its gradient
@@ -57,6 +83,7 @@ class SmoothedGradient(Solver):
     objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
     needs_penalty: ClassVar[bool] = False
     any_domain: ClassVar[bool] = True
+    state_class = SmoothedGradientState
 
     def __init__(
         self,
@@ -80,22 +107,22 @@ class SmoothedGradient(Solver):
             )
         check_counts(problem, "SmoothedGradient")
 
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+    def init(self, problem: Problem) -> SmoothedGradientState:
+        state = SmoothedGradientState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
         self._begin(problem, state)
         return state
 
-    def _begin(self, problem: Problem, state: State) -> None:
+    def _begin(self, problem: Problem, state: SmoothedGradientState) -> None:
         """From w, with the most smoothing that does not hide how far w is from the optimum."""
         state.w[:] = problem.domain.project(state.w)
-        mu = self._first_mu(problem)
-        state.extra = {"mu": mu, "least": _LEAST * mu, "bound": -np.inf, "curve": 1.0}
+        state.mu = self._first_mu(problem)
+        state.least_mu, state.bound, state.curvature = _LEAST * state.mu, -np.inf, 1.0
         if problem.objective != "likelihood":  # what the dual point at hand proves
             worth = float(problem.packed.weight @ problem.loss_at(state.z))
             self._keep_bound(problem, state, problem.loss_gradient(state.z), worth, state.z)
         look = self._look(problem, state, state.w)
         while self._blurred(problem, state, look):
-            state.extra["mu"] /= 2
+            state.mu /= 2
             look = self._look(problem, state, state.w)
         self._restart(state, look)
 
@@ -109,28 +136,24 @@ class SmoothedGradient(Solver):
         at_zero = problem.primal(nothing)
         return at_zero / doubt if min(at_zero, doubt) > 0 else 1.0
 
-    def _restart(self, state: State, look: Look) -> None:
+    def _restart(self, state: SmoothedGradientState, look: Look) -> None:
         """Without momentum, averages from here on."""
-        extra = state.extra
-        extra["ahead"], extra["pace"], extra["sum"] = state.w.copy(), 1.0, 0.0
-        extra["value"] = look.value
-        extra["loss_gradient"], extra["worth"], extra["blur"] = (
-            look.loss_gradient.copy(),
-            look.worth,
-            look.blur,
-        )
-        extra["mean"] = look.z.copy()
+        state.w_ahead, state.value = state.w.copy(), look.value
+        state.momentum, state.momentum_sum = 1.0, 0.0
+        state.average_z, state.average_gradient = look.z.copy(), look.loss_gradient.copy()
+        state.average_worth, state.average_blur = look.worth, look.blur
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> SmoothedGradientState:
         w = state.w.copy() if state.best is None else state.best.copy()
-        super()._warm_start_from(problem, state)
-        state.w[:] = w
-        self._begin(problem, state)
+        own = super()._warm_start_from(problem, state)
+        own.w[:] = w
+        self._begin(problem, own)
+        return own
 
-    def _look(self, problem: Problem, state: State, w: np.ndarray) -> Look:
+    def _look(self, problem: Problem, state: SmoothedGradientState, w: np.ndarray) -> Look:
         """One pass of `marginals` at w; its dual value is kept."""
         z, margin = np.empty_like(problem.truth), problem.objective != "likelihood"
-        mu = state.extra["mu"] if margin else 1.0
+        mu = state.mu if margin else 1.0
         samples = _scaled(problem, mu) if margin else problem
         weight = problem.packed.weight
         smooth = mu * float(weight @ samples.apply("marginals", w / mu, point=problem.truth, out=z))
@@ -145,77 +168,81 @@ class SmoothedGradient(Solver):
         return look
 
     def _keep_bound(
-        self, problem: Problem, state: State, loss_gradient: np.ndarray, worth: float, z: np.ndarray
+        self,
+        problem: Problem,
+        state: SmoothedGradientState,
+        loss_gradient: np.ndarray,
+        worth: float,
+        z: np.ndarray,
     ) -> float:
         """D(z); state.z is the best dual point so far."""
         dual = worth + problem.domain.argmin_linear(loss_gradient, problem.alpha)[1]
-        if dual > state.extra["bound"]:
-            state.extra["bound"] = dual
+        if dual > state.bound:
+            state.bound = dual
             state.z[:] = z
         return dual
 
-    def _blurred(self, problem: Problem, state: State, look: Look) -> bool:
+    def _blurred(self, problem: Problem, state: SmoothedGradientState, look: Look) -> bool:
         """Whether smoothing is the larger part of what is not proven at w."""
-        if problem.objective == "likelihood" or state.extra["mu"] <= state.extra["least"]:
+        if problem.objective == "likelihood" or state.mu <= state.least_mu:
             return False
         dual = look.worth + problem.domain.argmin_linear(look.loss_gradient, problem.alpha)[1]
         return look.value - dual - look.blur <= look.blur
 
-    def epoch(self, problem: Problem, state: State) -> None:
-        extra = state.extra
-        ahead, old = extra["ahead"], state.w.copy()
+    def epoch(self, problem: Problem, state: SmoothedGradientState) -> None:
+        ahead, old = state.w_ahead, state.w.copy()
         here = self._look(problem, state, ahead)
         new = self._descend(problem, state, ahead, here)
-        extra["value"] = new.value
+        state.value = new.value
         self._average(problem, state, here)
         if self._blurred(problem, state, new) or self._average_blurred(problem, state, new):
-            extra["mu"], extra["curve"] = extra["mu"] / 2, extra["curve"] * 2
+            state.mu, state.curvature = state.mu / 2, state.curvature * 2
             self._restart(state, self._look(problem, state, state.w))
         elif float((state.w - old) @ (ahead - state.w)) > 0:  # momentum leads uphill
             self._restart(state, new)
         else:
-            pace = (1 + np.sqrt(1 + 4 * extra["pace"] ** 2)) / 2
-            extra["ahead"] = state.w + (extra["pace"] - 1) / pace * (state.w - old)
-            extra["pace"] = float(pace)
+            momentum = (1 + np.sqrt(1 + 4 * state.momentum**2)) / 2
+            state.w_ahead = state.w + (state.momentum - 1) / momentum * (state.w - old)
+            state.momentum = float(momentum)
 
-    def _descend(self, problem: Problem, state: State, ahead: np.ndarray, here: Look) -> Look:
+    def _descend(
+        self, problem: Problem, state: SmoothedGradientState, ahead: np.ndarray, here: Look
+    ) -> Look:
         """W = the projected step from `ahead`, halved until the parabola above f holds there."""
-        extra = state.extra
         gradient = here.loss_gradient + problem.alpha * ahead
-        extra["curve"] *= 0.8  # steps may grow again
+        state.curvature *= 0.8  # steps may grow again
         for _ in range(_TRIES):
-            w = problem.domain.project(ahead - gradient / extra["curve"])
+            w = problem.domain.project(ahead - gradient / state.curvature)
             step, new = w - ahead, self._look(problem, state, w)
-            above = float(gradient @ step) + extra["curve"] / 2 * float(step @ step)
+            above = float(gradient @ step) + state.curvature / 2 * float(step @ step)
             if new.value <= here.value + above + 1e-13 * abs(here.value):
                 break
-            extra["curve"] *= 2
+            state.curvature *= 2
         state.w[:] = w
         return new
 
-    def _average(self, problem: Problem, state: State, look: Look) -> None:
+    def _average(self, problem: Problem, state: SmoothedGradientState, look: Look) -> None:
         """The dual points of the way, later ones counting for more, are a better one together."""
-        extra = state.extra
-        extra["sum"] += extra["pace"]
-        share = extra["pace"] / extra["sum"]
-        extra["mean"] += share * (look.z - extra["mean"])
-        for name in ("loss_gradient", "worth", "blur"):
-            extra[name] = extra[name] + share * (getattr(look, name) - extra[name])
-        extra["proven"] = self._keep_bound(
-            problem, state, extra["loss_gradient"], extra["worth"], extra["mean"]
+        state.momentum_sum += state.momentum
+        share = state.momentum / state.momentum_sum
+        state.average_z += share * (look.z - state.average_z)
+        state.average_gradient += share * (look.loss_gradient - state.average_gradient)
+        state.average_worth += share * (look.worth - state.average_worth)
+        state.average_blur += share * (look.blur - state.average_blur)
+        state.average_dual = self._keep_bound(
+            problem, state, state.average_gradient, state.average_worth, state.average_z
         )
 
-    def _average_blurred(self, problem: Problem, state: State, look: Look) -> bool:
-        extra = state.extra
-        if problem.objective == "likelihood" or extra["mu"] <= extra["least"]:
+    def _average_blurred(self, problem: Problem, state: SmoothedGradientState, look: Look) -> bool:
+        if problem.objective == "likelihood" or state.mu <= state.least_mu:
             return False
-        return bool(look.value - extra["proven"] - extra["blur"] <= extra["blur"])
+        return bool(look.value - state.average_dual - state.average_blur <= state.average_blur)
 
-    def bound(self, problem: Problem, state: State) -> float:
-        return float(state.extra["bound"])
+    def bound(self, problem: Problem, state: SmoothedGradientState) -> float:
+        return state.bound
 
-    def estimate(self, state: State) -> float:
-        return float(state.extra["value"] - state.extra["bound"])
+    def estimate(self, state: SmoothedGradientState) -> float:
+        return state.value - state.bound
 
 
 def _scaled(problem: Problem, mu: float) -> Samples:

@@ -31,7 +31,7 @@ def test_cut_after_any_epoch(name, tmp_path):
 @pytest.mark.parametrize("name", ["dual-restarts", "dual-restarts-ball"])
 def test_the_cases_with_restarts_have_some(name):
     state = solver_of(name).run(CASES[name][1]().problem).state
-    assert 0 < state.extra["passed"] < EPOCHS - 2
+    assert 0 < state.n_steps < EPOCHS - 2
 
 
 @pytest.mark.parametrize("name", ["bcfw-corrective-gap", "ssg-half", "dual-restarts"])

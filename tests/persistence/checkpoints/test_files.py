@@ -1,10 +1,12 @@
 """Files of checkpoints: small, and refused if they are damaged, forged or of another run."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from contract import problems
-from contract.cut_runs import extras, outcome, sequences
+from contract.cut_runs import as_bytes, outcome, sequences
 from maxmargin import ChainSVM
 from maxmargin.exceptions import ModelFileError
 from maxmargin.persistence import load, save
@@ -27,7 +29,7 @@ def test_sparse_arrays_keep_every_bit():
     assert isinstance(small["b"][0], Sparse)
     assert small["c"] is tree["c"]
     again = unpack_sparse(small, tree)
-    assert repr(extras(again)) == repr(extras(tree))
+    assert repr(as_bytes(again)) == repr(as_bytes(tree))
     empty = pack_sparse(np.zeros(LONG))
     assert len(empty.values) == 0
     assert unpack_sparse(empty, np.ones(LONG)).tobytes() == np.zeros(LONG).tobytes()
@@ -102,19 +104,18 @@ def forgeries():
 
     def vertex_cache(name, index, value):
         def forge(snapshot):
-            getattr(snapshot.state["extra"]["vertex_cache"], name)[index] = value
+            getattr(snapshot.state["vertex_cache"], name)[index] = value
 
         return forge
 
-    def swap(**fields):
+    def swap(field, **parts):
         def forge(snapshot):
-            extra = snapshot.state["extra"]
-            extra["vertex_cache"] = extra["vertex_cache"]._replace(**fields)
+            snapshot.state[field] = snapshot.state[field]._replace(**parts)
 
         return forge
 
-    def extra(name, value):
-        return lambda snapshot: snapshot.state["extra"].__setitem__(name, value)
+    def value(name, value):
+        return lambda snapshot: snapshot.state.__setitem__(name, value)
 
     def attribute(name, value):
         return lambda snapshot: setattr(snapshot, name, value)
@@ -132,29 +133,43 @@ def forgeries():
         "z-short": array("z", lambda a: a[:-1].copy()),
         "z-infinite": array("z", lambda a: put(a, 0, np.inf)),
         "seconds-infinite": array("seconds", lambda a: np.inf),
-        "clock-infinite": array("clock", lambda a: put(a, 0, np.inf)),
+        "steps-infinite": swap("average", steps=np.array([np.inf])),
+        "counters-infinite": swap("counters", steps=np.array([np.inf])),
         "primal-infinite": attribute("primal", -np.inf),
         "dual-infinite": attribute("dual", np.inf),
         "dual-nan": attribute("dual", np.nan),
         "mass-infinite": vertex_cache("mass", 0, np.inf),
         "gram-infinite": vertex_cache("gram", 0, -np.inf),
-        "lag-short": array("lag", lambda a: a[:3].copy()),
-        "clock-short": array("clock", lambda a: a[:3].copy()),
+        "correction-short": swap("average", correction=np.zeros(3)),
+        "correction-empty": swap("average", correction=np.zeros(0)),
+        "correction-nan": array("average", lambda a: a._replace(correction=a.correction * np.nan)),
+        "steps-short": swap("average", steps=np.zeros(0)),
+        "counters-short": swap("counters", steps=np.zeros(0)),
+        "epoch-of-counters": swap("counters", epoch=np.zeros(1)),
+        "average-tuple": array("average", tuple),
+        "average-array": array("average", lambda a: a.correction),
         "rng": array("rng", lambda a: 0),
         "epoch": array("epoch", lambda a: -1),
         "epoch-real": array("epoch", float),
         "solver": array("solver", lambda a: "fw"),
         "outputs": array("outputs", lambda a: a + 1),
-        "extra": array("extra", lambda a: []),
-        "extra-key": extra(0.5, 1.0),
-        "state": lambda snapshot: snapshot.state.pop("lag"),
-        "no-gaps": lambda snapshot: snapshot.state["extra"].pop("gaps"),
-        "gaps": extra("gaps", np.zeros(2)),
-        "estimate": extra("estimate", np.zeros(3)),
-        "vertex-cache-tuple": extra("vertex_cache", (1, 2)),
-        "vertex-cache-size": extra("vertex_cache_size", 29),
-        "vertex-cache-mass": swap(mass=np.zeros(1)),
-        "vertex-cache-score": swap(score=np.zeros(999)),
+        "unknown": value("extra", []),
+        "unknown-key": value(0.5, 1.0),
+        "state": lambda snapshot: snapshot.state.pop("average"),
+        "no-gaps": lambda snapshot: snapshot.state.pop("gaps"),
+        "gaps": value("gaps", np.zeros(2)),
+        "gaps-single": array("gaps", lambda a: a.astype(np.float32)),
+        "estimate": value("estimate", np.zeros(3)),
+        "estimate-nan": value("estimate", np.nan),
+        "images": value("image_cache", np.zeros(3)),
+        "w_unprojected": value("w_unprojected", np.zeros(3)),
+        "outputs-known": value("outputs_known", 1),
+        "vertex-cache-none": value("vertex_cache", None),
+        "vertex-cache-tuple": value("vertex_cache", (1, 2)),
+        "vertex-cache-size": value("cache_size", 29),
+        "vertex-cache-key": value("cache_key", 0.5),
+        "vertex-cache-mass": swap("vertex_cache", mass=np.zeros(1)),
+        "vertex-cache-score": swap("vertex_cache", score=np.zeros(999)),
         "entry_ptr": vertex_cache("entry_ptr", 1, 10**9),
         "room": vertex_cache("room", 0, 10**9),
         "count": vertex_cache("count", 0, 10**6),
@@ -193,10 +208,17 @@ def test_forged_pointers_of_a_saddle_solver(tmp_path):
     path, problem = tmp_path / "run", problems.matching().problem
     Extragradient(max_epochs=2, tol=0.0).run(problem, callbacks=[Checkpoint(path)])
     snapshot = read_snapshot(path)
-    snapshot.state["extra"]["pointers"][-1] = 10**9
+    snapshot.state["warm_pointers"][-1] = 10**9
     save(snapshot, path)
     with pytest.raises(ModelFileError, match="pointers"):
         Extragradient().run(problem, callbacks=[Checkpoint(path, resume=True)])
+
+
+def test_checkpoints_of_the_first_format_are_refused():
+    """The file is of `FrankWolfe(max_epochs=3, tol=0.0)` on this problem."""
+    path = Path(__file__).with_name("format_1.maxmargin")
+    with pytest.raises(ModelFileError, match=r"format 1; .* format 2 only. Remove .* start afresh"):
+        FrankWolfe(tol=0.0).run(problems.chain().problem, callbacks=[Checkpoint(path, resume=True)])
 
 
 def test_damaged_checkpoints_are_refused(written):

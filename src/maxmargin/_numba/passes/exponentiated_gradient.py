@@ -23,7 +23,13 @@ from maxmargin._numba.compile import (
     types,
 )
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
-from maxmargin._numba.passes.block_step import apply_change, block_change
+from maxmargin._numba.passes.block_step import (
+    AVERAGE,
+    COUNTERS,
+    apply_change,
+    block_change,
+    weight_before,
+)
 
 TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 of the first
 SHORTEST, LONGEST = 0.05, 0.5  # what may be left of a step that lowers the dual
@@ -121,11 +127,9 @@ def entropic_rate(found, rate, fade, growth):
 
 
 @compiled_function(
-    types.void(
-        PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS
-    )
+    types.void(PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, FLOATS, AVERAGE)
 )
-def entropic_move(packed, i, workspace, alpha, potentials, w, z, lag, clock):
+def entropic_move(packed, i, workspace, alpha, potentials, w, z, average):
     """Take the step that was measured. potentials, z: of all samples."""
     start = packed.part_ptr[i]
     for p in range(packed.part_ptr[i + 1] - start):
@@ -133,39 +137,38 @@ def entropic_move(packed, i, workspace, alpha, potentials, w, z, lag, clock):
             potentials[start + p] = workspace.theta[p]
         # rounding must not leave the polytope
         z[start + p] = max(z[start + p] + workspace.vertex[p], 0.0)
-    passed = clock[0] * (clock[0] - 1.0) / 2.0
-    apply_change(packed, i, workspace, -packed.weight[i] / alpha, w, lag, passed)
+    scale = -packed.weight[i] / alpha
+    apply_change(packed, i, workspace, scale, w, average, weight_before(average))
 
 
 @compiled_function(
     types.int64(
         PACKED, WORKSPACE, POINTER, INTS, types.float64, types.float64, types.float64,
-        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
+        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, AVERAGE, COUNTERS, FLOATS,
     )
 )  # fmt: skip
 def entropic_pass(
     packed, workspace, marginals, order, alpha, fade, growth,
-    potentials, rates, entropy, slopes, w, z, lag, clock, found,
+    potentials, rates, last_rate, entropy, slopes, w, z, average, counters, found,
 ):  # fmt: skip
     """One step for each sample named in `order`; returns a sample without marginals, or -1.
 
-    rates : of each sample, 0 where not known; clock[3] is the last one that was good.
+    rates : of each sample, 0 where not known; last_rate is the last one that was good.
     slopes : of each sample, set to d . delta / rate, nearly twice the likelihood's gap of the
-    sample. clock[2] counts calls of marginals.
+    sample. counters.steps counts attempts at a step, which are calls of marginals.
     """
     for i in order:
-        clock[0] += 1.0
-        clock[1] += 1.0
+        average.steps[0] += 1.0
         if packed.weight[i] == 0.0:
             slopes[i] = 0.0
             continue
         start, stop = packed.part_ptr[i], packed.part_ptr[i + 1]
         own, point = potentials[start:stop], z[start:stop]
         parts = entropic_scores(packed, i, workspace, w)
-        rate = entropic_limit(workspace, parts, rates[i] if rates[i] > 0.0 else clock[3], fade)
+        rate = entropic_limit(workspace, parts, rates[i] if rates[i] > 0.0 else last_rate[0], fade)
         for _ in range(TRIES):
             entropic_trial(workspace, own, rate, fade)
-            clock[2] += 1.0
+            counters.steps[0] += 1.0
             value = call_oracle(packed, i, workspace, marginals, parts)
             if not np.isfinite(value):
                 return i
@@ -175,10 +178,10 @@ def entropic_pass(
             slopes[i] = found[3] / rate
             used, rate = rate, entropic_rate(found, rate, fade, growth)
             if found[0] >= 0.0:
-                entropic_move(packed, i, workspace, alpha, potentials, w, z, lag, clock)
+                entropic_move(packed, i, workspace, alpha, potentials, w, z, average)
                 entropy[i] = found[2]
                 rates[i] = rate
-                clock[3] = rate
+                last_rate[0] = rate
                 break
             if found[3] <= SMALL * found[4]:
                 rates[i] = used

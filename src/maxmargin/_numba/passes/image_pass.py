@@ -13,6 +13,7 @@ from maxmargin._numba.compile import (
     compile_inlined,
     compile_internal,
     compiled_function,
+    tuple_type,
     types,
 )
 from maxmargin._numba.packed_samples import (
@@ -22,6 +23,7 @@ from maxmargin._numba.packed_samples import (
     gather_weights,
     score_block,
 )
+from maxmargin._numba.passes.block_step import AVERAGE, COUNTERS, Average, Counters, weight_before
 from maxmargin._numba.passes.image_cache import IMAGE_CACHE, image_of, learn_image, recall_images
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, put_to_sleep, wake_all
 from maxmargin._numba.passes.vertex_steps import exchange_masses, frank_wolfe_step
@@ -38,17 +40,20 @@ class Course(NamedTuple):
     w_unprojected: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    lag: np.ndarray  # for averages, see `block_step.apply_change`; or empty
-    clock: np.ndarray
+    average: Average
+    counters: Counters
 
 
-COURSE = types.NamedUniTuple(FLOATS, len(Course._fields), Course)
+COURSE = tuple_type(
+    Course, dict.fromkeys(Course._fields, FLOATS) | {"average": AVERAGE, "counters": COUNTERS}
+)
 
 
-@compile_internal(types.void(PACKED, INT, FLOATS, FLOAT, COURSE, FLOAT))
-def move_weights(packed, i, change, scale, course, passed):
+@compile_internal(types.void(PACKED, INT, FLOATS, FLOAT, COURSE))
+def move_weights(packed, i, change, scale, course):
     """Let w_unprojected, and w, which is that within its bounds, go along scale * change."""
-    w, w_unprojected, lag = course.w, course.w_unprojected, course.lag
+    w, w_unprojected = course.w, course.w_unprojected
+    correction, before = course.average.correction, weight_before(course.average)
     n = 0
     for b in range(packed.block_ptr[i], packed.block_ptr[i + 1]):
         first = np.int64(packed.block_start[b])
@@ -60,8 +65,8 @@ def move_weights(packed, i, change, scale, course, passed):
                 step, w[k] = cut - w[k], cut
             else:
                 w[k] += step
-            if len(lag) > 0:
-                lag[k] += passed * step
+            if len(correction) > 0:
+                correction[k] += before * step
             n += 1
 
 
@@ -69,9 +74,7 @@ def move_weights(packed, i, change, scale, course, passed):
 def finalize_images(packed, i, cache, images, alpha, course):
     """Carry the change of masses since `recall_images` over to w."""
     slots = len(cache.score)
-    clock = course.clock
-    clock[0] += 1.0
-    passed = clock[0] * (clock[0] - 1.0) / 2.0
+    course.average.steps[0] += 1.0
     change = images.change[: images.size[i]]
     change[:] = 0.0
     moved = False
@@ -79,7 +82,7 @@ def finalize_images(packed, i, cache, images, alpha, course):
         slot = cache.awake[i * slots + a]
         mass = cache.mass[i * slots + slot]
         if mass > 0.0:
-            cache.used[i * slots + slot] = np.int64(clock[2])
+            cache.used[i * slots + slot] = course.counters.epoch[0]
         step = mass - cache.start[slot]
         if step != 0.0:
             moved = True
@@ -87,7 +90,7 @@ def finalize_images(packed, i, cache, images, alpha, course):
             for k in range(len(change)):
                 change[k] += step * image[k]
     if moved:
-        move_weights(packed, i, change, -packed.weight[i] / alpha, course, passed)
+        move_weights(packed, i, change, -packed.weight[i] / alpha, course)
 
 
 @compile_inlined
@@ -111,7 +114,7 @@ def image_step(packed, i, workspace, cache, images, alpha, limit, relaxation, co
     """
     wake_all(cache, i)
     value = recall_images(i, workspace, cache, images)
-    slot = learn_image(packed, i, workspace, cache, images, np.int64(course.clock[2]))
+    slot = learn_image(packed, i, workspace, cache, images, course.counters.epoch[0])
     if slot < 0:
         return np.nan
     gap = cache.score[slot] - value

@@ -6,6 +6,7 @@ import numpy as np
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
+from maxmargin._numba.passes.block_step import AVERAGE, COUNTERS
 from maxmargin._numba.passes.vertex_cache import (
     NEVER,
     VERTEX_CACHE,
@@ -62,9 +63,11 @@ def gather_violated(packed, workspace, cache, maximize, order, epsilon, most, no
 
 
 @compiled_function(
-    FLOAT(PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS)
+    FLOAT(
+        PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, AVERAGE, COUNTERS
+    )
 )
-def solve_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, lag, clock):
+def solve_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, average, counters):
     """Exchanges within the working sets, one after the other; returns the gap that was found.
 
     The gap is the weighted sum of what each set could still gain when it was looked at.
@@ -86,5 +89,5 @@ def solve_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, 
         if gap > 0.0:
             total += packed.weight[i] * gap
             exchange_masses(cache, i, packed.weight[i] / alpha, limit, 0.1 * gap, relaxation)
-            finalize_step(packed, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)
+            finalize_step(packed, i, cache, counters.epoch[0], alpha, w, z, average)
     return total

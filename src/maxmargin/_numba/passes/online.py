@@ -11,7 +11,7 @@ from maxmargin._numba.packed_samples import (
     score_block,
     write_part_scores,
 )
-from maxmargin._numba.passes.block_step import apply_change, block_change, subtract_point
+from maxmargin._numba.passes.block_step import AVERAGE, apply_change, block_change, subtract_point
 
 INT = types.int64
 FLOAT = types.float64
@@ -31,13 +31,16 @@ def score_scaled(packed, i, v, scale, workspace):
     return n
 
 
-@compiled_function(types.void(PACKED, INT, WORKSPACE, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS))
-def subgradient_step(packed, i, workspace, truth, v, z, visits, lag, clock):
+@compiled_function(
+    types.void(PACKED, INT, WORKSPACE, types.boolean, FLOATS, FLOATS, FLOATS, INTS, AVERAGE, FLOATS)
+)
+def subgradient_step(packed, i, workspace, weighted, truth, v, z, visits, average, rates):
     """Add to v: n omega_i F_i (y_i - s), s in workspace.vertex; z_i becomes the mean of its
     answers.
 
-    clock: [0] steps; [1] R, the sum over steps of rho_k / k, and [2] whether rho_k = k (else 1).
-    The average of w_k = v_k / (alpha k) with weights rho_k is then (R v - lag) / (alpha sum rho).
+    rates: (1,) R, the sum of rho_k / k over the steps k so far, where rho_k = k if weighted, else
+    1. The average of w_k = v_k / (alpha k) with weights rho_k is then (R v - correction) / (alpha
+    sum rho).
     """
     start = packed.part_ptr[i]
     visits[i] += 1
@@ -45,29 +48,34 @@ def subgradient_step(packed, i, workspace, truth, v, z, visits, lag, clock):
         z[start + p] += (workspace.vertex[p] - z[start + p]) / visits[i]
         workspace.vertex[p] -= truth[start + p]
     block_change(packed, i, workspace)
-    apply_change(packed, i, workspace, -packed.weight[i] * len(packed.weight), v, lag, clock[1])
-    clock[0] += 1.0
-    clock[1] += 1.0 if clock[2] > 0.0 else 1.0 / clock[0]
+    scale = -packed.weight[i] * len(packed.weight)
+    apply_change(packed, i, workspace, scale, v, average, rates[0])
+    average.steps[0] += 1.0
+    rates[0] += 1.0 if weighted else 1.0 / average.steps[0]
 
 
 @compiled_function(
     types.void(
-        PACKED, WORKSPACE, POINTER, INTS, FLOAT, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS
+        PACKED, WORKSPACE, POINTER, INTS, FLOAT, types.boolean, FLOATS, FLOATS, FLOATS, INTS,
+        AVERAGE, FLOATS,
     )
-)
-def subgradient_pass(packed, workspace, maximize, order, alpha, truth, v, z, visits, lag, clock):
+)  # fmt: skip
+def subgradient_pass(
+    packed, workspace, maximize, order, alpha, weighted, truth, v, z, visits, average, rates
+):
     """One step for each sample in `order`, at w = v / (alpha k)."""
     for i in order:
-        scale = 1.0 / (alpha * clock[0]) if clock[0] > 0.0 else 0.0
+        k = average.steps[0]
+        scale = 1.0 / (alpha * k) if k > 0.0 else 0.0
         parts = score_scaled(packed, i, v, scale, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
-        subgradient_step(packed, i, workspace, truth, v, z, visits, lag, clock)
+        subgradient_step(packed, i, workspace, weighted, truth, v, z, visits, average, rates)
 
 
-@compiled_function(types.boolean(PACKED, INT, WORKSPACE, FLOATS, FLOATS, FLOATS, FLOATS))
-def perceptron_step(packed, i, workspace, truth, w, lag, clock):
+@compiled_function(types.boolean(PACKED, INT, WORKSPACE, FLOATS, FLOATS, AVERAGE))
+def perceptron_step(packed, i, workspace, truth, w, average):
     """Add to w: n omega_i F_i (y_i - s), s in workspace.vertex; returns whether s is wrong."""
-    clock[0] += 1.0
+    average.steps[0] += 1.0
     subtract_point(packed, i, workspace, truth)
     wrong = False
     for p in range(packed.part_ptr[i + 1] - packed.part_ptr[i]):
@@ -77,16 +85,16 @@ def perceptron_step(packed, i, workspace, truth, w, lag, clock):
     if wrong:
         block_change(packed, i, workspace)
         scale = -packed.weight[i] * len(packed.weight)
-        apply_change(packed, i, workspace, scale, w, lag, clock[0] - 1.0)
+        apply_change(packed, i, workspace, scale, w, average, average.steps[0] - 1.0)
     return wrong
 
 
-@compiled_function(INT(PACKED, WORKSPACE, POINTER, INTS, FLOATS, FLOATS, FLOATS, FLOATS))
-def perceptron_pass(packed, workspace, maximize, order, truth, w, lag, clock):
+@compiled_function(INT(PACKED, WORKSPACE, POINTER, INTS, FLOATS, FLOATS, AVERAGE))
+def perceptron_pass(packed, workspace, maximize, order, truth, w, average):
     """One step for each sample in `order`; returns the number of mistakes."""
     mistakes = 0
     for i in order:
         parts = score_block(packed, i, w, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
-        mistakes += perceptron_step(packed, i, workspace, truth, w, lag, clock)
+        mistakes += perceptron_step(packed, i, workspace, truth, w, average)
     return mistakes

@@ -6,6 +6,7 @@ import numpy as np
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
+from maxmargin._numba.passes.block_step import AVERAGE, COUNTERS
 from maxmargin._numba.passes.vertex_cache import (
     VERTEX_CACHE,
     put_to_sleep,
@@ -21,9 +22,11 @@ FLOAT = types.float64
 
 
 @compiled_function(
-    FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS)
+    FLOAT(
+        PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, FLOATS, FLOATS, AVERAGE, COUNTERS
+    )
 )
-def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag, clock):
+def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, average, counters):
     """After the oracle has written workspace.vertex: learn it, step, store the result; returns the
     gap.
 
@@ -31,7 +34,7 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag
     """
     wake_all(cache, i)
     value = score_slots(packed, i, workspace, cache)
-    now = np.int64(clock[2])
+    now = counters.epoch[0]
     slot = store_vertex(packed, i, workspace, cache, now)
     gap = cache.score[slot] - value
     if packed.weight[i] > 0.0 and gap > 0.0:
@@ -40,46 +43,36 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag
             frank_wolfe_step(cache, i, rate, gap)
         else:
             exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
-    finalize_step(packed, i, cache, now, alpha, w, z, lag, clock)
+    finalize_step(packed, i, cache, now, alpha, w, z, average)
     put_to_sleep(cache, i, gap)
     return gap
 
 
 @compiled_function(
     types.void(
-        PACKED,
-        WORKSPACE,
-        VERTEX_CACHE,
-        POINTER,
-        INTS,
-        FLOAT,
-        INT,
-        FLOAT,
-        FLOATS,
-        FLOATS,
-        FLOATS,
-        FLOATS,
-        FLOATS,
+        PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, AVERAGE,
+        COUNTERS, FLOATS,
     )
-)
+)  # fmt: skip
 def oracle_pass(
-    packed, workspace, cache, maximize, order, alpha, limit, relaxation, w, z, lag, clock, gaps
-):
+    packed, workspace, cache, maximize, order, alpha, limit, relaxation, w, z, average, counters,
+    gaps,
+):  # fmt: skip
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
         parts = score_block(packed, i, w, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
         gaps[i] = vertex_step(
-            packed, i, workspace, cache, alpha, limit, relaxation, w, z, lag, clock
+            packed, i, workspace, cache, alpha, limit, relaxation, w, z, average, counters
         )
 
 
 @compiled_function(
     types.void(
-        PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS
+        PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, AVERAGE, COUNTERS
     )
 )
-def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, lag, clock):
+def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, average, counters):
     """Steps between remembered vertices only."""
     slots = len(cache.score)
     for i in order:
@@ -98,4 +91,4 @@ def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z,
                 frank_wolfe_step(cache, i, rate, gap)
             else:
                 exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
-            finalize_step(packed, i, cache, np.int64(clock[2]), alpha, w, z, lag, clock)
+            finalize_step(packed, i, cache, counters.epoch[0], alpha, w, z, average)

@@ -6,6 +6,7 @@ import numpy as np
 
 from maxmargin._numba.compile import FLOATS, compile_inlined, compile_internal, types
 from maxmargin._numba.packed_samples import PACKED
+from maxmargin._numba.passes.block_step import AVERAGE, weight_before
 from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, first_entry
 
 
@@ -133,8 +134,8 @@ def frank_wolfe_step(cache, i, rate, gap):
 
 
 @compile_inlined
-def move_part(packed, i, step, p, r, k, scale, w, z, lag, passed):
-    """z_i[p] += step, and w (and lag, see `apply_change`) with it."""
+def move_part(packed, i, step, p, r, k, scale, w, z, correction, before):
+    """z_i[p] += step, and w (and its average, see `apply_change`) with it."""
     place = packed.part_ptr[i] + p
     z[place] = max(0.0, z[place] + step)  # below zero by rounding only
     value, index = packed.value, packed.global_index
@@ -145,16 +146,16 @@ def move_part(packed, i, step, p, r, k, scale, w, z, lag, passed):
             change = scale * step * value[x]
         place = np.int64(index[x]) + k
         w[place] += change
-        if len(lag) > 0:
-            lag[place] += passed * change
+        if len(correction) > 0:
+            correction[place] += before * change
 
 
-@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS))
-def finalize_step(packed, i, cache, now, alpha, w, z, lag, clock):
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, AVERAGE))
+def finalize_step(packed, i, cache, now, alpha, w, z, average):
     """Carry the change of masses since `score_slots` over to z_i and w."""
     slots = len(cache.score)
-    clock[0] += 1.0
-    passed = clock[0] * (clock[0] - 1.0) / 2.0
+    average.steps[0] += 1.0
+    correction, before = average.correction, weight_before(average)
     scale = -packed.weight[i] / alpha
     first_row = packed.row_ptr[i]
     for a in range(cache.n_awake[i]):
@@ -171,7 +172,7 @@ def finalize_step(packed, i, cache, now, alpha, w, z, lag, clock):
                 for k in range(packed.width[r]):
                     v = cache.anchor[packed.part_ptr[i] + p]
                     if v != 0.0:
-                        move_part(packed, i, step * v, p, r, k, scale, w, z, lag, passed)
+                        move_part(packed, i, step * v, p, r, k, scale, w, z, correction, before)
                     p += 1
             continue
         first = first_entry(cache, i, slot)
@@ -187,4 +188,4 @@ def finalize_step(packed, i, cache, now, alpha, w, z, lag, clock):
                 if step != 0.0:
                     cache.delta[p] = 0.0
                     r, k = first_row + cache.row[e], cache.label[e]
-                    move_part(packed, i, step, p, r, k, scale, w, z, lag, passed)
+                    move_part(packed, i, step, p, r, k, scale, w, z, correction, before)

@@ -107,7 +107,7 @@ class Checkpoint(Callback):
             return
         begun = time.perf_counter()
         try:
-            save(take_snapshot(run).small(), self.path, level=1)
+            save(take_snapshot(run, packed=True), self.path, level=1)
         except OSError as error:
             self._failed(error)
         else:

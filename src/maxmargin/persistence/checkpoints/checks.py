@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin.persistence.checkpoints.sparse import GROWN
 from maxmargin.result import State
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
     """A ValueError or TypeError says what does not fit a run that has just begun (fresh)."""
-    _check_state(run, fresh, snapshot.state)
+    _check_state(fresh, snapshot.state)
     dim = run.problem.dim
     for name in ("best", "newest", "chosen"):
         _check_weights(name, getattr(snapshot, name), dim, missing=True)
     for name in ("primal", "dual", "wall"):
         _check_type(name, getattr(snapshot, name), float)
-    if not (0 <= snapshot.wall < np.inf and 0 <= snapshot.state["seconds"] < np.inf):
+    if not 0 <= snapshot.wall < np.inf:
         raise ValueError("its time is impossible")
     if snapshot.primal == -np.inf or snapshot.dual == np.inf:
         raise ValueError("its bounds are infinite")
@@ -31,7 +31,7 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
     for name, least in (("next", 1), ("last", 0)):
         _check_count(name, getattr(snapshot, name), least)
     _check_memories(run, snapshot.memories)
-    state = State(**snapshot.state)
+    state = type(fresh)(**snapshot.state)
     run.solver.check_restored(run.problem, fresh, state)
     if snapshot.winner is not None:
         _check_count("winner", snapshot.winner)
@@ -39,58 +39,40 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
             raise ValueError("winner is out of range")
 
 
-def _check_state(run: Run, fresh: State, state: Any) -> None:
-    if not isinstance(state, dict) or set(state) != set(vars(fresh)):
-        raise ValueError("its state lacks parts")
-    dim = run.problem.dim
-    _check_weights("w", state["w"], dim)
-    _check_like("z", state["z"], fresh.z)
-    _check_finite("z", state["z"])
-    # any memory will do for oracles, and an edge that must not be cut leaves NaN there
-    _check_like("memory", state["memory"], run.problem.memory, numbers=False)
-    _check_like("clock", state["clock"], fresh.clock)
-    _check_finite("clock", state["clock"])
-    if not (isinstance(state["lag"], np.ndarray) and len(state["lag"]) == 0 == len(fresh.lag)):
-        _check_weights("lag", state["lag"], dim)
-    _check_weights("best", state["best"], dim, missing=True)
-    if not isinstance(state["rng"], np.random.Generator):
-        raise TypeError("rng is not a random generator")
-    for name in ("epoch", "n_oracle", "n_project"):
-        _check_count(name, state[name])
-    _check_type("seconds", state["seconds"], float)
-    if state["solver"] != run.solver.name or state["outputs"] != run.problem.outputs_key:
-        raise ValueError("its state is of another solver or structure")
-    if not isinstance(state["extra"], dict) or not all(isinstance(k, str) for k in state["extra"]):
-        raise TypeError("extra is not a dict of names")
-    missing = sorted(fresh.extra.keys() - state["extra"].keys())
-    if missing:
-        raise ValueError(f"its state lacks {missing[0]!r}")
-    for name, value in state["extra"].items():
-        if name in fresh.extra:
-            _check_like(name, value, fresh.extra[name], grown=name.startswith(GROWN))
-        elif type(run.solver).__module__.startswith("maxmargin."):
-            _check_plain(name, value)
-
-
-def _check_plain(name: str, found: Any) -> None:
-    """What our solvers add as they go is numbers; arrays are there from the start."""
-    for value in found if isinstance(found, tuple) else (found,):
-        if not isinstance(value, bool | int | float | np.number):
-            raise TypeError(f"{name} is not a number")
+def _check_state(fresh: State, state: Any) -> None:
+    """That each field is what its declaration says (`state_field`)."""
+    for field in fields(fresh):
+        name, rule = field.name, field.metadata
+        if name not in state:
+            raise ValueError(f"its state lacks {name!r}")
+        found, like = state[name], getattr(fresh, name)
+        check = rule.get("check", "like")
+        if check == "weights":
+            _check_weights(name, found, len(fresh.w), missing=True)
+        elif check == "count":
+            _check_count(name, found)
+        elif check == "same" and found != like:
+            raise ValueError(f"its state has another {name}")
+        else:
+            _check_like(name, found, like, check != "layout", rule.get("grows", False))
+        if check == "positive" and found < 0:
+            raise ValueError(f"{name} is negative")
+    if len(state) > len(fields(fresh)):
+        raise ValueError("its state has fields of another solver")
 
 
 def _check_like(
-    name: str, found: Any, fresh: Any, numbers: bool = True, grown: bool = False
+    name: str, found: Any, fresh: Any, numbers: bool = True, grows: bool = False
 ) -> None:
     """The same kind of thing: arrays of the same type and shape, tuples of such.
 
-    numbers : refuse NaN, and infinities unless a run begins with some. grown : arrays of one
+    numbers : refuse NaN, and infinities unless a run begins with some. grows : arrays of one
     dimension may have any length, which the solver looks at (`check_restored`).
     """
     if isinstance(fresh, np.ndarray):
         if not isinstance(found, np.ndarray):
             raise TypeError(f"{name} is not an array")
-        expected = found.shape if grown and found.ndim == fresh.ndim == 1 else fresh.shape
+        expected = found.shape if grows and found.ndim == fresh.ndim == 1 else fresh.shape
         if (found.dtype, found.shape) != (fresh.dtype, expected):
             raise ValueError(
                 f"{name} is {found.dtype} {found.shape}, expected {fresh.dtype} {fresh.shape}"
@@ -103,7 +85,7 @@ def _check_like(
         if type(found) is not type(fresh) or len(found) != len(fresh):
             raise TypeError(f"{name} is not a {type(fresh).__name__} of {len(fresh)}")
         for i, (own, other) in enumerate(zip(found, fresh, strict=True)):
-            _check_like(f"{name}[{i}]", own, other, numbers, grown)
+            _check_like(f"{name}[{i}]", own, other, numbers, grows)
     elif isinstance(fresh, float | np.floating):
         if not isinstance(found, float | np.floating):
             raise TypeError(f"{name} is not a number")
@@ -113,7 +95,9 @@ def _check_like(
 
 
 def _check_numbers(name: str, found: Any, fresh: Any) -> None:
-    if np.isnan(found).any() and not np.isnan(fresh).any():
+    if np.isnan(fresh).any():  # not known at first: anything, later
+        return
+    if np.isnan(found).any():
         raise ValueError(f"{name} has entries that are not numbers")
     if np.isinf(found).any() and not np.isinf(fresh).any():
         raise ValueError(f"{name} has infinite entries")

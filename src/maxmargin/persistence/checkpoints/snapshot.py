@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from maxmargin.problem import Problem
     from maxmargin.solvers.run import Run
 
+#: of checkpoints: 1 had states without fields of their own
+VERSION = 2
 #: stands for the problem's own truth, which need not be kept twice
 TRUTH = "<truth>"
 
@@ -31,10 +33,13 @@ _FIELDS: dict[str, Any] = {
     **dict.fromkeys(("identity", "state", "history"), dict),
     **dict.fromkeys(("primal", "dual", "wall"), Real),
     **dict.fromkeys(("best", "newest", "chosen"), np.ndarray | None),
-    **dict.fromkeys(("next", "last"), CountOrZero),
+    **dict.fromkeys(("next", "last", "version"), CountOrZero),
     "winner": CountOrZero | None,
     "memories": list[tuple[str, dict]],
 }
+
+#: checks of fields of a state that every run is given by the loop
+_GIVEN = ("same", "layout")
 
 _COLUMNS = [field.name for field in fields(Record) if field.name != "extra"]
 
@@ -62,26 +67,37 @@ class Snapshot(Checked):
     winner: int | None
     wall: float
     memories: list[tuple[str, dict[str, Any]]]
+    version: int = 1  # those of the first do not say
 
     def validate(self) -> None:
         """Types only: what must go with a run is looked at when that is there (`restore_run`)."""
         for field in fields(self):
             check_option(f"Snapshot: {field.name}", getattr(self, field.name), _FIELDS[field.name])
 
-    def small(self) -> Snapshot:
-        """The same with long arrays that are mostly zero written as such."""
-        return replace(self, state=pack_sparse(self.state))
-
     def check_savable(self) -> None:
         """A TypeError now rather than after the first epochs."""
         Encoder().encode_object(self, ("run",))
 
 
-def take_snapshot(run: Run) -> Snapshot:
-    """The run as it is now; arrays are not copied."""
-    state = {field.name: getattr(run.state, field.name) for field in fields(State)}
-    truth = run.problem.truth
-    state["extra"] = {k: TRUTH if v is truth else v for k, v in run.state.extra.items()}
+def take_snapshot(run: Run, packed: bool = False) -> Snapshot:
+    """The run as it is now; arrays are not copied.
+
+    packed : long arrays that are mostly zero are written as such, unless their size is unknown to
+    a reader.
+    """
+    state = {}
+    unknown = sorted(vars(run.state).keys() - {field.name for field in fields(run.state)})
+    if unknown:
+        name = type(run.state).__name__
+        raise TypeError(
+            f"{name}.{unknown[0]} is not a field of {name}, so that checkpoints cannot keep it;"
+            " declare it in a dataclass, by result.state_field."
+        )
+    for field in fields(run.state):
+        value = getattr(run.state, field.name)
+        value = TRUTH if value is run.problem.truth else value
+        keep = not packed or field.metadata.get("grows")
+        state[field.name] = value if keep else pack_sparse(value)
     remembered = [(type(c).__name__, c.memory()) for c in run.callbacks]
     return Snapshot(
         identity=run.identity,
@@ -97,15 +113,22 @@ def take_snapshot(run: Run) -> Snapshot:
         winner=run._winner,
         wall=time.perf_counter() - run.started,
         memories=[(name, memory) for name, memory in remembered if memory is not None],
+        version=VERSION,
     )
 
 
 def read_snapshot(path: str | os.PathLike) -> Snapshot:
     """The checkpoint in a file; its parts are not checked yet."""
     try:
-        return load_as(path, "Snapshot")
+        found = load_as(path, "Snapshot")
     except ModelFileError as error:
         raise ModelFileError(f"{error} Remove the file to start afresh.") from error
+    if found.version != VERSION:
+        raise ModelFileError(
+            f"{os.fspath(path)!r} is a checkpoint of format {found.version}; this version goes on"
+            f" from format {VERSION} only. Remove the file to start afresh."
+        )
+    return found
 
 
 def restore_run(run: Run, snapshot: Snapshot, path: Path) -> None:
@@ -113,6 +136,9 @@ def restore_run(run: Run, snapshot: Snapshot, path: Path) -> None:
     _check_identity(run, snapshot, path)
     try:
         fresh = run.solver.init(run.problem) if run.warm else run.state
+        # what the loop sets, not the solver
+        given = [own.name for own in fields(fresh) if own.metadata.get("check") in _GIVEN]
+        fresh = replace(fresh, **{name: getattr(run.state, name) for name in given})
         _fill_in(snapshot.state, fresh, run.problem)
         check_snapshot(run, fresh, snapshot)
         history = _records(snapshot.history)
@@ -136,13 +162,13 @@ def restore_run(run: Run, snapshot: Snapshot, path: Path) -> None:
 
 def _fill_in(state: dict[str, Any], fresh: State, problem: Problem) -> None:
     """Full arrays, as long as those of a run that has just begun."""
-    state.setdefault("memory", np.empty(0))  # written before oracles had one
-    like = vars(fresh) | {"lag": np.empty(problem.dim), "best": np.empty(problem.dim)}
-    like["memory"] = problem.memory
-    state |= unpack_sparse(state, like)
-    extra = state["extra"]
-    known = {k: problem.truth for k, v in extra.items() if isinstance(v, str) and v == TRUTH}
-    state["extra"] = extra | known
+    for field in fields(fresh):
+        value, like = state.get(field.name), getattr(fresh, field.name)
+        if field.metadata.get("check") == "weights":
+            like = fresh.w
+        truth = isinstance(value, str) and value == TRUTH
+        if field.name in state:
+            state[field.name] = problem.truth if truth else unpack_sparse(value, like)
 
 
 def _check_identity(run: Run, snapshot: Snapshot, path: Path) -> None:

@@ -12,8 +12,6 @@ import numpy as np
 
 #: entries of an array that is worth it
 LONG = 1 << 14
-#: how names of parts of the state begin that grow with the run: written as they are
-GROWN = "grown"
 
 
 class Sparse(NamedTuple):
@@ -32,7 +30,7 @@ def pack_sparse(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _packed(value)
     if isinstance(value, dict):
-        return {k: own if k.startswith(GROWN) else pack_sparse(own) for k, own in value.items()}
+        return {name: pack_sparse(own) for name, own in value.items()}
     if type(value) is tuple:
         return tuple(pack_sparse(own) for own in value)
     return type(value)(*map(pack_sparse, value)) if hasattr(value, "_fields") else value

@@ -12,19 +12,31 @@ from sklearn.base import BaseEstimator
 from maxmargin._numba.compile import announce_compilation, compile_module
 from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
+from maxmargin._numba.passes.block_step import start_average
 from maxmargin._numba.passes.vertex_pass import cached_pass, oracle_pass, vertex_step
 from maxmargin.memory import sparse_copy
 from maxmargin.problem import Problem
 from maxmargin.result import State
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bcfw import image_cache
-from maxmargin.solvers.bcfw.image_cache import check_image_cache, images_pay, make_image_cache
+from maxmargin.solvers.bcfw.image_cache import (
+    BCFWState,
+    check_image_cache,
+    images_pay,
+    make_image_cache,
+)
 from maxmargin.solvers.bcfw.vertex_cache import (
     check_vertex_cache,
     make_vertex_cache,
     vertex_cache_key,
 )
-from maxmargin.solvers.domain_steps import Step, is_free, unprojected_weights, visit_samples
+from maxmargin.solvers.domain_steps import (
+    finalize_weights,
+    is_free,
+    unprojected_weights,
+    visit_samples,
+    weights_and_average,
+)
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -85,7 +97,7 @@ class OracleCache(Checked, BaseEstimator):
         return images_pay(problem) if self.store == "auto" else self.store == "images"
 
 
-class BCFW(Solver):
+class BCFW(Solver[BCFWState]):
     """Block-coordinate Frank-Wolfe: maximise D(z) by exact steps in one z_i at a time.
 
     The oracle returns `s = argmax a_i . s`. Then z_i moves
@@ -147,6 +159,7 @@ class BCFW(Solver):
         "Block-coordinate Frank-Wolfe: exact steps in one sample at a time, with a bound."
     )
     any_domain: ClassVar[bool] = True
+    state_class = BCFWState
 
     def __init__(
         self,
@@ -199,87 +212,82 @@ class BCFW(Solver):
         """Exchanges a visit, and how far to go along them."""
         return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), sparse_copy(problem.truth), self.generator())
+    def init(self, problem: Problem) -> BCFWState:
+        state = BCFWState(np.zeros(problem.dim), sparse_copy(problem.truth), self.generator())
         self._prepare(problem, state)
         return state
 
-    def _prepare(self, problem: Problem, state: State) -> None:
+    def _prepare(self, problem: Problem, state: BCFWState) -> None:
         """What this solver keeps besides w and z; a state of another solver may lack it."""
-        if self.averaging and len(state.lag) == 0:
-            state.lag = np.zeros(problem.dim)
-            state.clock[0] = 0.0
-        if not is_free(problem) and "w_unprojected" not in state.extra:
-            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
-        state.extra.setdefault("gaps", np.full(problem.n, np.inf))
+        if self.averaging and len(state.average.correction) == 0:
+            state.average = start_average(problem.dim)
+        if not is_free(problem) and state.w_unprojected is None:
+            state.w_unprojected = unprojected_weights(problem, state.z)
+        if len(state.gaps) == 0:
+            state.gaps = np.full(problem.n, np.inf)
         cache = self._cache()
         if cache is None:
             return
-        if problem.structure.expensive_oracle and len(state.extra.get("oracle_outputs", ())) != len(
-            state.z
-        ):
-            state.extra["oracle_outputs"] = np.zeros_like(state.z)
-            state.extra.pop("answered", None)
-        kind = "images" if "image_cache" in state.extra else "vertices"
-        if state.extra.get("vertex_cache_size") != cache.size or cache.store not in ("auto", kind):
+        outputs = state.oracle_outputs
+        if problem.structure.expensive_oracle and (outputs is None or len(outputs) != len(state.z)):
+            state.oracle_outputs, state.outputs_known = np.zeros_like(state.z), False
+        kind = "vertices" if state.image_cache is None else "images"
+        if state.cache_size != cache.size or cache.store not in ("auto", kind):
             self._remember(problem, state, cache.size, cache.keeps_images(problem))
 
-    def _remember(self, problem: Problem, state: State, size: int, with_images: bool) -> None:
+    def _remember(self, problem: Problem, state: BCFWState, size: int, with_images: bool) -> None:
         """Begin to remember, with z."""
-        extra = state.extra
-        extra.pop("image_cache", None)
+        state.cache_size, state.image_cache = size, None
         if with_images:
-            extra["vertex_cache"], extra["image_cache"] = make_image_cache(problem, state.z, size)
+            state.vertex_cache, state.image_cache = make_image_cache(problem, state.z, size)
         else:
-            extra["vertex_cache"] = make_vertex_cache(problem, state.z, size)
-        extra["vertex_cache_size"] = size
+            state.vertex_cache = make_vertex_cache(problem, state.z, size)
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
-        super()._warm_start_from(problem, state)
-        state.extra.pop("answered", None)  # at other weights, maybe
-        if state.extra.pop("w_unprojected", None) is not None or not is_free(problem):
-            state.lag, state.clock[0] = np.empty(0), 0.0  # an average of another domain, maybe
-        if "vertex_cache" in state.extra:
-            # remembered vertices and their inner products hold for these data and this z only
-            known = state.extra.get("vertex_cache_key")
-            with_images = "image_cache" in state.extra
-            if self._cache() is None or known != vertex_cache_key(problem, state.z, with_images):
-                for name in ("vertex_cache", "vertex_cache_size", "image_cache"):
-                    state.extra.pop(name, None)
+    def _warm_start_from(self, problem: Problem, state: State) -> BCFWState:
+        was_free = not isinstance(state, BCFWState) or state.w_unprojected is None
+        own = super()._warm_start_from(problem, state)
+        if not (was_free and is_free(problem)):  # an average of another domain, maybe
+            own.average = start_average()
+        # remembered vertices and their inner products hold for these data and this z only
+        if own.vertex_cache is not None and (
+            self._cache() is None or own.cache_key != self._cache_key(problem, own)
+        ):
+            own.vertex_cache, own.image_cache, own.cache_size = None, None, 0
+        return own
 
-    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
-        if not np.isfinite(state.extra.get("oracle_outputs", 0.0)).all():
-            raise ValueError("its answers are not finite")
-        if "vertex_cache" in fresh.extra:
-            if state.extra["vertex_cache_size"] != fresh.extra["vertex_cache_size"]:
-                raise ValueError("it remembers another number of vertices")
-            check_vertex_cache(problem, fresh.extra["vertex_cache"], state.extra["vertex_cache"])
-        if "image_cache" in fresh.extra:
-            check_image_cache(fresh.extra["image_cache"], state.extra["image_cache"])
+    def _cache_key(self, problem: Problem, state: BCFWState) -> int:
+        return vertex_cache_key(problem, state.z, state.image_cache is not None)
 
-    def epoch(self, problem: Problem, state: State) -> None:
+    def check_restored(self, problem: Problem, fresh: BCFWState, state: BCFWState) -> None:
+        if fresh.vertex_cache is not None:
+            check_vertex_cache(problem, fresh, state)
+        if fresh.image_cache is not None:
+            check_image_cache(fresh.image_cache, state.image_cache)
+
+    def epoch(self, problem: Problem, state: BCFWState) -> None:
         self._prepare(problem, state)
-        state.clock[2] = state.epoch
+        state.counters.epoch[0] = state.epoch
         cache = self._cache()
         order = self._order(problem, state)
-        known = self._take_outputs(problem, state)
+        known = state.oracle_outputs if state.outputs_known else None
+        state.outputs_known = False
         if cache is None and self.line_search and not is_free(problem):
-            visit_samples(self._whole_pass, problem, state, order, search=True)
+            visit_samples(self._whole_pass, problem, state, order, state.gaps)
         elif cache is None:
-            self._visit(self._plain_pass, problem, state, order)
-        elif "image_cache" in state.extra:
+            visit_samples(self._plain_pass, problem, state, order)
+        elif state.image_cache is not None:
             self._image_passes(problem, state, order, cache.passes, known)
         else:
             before = problem.dual(state.z, state.w) if problem.structure.expensive_oracle else 0.0
-            self._visit(partial(self._vertex_pass, known=known), problem, state, order)
+            visit_samples(partial(self._vertex_pass, known=known), problem, state, order)
             self._cached_passes(problem, state, cache.passes, before)
         state.n_oracle += len(order)  # at the last certificate, if they were known
         weighty = problem.packed.weight > 0
-        gaps = np.maximum(state.extra["gaps"][weighty], 0.0)
-        state.extra["estimate"] = float(problem.packed.weight[weighty] @ gaps)
+        gaps = np.maximum(state.gaps[weighty], 0.0)
+        state.estimate = float(problem.packed.weight[weighty] @ gaps)
 
     def _cached_passes(
-        self, problem: Problem, state: State, passes: int | str, before: float
+        self, problem: Problem, state: BCFWState, passes: int | str, before: float
     ) -> None:
         """Passes over remembered vertices: this many, or with an expensive oracle, as many as pay.
 
@@ -292,21 +300,14 @@ class BCFW(Solver):
         for _ in range(_EXPENSIVE_ROUNDS if expensive_oracle else 1):
             for _ in range(count):
                 again = state.rng.permutation(problem.n)
-                self._visit(self._cached_pass, problem, state, again)
+                visit_samples(self._cached_pass, problem, state, again)
             if expensive_oracle:
                 last, value = value, problem.dual(state.z, state.w)
                 if value - last <= 0.1 * (value - before):
                     return
 
-    def _visit(self, step: Step, problem: Problem, state: State, order: np.ndarray) -> None:
-        """Steps in z for all samples of `order`; in a domain one by one, see `domain_steps`."""
-        if is_free(problem):
-            step(problem, state, order)
-        else:
-            visit_samples(step, problem, state, order)
-
-    def _order(self, problem: Problem, state: State) -> np.ndarray:
-        n, gaps = problem.n, state.extra["gaps"]
+    def _order(self, problem: Problem, state: BCFWState) -> np.ndarray:
+        n, gaps = problem.n, state.gaps
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)
         if self.sampling == "gap" and state.epoch % 10 and np.isfinite(gaps).all():
@@ -315,20 +316,21 @@ class BCFW(Solver):
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
         return state.rng.permutation(n)
 
-    def _whole_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
+    def _whole_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
         """A step all the way to a vertex, which is 2n / (k + 2n) at k = 0, for one sample."""
-        count, state.clock[1] = state.clock[1], 0.0
+        steps = state.counters.steps
+        count, steps[0] = steps[0], 0.0
         try:
             self._plain_pass(problem, state, order, search=False)
         finally:
-            state.clock[1] += count
+            steps[0] += count
 
     def _plain_pass(
-        self, problem: Problem, state: State, order: np.ndarray, search: bool | None = None
+        self, problem: Problem, state: BCFWState, order: np.ndarray, search: bool | None = None
     ) -> None:
-        packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
+        packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
         function = problem.structure.compiled_function("maximize")
-        point = (state.w, state.z, state.lag, state.clock)
+        point = (state.w, state.z, state.average, state.counters)
         search = self.line_search if search is None else search
         if function is not None:
             frank_wolfe_pass(
@@ -340,17 +342,17 @@ class BCFW(Solver):
             return score_block(packed, i, state.w, workspace)
 
         for i in problem.visits(order, workspace, at, state.z, gaps):
-            fixed = -1.0 if search else 2 * problem.n / (state.clock[1] + 2 * problem.n)
+            fixed = -1.0 if search else 2 * problem.n / (state.counters.steps[0] + 2 * problem.n)
             gaps[i] = frank_wolfe_step(packed, i, workspace, problem.alpha, fixed, *point)
 
     def _vertex_pass(
-        self, problem: Problem, state: State, order: np.ndarray, known: np.ndarray | None = None
+        self, problem: Problem, state: BCFWState, order: np.ndarray, known: np.ndarray | None = None
     ) -> None:
-        packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
+        packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
         function = problem.structure.compiled_function("maximize")
-        vertex_cache = state.extra["vertex_cache"]
+        vertex_cache = state.vertex_cache
         options = (problem.alpha, *self._policy())
-        point = (state.w, state.z, state.lag, state.clock)
+        point = (state.w, state.z, state.average, state.counters)
         if function is not None:
             oracle_pass(packed, workspace, vertex_cache, function, order, *options, *point, gaps)
             return
@@ -361,17 +363,17 @@ class BCFW(Solver):
         for i in problem.visits(order, workspace, at, state.z, gaps, known):
             gaps[i] = vertex_step(packed, i, workspace, vertex_cache, *options, *point)
 
-    def _cached_pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
+    def _cached_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
         limit, relaxation = self._policy()
         cached_pass(
-            problem.packed, problem.workspace(), state.extra["vertex_cache"], order, problem.alpha,
-            limit, relaxation, state.w, state.z, state.lag, state.clock,
+            problem.packed, problem.workspace(), state.vertex_cache, order, problem.alpha,
+            limit, relaxation, state.w, state.z, state.average, state.counters,
         )  # fmt: skip
 
     def _image_passes(
         self,
         problem: Problem,
-        state: State,
+        state: BCFWState,
         order: np.ndarray,
         passes: int | str,
         known: np.ndarray | None = None,
@@ -384,7 +386,7 @@ class BCFW(Solver):
             if bounded:  # compiled code keeps w there
                 step(problem, state, order, policy, True)
             else:
-                self._visit(partial(step, policy=policy, bounded=False), problem, state, order)
+                visit_samples(partial(step, policy=policy, bounded=False), problem, state, order)
 
         try:
             visit(partial(image_cache.oracle_pass, known=known), order)
@@ -394,54 +396,29 @@ class BCFW(Solver):
         finally:  # an oracle in Python may be interrupted
             image_cache.rebuild_z(problem, state)
 
-    def objective(self, problem: Problem, state: State, w: np.ndarray) -> float:
+    def objective(self, problem: Problem, state: BCFWState, w: np.ndarray) -> float:
         # what an expensive oracle says at the newest weights serves the next epoch, too
-        if "oracle_outputs" not in state.extra or w is not state.w:
+        if state.oracle_outputs is None or w is not state.w:
             return problem.primal(w)
-        value = problem.primal(w, out=state.extra["oracle_outputs"])
-        state.extra["answered"] = 1
+        value = problem.primal(w, out=state.oracle_outputs)
+        state.outputs_known = True
         return value
 
-    def _take_outputs(self, problem: Problem, state: State) -> np.ndarray | None:
-        """What the oracle said of the present weights at the last certificate, if it did."""
-        if not state.extra.pop("answered", 0):
-            return None
-        return state.extra["oracle_outputs"]
-
-    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
-        k = state.clock[0]
+    def candidates(self, problem: Problem, state: BCFWState) -> list[np.ndarray]:
         # with an expensive oracle the average is not worth as many calls as the next epoch
-        if (
-            not self.averaging
-            or k == 0
-            or len(state.lag) == 0
-            or problem.structure.expensive_oracle
-        ):
+        if not self.averaging or problem.structure.expensive_oracle:
             return [state.w]
-        average = state.lag / (-k * (k + 1) / 2)
-        average += state.w
-        if not is_free(problem):  # rounding
-            average = problem.domain.project(average)
-        return [state.w, average]
+        return weights_and_average(problem, state)
 
-    def certified(self, state: State) -> None:
+    def certified(self, state: BCFWState) -> None:
         if self.averaging:
-            state.lag[:] = 0.0
-            state.clock[0] = 0.0
+            state.average.correction[:] = 0.0
+            state.average.steps[0] = 0.0
 
-    def estimate(self, state: State) -> float:
-        return state.extra.get("estimate", float("inf"))
+    def estimate(self, state: BCFWState) -> float:
+        return state.estimate
 
-    def finalize(self, problem: Problem, state: State) -> None:
-        exact = problem.weights(state.z)
-        if len(state.lag):  # keep the average where it is
-            k = state.clock[0]
-            state.w -= exact
-            state.w *= k * (k + 1) / 2
-            state.lag -= state.w
-        state.w[:] = exact
-        if "w_unprojected" in state.extra:
-            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
-        if "vertex_cache" in state.extra:
-            with_images = "image_cache" in state.extra
-            state.extra["vertex_cache_key"] = vertex_cache_key(problem, state.z, with_images)
+    def finalize(self, problem: Problem, state: BCFWState) -> None:
+        finalize_weights(problem, state)
+        if state.vertex_cache is not None:
+            state.cache_key = self._cache_key(problem, state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from maxmargin._numba.passes.image_pass import (
 from maxmargin.domains import Signs
 from maxmargin.exceptions import SampleError
 from maxmargin.problem import Problem
-from maxmargin.result import State
-from maxmargin.solvers.bcfw.vertex_cache import empty_vertex_cache, slot_count
+from maxmargin.result import state_field
+from maxmargin.solvers.bcfw.vertex_cache import CacheState, empty_vertex_cache, slot_count
 
 #: vertices this many times as large as an image are worth one
 _WORTH = 2
@@ -32,6 +33,17 @@ _SHARE = 0.1
 _CHUNK = 5
 _PARTS = 30
 _LIMIT = 100
+
+
+@dataclass(repr=False)
+class BCFWState(CacheState):
+    """State of `BCFW`."""
+
+    #: images of the remembered vertices, where these are stored
+    image_cache: ImageCache | None = state_field(None, warm="refit")
+    #: room for what an expensive oracle returns; whether it did so at the present weights
+    oracle_outputs: np.ndarray | None = state_field(None, warm="keep")
+    outputs_known: bool = state_field(False)
 
 
 def images_pay(problem: Problem) -> bool:
@@ -88,10 +100,9 @@ def check_image_cache(fresh: Any, found: Any) -> None:
             raise ValueError(f"{name} of its images is out of range")
 
 
-def rebuild_z(problem: Problem, state: State) -> None:
+def rebuild_z(problem: Problem, state: BCFWState) -> None:
     """state.z from masses and vertices."""
-    extra = state.extra
-    rebuild_point(problem.packed, extra["vertex_cache"], extra["image_cache"], state.z)
+    rebuild_point(problem.packed, state.vertex_cache, state.image_cache, state.z)
 
 
 def weight_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
@@ -104,26 +115,27 @@ def weight_bounds(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
     return lower, upper
 
 
-def weights_of_state(problem: Problem, state: State, bounded: bool) -> Any:
+def weights_of_state(problem: Problem, state: BCFWState, bounded: bool) -> Any:
     """The weights of the state as compiled code moves them."""
-    w_unprojected = lower = upper = np.empty(0)
+    w_unprojected: Any = np.empty(0)
+    lower = upper = w_unprojected
     if bounded:
-        w_unprojected = state.extra["w_unprojected"]
+        w_unprojected = state.w_unprojected
         lower, upper = weight_bounds(problem) or (lower, upper)
-    return Course(state.w, w_unprojected, lower, upper, state.lag, state.clock)
+    return Course(state.w, w_unprojected, lower, upper, state.average, state.counters)
 
 
 def oracle_pass(
     problem: Problem,
-    state: State,
+    state: BCFWState,
     order: np.ndarray,
     policy: tuple[int, float],
     bounded: bool,
     known: np.ndarray | None = None,
 ) -> None:
     """Ask the oracle for each sample in `order`, and step; known : its answers, if they are."""
-    packed, workspace, gaps = problem.packed, problem.workspace(), state.extra["gaps"]
-    memory = (state.extra["vertex_cache"], state.extra["image_cache"])
+    packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
+    memory = (state.vertex_cache, state.image_cache)
     options = (problem.alpha, *policy, weights_of_state(problem, state, bounded))
     function = problem.structure.compiled_function("maximize")
     if function is not None:
@@ -145,13 +157,13 @@ def oracle_pass(
 
 
 def cached_pass(
-    problem: Problem, state: State, order: np.ndarray, policy: tuple[int, float], bounded: bool
+    problem: Problem, state: BCFWState, order: np.ndarray, policy: tuple[int, float], bounded: bool
 ) -> None:
     """Steps between remembered vertices only."""
-    cache, images = state.extra["vertex_cache"], state.extra["image_cache"]
+    images: Any = state.image_cache
     workspace = _small_workspace(len(images.change))
     options = (problem.alpha, *policy, weights_of_state(problem, state, bounded))
-    image_cached_pass(problem.packed, workspace, cache, images, order, *options)
+    image_cached_pass(problem.packed, workspace, state.vertex_cache, images, order, *options)
 
 
 def _small_workspace(size: int) -> Any:
@@ -161,7 +173,7 @@ def _small_workspace(size: int) -> Any:
 
 
 def cached_passes(
-    problem: Problem, state: State, passes: int | str, visit: Callable[[np.ndarray], None]
+    problem: Problem, state: BCFWState, passes: int | str, visit: Callable[[np.ndarray], None]
 ) -> None:
     """So many passes, or as many as pay.
 
@@ -174,9 +186,10 @@ def cached_passes(
         if passes:
             visit(np.concatenate([rng.permutation(problem.n) for _ in range(int(passes))]))
         return
-    target = _SHARE * float(weight @ np.maximum(state.extra["gaps"], 0.0))
+    target = _SHARE * float(weight @ np.maximum(state.gaps, 0.0))
+    images: Any = state.image_cache
     limit = min(max(int(problem.part_ptr[-1]) // (_PARTS * problem.n), _CHUNK), _LIMIT)
     for _ in range(limit // _CHUNK):
         visit(np.concatenate([rng.permutation(problem.n) for _ in range(_CHUNK)]))
-        if float(weight @ state.extra["image_cache"].gap) <= target:
+        if float(weight @ images.gap) <= target:
             return

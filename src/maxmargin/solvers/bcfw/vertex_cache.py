@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
+from maxmargin._numba.passes.block_step import Counters, start_counters
 from maxmargin._numba.passes.vertex_cache import VertexCache, start_vertex_cache
 from maxmargin.memory import sparse_zeros
 from maxmargin.problem import Problem
+from maxmargin.result import empty_array, state_field
+from maxmargin.solvers.domain_steps import BlockState
+from maxmargin.solvers.identity import checksums
 
 
-def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> Any:
+@dataclass(repr=False)
+class CacheState(BlockState):
+    """State of a solver that remembers vertices of each sample."""
+
+    #: gap of each sample at its last call of the oracle, and their weighted sum after an epoch
+    gaps: np.ndarray = state_field(empty_array, warm="keep")
+    estimate: float = state_field(np.inf, warm="keep")
+    counters: Counters = state_field(start_counters, warm="keep")
+    #: remembered vertices and their masses; how many there may be for each sample
+    vertex_cache: VertexCache | None = state_field(None, warm="refit")
+    cache_size: int = state_field(0, warm="refit")
+    #: the data and the z that they are of, see `vertex_cache_key`; 0 if not known
+    cache_key: int = state_field(0, warm="refit")
+
+
+def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> VertexCache:
     """A cache of `size` vertices per sample, which holds z itself as its first entry.
 
     A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
@@ -31,7 +50,7 @@ def slot_count(problem: Problem, size: int) -> int:
     return (min(size, max(known)) if len(known) == len(counts) else size) + 2
 
 
-def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Any:
+def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> VertexCache:
     """Slots without vertices. room : non-zeros of a vertex, for each sample."""
     n = problem.n
     entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)
@@ -60,8 +79,12 @@ def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Any:
     )
 
 
-def check_vertex_cache(problem: Problem, fresh: Any, found: Any) -> None:
+def check_vertex_cache(problem: Problem, fresh_state: CacheState, state: CacheState) -> None:
     """That every number by which compiled code looks something up is in its range."""
+    if state.cache_size != fresh_state.cache_size:
+        raise ValueError("it remembers another number of vertices")
+    fresh: Any = fresh_state.vertex_cache
+    found: Any = state.vertex_cache
     packed, n, slots = problem.packed, problem.n, len(fresh.score)
     for name in ("entry_ptr", "room"):
         if not np.array_equal(getattr(found, name), getattr(fresh, name)):
@@ -83,7 +106,7 @@ def check_vertex_cache(problem: Problem, fresh: Any, found: Any) -> None:
         raise ValueError("label of its vertices is out of range")
 
 
-def vertex_cache_key(problem: Problem, z: np.ndarray, with_images: bool = False) -> tuple[int, ...]:
+def vertex_cache_key(problem: Problem, z: np.ndarray, with_images: bool = False) -> int:
     """Checksums of all that a memory depends on: features, layout, what is forbidden, and z.
 
     images : that it knows the costs of vertices too.
@@ -91,4 +114,4 @@ def vertex_cache_key(problem: Problem, z: np.ndarray, with_images: bool = False)
     packed = problem.packed
     costs = packed.costs if with_images else problem.forbidden_parts
     arrays = (z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, costs)
-    return tuple(crc32(array.data) for array in arrays)
+    return checksums(*arrays)

@@ -12,7 +12,6 @@ sample. Images b are lists of non-zeros, too: twelve bytes each, however many we
 from __future__ import annotations
 
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +23,7 @@ from maxmargin._numba.passes.cutting_plane import (
     write_outputs,
 )
 from maxmargin.problem import Problem
+from maxmargin.solvers.identity import checksums
 
 
 class Cuts(NamedTuple):
@@ -255,8 +255,8 @@ def last_violation(cuts: Cuts, dim: int, w: np.ndarray) -> float:
     return float(values[-1] - values[:-1].max())
 
 
-def cuts_key(problem: Problem, z: np.ndarray) -> tuple[int, ...]:
+def cuts_key(problem: Problem, z: np.ndarray) -> int:
     """Checksums of all that cuts depend on: features, weights, costs, truth, and z."""
     packed = problem.packed
     arrays = (z, problem.truth, packed.weight, packed.costs, packed.value, packed.global_index)
-    return tuple(crc32(array.data) for array in (*arrays, packed.indptr, packed.part_ptr))
+    return checksums(*arrays, packed.indptr, packed.part_ptr)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from maxmargin._numba.compile import delay_signals
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bcfw.bcfw import OracleCache
+from maxmargin.solvers.bcfw.vertex_cache import CacheState, check_vertex_cache
 from maxmargin.solvers.cutting_plane import cuts, n_slack, program
 from maxmargin.solvers.cutting_plane.checks import check_cuts
-from maxmargin.solvers.domain_steps import is_free, unprojected_weights
+from maxmargin.solvers.cutting_plane.cuts import Cuts
+from maxmargin.solvers.domain_steps import finalize_weights, is_free
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 #: the small program is solved to this share of the gap that is left
@@ -26,7 +29,19 @@ _ROUNDS = 20
 _STEPS = 100_000
 
 
-class CuttingPlane(Solver):
+@dataclass(repr=False)
+class CuttingPlaneState(CacheState):
+    """State of `CuttingPlane`: joint cuts, or working sets in the cache of vertices."""
+
+    #: cuts of all samples; the data and the z that they are of, see `cuts.cuts_key`
+    cuts: Cuts | None = state_field(None, warm="refit", grows=True)
+    cuts_key: int = state_field(0, warm="refit")
+    #: lowest objective so far, and its weights
+    best_primal: float = state_field(np.inf)
+    best_w: np.ndarray | None = state_field(None)
+
+
+class CuttingPlane(Solver[CuttingPlaneState]):
     """Minimise `alpha/2 |w|^2 + sum_i omega_i H_i(w)` by cutting planes, a lower model of H.
 
     "1-slack": an epoch calls every oracle at the minimum w of the model, which gives one more cut
@@ -80,6 +95,7 @@ class CuttingPlane(Solver):
         "Cutting planes: a model of the loss that grows from below, solved anew each pass."
     )
     any_domain: ClassVar[bool] = True
+    state_class = CuttingPlaneState
 
     def __init__(
         self,
@@ -108,86 +124,83 @@ class CuttingPlane(Solver):
         return ("batch", "cutting_plane" if self.variant == "1-slack" else "n_slack")
 
     # -- the state ---------------------------------------------------------------------------------
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+    def init(self, problem: Problem) -> CuttingPlaneState:
+        state = CuttingPlaneState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
         self._prepare(problem, state)
         return state
 
-    def _prepare(self, problem: Problem, state: State) -> None:
+    def _prepare(self, problem: Problem, state: CuttingPlaneState) -> None:
         """What this solver keeps besides w and z; a state of another solver may lack it."""
-        extra = state.extra
         if self.variant == "n-slack":
             n_slack.prepare_working_sets(problem, state, self._cache() or OracleCache())
-        elif "grown_cuts" not in extra:
-            extra["grown_cuts"] = cuts.start_cuts(problem, state.z)
-            extra["best_primal"], extra["best_w"] = np.inf, state.w.copy()
+        elif state.cuts is None:
+            state.cuts = cuts.start_cuts(problem, state.z)
+            state.best_primal, state.best_w = np.inf, state.w.copy()
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
-        super()._warm_start_from(problem, state)
-        extra = state.extra
+    def _warm_start_from(self, problem: Problem, state: State) -> CuttingPlaneState:
+        own = super()._warm_start_from(problem, state)
         if self.variant == "n-slack":
-            extra.pop("grown_cuts", None)
-            n_slack.warm_start_from(problem, state)
-            return
-        n_slack.forget_working_sets(state)
-        if extra.get("cuts_key") != cuts.cuts_key(problem, state.z):
-            extra.pop("grown_cuts", None)  # of other data, or z was moved by another solver
-        for name in ("best_primal", "best_w", "estimate", "cuts_key"):
-            extra.pop(name, None)
-        extra["best_primal"], extra["best_w"] = np.inf, state.w.copy()
+            own.cuts = None
+            n_slack.keep_working_sets(problem, own)
+            return own
+        n_slack.forget_working_sets(own)
+        if own.cuts_key != cuts.cuts_key(problem, own.z):
+            own.cuts = None  # of other data, or z was moved by another solver
+        own.best_w, own.estimate, own.cuts_key = own.w.copy(), np.inf, 0
+        return own
 
-    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
-        if self.variant == "n-slack":
-            n_slack.check_restored(problem, fresh, state)
-        else:
-            check_cuts(problem, state.extra["grown_cuts"])
+    def check_restored(
+        self, problem: Problem, fresh: CuttingPlaneState, state: CuttingPlaneState
+    ) -> None:
+        if fresh.vertex_cache is not None:
+            check_vertex_cache(problem, fresh, state)
+        if state.cuts is not None:
+            check_cuts(problem, state.cuts)
 
     # -- a round -----------------------------------------------------------------------------------
-    def epoch(self, problem: Problem, state: State) -> None:
+    def epoch(self, problem: Problem, state: CuttingPlaneState) -> None:
         self._prepare(problem, state)
         if self.variant == "n-slack":
             n_slack.round_of_all(problem, state, self.limits()[1], self.resolve_every)
         else:
             self._round(problem, state)
 
-    def _round(self, problem: Problem, state: State) -> None:
+    def _round(self, problem: Problem, state: CuttingPlaneState) -> None:
         """Ask all oracles, add the cut, then cuts of remembered outputs while they are worth it."""
         vertex = np.empty_like(state.z)
         hinges = problem.apply("maximize", state.w, point=problem.truth, out=vertex)
         with delay_signals():  # what is remembered changes in place
             self._note(problem, state, hinges)
-            known = state.extra["grown_cuts"]
-            known, ids = cuts.store_outputs(problem, known, vertex, state.epoch + 1)
+            assert state.cuts is not None
+            known, ids = cuts.store_outputs(problem, state.cuts, vertex, state.epoch + 1)
             known = cuts.add_cut(problem, known, ids, vertex)
             self._cut(problem, state, known)
             state.n_oracle += problem.n
 
-    def _note(self, problem: Problem, state: State, hinges: np.ndarray) -> None:
+    def _note(self, problem: Problem, state: CuttingPlaneState, hinges: np.ndarray) -> None:
         """The objective at w is known now: keep the best."""
         objective = float(problem.packed.weight @ np.maximum(hinges, 0.0))
         objective += problem.alpha / 2 * float(state.w @ state.w)
-        if objective < state.extra["best_primal"]:
-            state.extra["best_primal"], state.extra["best_w"] = objective, state.w.copy()
+        if objective < state.best_primal:
+            state.best_primal, state.best_w = objective, state.w.copy()
 
-    def _cut(self, problem: Problem, state: State, known: cuts.Cuts) -> None:
+    def _cut(self, problem: Problem, state: CuttingPlaneState, known: Cuts) -> None:
         """Minimise the model, and go on with remembered outputs."""
-        extra, cache = state.extra, self._cache()
-        w, dual = self._improve(problem, known, extra["best_primal"])
+        cache = self._cache()
+        w, dual = self._improve(problem, known, state.best_primal)
         for _ in range(0 if cache is None else _ROUNDS if cache.passes == "auto" else cache.passes):
             ids, vertex = cuts.cached_cut(problem, known, w)
             known = cuts.add_cut(problem, known, ids, vertex)
-            if cuts.last_violation(known, problem.dim, w) <= _WORTH * (extra["best_primal"] - dual):
+            if cuts.last_violation(known, problem.dim, w) <= _WORTH * (state.best_primal - dual):
                 known.size[0] -= 1
                 break
-            w, dual = self._improve(problem, known, extra["best_primal"])
+            w, dual = self._improve(problem, known, state.best_primal)
         known = cuts.drop_cuts(problem, known, self.drop_after, 0 if cache is None else cache.size)
-        extra["estimate"] = extra["best_primal"] - dual
-        extra["grown_cuts"], state.z = known, cuts.dual_point(problem, known)
+        state.estimate = state.best_primal - dual
+        state.cuts, state.z = known, cuts.dual_point(problem, known)
         state.w[:] = w
 
-    def _improve(
-        self, problem: Problem, known: cuts.Cuts, minimum: float
-    ) -> tuple[np.ndarray, float]:
+    def _improve(self, problem: Problem, known: Cuts, minimum: float) -> tuple[np.ndarray, float]:
         """The best mixture of cuts: its weights and its dual value."""
         tolerance = _SHARE * max(minimum - self._value(problem, known)[1], 0.0)
         if is_free(problem):
@@ -197,24 +210,21 @@ class CuttingPlane(Solver):
         return self._value(problem, known)
 
     @staticmethod
-    def _value(problem: Problem, known: cuts.Cuts) -> tuple[np.ndarray, float]:
+    def _value(problem: Problem, known: Cuts) -> tuple[np.ndarray, float]:
         """The weights of the mixture of cuts, and its dual value."""
         mass = known.mass[: known.n_cuts]
         w, minimum = problem.domain.argmin_linear(known.planes(problem.dim).T @ mass, problem.alpha)
         return w, float(mass @ known.loss[: known.n_cuts]) + minimum
 
     # -- certificates ------------------------------------------------------------------------------
-    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
-        minimum = state.extra.get("best_w")
-        return [state.w] if minimum is None else [state.w, minimum]
+    def candidates(self, problem: Problem, state: CuttingPlaneState) -> list[np.ndarray]:
+        return [state.w] if state.best_w is None else [state.w, state.best_w]
 
-    def estimate(self, state: State) -> float:
-        return state.extra.get("estimate", float("inf"))
+    def estimate(self, state: CuttingPlaneState) -> float:
+        return state.estimate
 
-    def finalize(self, problem: Problem, state: State) -> None:
-        state.w[:] = problem.weights(state.z)
-        if "w_unprojected" in state.extra:
-            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
-        if "grown_cuts" in state.extra:
-            state.extra["cuts_key"] = cuts.cuts_key(problem, state.z)
+    def finalize(self, problem: Problem, state: CuttingPlaneState) -> None:
+        finalize_weights(problem, state)
+        if state.cuts is not None:
+            state.cuts_key = cuts.cuts_key(problem, state.z)
         n_slack.sign_working_sets(problem, state)

@@ -7,13 +7,8 @@ import numpy as np
 from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.n_slack import consider_vertex, gather_violated, solve_pass
 from maxmargin.problem import Problem
-from maxmargin.result import State
 from maxmargin.solvers.bcfw.bcfw import OracleCache
-from maxmargin.solvers.bcfw.vertex_cache import (
-    check_vertex_cache,
-    make_vertex_cache,
-    vertex_cache_key,
-)
+from maxmargin.solvers.bcfw.vertex_cache import CacheState, make_vertex_cache, vertex_cache_key
 from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit_samples
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
@@ -22,51 +17,41 @@ _SHARE = 0.5
 _PASSES = 50
 #: exchanges in a set at a visit, and how far to go along them, as in BCFW
 _EXCHANGES, _RELAXATION = 20, 1.5
-_NAMES = ("vertex_cache", "vertex_cache_size", "vertex_cache_key", "gaps", "w_unprojected")
 
 
-def prepare_working_sets(problem: Problem, state: State, cache: OracleCache) -> None:
+def prepare_working_sets(problem: Problem, state: CacheState, cache: OracleCache) -> None:
     """Working sets that hold z, if there are none yet."""
-    extra = state.extra
-    extra.setdefault("gaps", np.full(problem.n, np.inf))
-    if not is_free(problem) and "w_unprojected" not in extra:
-        extra["w_unprojected"] = unprojected_weights(problem, state.z)
-    if extra.get("vertex_cache_size") != cache.size:
-        extra["vertex_cache"] = make_vertex_cache(problem, state.z, cache.size)
-        extra["vertex_cache_size"] = cache.size
+    if len(state.gaps) == 0:
+        state.gaps = np.full(problem.n, np.inf)
+    if not is_free(problem) and state.w_unprojected is None:
+        state.w_unprojected = unprojected_weights(problem, state.z)
+    if state.cache_size != cache.size:
+        state.vertex_cache = make_vertex_cache(problem, state.z, cache.size)
+        state.cache_size = cache.size
 
 
-def warm_start_from(problem: Problem, state: State) -> None:
+def keep_working_sets(problem: Problem, state: CacheState) -> None:
     """Keep the sets of a state only if they are of these data and this z."""
-    state.extra.pop("w_unprojected", None)  # of another alpha or other data, maybe
-    known = state.extra.get("vertex_cache_key")
-    if known is None or known != vertex_cache_key(problem, state.z):
+    if not state.cache_key or state.cache_key != vertex_cache_key(problem, state.z):
         forget_working_sets(state)
 
 
-def forget_working_sets(state: State) -> None:
+def forget_working_sets(state: CacheState) -> None:
     """Begin anew."""
-    for name in _NAMES:
-        state.extra.pop(name, None)
+    state.vertex_cache, state.cache_size, state.cache_key = None, 0, 0
+    state.gaps = np.empty(0)
 
 
-def sign_working_sets(problem: Problem, state: State) -> None:
+def sign_working_sets(problem: Problem, state: CacheState) -> None:
     """Say of which data and z the sets are."""
-    if "vertex_cache" in state.extra:
-        state.extra["vertex_cache_key"] = vertex_cache_key(problem, state.z)
+    if state.vertex_cache is not None:
+        state.cache_key = vertex_cache_key(problem, state.z)
 
 
-def check_restored(problem: Problem, fresh: State, state: State) -> None:
-    """That the sets may be handed to compiled code."""
-    if state.extra["vertex_cache_size"] != fresh.extra["vertex_cache_size"]:
-        raise ValueError("it remembers another number of vertices")
-    check_vertex_cache(problem, fresh.extra["vertex_cache"], state.extra["vertex_cache"])
-
-
-def round_of_all(problem: Problem, state: State, tol: float, every: int) -> None:
+def round_of_all(problem: Problem, state: CacheState, tol: float, every: int) -> None:
     """Ask all oracles in turn; solve after `every` new outputs, and at the end."""
-    extra, weight = state.extra, problem.packed.weight
-    state.clock[2] = state.epoch
+    weight = problem.packed.weight
+    state.counters.epoch[0] = state.epoch
     dual = problem.dual(state.z, state.w)
     epsilon = tol / 2 * max(dual, 0.0) / float(weight.sum())
     order = np.arange(problem.n)
@@ -74,15 +59,17 @@ def round_of_all(problem: Problem, state: State, tol: float, every: int) -> None
         n_calls = _gather(problem, state, order, epsilon, every)
         order = order[n_calls:]
         state.n_oracle += n_calls
-        known = (weight > 0) & np.isfinite(extra["gaps"])
-        extra["estimate"] = float(weight[known] @ np.maximum(extra["gaps"][known], 0.0))
-        _solve(problem, state, _SHARE * extra["estimate"])
+        known = (weight > 0) & np.isfinite(state.gaps)
+        state.estimate = float(weight[known] @ np.maximum(state.gaps[known], 0.0))
+        _solve(problem, state, _SHARE * state.estimate)
 
 
-def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, most: int) -> int:
+def _gather(
+    problem: Problem, state: CacheState, order: np.ndarray, epsilon: float, most: int
+) -> int:
     """Ask until `most` outputs are learnt; returns how many oracles were asked."""
     packed, workspace = problem.packed, problem.workspace()
-    vertex_cache, gaps = state.extra["vertex_cache"], state.extra["gaps"]
+    vertex_cache, gaps = state.vertex_cache, state.gaps
     function = problem.structure.compiled_function("maximize")
     if function is not None:
         args = (epsilon, most, state.epoch, state.w, gaps)
@@ -96,26 +83,19 @@ def _gather(problem: Problem, state: State, order: np.ndarray, epsilon: float, m
     return len(order)
 
 
-def _solve(problem: Problem, state: State, target: float) -> None:
+def _solve(problem: Problem, state: CacheState, target: float) -> None:
     """Passes over all working sets until the gap among remembered outputs is on target."""
-    packed, workspace, vertex_cache = (
-        problem.packed,
-        problem.workspace(),
-        state.extra["vertex_cache"],
-    )
+    packed, workspace, vertex_cache = problem.packed, problem.workspace(), state.vertex_cache
     policy = (problem.alpha, _EXCHANGES, _RELAXATION)
     left = 0.0
 
-    def step(problem: Problem, state: State, order: np.ndarray) -> None:
+    def step(problem: Problem, state: CacheState, order: np.ndarray) -> None:
         nonlocal left
-        point = (state.w, state.z, state.lag, state.clock)
+        point = (state.w, state.z, state.average, state.counters)
         left += solve_pass(packed, workspace, vertex_cache, order, *policy, *point)
 
     for _ in range(_PASSES):
         order, left = state.rng.permutation(problem.n), 0.0
-        if is_free(problem):
-            step(problem, state, order)
-        else:
-            visit_samples(step, problem, state, order)
+        visit_samples(step, problem, state, order)
         if left <= target:
             return

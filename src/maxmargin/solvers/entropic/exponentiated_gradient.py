@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from maxmargin._numba.passes import exponentiated_gradient as entropic
+from maxmargin._numba.passes.block_step import Counters, start_average, start_counters
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit_samples
+from maxmargin.solvers.domain_steps import (
+    BlockState,
+    finalize_weights,
+    is_free,
+    unprojected_weights,
+    visit_samples,
+    weights_and_average,
+)
 from maxmargin.solvers.entropic.potentials import (
     expected_points,
     fade_of,
@@ -25,7 +34,26 @@ _LOST = 0.05  # of the objective at w = 0, which the dual value at the start may
 _SHARPER = (0.0, 1.0, 4.0, 16.0, 64.0)  # inverse temperatures tried on weights of other solvers
 
 
-class ExponentiatedGradient(Solver):
+@dataclass(repr=False)
+class ExponentiatedGradientState(BlockState):
+    """State of `ExponentiatedGradient`."""
+
+    #: log-potentials t of all parts, whose expectation is z, and the entropy of each sample
+    potentials: np.ndarray = state_field(empty_array, warm="keep")
+    entropy: np.ndarray = state_field(empty_array)
+    #: share of the potentials that a step of rate 1 leaves out
+    fade: float = state_field(np.nan, warm="keep")
+    #: rate of each sample's next step, 0 if not known; (1,) the last one that raised the dual
+    rates: np.ndarray = state_field(empty_array, warm="keep")
+    last_rate: np.ndarray = state_field(lambda: np.ones(1), warm="keep")
+    #: slope of the dual along each sample's last step; half of their sum, for likelihoods
+    slopes: np.ndarray = state_field(empty_array)
+    estimate: float = state_field(np.inf)
+    #: attempts at a step, each of which calls `marginals`
+    counters: Counters = state_field(start_counters, warm="keep")
+
+
+class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     """Maximise D(z) by multiplicative steps, where each z_i is a vector of expectations.
 
     Sample i stores a log-potential t_i per part, and z_i = marginals(t_i). A step of rate eta is
@@ -82,6 +110,7 @@ class ExponentiatedGradient(Solver):
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",), ("maximize",))
     objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
     any_domain: ClassVar[bool] = True
+    state_class = ExponentiatedGradientState
 
     def __init__(
         self,
@@ -113,8 +142,10 @@ class ExponentiatedGradient(Solver):
         problem.structure.compiled_function("marginals")
 
     # -- the state ---------------------------------------------------------------------------------
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+    def init(self, problem: Problem) -> ExponentiatedGradientState:
+        state = ExponentiatedGradientState(
+            np.zeros(problem.dim), problem.truth.copy(), self.generator()
+        )
         self._begin(problem, state, self._first(problem))
         return state
 
@@ -143,34 +174,30 @@ class ExponentiatedGradient(Solver):
                 break
         return found
 
-    def _begin(self, problem: Problem, state: State, potentials: np.ndarray) -> None:
+    def _begin(
+        self, problem: Problem, state: ExponentiatedGradientState, potentials: np.ndarray
+    ) -> None:
         """Everything that follows from the potentials."""
-        state.z, entropy = expected_points(problem, potentials)
+        state.potentials, state.fade = potentials, fade_of(problem)
+        state.z, state.entropy = expected_points(problem, potentials)
         state.w[:] = problem.weights(state.z)
-        state.lag, state.clock = np.zeros(problem.dim if self.averaging else 0), np.zeros(4)
-        state.clock[3] = 1.0
-        state.extra = {
-            "fade": fade_of(problem),
-            "potentials": potentials,
-            "entropy": entropy,
-            "rates": np.zeros(problem.n),
-            "slopes": np.full(problem.n, np.inf),
-        }
+        state.average = start_average(problem.dim if self.averaging else 0)
+        state.slopes = np.full(problem.n, np.inf)
+        if len(state.rates) == 0:
+            state.rates = np.zeros(problem.n)
         if not is_free(problem):
-            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
+            state.w_unprojected = unprojected_weights(problem, state.z)
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> ExponentiatedGradientState:
         w = state.w.copy()
-        super()._warm_start_from(problem, state)
-        known = state.extra.get("potentials")
+        own = super()._warm_start_from(problem, state)
         # those of margins may be so large that their entropy, a small difference, is rounding
-        same = state.extra.get("fade") == fade_of(problem)
-        if same and known is not None and known.shape == problem.truth.shape:
-            clock, rates = state.clock, state.extra["rates"]
-            self._begin(problem, state, known)
-            state.clock[1:], state.extra["rates"] = clock[1:], rates
+        if own.fade == fade_of(problem) and own.potentials.shape == problem.truth.shape:
+            self._begin(problem, own, own.potentials)
         else:
-            self._begin(problem, state, self._nearest(problem, w))
+            own.rates, own.last_rate = np.zeros(problem.n), np.ones(1)
+            self._begin(problem, own, self._nearest(problem, w))
+        return own
 
     def _nearest(self, problem: Problem, w: np.ndarray) -> np.ndarray:
         """Potentials from the weights of another solver, whose z may well be a vertex.
@@ -189,29 +216,25 @@ class ExponentiatedGradient(Solver):
         return found
 
     # -- steps -------------------------------------------------------------------------------------
-    def epoch(self, problem: Problem, state: State) -> None:
-        tried = state.clock[2]
+    def epoch(self, problem: Problem, state: ExponentiatedGradientState) -> None:
+        tried = state.counters.steps[0]
         if self.mode == "batch":
             self._step(problem, state)
         else:
             self._visits(problem, state)
-        state.n_oracle += int(state.clock[2] - tried)
+        state.n_oracle += int(state.counters.steps[0] - tried)
         if problem.objective == "likelihood":
             on = problem.packed.weight > 0  # the slopes of others may be infinite for ever
-            slopes = np.maximum(state.extra["slopes"][on], 0.0)
-            state.extra["estimate"] = float(problem.packed.weight[on] @ slopes) / 2
+            slopes = np.maximum(state.slopes[on], 0.0)
+            state.estimate = float(problem.packed.weight[on] @ slopes) / 2
 
-    def _visits(self, problem: Problem, state: State) -> None:
+    def _visits(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A pass over single samples."""
         rng, n = state.rng, problem.n
         order = rng.permutation(n) if self.sampling == "permutation" else rng.integers(n, size=n)
-        if is_free(problem):
-            self._pass(problem, state, order)
-        else:
-            visit_samples(self._pass, problem, state, order)
+        visit_samples(self._pass, problem, state, order)
 
-    def _pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
-        extra, fade = state.extra, fade_of(problem)
+    def _pass(self, problem: Problem, state: ExponentiatedGradientState, order: np.ndarray) -> None:
         function = problem.structure.compiled_function("marginals")
         if function is None:
             workspace = problem.workspace("marginals")
@@ -219,135 +242,122 @@ class ExponentiatedGradient(Solver):
                 self._visit(problem, state, i, workspace)
             return
         stuck = entropic.entropic_pass(
-            problem.packed, problem.workspace("marginals"), function, order, problem.alpha, fade,
-            float(self.growth), extra["potentials"], extra["rates"], extra["entropy"],
-            extra["slopes"], state.w, state.z, state.lag, state.clock, np.zeros(5),
+            problem.packed, problem.workspace("marginals"), function, order, problem.alpha,
+            state.fade, float(self.growth), state.potentials, state.rates, state.last_rate,
+            state.entropy, state.slopes, state.w, state.z, state.average, state.counters,
+            np.zeros(5),
         )  # fmt: skip
         if stuck >= 0:
             raise why_stuck(problem, stuck, state.w)
 
-    def _visit(self, problem: Problem, state: State, i: int, workspace: Any) -> None:
+    def _visit(
+        self, problem: Problem, state: ExponentiatedGradientState, i: int, workspace: Any
+    ) -> None:
         """The step of the compiled `entropic_pass`, where `marginals` is Python."""
-        packed, extra, fade = problem.packed, state.extra, fade_of(problem)
-        state.clock[:2] += 1.0
+        packed, fade, entropy = problem.packed, state.fade, state.entropy
+        state.average.steps[0] += 1.0
         if packed.weight[i] == 0.0:
-            extra["slopes"][i] = 0.0
+            state.slopes[i] = 0.0
             return
         here = problem.parts(i)
-        own, point, entropy = extra["potentials"][here], state.z[here], extra["entropy"]
+        own, point = state.potentials[here], state.z[here]
         parts = entropic.entropic_scores(packed, i, workspace, state.w)
-        rate = entropic.entropic_limit(workspace, parts, extra["rates"][i] or state.clock[3], fade)
+        rate = state.rates[i] or state.last_rate[0]
+        rate = entropic.entropic_limit(workspace, parts, rate, fade)
         found = np.zeros(5)
         for _ in range(entropic.TRIES):
             entropic.entropic_trial(workspace, own, rate, fade)
-            state.clock[2] += 1.0
+            state.counters.steps[0] += 1.0
             theta = workspace.theta[:parts].copy()
             z = problem._call_oracle("marginals", theta, i)
             workspace.vertex[:parts] = z
             value = problem._value("marginals", theta, z, problem.layouts[i])
             entropic.entropic_gain(
-                packed,
-                i,
-                workspace,
-                own,
-                point,
-                value,
-                rate,
-                fade,
-                problem.alpha,
-                entropy[i],
+                packed, i, workspace, own, point, value, rate, fade, problem.alpha, entropy[i],
                 found,
-            )
-            extra["slopes"][i] = found[3] / rate
+            )  # fmt: skip
+            state.slopes[i] = found[3] / rate
             used, rate = rate, entropic.entropic_rate(found, rate, fade, float(self.growth))
             if found[0] >= 0.0:
                 entropic.entropic_move(
-                    packed, i, workspace, problem.alpha, extra["potentials"],
-                    state.w, state.z, state.lag, state.clock,
+                    packed, i, workspace, problem.alpha, state.potentials, state.w, state.z,
+                    state.average,
                 )  # fmt: skip
                 entropy[i] = found[2]
-                extra["rates"][i] = state.clock[3] = rate
+                state.rates[i] = state.last_rate[0] = rate
                 return
             if found[3] <= entropic.SMALL * found[4]:
-                extra["rates"][i] = used
+                state.rates[i] = used
                 return
 
-    def _step(self, problem: Problem, state: State) -> None:
-        """A step of all samples at once; its rate is state.clock[3]."""
-        extra, fade, rate = state.extra, fade_of(problem), state.clock[3]
-        omega, potentials = problem.packed.weight, extra["potentials"]
+    def _step(self, problem: Problem, state: ExponentiatedGradientState) -> None:
+        """A step of all samples at once."""
+        fade, rate = state.fade, state.last_rate[0]
+        omega, potentials = problem.packed.weight, state.potentials
         scores = scores_of(problem, state.w)
         ahead = scores - fade * potentials
         if fade == 0.0:
             rate = min(rate, entropic.FARTHEST / max(np.abs(ahead).max(), 1e-300))
-        state.clock[:2] += 1.0
+        state.average.steps[0] += 1.0
         for _ in range(entropic.TRIES):
-            state.clock[2] += problem.n
+            state.counters.steps[0] += problem.n
             tried = potentials + rate * ahead
             z, entropy = expected_points(problem, tried)
             delta = z - state.z
             change = problem.features(delta)
             slopes = inner_products(problem, ahead, delta)
             slope, square = float(omega @ slopes), float(change @ change) / problem.alpha
-            gains = inner_products(problem, scores, delta) + fade * (entropy - extra["entropy"])
+            gains = inner_products(problem, scores, delta) + fade * (entropy - state.entropy)
             size = float(omega @ inner_products(problem, np.abs(scores), z + state.z))
             bend = fade * rate * slope + square
             best = slope / bend if bend > 0 else np.inf
             found = np.array([float(omega @ gains) - square / 2, best, 0.0, slope, size])
             used, rate = rate, entropic.entropic_rate(found, rate, fade, float(self.growth))
             if found[0] >= 0:
-                extra["potentials"], extra["entropy"] = tried, entropy
-                extra["slopes"], state.z, state.clock[3] = slopes / used, z, rate
+                state.potentials, state.entropy = tried, entropy
+                state.slopes, state.z, state.last_rate[0] = slopes / used, z, rate
                 self._move(problem, state, change / -problem.alpha)
                 return
             if slope <= entropic.SMALL * size:
                 return
 
-    def _move(self, problem: Problem, state: State, change: np.ndarray) -> None:
+    def _move(
+        self, problem: Problem, state: ExponentiatedGradientState, change: np.ndarray
+    ) -> None:
         """Let w follow z, by this much but for the domain."""
-        if not is_free(problem):
-            state.extra["w_unprojected"] += change
-            change = problem.domain.project(state.extra["w_unprojected"]) - state.w
+        if state.w_unprojected is not None:
+            state.w_unprojected += change
+            change = problem.domain.project(state.w_unprojected) - state.w
         state.w += change
-        if len(state.lag):
-            k = state.clock[0]
-            state.lag += (k * (k - 1) / 2) * change
+        if len(state.average.correction):
+            k = state.average.steps[0]
+            state.average.correction[:] += (k * (k - 1) / 2) * change
 
     # -- certificates ------------------------------------------------------------------------------
-    def bound(self, problem: Problem, state: State) -> float:
-        entropy = state.extra["entropy"] if problem.objective == "likelihood" else None
+    def bound(self, problem: Problem, state: ExponentiatedGradientState) -> float:
+        entropy = state.entropy if problem.objective == "likelihood" else None
         return problem.dual(state.z, state.w, entropy=entropy)
 
-    def estimate(self, state: State) -> float:
-        return state.extra.get("estimate", float("inf"))
+    def estimate(self, state: ExponentiatedGradientState) -> float:
+        return state.estimate
 
-    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
-        k = state.clock[0]
-        if not self.averaging or k == 0 or len(state.lag) == 0:
-            return [state.w]
-        average = state.w - state.lag / (k * (k + 1) / 2)
-        if not is_free(problem):  # rounding
-            average = problem.domain.project(average)
-        return [state.w, average]
+    def candidates(self, problem: Problem, state: ExponentiatedGradientState) -> list[np.ndarray]:
+        return weights_and_average(problem, state) if self.averaging else [state.w]
 
-    def certified(self, state: State) -> None:
-        state.lag[:] = 0.0
-        state.clock[0] = 0.0
+    def certified(self, state: ExponentiatedGradientState) -> None:
+        state.average.correction[:] = 0.0
+        state.average.steps[0] = 0.0
 
-    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
+    def check_restored(
+        self, problem: Problem, fresh: ExponentiatedGradientState, state: ExponentiatedGradientState
+    ) -> None:
         for name in ("potentials", "entropy", "rates"):
-            if not np.isfinite(state.extra[name]).all():
+            if not np.isfinite(getattr(state, name)).all():
                 raise ValueError(f"{name} is not finite")
-        if (state.extra["rates"] < 0).any() or state.clock[3] <= 0:
+        if (state.rates < 0).any() or state.last_rate[0] <= 0:
             raise ValueError("a rate is negative")
 
-    def finalize(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         # the potentials tell all; a pass in Python may have been left between two of its writes
-        state.z, state.extra["entropy"] = expected_points(problem, state.extra["potentials"])
-        exact = problem.weights(state.z)
-        if len(state.lag):  # keep the average where it is
-            k = state.clock[0]
-            state.lag += (exact - state.w) * (k * (k + 1) / 2)
-        state.w[:] = exact
-        if "w_unprojected" in state.extra:
-            state.extra["w_unprojected"] = unprojected_weights(problem, state.z)
+        state.z, state.entropy = expected_points(problem, state.potentials)
+        finalize_weights(problem, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Solver
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -17,7 +18,18 @@ _REFRESH = 5  # epochs after which all gaps are looked at again
 _EVEN = 0.2  # share of the visits that gap sampling spreads evenly
 
 
-class SDCA(Solver):
+@dataclass(repr=False)
+class SDCAState(State):
+    """State of `SDCA`."""
+
+    #: lower bound on the entropy of each sample's distribution
+    entropy: np.ndarray = state_field(empty_array, warm="keep")
+    #: gap of each sample at its last visit, and their weighted sum after an epoch
+    gaps: np.ndarray = state_field(empty_array)
+    estimate: float = state_field(np.inf, warm="keep")
+
+
+class SDCA(Solver[SDCAState]):
     """Maximise the dual of the penalised negative log-likelihood, one sample at a time.
 
     Each sample has a distribution over its outputs, of which its expectations z_i and a lower bound
@@ -45,6 +57,7 @@ class SDCA(Solver):
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
     needs_expectations: ClassVar[bool] = True
     objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
+    state_class = SDCAState
 
     def __init__(
         self,
@@ -63,41 +76,33 @@ class SDCA(Solver):
     def compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "sdca")
 
-    def init(self, problem: Problem) -> State:
+    def init(self, problem: Problem) -> SDCAState:
         # all of each distribution on the truth: no entropy, and w = 0
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
-        self._begin(problem, state, np.zeros(problem.n))
+        state = SDCAState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state.entropy, state.gaps = np.zeros(problem.n), np.full(problem.n, np.inf)
         return state
 
-    def _begin(self, problem: Problem, state: State, entropy: np.ndarray) -> None:
-        state.extra = {
-            "entropy": entropy,
-            "gaps": np.full(problem.n, np.inf),
-            "estimate": float("inf"),
-        }
-
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> SDCAState:
         w = state.w.copy()
-        super()._warm_start_from(problem, state)
-        if len(state.extra.get("entropy", ())) == problem.n:
-            state.extra["gaps"][:] = np.inf  # of another penalty or other features, maybe
-            return
-        # z alone does not tell the entropy; the distribution that belongs to w is known
-        problem.apply("marginals", w, out=state.z)
-        entropy = problem.apply("marginals", w, point=state.z)
-        self._begin(problem, state, np.maximum(entropy, 0.0))
-        state.w[:] = problem.weights(state.z)
+        own = super()._warm_start_from(problem, state)
+        own.gaps = np.full(problem.n, np.inf)
+        if len(own.entropy) != problem.n:
+            # z alone does not tell the entropy; the distribution that belongs to w is known
+            problem.apply("marginals", w, out=own.z)
+            entropy = problem.apply("marginals", w, point=own.z)
+            own.entropy, own.estimate = np.maximum(entropy, 0.0), np.inf
+            own.w[:] = problem.weights(own.z)
+        return own
 
-    def epoch(self, problem: Problem, state: State) -> None:
+    def epoch(self, problem: Problem, state: SDCAState) -> None:
         order = self._order(problem, state)
         self._pass(problem, state, order)
         state.n_oracle += len(order)
-        gaps = state.extra["gaps"]
         weighty = problem.packed.weight > 0
-        state.extra["estimate"] = float(problem.packed.weight[weighty] @ gaps[weighty])
+        state.estimate = float(problem.packed.weight[weighty] @ state.gaps[weighty])
 
-    def _order(self, problem: Problem, state: State) -> np.ndarray:
-        n, gaps = problem.n, state.extra["gaps"]
+    def _order(self, problem: Problem, state: SDCAState) -> np.ndarray:
+        n, gaps = problem.n, state.gaps
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)
         if self.sampling == "gap" and state.epoch % _REFRESH and np.isfinite(gaps).all():
@@ -107,14 +112,14 @@ class SDCA(Solver):
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
         return state.rng.permutation(n)
 
-    def _pass(self, problem: Problem, state: State, order: np.ndarray) -> None:
-        packed, workspace, extra = problem.packed, problem.workspace("marginals"), state.extra
-        point = (problem.alpha, state.w, state.z, extra["entropy"])
+    def _pass(self, problem: Problem, state: SDCAState, order: np.ndarray) -> None:
+        packed, workspace, gaps = problem.packed, problem.workspace("marginals"), state.gaps
+        point = (problem.alpha, state.w, state.z, state.entropy)
         function = problem.structure.compiled_function("marginals")
         if function is not None:
-            ascent_pass(packed, workspace, function, order, *point, extra["gaps"])
+            ascent_pass(packed, workspace, function, order, *point, gaps)
             seen = np.zeros(problem.n)
-            seen[order] = extra["gaps"][order]
+            seen[order] = gaps[order]
             problem._check(seen, "marginals", state.w)
             return
         for i in order:
@@ -122,13 +127,13 @@ class SDCA(Solver):
             theta = workspace.theta[:parts].copy()
             workspace.vertex[:parts] = problem._call_oracle("marginals", theta, i)
             log_z = problem.structure.log_partition(theta, problem.layouts[i])
-            extra["gaps"][i] = ascent_step(packed, i, workspace, log_z, *point)
+            gaps[i] = ascent_step(packed, i, workspace, log_z, *point)
 
-    def bound(self, problem: Problem, state: State) -> float:
-        return problem.dual(state.z, state.w, state.extra["entropy"])
+    def bound(self, problem: Problem, state: SDCAState) -> float:
+        return problem.dual(state.z, state.w, state.entropy)
 
-    def estimate(self, state: State) -> float:
-        return float(state.extra["estimate"])
+    def estimate(self, state: SDCAState) -> float:
+        return state.estimate
 
-    def finalize(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: SDCAState) -> None:
         state.w[:] = problem.weights(state.z)

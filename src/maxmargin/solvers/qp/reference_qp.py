@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from maxmargin.callbacks import Callback, TimeLimit
 from maxmargin.features.base import feature_values
 from maxmargin.problem import Problem
-from maxmargin.result import State, Status
+from maxmargin.result import State, Status, empty_array, state_field
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.qp.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.qp.feasible import ROUNDING, nearest_feasible
@@ -33,7 +34,25 @@ _EXACT = 1e-7
 _ROUNDS = 3
 
 
-class ReferenceQP(Solver):
+@dataclass(repr=False)
+class ReferenceQPState(State):
+    """State of `ReferenceQP`."""
+
+    #: weights of the program's solution; w are those of its dual point
+    solution: np.ndarray = state_field(empty_array)
+    #: lowest objective of the two, its gap, and how much of that may be rounding
+    primal: float = state_field(np.inf)
+    gap: float = state_field(np.inf)
+    rounding: float = state_field(0.0)
+    #: optimum of the program, if that is a relaxation
+    relaxed: float = state_field(np.nan)
+    #: whether it was solved, the estimated bytes of that, and what the library said
+    is_solved: bool = state_field(False)
+    n_bytes: float = state_field(np.nan)
+    message: str = state_field("")
+
+
+class ReferenceQP(Solver[ReferenceQPState]):
     """Minimise `alpha/2 |w|^2 + sum_i omega_i H_i(w)` over w in W as one convex program.
 
     The maximum over z in each H_i, a linear program over the polytope Z_i, is replaced by the dual
@@ -67,6 +86,7 @@ class ReferenceQP(Solver):
     requires: ClassVar[tuple[tuple[str, ...], ...]] = (("constraints", "vertices"),)
     needs_penalty: ClassVar[bool] = False
     any_domain: ClassVar[bool] = True
+    state_class = ReferenceQPState
 
     def __init__(
         self,
@@ -87,26 +107,14 @@ class ReferenceQP(Solver):
         limits = [own.seconds for own in callbacks if isinstance(own, TimeLimit)]
         self._deadline = time.perf_counter() + min(limits, default=np.inf)
 
-    def init(self, problem: Problem) -> State:
-        state = State(problem.weights(problem.truth), problem.truth.copy(), self.generator())
-        self._begin(state)
-        return state
+    def init(self, problem: Problem) -> ReferenceQPState:
+        w = problem.weights(problem.truth)
+        return ReferenceQPState(w, problem.truth.copy(), self.generator(), solution=w.copy())
 
-    def _begin(self, state: State) -> None:
-        state.extra = {
-            "solution": state.w.copy(),
-            "gap": np.inf,
-            "primal": np.inf,
-            "floor": 0.0,
-            "relaxed": np.nan,
-            "solved": 0,
-            "bytes": np.nan,
-            "words": "",
-        }
-
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
-        super()._warm_start_from(problem, state)
-        self._begin(state)
+    def _warm_start_from(self, problem: Problem, state: State) -> ReferenceQPState:
+        own = super()._warm_start_from(problem, state)
+        own.solution = own.w.copy()
+        return own
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
@@ -119,21 +127,21 @@ class ReferenceQP(Solver):
         if problem.alpha > 0 or not is_polyhedral(problem.domain, problem.dim):
             load_clarabel()
 
-    def epoch(self, problem: Problem, state: State) -> None:
-        if state.extra["solved"]:
+    def epoch(self, problem: Problem, state: ReferenceQPState) -> None:
+        if state.is_solved:
             return
         limit = allowed_bytes(self.memory_limit)
         program = self._program(problem, limit)
-        worth, extra = 1.0, state.extra
+        worth = 1.0
         for _ in range(_ROUNDS):
             solution = self._solved(problem, program, worth, limit)
-            extra["solved"], extra["words"] = 1, solution.words
-            extra["bytes"] = float(solution.n_bytes)
+            state.is_solved, state.message = True, solution.words
+            state.n_bytes = float(solution.n_bytes)
             if solution.x is not None:
                 self._take(problem, state, program, solution)
-            if self.has_converged(state) or not 0 < extra["primal"] < 1 / worth:
+            if self.has_converged(state) or not 0 < state.primal < 1 / worth:
                 break
-            worth = 1 / extra["primal"]
+            worth = 1 / state.primal
 
     def _solved(
         self, problem: Problem, program: ConeProgram, worth: float, limit: float
@@ -163,17 +171,17 @@ class ReferenceQP(Solver):
         return cone_program(problem, found, features)
 
     def _take(
-        self, problem: Problem, state: State, program: ConeProgram, solution: Solution
+        self, problem: Problem, state: ReferenceQPState, program: ConeProgram, solution: Solution
     ) -> None:
         """Weights and dual point from the solver's answer, if the gap between them is less."""
         assert solution.x is not None
-        extra, old = state.extra, (state.z.copy(), state.w.copy(), dict(state.extra))
-        extra["solution"] = problem.domain.project(solution.x[: problem.dim])
+        old = replace(state, z=state.z.copy(), w=state.w.copy())
+        state.solution = problem.domain.project(solution.x[: problem.dim])
         if program.polytopes.relaxed:
             # z may not be a mixture of outputs, and proves nothing then
             x = solution.x
             value = x @ (program.square * x) / 2 + program.linear @ x + program.constant
-            extra["relaxed"] = float(value)
+            state.relaxed = float(value)
         else:
             u, miss = nearest_feasible(program.polytopes, solution.points)
             z = program.polytopes.lift @ u
@@ -183,37 +191,36 @@ class ReferenceQP(Solver):
             state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)
         state.w[:] = problem.weights(state.z)
         tried = self.candidates(problem, state)
-        extra["primal"] = min(problem.primal(w) for w in tried)
-        extra["gap"] = extra["primal"] - max(self.bound(problem, state), 0.0)  # 0: at the truth
-        extra["floor"] = max(problem.rounding(w) for w in tried)
+        state.primal = float(min(problem.primal(w) for w in tried))
+        state.gap = state.primal - max(self.bound(problem, state), 0.0)  # 0: at the truth
+        state.rounding = float(max(problem.rounding(w) for w in tried))
         state.n_oracle += 2 * problem.n
-        if not extra["gap"] <= old[2]["gap"]:
-            state.z[:], state.w[:] = old[:2]
-            extra |= {name: old[2][name] for name in ("solution", "primal", "gap", "floor")}
+        if not state.gap <= old.gap:
+            state.z[:], state.w[:], state.solution = old.z, old.w, old.solution
+            state.primal, state.gap, state.rounding = old.primal, old.gap, old.rounding
 
     def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
         """Next to z by the structure itself, where the equations leave more than rounding."""
         own = [problem.projected(z[problem.parts(i)], i) for i in range(problem.n)]
         return np.concatenate(own)
 
-    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
-        return [state.w, state.extra["solution"]]
+    def candidates(self, problem: Problem, state: ReferenceQPState) -> list[np.ndarray]:
+        return [state.w, state.solution]
 
-    def estimate(self, state: State) -> float:
-        return float(state.extra["gap"])
+    def estimate(self, state: ReferenceQPState) -> float:
+        return state.gap
 
-    def has_converged(self, state: State) -> bool:
+    def has_converged(self, state: ReferenceQPState) -> bool:
         # the gap is what an interior-point method can reach
-        gap, primal, floor = (state.extra[name] for name in ("gap", "primal", "floor"))
-        return bool(np.isfinite(gap) and gap <= max(_EXACT * abs(primal), floor))
+        enough = max(_EXACT * abs(state.primal), state.rounding)
+        return bool(np.isfinite(state.gap) and state.gap <= enough)
 
-    def termination(self, state: State) -> tuple[Status, str] | None:
-        extra = state.extra
-        if not extra["solved"]:
+    def termination(self, state: ReferenceQPState) -> tuple[Status, str] | None:
+        if not state.is_solved:
             return None
-        if np.isfinite(extra["relaxed"]):
+        if np.isfinite(state.relaxed):
             return Status.STOPPED, (
-                f"this is the optimum of a relaxation, {extra['relaxed']:.9g}, which the true one"
+                f"this is the optimum of a relaxation, {state.relaxed:.9g}, which the true one"
                 ' does not exceed; use solver="bcfw" to bound it from below'
             )
-        return Status.FAILED, extra["words"]
+        return Status.FAILED, state.message

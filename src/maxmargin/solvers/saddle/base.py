@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
-from zlib import crc32
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from maxmargin._numba.passes.saddle import add_block, ascent_range, measure_move
 from maxmargin.domains import Domain, L1Ball, Product
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.identity import describe_object
+from maxmargin.solvers.identity import checksums, describe_object
 from maxmargin.solvers.saddle.weight_geometry import EuclideanWeights, Weights
 
 _RANGES = 8  # stretches of samples with sums of their own; fixed, so that threads change no bit
@@ -24,7 +24,35 @@ _SETTLED = 1e-8  # residual of a projection that is good enough for a bound
 _ANY_TIME = ("max_epochs", "tol", "random_state", "check_every")  # may change as a run goes on
 
 
-class SaddleSolver(Solver):
+@dataclass(repr=False)
+class SaddleState(State):
+    """What the states of all saddle-point solvers have."""
+
+    #: checksums of the problem and of the options that steps depend on
+    key: int = state_field(0)
+    #: step length, and how far w moves for what z moves
+    step: float = state_field(np.nan)
+    ratio: float = state_field(np.nan)
+    #: norm of w -> F^T w at ratio 1, and of the gradients at the present ratio, if known
+    feature_norm: float = state_field(np.nan)
+    operator_norm: float = state_field(np.nan)
+    #: g(z), and that part of L(w, z) which does not depend on w
+    loss_gradient: np.ndarray = state_field(empty_array)
+    loss: float = state_field(0.0)
+    #: how far projections ended from their polytopes, at most
+    residual: float = state_field(0.0)
+    #: what projections left behind, to start the next ones from, and where that of a sample begins
+    warm_u: np.ndarray = state_field(empty_array)
+    warm_v: np.ndarray = state_field(empty_array)
+    warm_pointers: np.ndarray = state_field(lambda: np.empty(0, dtype=np.int64))
+    #: whether the last pass over all samples came to its end
+    is_complete: bool = state_field(True)
+
+
+SaddleT = TypeVar("SaddleT", bound=SaddleState)
+
+
+class SaddleSolver(Solver[SaddleT]):
     """Find the saddle point min over w in W, max over z in Z of L(w, z) by projected gradients.
 
     With ::
@@ -107,18 +135,18 @@ class SaddleSolver(Solver):
             most[i] = np.maximum(most_costly, 0.0).sum() - costs @ problem.truth[problem.parts(i)]
         return float(problem.packed.weight @ most)
 
-    def first_step(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
+    def first_step(self, problem: Problem, geometry: Weights, state: SaddleT) -> float:
         """The step before the first epoch; 1 / L by power iteration unless told otherwise.
 
         An adaptive step starts from two power iterations, well above 1 / L, and finds its way.
         """
         if not isinstance(self.step, str):
             return float(self.step)
-        if "norm" not in extra:  # that of F alone, whatever the ratio
-            extra["norm"] = self.norm(problem, geometry)
-        linear, penalty = geometry.scaled(extra["norm"], problem.alpha)
+        if np.isnan(state.feature_norm):  # that of F alone, whatever the ratio
+            state.feature_norm = self.norm(problem, geometry)
+        linear, penalty = geometry.scaled(state.feature_norm, problem.alpha)
         norm = (penalty + np.sqrt(penalty**2 + 4 * linear**2)) / 2
-        extra["operator_norm"] = float(norm)
+        state.operator_norm = float(norm)
         if norm == 0:
             return 1.0
         return float(1.0 / (_SAFETY * norm) if self.step_rule == "norm" else 2.0 / norm)
@@ -128,40 +156,46 @@ class SaddleSolver(Solver):
         return geometry.norm(problem, 100 if self.step_rule == "norm" else 2)
 
     # -- state -------------------------------------------------------------------------------------
-    def begin(self, problem: Problem, state: State) -> None:
+    def begin(self, problem: Problem, state: SaddleT) -> None:
         """What these solvers keep besides w and z, from the state's w and z on."""
-        extra: dict[str, Any] = {"key": self.key(problem), "ratio": self.find_ratio(problem)}
-        geometry = self.weight_geometry(problem, extra["ratio"])
+        state.key, state.ratio = self.key(problem), self.find_ratio(problem)
+        geometry = self.weight_geometry(problem, state.ratio)
         state.w = geometry.start(state.w)
-        state.extra = extra
-        extra["step"] = self.first_step(problem, geometry, extra)
-        extra["pointers"] = self.warm_pointers(problem)
-        size = int(extra["pointers"][-1])
-        extra["warm_v"], extra["warm_u"] = np.zeros(size), np.zeros(size)
-        extra["gradient"] = problem.loss_gradient(state.z)
-        extra["loss"] = float(problem.packed.weight @ problem.loss_at(state.z))
+        state.step = self.first_step(problem, geometry, state)
+        state.warm_pointers = self.warm_pointers(problem)
+        size = int(state.warm_pointers[-1])
+        state.warm_v, state.warm_u = np.zeros(size), np.zeros(size)
+        state.loss_gradient = problem.loss_gradient(state.z)
+        state.loss = float(problem.packed.weight @ problem.loss_at(state.z))
 
-    def key(self, problem: Problem) -> tuple[int, ...]:
-        """Checksums of the problem and of the options that steps depend on."""
+    def key(self, problem: Problem) -> int:
+        """Checksums of the problem, and of the options that steps depend on."""
         own = {k: v for k, v in self.get_params(deep=False).items() if k not in _ANY_TIME}
-        return (*problem_key(problem), crc32(repr(own).encode()))
+        words = f"{problem.alpha!r} {describe_object(problem.domain)} {own!r}".encode()
+        packed = problem.packed
+        return checksums(
+            packed.value, packed.global_index, packed.indptr, packed.costs, packed.weight,
+            problem.truth, np.frombuffer(words, dtype=np.uint8),
+        )  # fmt: skip
 
-    def _warm_start_from(self, problem: Problem, state: State) -> None:
+    def _warm_start_from(self, problem: Problem, state: State) -> SaddleT:
         """Go on where this solver was; from any other state or problem, start at its w and z.
 
         So it does after a pass that was interrupted and left its sums half done.
         """
-        mine = state.solver == self.name and state.extra.get("key") == self.key(problem)
-        mine = mine and state.outputs in (0, problem.outputs_key)
-        if mine and state.extra.get("whole", True):
-            return
+        if isinstance(state, self.state_class) and state.solver == self.name:
+            same = cast(SaddleT, state)
+            known = same.key == self.key(problem) and state.outputs in (0, problem.outputs_key)
+            if known and same.is_complete:
+                return same
         w = state.w.copy()
-        super()._warm_start_from(problem, state)
-        state.w = w
-        self.begin(problem, state)
+        own = super()._warm_start_from(problem, state)
+        own.w = w
+        self.begin(problem, own)
+        return own
 
-    def check_restored(self, problem: Problem, fresh: State, state: State) -> None:
-        if not np.array_equal(state.extra["pointers"], fresh.extra["pointers"]):
+    def check_restored(self, problem: Problem, fresh: SaddleT, state: SaddleT) -> None:
+        if not np.array_equal(state.warm_pointers, fresh.warm_pointers):
             raise ValueError("its pointers are out of range")
 
     # -- passes over all samples -------------------------------------------------------------------
@@ -237,40 +271,39 @@ class SaddleSolver(Solver):
         return gradient, sums_of_pass
 
     # -- certificates ------------------------------------------------------------------------------
-    def finalize(self, problem: Problem, state: State) -> None:
-        state.extra["gradient"] = problem.loss_gradient(state.z)
-        state.extra["loss"] = float(problem.packed.weight @ problem.loss_at(state.z))
+    def finalize(self, problem: Problem, state: SaddleT) -> None:
+        state.loss_gradient = problem.loss_gradient(state.z)
+        state.loss = float(problem.packed.weight @ problem.loss_at(state.z))
 
-    def bound(self, problem: Problem, state: State) -> float:
+    def bound(self, problem: Problem, state: SaddleT) -> float:
         """The minimum over W of L(., z), from the gradient and the loss of z that the state keeps.
 
         Projections that did not converge leave z outside its polytope, which proves nothing.
         """
-        if state.extra.get("residual", 0.0) > _SETTLED:
+        if state.residual > _SETTLED:
             return -float("inf")
-        minimum = problem.domain.argmin_linear(state.extra["gradient"], problem.alpha)[1]
-        return float(minimum + state.extra["loss"])
+        minimum = problem.domain.argmin_linear(state.loss_gradient, problem.alpha)[1]
+        return float(minimum + state.loss)
 
-    def metrics(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
-        extra = state.extra
+    def metrics(self, problem: Problem, state: SaddleT, primal: float) -> dict[str, float]:
         gap = primal - self.bound(problem, state)
-        known = {"saddle_gap": gap, "restricted_gap": gap, "step": extra["step"]}
+        known = {"saddle_gap": gap, "restricted_gap": gap, "step": state.step}
         if not np.isfinite(gap):
             minimum = problem.domain.min_linear_within(
-                extra["gradient"], self._radius(problem, state)
+                state.loss_gradient, self._radius(problem, state)
             )
-            known["restricted_gap"] = primal - minimum - extra["loss"]
-        known["residual"] = extra.get("residual", 0.0)
-        if "operator_norm" in extra:
-            known["operator_norm"] = extra["operator_norm"]
+            known["restricted_gap"] = primal - minimum - state.loss
+        known["residual"] = state.residual
+        if not np.isnan(state.operator_norm):
+            known["operator_norm"] = state.operator_norm
         return known
 
-    def _radius(self, problem: Problem, state: State) -> float:
+    def _radius(self, problem: Problem, state: SaddleT) -> float:
         """A ball with all w' of the gap: that of W, or twice |w| and what the penalty asks."""
         radius = problem.domain.max_norm(problem.dim)
         if np.isfinite(radius):
             return radius
-        best = problem.domain.argmin_linear(state.extra["gradient"], problem.alpha)[0]
+        best = problem.domain.argmin_linear(state.loss_gradient, problem.alpha)[0]
         norms = [float(np.linalg.norm(w)) for w in self.candidates(problem, state)]
         return max(2.0 * max(norms), float(np.linalg.norm(best)))
 
@@ -284,21 +317,6 @@ class SaddleSolver(Solver):
         radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
         squares = np.array([radius[layout] ** 2 for layout in problem.layouts])
         return float(problem.packed.weight @ squares) / 2
-
-
-def problem_key(problem: Problem) -> tuple[int, ...]:
-    """Checksums of all that gradients depend on."""
-    packed = problem.packed
-    rest = f"{problem.alpha!r} {describe_object(problem.domain)}".encode()
-    arrays = (
-        packed.value,
-        packed.global_index,
-        packed.indptr,
-        packed.costs,
-        packed.weight,
-        problem.truth,
-    )
-    return (*(crc32(array.data) for array in arrays), crc32(rest))
 
 
 def check_entropic(domain: Domain) -> None:

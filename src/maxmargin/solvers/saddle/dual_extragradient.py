@@ -8,10 +8,13 @@ import numpy as np
 
 from maxmargin.domains import Product
 from maxmargin.problem import Problem
-from maxmargin.result import State
 from maxmargin.solvers.saddle.base import SaddleSolver, check_entropic
-from maxmargin.solvers.saddle.entropic_steps import MarginalSteps
-from maxmargin.solvers.saddle.euclidean_steps import ProjectedSteps
+from maxmargin.solvers.saddle.entropic_steps import MarginalState, MarginalSteps
+from maxmargin.solvers.saddle.euclidean_steps import (
+    DualExtragradientState,
+    ProjectedState,
+    ProjectedSteps,
+)
 from maxmargin.solvers.saddle.output_geometry import EntropicOutputs, check_marginals
 from maxmargin.solvers.saddle.weight_geometry import BlockWeights, EntropicWeights, Weights
 from maxmargin.validation.options import (
@@ -26,7 +29,7 @@ from maxmargin.validation.options import (
 )
 
 
-class DualExtragradient(SaddleSolver):
+class DualExtragradient(SaddleSolver[DualExtragradientState]):
     """Find the saddle point of L(w, z) by Nesterov's dual extragradient method.
 
     With s the sum of all gradients so far and T(u, s) the step from u along s (projected, or
@@ -118,6 +121,11 @@ class DualExtragradient(SaddleSolver):
         return (("marginals" if self.entropic else "project",), ("maximize",))
 
     @property
+    def state_class(self) -> type[DualExtragradientState]:  # type: ignore[override]
+        """Class of its states."""
+        return MarginalState if self.entropic else ProjectedState
+
+    @property
     def entropic(self) -> bool:
         """Whether steps in z are."""
         return self.z_geometry == "entropic"
@@ -179,32 +187,30 @@ class DualExtragradient(SaddleSolver):
         return self.spread(problem) if self.entropic else super().likely_spread(problem)
 
     # -- state -------------------------------------------------------------------------------------
-    def init(self, problem: Problem) -> State:
+    def init(self, problem: Problem) -> DualExtragradientState:
         z = np.empty(0) if self.memory == "low" else problem.truth.copy()
-        state = State(np.zeros(problem.dim), z, self.generator())
+        state = self.state_class(np.zeros(problem.dim), z, self.generator())
         self.begin(problem, state)
         return state
 
-    def begin(self, problem: Problem, state: State) -> None:
+    def begin(self, problem: Problem, state: DualExtragradientState) -> None:
         # start from the state's w and z (from the truth, if memory is low)
         low = self.memory == "low"
-        extra: dict[str, Any] = {"passed": 0.0, "key": self.key(problem)}
-        extra["ratio"] = self.find_ratio(problem)
-        geometry = self.weight_geometry(problem, extra["ratio"])
+        state.key, state.ratio = self.key(problem), self.find_ratio(problem)
+        geometry = self.weight_geometry(problem, state.ratio)
         z = problem.truth if low else state.z.copy()
         point = geometry.start(state.w)
         state.w = geometry.weights(point).copy()
-        state.extra = extra
-        extra["step"] = self.length(problem, geometry, extra)
-        extra["u_w"] = state.w.copy()
-        extra["gradient"] = np.zeros(problem.dim) if low else problem.loss_gradient(z)
-        extra["loss"] = 0.0 if low else float(problem.packed.weight @ problem.loss_at(z))
-        extra["last"] = (extra["gradient"].copy(), extra["loss"])
-        extra["pointers"] = self.warm_pointers(problem)
+        state.step = self.length(problem, geometry, state)
+        state.u_w = state.w.copy()
+        state.loss_gradient = np.zeros(problem.dim) if low else problem.loss_gradient(z)
+        state.loss = 0.0 if low else float(problem.packed.weight @ problem.loss_at(z))
+        state.loss_gradient_u, state.loss_u = state.loss_gradient.copy(), state.loss
+        state.warm_pointers = self.warm_pointers(problem)
         state.z = np.empty(0) if low else state.z
         self._steps(problem, state).begin(z, point)
 
-    def length(self, problem: Problem, geometry: Weights, extra: dict[str, Any]) -> float:
+    def length(self, problem: Problem, geometry: Weights, state: DualExtragradientState) -> float:
         """Return the step length; half as long for `past`, which needs less than 1 / (2 L).
 
         Parameters
@@ -213,36 +219,36 @@ class DualExtragradient(SaddleSolver):
             The training problem.
         geometry : Weights
             Geometry of the weights.
-        extra : dict
-            The solver's own part of the state.
+        state : DualExtragradientState
+            The solver's state.
 
         Returns
         -------
         float
             Step length.
         """
-        step = self.first_step(problem, geometry, extra)
+        step = self.first_step(problem, geometry, state)
         return step / 2 if self.past and self.step_rule == "norm" else step
 
-    def _steps(self, problem: Problem, state: State) -> ProjectedSteps | MarginalSteps:
+    def _steps(self, problem: Problem, state: Any) -> ProjectedSteps | MarginalSteps:
         return (MarginalSteps if self.entropic else ProjectedSteps)(self, problem, state)
 
-    def epoch(self, problem: Problem, state: State) -> None:
+    def epoch(self, problem: Problem, state: DualExtragradientState) -> None:
         self._steps(problem, state).epoch()
 
     # -- certificates ------------------------------------------------------------------------------
-    def candidates(self, problem: Problem, state: State) -> list[np.ndarray]:
+    def candidates(self, problem: Problem, state: DualExtragradientState) -> list[np.ndarray]:
         # the average, and the last u, which is better once the right vertices are found
-        recent = MarginalSteps(self, problem, state).recent() if self.entropic else None
-        return [state.w, state.extra["u_w"], *([] if recent is None else [recent[0]])]
+        recent = state.recent_average() if isinstance(state, MarginalState) else None
+        return [state.w, state.u_w, *([] if recent is None else [recent[0]])]
 
-    def bound(self, problem: Problem, state: State) -> float:
+    def bound(self, problem: Problem, state: DualExtragradientState) -> float:
         # the best one of the average z, of the last u, and of recent ones where z is entropic
         average = super().bound(problem, state)
-        if not np.isfinite(average) and state.extra.get("residual", 0.0) > 0:
+        if not np.isfinite(average) and state.residual > 0:
             return average
-        others = [state.extra["last"]]
-        recent = MarginalSteps(self, problem, state).recent() if self.entropic else None
+        others = [(state.loss_gradient_u, state.loss_u)]
+        recent = state.recent_average() if isinstance(state, MarginalState) else None
         if recent is not None:
             others.append(recent[1:])
         argmin = problem.domain.argmin_linear
@@ -250,24 +256,26 @@ class DualExtragradient(SaddleSolver):
             average, *(argmin(gradient, problem.alpha)[1] + loss for gradient, loss in others)
         )
 
-    def metrics(self, problem: Problem, state: State, primal: float) -> dict[str, float]:
+    def metrics(
+        self, problem: Problem, state: DualExtragradientState, primal: float
+    ) -> dict[str, float]:
         known = super().metrics(problem, state, primal)
-        extra = state.extra
-        extra["gap"] = known["restricted_gap"]
-        extra.setdefault("restart_gap", extra["gap"])
-        geometry = self.weight_geometry(problem, extra["ratio"])
-        distance = geometry.max_distance(self._radius(problem, state), extra["anchor_w"])
-        if self.entropic:
+        state.gap = known["restricted_gap"]
+        if np.isnan(state.restart_gap):
+            state.restart_gap = state.gap
+        geometry = self.weight_geometry(problem, state.ratio)
+        distance = geometry.max_distance(self._radius(problem, state), state.anchor_w)
+        if isinstance(state, MarginalState):
             promised = MarginalSteps(self, problem, state).promise(distance)
-            known |= {"distance_w": distance, "distance_z": extra["max_distance_z"]}
+            known |= {"distance_w": distance, "distance_z": state.max_distance_z}
             known |= {} if np.isnan(promised) else {"bound": promised}
-        elif self.step_rule == "norm" and extra["passed"] > 0:
-            promised = (distance + self.spread(problem)) / extra["step"]
-            known["bound"] = promised / extra["passed"]
+        elif self.step_rule == "norm" and state.n_steps > 0:
+            promised = (distance + self.spread(problem)) / state.step
+            known["bound"] = promised / state.n_steps
         return known
 
     def restricted_gap(
-        self, problem: Problem, state: State, distance_w: float, distance_z: float
+        self, problem: Problem, state: DualExtragradientState, distance_w: float, distance_z: float
     ) -> float:
         """Return `max L(w, .) - min L(., z)` of the averages, within given distances of the start.
 
@@ -288,12 +296,12 @@ class DualExtragradient(SaddleSolver):
         float
             Restricted gap.
         """
-        if not self.entropic:
+        if not isinstance(state, MarginalState):
             raise ValueError("the gap within distances is known for z_geometry='entropic' only.")
-        geometry = self.weight_geometry(problem, state.extra["ratio"])
+        geometry = self.weight_geometry(problem, state.ratio)
         steps = MarginalSteps(self, problem, state)
         return steps.restricted_gap(geometry, distance_w, distance_z)
 
-    def finalize(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: DualExtragradientState) -> None:
         if len(state.z):  # without z, its gradient and loss cannot be computed anew
             super().finalize(problem, state)

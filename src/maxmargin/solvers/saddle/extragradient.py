@@ -7,15 +7,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from maxmargin.problem import Problem
-from maxmargin.result import State
-from maxmargin.solvers.saddle.base import SaddleSolver
+from maxmargin.solvers.saddle.base import SaddleSolver, SaddleState
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Positive, Ratio, Seed
 
 _NU = 0.9  # how near to 1 / L a step may be
 _MANY = 60  # shorter steps in a row: by then a step is 1e-11 of the first
 
 
-class Extragradient(SaddleSolver):
+class ExtragradientState(SaddleState):
+    """State of `Extragradient`, of what all saddle-point solvers have."""
+
+
+class Extragradient(SaddleSolver[ExtragradientState]):
     """Find the saddle point of L(w, z) by predicting a step and correcting it.
 
     The step is ::
@@ -39,6 +42,7 @@ class Extragradient(SaddleSolver):
     """
 
     name: ClassVar[str] = "extragradient"
+    state_class = ExtragradientState
     summary: ClassVar[str] = (
         "Extragradient: steps in weights and outputs that are predicted, then corrected."
     )
@@ -59,40 +63,39 @@ class Extragradient(SaddleSolver):
         self.random_state = random_state
         self.check_every = check_every
 
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+    def init(self, problem: Problem) -> ExtragradientState:
+        state = ExtragradientState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
         self.begin(problem, state)
         return state
 
-    def epoch(self, problem: Problem, state: State) -> None:
-        extra, alpha = state.extra, problem.alpha
-        geometry = self.weight_geometry(problem, extra["ratio"])
-        z, pointers = state.z, extra["pointers"]
+    def epoch(self, problem: Problem, state: ExtragradientState) -> None:
+        alpha, geometry = problem.alpha, self.weight_geometry(problem, state.ratio)
+        z, pointers = state.z, state.warm_pointers
         predicted, corrected = np.empty_like(z), np.empty_like(z)
         for _ in range(_MANY):
-            beta = extra["step"]
-            w = geometry.step(state.w, -(alpha * state.w + extra["gradient"]), beta)
+            beta = state.step
+            w = geometry.step(state.w, -(alpha * state.w + state.loss_gradient), beta)
             gradient, sums_of_pass = self.ascend(
-                problem, state.w, beta, z, predicted, extra["warm_v"], pointers
+                problem, state.w, beta, z, predicted, state.warm_v, pointers
             )
             last, corrections = self.ascend(
-                problem, w, beta, z, corrected, extra["warm_u"], pointers, reference=state.w
+                problem, w, beta, z, corrected, state.warm_u, pointers, reference=state.w
             )
             state.n_project += 2 * problem.n
             moved = w - state.w
-            back = geometry.squared_dual(alpha * moved + gradient - extra["gradient"])
+            back = geometry.squared_dual(alpha * moved + gradient - state.loss_gradient)
             whole = geometry.squared(moved) + sums_of_pass[0]
             r = beta * float(np.sqrt((back + corrections[1]) / whole)) if whole > 0 else 0.0
             if self.step != "adaptive" or r <= _NU:
                 break
-            extra["step"] = beta * (2.0 / 3.0) * min(1.0, 1.0 / r)
+            state.step = beta * (2.0 / 3.0) * min(1.0, 1.0 / r)
         state.w = geometry.step(state.w, -(alpha * w + gradient), beta)
         state.z[:] = corrected
-        extra["gradient"], extra["loss"] = last, float(corrections[3])
-        extra["residual"] = float(max(sums_of_pass[2], corrections[2]))
+        state.loss_gradient, state.loss = last, float(corrections[3])
+        state.residual = float(max(sums_of_pass[2], corrections[2]))
         if self.step == "adaptive" and r < 0.4 and whole > 0:  # at rest, it would grow for ever
-            extra["step"] = 1.5 * beta
+            state.step = 1.5 * beta
 
-    def finalize(self, problem: Problem, state: State) -> None:
+    def finalize(self, problem: Problem, state: ExtragradientState) -> None:
         # nothing: gradient and loss are sums of the last pass, in which no rounding adds up
         pass

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from maxmargin.problem import Problem
-from maxmargin.result import State
-from maxmargin.solvers.saddle.base import SaddleSolver
+from maxmargin.result import empty_array, state_field
+from maxmargin.solvers.saddle.base import SaddleSolver, SaddleState
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Positive, Ratio, Seed
 
 
-class ProjectedGradient(SaddleSolver):
+@dataclass(repr=False)
+class ProjectedGradientState(SaddleState):
+    """State of `ProjectedGradient`, whose w and z are averages."""
+
+    #: weights and dual point of the last step, and its loss gradient
+    last_w: np.ndarray = state_field(empty_array)
+    last_z: np.ndarray = state_field(empty_array)
+    last_gradient: np.ndarray = state_field(empty_array)
+    #: number of steps, and the sum of their lengths, which are the weights of the averages
+    n_steps: float = state_field(0.0)
+    step_sum: float = state_field(0.0)
+
+
+class ProjectedGradient(SaddleSolver[ProjectedGradientState]):
     """Step w and z along their gradients, project both, and return the average of the iterates.
 
     There is no extrapolation: the iterates may circle around the saddle point, and the average
@@ -35,6 +49,7 @@ class ProjectedGradient(SaddleSolver):
     """
 
     name: ClassVar[str] = "projected-gradient"
+    state_class = ProjectedGradientState
     summary: ClassVar[str] = "Projected gradients of weights and outputs at once, averaged."
 
     def __init__(
@@ -61,36 +76,33 @@ class ProjectedGradient(SaddleSolver):
             return float(self.ratio)
         return self.plain_ratio(problem)
 
-    def init(self, problem: Problem) -> State:
-        state = State(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+    def init(self, problem: Problem) -> ProjectedGradientState:
+        state = ProjectedGradientState(
+            np.zeros(problem.dim), problem.truth.copy(), self.generator()
+        )
         self.begin(problem, state)
         return state
 
-    def begin(self, problem: Problem, state: State) -> None:
+    def begin(self, problem: Problem, state: ProjectedGradientState) -> None:
         super().begin(problem, state)
-        extra = state.extra
-        extra["last_w"], extra["last_z"] = state.w.copy(), state.z.copy()
-        extra["last_gradient"], extra["passed"] = extra["gradient"].copy(), 0.0
+        state.last_w, state.last_z = state.w.copy(), state.z.copy()
+        state.last_gradient = state.loss_gradient.copy()
 
-    def epoch(self, problem: Problem, state: State) -> None:
-        extra, t = state.extra, state.extra["passed"] + 1.0
-        geometry, w, z = (
-            self.weight_geometry(problem, extra["ratio"]),
-            extra["last_w"],
-            extra["last_z"],
-        )
-        step = extra["step"] / (np.sqrt(t) if self.decay else 1.0)
-        moved = geometry.step(w, -(problem.alpha * w + extra["last_gradient"]), step)
+    def epoch(self, problem: Problem, state: ProjectedGradientState) -> None:
+        geometry, w, z = self.weight_geometry(problem, state.ratio), state.last_w, state.last_z
+        t = state.n_steps + 1.0
+        step = state.step / (np.sqrt(t) if self.decay else 1.0)
+        moved = geometry.step(w, -(problem.alpha * w + state.last_gradient), step)
         gradient, sums_of_pass = self.ascend(
-            problem, w, step, z, z, extra["warm_v"], extra["pointers"]
+            problem, w, step, z, z, state.warm_v, state.warm_pointers
         )
-        extra["last_w"], extra["last_gradient"], extra["passed"] = moved, gradient, t
+        state.last_w, state.last_gradient, state.n_steps = moved, gradient, t
         state.n_project += problem.n
         # longer steps count for more, so that early points fade no faster than they should
-        extra["weight"] = extra.get("weight", 0.0) + step
-        share = step / extra["weight"]
+        state.step_sum += float(step)
+        share = step / state.step_sum
         state.w += share * (moved - state.w)
         state.z += share * (z - state.z)
-        extra["gradient"] += share * (gradient - extra["gradient"])
-        extra["loss"] += share * (float(sums_of_pass[3]) - extra["loss"])
-        extra["residual"] = max(extra.get("residual", 0.0), float(sums_of_pass[2]))
+        state.loss_gradient += share * (gradient - state.loss_gradient)
+        state.loss += float(share * (float(sums_of_pass[3]) - state.loss))
+        state.residual = max(state.residual, float(sums_of_pass[2]))

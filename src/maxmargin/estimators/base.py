@@ -33,6 +33,7 @@ from maxmargin.solvers import Solver, resolve_solver
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Layout, check_k
 from maxmargin.structures.label_hull import in_hull
+from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
     CountOrZero,
@@ -116,6 +117,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         Certificate and history of the training run.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if all training samples were data frames with names that are
+        text. Data frames given later must have the same columns in the same order.
     structure_ : Structure
         The fitted structure.
     feature_map_ : FeatureMap
@@ -131,6 +135,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     coef_: Any
     result_: Result
     n_features_in_: CountOrZero
+    feature_names_in_: np.ndarray
     structure_: Structure
     feature_map_: FeatureMap
     temperature_: Positive
@@ -234,6 +239,19 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 f" {self.n_features_in_} features as input: those it was fitted on."
             )
 
+    def _learn_names(self, X: Any) -> None:
+        """Remember what the columns are called, where samples are data frames."""
+        self._set_names("feature_names_in_", learn_names(X))
+
+    def _set_names(self, attribute: str, names: np.ndarray | None) -> None:
+        self.__dict__.pop(attribute, None)
+        if names is not None:
+            setattr(self, attribute, names)
+
+    def _check_names(self, X: Any) -> None:
+        """Fail if data frames have other columns than in training, or another order of them."""
+        check_names(X, getattr(self, "feature_names_in_", None))
+
     def _learn_layouts(self, layouts: list[Layout]) -> None:
         """Choose how to find the best outputs of these, where there is a choice."""
 
@@ -297,6 +315,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self.structure_ = self._make_structure()
         self.feature_map_ = self._make_features()
         rows, given = self._check_X(X)
+        self._learn_names(X)
         targets = self._learn_labels(y, rows)
         layouts = self._layouts(rows, given)
         self._learn_layouts(layouts)
@@ -713,6 +732,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else 1) == 0:
             return
         rows, given = self._check_X(X)
+        self._check_names(X)
         self._check_width(rows)
         layouts = self._layouts(rows, given)
         for a in range(0, len(layouts), CHUNK):
@@ -733,6 +753,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         for name, own in made.items():
             if type(getattr(self, name)) is not type(own):
                 raise ValueError(f"{name} is not a {type(own).__name__}, as the options ask for")
+        if hasattr(self, "feature_names_in_"):
+            check_known_names("feature_names_in_", self.feature_names_in_, self.n_features_in_)
         self._check_kernel()
         size = self.feature_map_.dim(self._n_packed(), self._n_labels())
         check_weights("coef_", self.coef_, size)

@@ -184,6 +184,7 @@ class ChainSVM(NodeLabels):
         return self._filled(X, super().margins, lambda: np.empty(0))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        self._check_names(X)
         return super().score(*without_empty(X, y, sample_weight))
 
     def _filled(
@@ -191,6 +192,7 @@ class ChainSVM(NodeLabels):
     ) -> Any:
         """What is found for the sequences that have elements, and `nothing` for the others."""
         check_is_fitted(self, "coef_")
+        self._check_names(X)
         full = has_rows(X)
         if full.all():
             return call(X, *options)

@@ -54,6 +54,8 @@ class TreeSVM(GraphLabels):
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
+    edge_feature_names_in_ : ndarray of shape (n_edge_features_in_,)
+        Names of the edge features; only if those of all training samples were data frames.
     root_ : ndarray of shape (n_labels,) or None
         Weights of the labels at roots.
     leaf_ : ndarray of shape (n_labels,) or None

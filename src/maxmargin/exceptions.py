@@ -16,6 +16,10 @@ class MissingAbilityError(TypeError):
     """A solver or a method needs an ability that the structure lacks; the message names it."""
 
 
+class FitInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a fit, which keeps the best weights so far; the message has their gap."""
+
+
 class SampleError(ValueError):
     """Something is wrong with one sample; the message says which one.
 
@@ -109,6 +113,7 @@ class UncalibratedWarning(UserWarning):
 
 __all__ = [
     "ConvergenceWarning",
+    "FitInterrupted",
     "InfeasibleError",
     "MissingAbilityError",
     "ModelFileError",

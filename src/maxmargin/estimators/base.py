@@ -20,6 +20,7 @@ from maxmargin.estimators.probabilities import Probabilities
 from maxmargin.estimators.restrictions import Restriction, restrict_parts
 from maxmargin.exceptions import (
     ConvergenceWarning,
+    FitInterrupted,
     InfeasibleError,
     MissingAbilityError,
     SampleError,
@@ -30,6 +31,7 @@ from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
+from maxmargin.solvers.run import Run
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Layout, check_k
 from maxmargin.structures.label_hull import in_hull
@@ -57,6 +59,15 @@ BOUNDED = (
     " The best outputs were not found exactly, and what their bounds leave open is part of the gap."
 )
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
+
+
+class Completion(Callback):
+    """Tells runs that come to an end, if only since a callback says so, from those cut short."""
+
+    reached = False
+
+    def on_last(self, run: Run) -> None:
+        self.reached = True
 
 
 class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
@@ -292,6 +303,11 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         -------
         StructuredSVM
             The fitted estimator.
+
+        Notes
+        -----
+        Ctrl-C ends the fit with a KeyboardInterrupt, after the pass if that is compiled. The best
+        weights so far and their certificate are kept, with ``result_.status`` INTERRUPTED.
         """
         check_options(self)
         solver = resolve_solver(
@@ -304,10 +320,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         )
         problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
-        self.result_ = solver.run(problem, state, self._callbacks())
+        completion = Completion()
+        self.result_ = solver.run(problem, state, [*self._callbacks(), completion])
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_layouts = problem.layouts
         self._learn_support(problem)
+        if self.result_.status is Status.INTERRUPTED and not completion.reached:
+            raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
         self._warn(solver.limits()[1])
         return self
 

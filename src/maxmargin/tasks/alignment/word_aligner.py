@@ -211,8 +211,8 @@ class WordAligner(LinkProbabilities, Task):
         prices = self._prices(gold, truth, checked)
         with self._watched(partial(_on_rows, features)) as callbacks:
             model = self._model(len(checked), callbacks)
-            model.fit(samples_of(rows, checked), truth, node_weight=prices)
-        self.statistics_, self.features_, self.model_ = statistics, features, model
+            with self._learning(statistics_=statistics, features_=features, model_=model):
+                model.fit(samples_of(rows, checked), truth, node_weight=prices)
         return self
 
     def _statistics(self, pairs: list[Pair], parallel: Any) -> WordStatistics:

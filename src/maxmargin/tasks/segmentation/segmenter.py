@@ -172,9 +172,11 @@ class Segmenter(SegmentProbabilities, Task):
         with self._watched(lambda own: _on_graphs(own, maker, classes)) as callbacks:
             model.set_params(callbacks=callbacks)
             graphs, prices = [own.graph for own in made], list(map(_prices, made, shares))
-            model.fit(graphs, targets, sample_weight, prices)
-        # the held-out graphs are not kept with the model
-        self.classes_, self.graphs_, self.model_ = classes, maker, model.set_params(callbacks=())
+            try:
+                with self._learning(classes_=classes, graphs_=maker, model_=model):
+                    model.fit(graphs, targets, sample_weight, prices)
+            finally:
+                model.set_params(callbacks=())  # held-out graphs are not kept with the model
         return self
 
     def _maker(self) -> GraphMaker:

@@ -193,10 +193,9 @@ class SequenceTagger(Task):
             stopping.X, stopping.y, _ = without_empty(held_out, list(stopping.y))
 
         with self._watched(on_rows) as callbacks:
-            model = self._chain(len(rows.lengths), callbacks, forbidden).fit(
-                rows, tags, sample_weight
-            )
-        self.features_, self.model_ = features, model
+            model = self._chain(len(rows.lengths), callbacks, forbidden)
+            with self._learning(features_=features, model_=model):
+                model.fit(rows, tags, sample_weight)
         return self
 
     def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:

@@ -202,6 +202,10 @@ class TaskCommand(ABC):
             " meant, add --many-labels."
         )
 
+    def check_truth(self, data: Data, name: str) -> None:
+        """Fail if predictions for these data have nothing to be compared with; name : of a file."""
+        return
+
     def prepare(self, model: Any, data: Data, folder: Path | None = None) -> None:
         """Costly steps before training that do not depend on the weights; folder as for `fit`."""
         return

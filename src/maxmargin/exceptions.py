@@ -61,6 +61,25 @@ class SampleError(ValueError):
         error.args = (error.told(),)
         return error
 
+    def renumbered(self, numbers: Sequence[int], noun: str | None = None) -> Self:
+        """Tell the same of samples with other numbers.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            New number of each sample.
+        noun : str or None, default=None
+            What stands before each number; None means the same as before.
+
+        Returns
+        -------
+        SampleError
+            A new error of the same class.
+        """
+        parts = (part if isinstance(part, str) else numbers[part] for part in self.parts)
+        noun = self.noun if noun is None else noun
+        return type(self).of(*parts, noun=noun, held_out=self.held_out)
+
     @property
     def index(self) -> int | None:
         """Number of the sample; None if the message names none."""

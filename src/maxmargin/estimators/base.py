@@ -17,7 +17,7 @@ from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, Ti
 from maxmargin.domains import Domain
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
-from maxmargin.estimators.restrictions import Restriction, restrict_parts
+from maxmargin.estimators.restrictions import Restriction, check_restrictions, restrict_parts
 from maxmargin.exceptions import (
     ConvergenceWarning,
     FitInterrupted,
@@ -565,14 +565,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             One output per sample.
         """
         check_is_fitted(self, "coef_")
-        if isinstance(restrictions, Restriction):
-            raise TypeError(
-                "restrictions must be a list, one for each sample, or None in its place."
-            )
-        restrictions = list(restrictions)
-        for own in restrictions:
-            if own is not None and not isinstance(own, Restriction):
-                raise TypeError(f"restrictions: {own!r} is not a Restriction, and not None.")
+        restrictions = check_restrictions(restrictions)
         found: list[Any] = []
         count = 0
         for samples in self._in_chunks(X):
@@ -594,6 +587,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         for i, (own, layout) in enumerate(zip(restrictions, samples.layouts, strict=True)):
             try:
                 layouts.append(self._restrict(Restriction() if own is None else own, layout))
+            except InfeasibleError as error:
+                raise InfeasibleError.of(samples.first + i, f": {error}") from error
             except (ValueError, TypeError) as error:
                 raise SampleError.of(samples.first + i, f": {error}") from error
         return layouts

@@ -12,6 +12,8 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.estimators.probabilities import Method
+from maxmargin.estimators.restrictions import Restriction, check_restrictions
+from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -168,6 +170,16 @@ class ChainSVM(NodeLabels):
     def predict(self, X: Any) -> Any:
         return self._filled(X, super().predict, lambda: self.classes_[:0])
 
+    def predict_restricted(
+        self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
+    ) -> Any:
+        full = has_rows(X)
+        if not full.all():
+            own = check_restrictions(restrictions, len(full))
+            restrictions = [own[i] for i in np.flatnonzero(full)]
+        call = super().predict_restricted
+        return self._filled(X, call, lambda: self.classes_[:0], restrictions, time_limit)
+
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         return self._filled(X, super().predict_k_best, lambda: [(self.classes_[:0], 0.0)], k)
 
@@ -199,7 +211,10 @@ class ChainSVM(NodeLabels):
         found: Iterator[Any] = iter(())
         if full.any():
             rows = check_rows(X, empty_ok=True)
-            found = iter(call(Rows(rows.matrix, rows.lengths[full]), *options))
+            try:
+                found = iter(call(Rows(rows.matrix, rows.lengths[full]), *options))
+            except SampleError as error:
+                raise error.renumbered(np.flatnonzero(full).tolist()) from error
         return [next(found) if own else nothing() for own in full]
 
     def _no_rows(self) -> np.ndarray:

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.domains import Domain
 from maxmargin.estimators import StructuredSVM
-from maxmargin.exceptions import InfeasibleError
+from maxmargin.estimators.restrictions import Restriction, check_restrictions, links_as_parts
+from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Hamming
 from maxmargin.metrics import alignment_error_rate
 from maxmargin.solvers import Solver
@@ -279,6 +280,56 @@ class WordAligner(LinkProbabilities, Task):
         for s, links in zip(full, self.model_.predict(X) if full else [], strict=True):
             found[s] = [(int(i), int(j)) for i, j in links]
         return found
+
+    def predict_restricted(
+        self,
+        pairs: Iterable[Pair],
+        restrictions: Sequence[Restriction | None],
+        columns: LinkColumns = None,
+        time_limit: float | None = None,
+    ) -> list[list[Link]]:
+        """Predict the best links of each pair among those that its restriction allows.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        restrictions : sequence of Restriction or None
+            One per pair, such as ``Restriction(known=[(i, j)], forbidden=[(i, j)])``; None means
+            that all links are allowed.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+        time_limit : float or None, default=None
+            Seconds for each pair whose restriction has rules; None means no limit.
+
+        Returns
+        -------
+        list of list of (i, j)
+            Sorted links of each pair; none where a sentence is empty.
+        """
+        check_is_fitted(self, "model_")
+        checked = check_pairs(pairs, empty_ok=True)
+        given = check_columns(columns, checked, self.features_.columns_)
+        own = check_restrictions(restrictions, len(checked))
+        limits = [self._as_parts(s, own[s], pair) for s, pair in enumerate(checked)]
+        found: list[list[Link]] = [[] for _ in checked]
+        full, X = self._full(checked, given)
+        try:
+            links = self.model_.predict_restricted(X, [limits[s] for s in full], time_limit)
+        except SampleError as error:
+            raise error.renumbered(full, noun="pair") from error
+        for s, some in zip(full, links, strict=True):
+            found[s] = [(int(i), int(j)) for i, j in some]
+        return found
+
+    def _as_parts(self, s: int, own: Restriction | None, pair: Pair) -> Restriction | None:
+        """What is known of pair s, links told by their parts, as the model takes it."""
+        try:
+            layout = (len(pair[0]), len(pair[1]))
+            return None if own is None else links_as_parts(own, self.model_.structure_, layout)
+        except (ValueError, TypeError) as error:
+            kind = InfeasibleError if isinstance(error, InfeasibleError) else SampleError
+            raise kind.of(s, f": {error}", noun="pair") from error
 
     def _full(self, pairs: list[Pair], columns: dict[str, Any]) -> tuple[list[int], list[Any]]:
         """Which pairs have words on both sides, and those as the model takes them."""

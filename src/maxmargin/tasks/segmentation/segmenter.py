@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import GraphCutSVM
-from maxmargin.exceptions import SampleError
+from maxmargin.estimators.restrictions import Restriction, check_restrictions, labels_by_node
+from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Hamming, Loss, resolve_loss
 from maxmargin.metrics import SegmentationReport, segmentation_scores
 from maxmargin.solvers import Solver
@@ -38,7 +39,7 @@ from maxmargin.validation.options import (
     Verbosity,
     check_options,
 )
-from maxmargin.validation.samples import check_sample_weight
+from maxmargin.validation.samples import check_sample_weight, is_number
 
 _KINDS: dict[str, type[GraphMaker]] = {"images": ImageGraphs, "points": PointGraphs}
 
@@ -238,6 +239,42 @@ class Segmenter(SegmentProbabilities, Task):
         """
         return list(self.stream(inputs))
 
+    def predict_restricted(
+        self, inputs: Iterable[Any], restrictions: Sequence[Restriction | None]
+    ) -> list[np.ndarray]:
+        """Predict the best labels of each sample among those that its restriction allows.
+
+        A label that is known, or forbidden, holds for the whole superpixel if the nodes are such.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+        restrictions : sequence of Restriction or None
+            One per sample, ``Restriction(known={place: label}, forbidden={place: labels})`` with
+            places (row, column) of pixels or numbers of points; None means that all labels are
+            allowed. Counts and rules are not possible.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W) or (N,)
+            Labels, one array per sample.
+        """
+        check_is_fitted(self, "model_")
+        checked = list(each_sample(inputs, self.graphs_.noun))
+        found = []
+        for i, own in enumerate(check_restrictions(restrictions, len(checked))):
+            made = self.graphs_.make(self.graphs_.check(i, checked[i]))
+            try:
+                on_nodes = None if own is None else _on_nodes(own, made)
+                nodes = self.model_.predict_restricted([made.graph], [on_nodes])[0]
+            except (ValueError, TypeError) as error:
+                problem = error.problem if isinstance(error, SampleError) else str(error)
+                kind = InfeasibleError if isinstance(error, InfeasibleError) else SampleError
+                raise kind.of(i, f": {problem}", noun=self.graphs_.noun) from error
+            found.append(made.spread(nodes))
+        return found
+
     def decision_map(self, inputs: Iterable[Any]) -> list[np.ndarray]:
         """Compute the score w . x + bias of each pixel or point for the second label.
 
@@ -358,6 +395,33 @@ class Segmenter(SegmentProbabilities, Task):
         size = len(nodes) + 1 + len(edges) * (4 if model.tables else 1)
         if model.coef_.shape not in ((size,), (1, size)) or np.shape(self.classes_) != (2,):
             raise ValueError("Segmenter: model_ and graphs_ differ in the number of features")
+
+
+def _on_nodes(own: Restriction, made: Made) -> Restriction:
+    """What is known of pixels or points, as what is known of their nodes."""
+    if own.counts is not None or own.rules is not None or tuple(own.on) or tuple(own.off):
+        raise ValueError("a Segmenter takes known and forbidden labels only, no counts, no rules.")
+    numbers = made.spread(np.arange(made.graph.network.n_nodes))
+    expected = "pair (row, column)" if numbers.ndim == 2 else "number of a point"
+
+    def node(place: Any) -> int:
+        where = place if isinstance(place, tuple) else (place,)
+        fits = len(where) == numbers.ndim and all(is_number(t, whole=True) for t in where)
+        if not fits or not all(0 <= t < size for t, size in zip(where, numbers.shape, strict=True)):
+            raise ValueError(f"{place!r} is not a {expected} within {numbers.shape}.")
+        return int(numbers[where])
+
+    known: dict[int, Any] = {}
+    for place, label in labels_by_node("known", own.known):
+        if known.setdefault(node(place), label) != label:
+            raise InfeasibleError(
+                f"{place} is to be {label!r}, and others of its superpixel {known[node(place)]!r}."
+            )
+    forbidden: dict[int, list[Any]] = {}
+    for place, labels in labels_by_node("forbidden", own.forbidden):
+        some = labels if isinstance(labels, list | tuple | set | np.ndarray) else [labels]
+        forbidden.setdefault(node(place), []).extend(some)
+    return Restriction(known=known, forbidden=forbidden)
 
 
 def _majorities(shares: list[np.ndarray], classes: np.ndarray, noun: str) -> list[np.ndarray]:

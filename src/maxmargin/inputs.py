@@ -10,6 +10,7 @@ from scipy import sparse
 from maxmargin.structures.matching.candidates import Candidates, as_integers
 from maxmargin.structures.network.network import Network
 from maxmargin.validation.feature_names import column_names
+from maxmargin.validation.samples import describe_ragged
 
 
 class Bipartite:
@@ -226,4 +227,5 @@ def _as_array(features: Any, name: str = "features") -> np.ndarray:
     try:
         return np.asarray(features)
     except ValueError as error:
-        raise ValueError(f"{name}: not an array of two dimensions ({error})") from None
+        why = describe_ragged(features) or error
+        raise ValueError(f"{name}: not an array of two dimensions ({why})") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -59,8 +60,8 @@ class ChainSVM(NodeLabels):
     transitions : bool, default=True
         Learn a weight for each pair of neighbouring labels.
     forbidden_transitions : collection of (label, label), default=()
-        Pairs (left label, right label) that must not occur. Pairs with labels that do not occur in
-        y are ignored, because a fold may lack some labels.
+        Pairs (left label, right label) that must not occur. Labels that do not occur in y are
+        ignored with a warning, because a fold may lack some labels.
     forbidden_first, forbidden_last : collection of labels, default=()
         Labels that must not begin, or end, a sequence.
 
@@ -138,6 +139,11 @@ class ChainSVM(NodeLabels):
         flat = np.concatenate(check_labels(y))
         self.classes_, numbers = learn_classes(flat)
         self.structure_ = self._structure_over_labels()
+        self._warn_of_unseen(
+            forbidden_transitions=chain.from_iterable(self.forbidden_transitions),
+            forbidden_first=self.forbidden_first,
+            forbidden_last=self.forbidden_last,
+        )
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
     def _structure_over_labels(self) -> Chain:
@@ -147,8 +153,9 @@ class ChainSVM(NodeLabels):
             for label in labels:
                 if label in number:
                     ends[row, number[label]] = True
+        pairs = self._pairs("forbidden_transitions", self.forbidden_transitions)
         return Chain(
-            forbidden_transitions=self._pairs("forbidden_transitions", self.forbidden_transitions),
+            forbidden_transitions=pairs,
             forbidden_first=ends[0] if ends[0].any() else None,
             forbidden_last=ends[1] if ends[1].any() else None,
         )

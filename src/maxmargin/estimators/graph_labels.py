@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from copy import copy
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,7 @@ class GraphLabels(NodeLabels):
         _check_allowed(labels, rows.labels)
         tied = not self.transitions or _is_constant(rows.edges.matrix)
         pairs = self._pairs("forbidden_pairs", self.forbidden_pairs)
+        self._warn_of_unseen(forbidden_pairs=chain.from_iterable(self.forbidden_pairs))
         self.structure_.set_params(tied=tied, forbidden_pairs=pairs)
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 

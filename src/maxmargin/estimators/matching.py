@@ -35,6 +35,7 @@ from maxmargin.validation.options import (
 from maxmargin.validation.samples import (
     Rows,
     as_array,
+    check_is_list,
     check_rows,
     check_sample_weight,
     check_targets,
@@ -142,10 +143,7 @@ class MatchingSVM(StructuredSVM):
         return PartFeatures(self.bias)
 
     def _check_X(self, X: Any) -> tuple[Rows, list[Layout]]:
-        if not is_list(X):
-            raise TypeError(
-                f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
-            )
+        check_is_list(X)
         samples = [_edges(i, x) for i, x in enumerate(X)]
         layouts = [layout for _, layout in samples]
 

@@ -215,7 +215,8 @@ def _matrix(found: Any) -> Any:
     )
 
 
-def some_labels(classes: np.ndarray) -> str:
+def some_labels(classes: np.ndarray | list[Any]) -> str:
     """The first labels, for errors."""
-    names = ", ".join(map(repr, classes[:8].tolist()))
+    listed = classes[:8] if isinstance(classes, list) else classes[:8].tolist()
+    names = ", ".join(map(repr, listed))
     return names + (f", ... ({len(classes)} in all)" if len(classes) > 8 else "")

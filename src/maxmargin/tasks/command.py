@@ -109,6 +109,9 @@ class TaskCommand(ABC):
     #: whether `predict` makes a file of each file; it takes one then, see `tasks.folders`
     one_each: ClassVar[bool] = False
 
+    #: whether `predict` can write arrays, to files that end in .npz
+    writes_npz: ClassVar[bool] = False
+
     def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The value of every option of the task, its default where none is given."""
         given = {name: value for name, value in options.items() if value is not None}

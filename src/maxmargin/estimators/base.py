@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -40,8 +40,8 @@ from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     Positive,
     PositiveOrInf,
     Seed,
@@ -55,6 +55,7 @@ def _as_layout(layout: Any) -> Layout:
     return tuple(layout) if isinstance(layout, list | tuple | np.ndarray) else layout
 
 
+FUNCTION = "A function of scores becomes one by Structure.from_oracle(function)."
 BOUNDED = (
     " The best outputs were not found exactly, and what their bounds leave open is part of the gap."
 )
@@ -156,10 +157,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def __init__(
         self,
-        structure: Structure,
+        structure: Annotated[Structure, FUNCTION],
         features: FeatureMap | None = None,
         *,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
         tol: NonNegativeOrInf = 1e-3,
@@ -427,7 +428,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
                 "warm_start: the samples' layouts, the structure or what it forbids changed, or the"
-                " last dual point is none of theirs; starting afresh.",
+                " last dual point does not fit them; starting afresh.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -27,8 +27,8 @@ from maxmargin.validation.feature_names import check_known_names, check_names, l
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative as NonNegativeNumber,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -106,7 +106,7 @@ class GraphCutSVM(StructuredSVM):
 
     def __init__(
         self,
-        alpha: NonNegativeNumber = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
         tol: NonNegativeOrInf = 1e-3,

@@ -26,8 +26,8 @@ from maxmargin.structures.matching.matching import Cap, sides_of
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -101,7 +101,7 @@ class MatchingSVM(StructuredSVM):
 
     def __init__(
         self,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming-sum",
         solver: str | Solver = "bcfw",
         tol: NonNegativeOrInf = 1e-3,

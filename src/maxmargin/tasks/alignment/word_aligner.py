@@ -24,6 +24,7 @@ from maxmargin.tasks.alignment.checks import (
     Links,
     Pair,
     check_columns,
+    check_iterable,
     check_links,
     check_pairs,
 )
@@ -45,6 +46,7 @@ from maxmargin.validation.options import (
     NJobs,
     NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -125,7 +127,7 @@ class WordAligner(LinkProbabilities, Task):
 
     def __init__(
         self,
-        alpha: NonNegative | None = None,
+        alpha: Penalty | None = None,
         c_plus: NonNegative = 1.0,
         c_minus: NonNegative = 4.0,
         solver: str | Solver = "bcfw",
@@ -228,7 +230,10 @@ class WordAligner(LinkProbabilities, Task):
         statistics = WordStatistics() if self.statistics is None else clone(self.statistics)
         if self.verbose:
             statistics.set_params(verbose=self.verbose)
-        return statistics.fit(pairs if parallel is None else parallel)
+        if parallel is None:
+            return statistics.fit(pairs)
+        check_iterable(parallel, "parallel")
+        return statistics.fit(parallel)
 
     def _model(self, n: int, callbacks: list[Callback]) -> StructuredSVM:
         prices = Hamming(normalize=False, false_positive=self.c_plus, false_negative=self.c_minus)

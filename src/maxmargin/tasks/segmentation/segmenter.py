@@ -32,8 +32,8 @@ from maxmargin.tasks.tagging.reports import WeightTable, strongest_weights
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -105,7 +105,7 @@ class Segmenter(SegmentProbabilities, Task):
     def __init__(
         self,
         kind: Literal["images", "points"] = "images",
-        alpha: NonNegative = 1e-3,
+        alpha: Penalty = 1e-3,
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
         tol: NonNegativeOrInf = 0.01,

@@ -32,8 +32,8 @@ from maxmargin.validation.options import (
     Count,
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -118,7 +118,7 @@ class SequenceTagger(Task):
 
     def __init__(
         self,
-        alpha: NonNegative | None = None,
+        alpha: Penalty | None = None,
         loss: str | Loss = "hamming-sum",
         solver: str | Solver | None = None,
         tol: NonNegativeOrInf = 0.05,

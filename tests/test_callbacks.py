@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 import maxmargin
 from contract.problems import case
@@ -29,8 +30,10 @@ from maxmargin.callbacks import (
     _time_to_tolerance,
 )
 from maxmargin.datasets import make_sequences
+from maxmargin.exceptions import ConvergenceWarning
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe, Perceptron, Subgradient
+from maxmargin.tasks import SequenceTagger
 
 DATA = make_sequences(40, (1, 5), 3, 4, separation=1.0, random_state=6)
 HELD_OUT = make_sequences(40, (1, 5), 3, 4, separation=1.0, random_state=6).X[20:], DATA.y[20:]
@@ -277,7 +280,10 @@ SCRIPT = """
 
     data = make_sequences(60, (1, 5), 3, 4, separation=0.5, random_state=6)
     model = ChainSVM(alpha=1e-4, solver={solver}(tol=0.0, max_epochs=10**9), callbacks=[Hello()])
-    model.fit(data.X, data.y)
+    try:
+        model.fit(data.X, data.y)
+    except KeyboardInterrupt as error:
+        print(error)
     result = model.result_
     print(result.status.name, result.message)
     print(result.dual <= result.primal, model.score(data.X, data.y) > 0.5)
@@ -302,8 +308,41 @@ def test_a_real_interrupt_ends_a_fit_in_good_order(solver):
     finally:
         child.kill()
     assert child.returncode == 0, err
-    assert out.splitlines() == ["INTERRUPTED the best certified result is kept", "True True"]
+    first, *others = out.splitlines()
+    assert first.endswith("The weights so far are kept.")
+    assert others == ["INTERRUPTED the best certified result is kept", "True True"]
     assert "Traceback" not in err
+
+
+def test_an_interrupt_is_not_swallowed_and_its_weights_are_kept():
+    made = make_sequences(20, (1, 5), 3, 4, random_state=6)
+    model = ChainSVM(alpha=1e-4, tol=0.0, callbacks=[Interrupt(3)])
+    with pytest.raises(KeyboardInterrupt, match="weights so far are kept"):
+        model.fit(made.X, made.y)
+    assert model.result_.status is Status.INTERRUPTED
+    assert model.score(made.X, made.y) > 0.5
+    with pytest.raises(KeyboardInterrupt):  # no further fits
+        GridSearchCV(model, {"alpha": [0.1, 0.01]}, cv=2).fit(made.X, made.y)
+
+
+def test_a_callback_that_ends_a_run_as_interrupted_is_no_interrupt():
+    class Stop(Callback):
+        def on_epoch(self, run):
+            run.stop(Status.INTERRUPTED, "by the program")
+
+    made = make_sequences(20, (1, 5), 3, 4, random_state=6)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = ChainSVM(callbacks=[Stop()]).fit(made.X, made.y)
+    assert model.result_.status is Status.INTERRUPTED
+
+
+def test_tasks_keep_the_weights_of_an_interrupted_fit():
+    sentences, tags = [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
+    tagger = SequenceTagger(tol=0.0, callbacks=[Interrupt(1)])
+    with pytest.raises(KeyboardInterrupt):
+        tagger.fit(sentences, tags)
+    assert tagger.result_.status is Status.INTERRUPTED
+    assert tagger.predict(sentences) == tags
 
 
 def test_the_logger_is_seen_without_a_configured_log(capfd, monkeypatch):

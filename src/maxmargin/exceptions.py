@@ -16,6 +16,10 @@ class MissingAbilityError(TypeError):
     """A solver or a method needs an ability that the structure lacks; the message names it."""
 
 
+class FitInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a fit, which keeps the best weights so far; the message has their gap."""
+
+
 class SampleError(ValueError):
     """Something is wrong with one sample; the message says which one.
 
@@ -56,6 +60,25 @@ class SampleError(ValueError):
         error.noun, error.held_out = noun, held_out
         error.args = (error.told(),)
         return error
+
+    def renumbered(self, numbers: Sequence[int], noun: str | None = None) -> Self:
+        """Tell the same of samples with other numbers.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            New number of each sample.
+        noun : str or None, default=None
+            What stands before each number; None means the same as before.
+
+        Returns
+        -------
+        SampleError
+            A new error of the same class.
+        """
+        parts = (part if isinstance(part, str) else numbers[part] for part in self.parts)
+        noun = self.noun if noun is None else noun
+        return type(self).of(*parts, noun=noun, held_out=self.held_out)
 
     @property
     def index(self) -> int | None:
@@ -109,6 +132,7 @@ class UncalibratedWarning(UserWarning):
 
 __all__ = [
     "ConvergenceWarning",
+    "FitInterrupted",
     "InfeasibleError",
     "MissingAbilityError",
     "ModelFileError",

@@ -9,6 +9,8 @@ from scipy import sparse
 
 from maxmargin.structures.matching.candidates import Candidates, as_integers
 from maxmargin.structures.network.network import Network
+from maxmargin.validation.feature_names import column_names
+from maxmargin.validation.samples import describe_ragged
 
 
 class Bipartite:
@@ -36,6 +38,7 @@ class Bipartite:
         column_caps: Any = None,
     ):
         self.candidates = Candidates(shape, edges, row_caps, column_caps)
+        self.feature_names = column_names(features)
         self.features = features if sparse.issparse(features) else _as_array(features)
         if self.features.ndim != 2 or self.features.shape[0] != self.candidates.n_edges:
             raise ValueError(
@@ -75,6 +78,8 @@ class Graph:
     """
 
     def __init__(self, nodes: Any, edges: Any, edge_features: Any = None, labels: Any = None):
+        self.feature_names = column_names(nodes)
+        self.edge_feature_names = column_names(edge_features)
         self.nodes = nodes if sparse.issparse(nodes) else _as_array(nodes, "nodes")
         if self.nodes.ndim != 2:
             raise ValueError(f"nodes have shape {self.nodes.shape}, expected (V, n_features).")
@@ -222,4 +227,5 @@ def _as_array(features: Any, name: str = "features") -> np.ndarray:
     try:
         return np.asarray(features)
     except ValueError as error:
-        raise ValueError(f"{name}: not an array of two dimensions ({error})") from None
+        why = describe_ragged(features) or error
+        raise ValueError(f"{name}: not an array of two dimensions ({why})") from None

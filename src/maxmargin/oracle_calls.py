@@ -264,7 +264,7 @@ class OracleCalls(ABC):
                 raise OracleError.of(
                     self.first + i,
                     f": the bound {value:.6g} is below the score {truth:.6g}"
-                    " of the true output, so that it is none.",
+                    " of the true output, so that it is not a bound.",
                 )
         elif worse:
             raise OracleError.of(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxmargin import Graph, TreeSVM
+from maxmargin import Graph, MatchingSVM, MultiLabelSVM, TreeSVM
 from maxmargin.cli import main
 from maxmargin.cli.runs.evaluating import evaluation_name
 
@@ -37,6 +37,21 @@ def test_how_many_samples_are_kept_is_a_choice(model_file, texts, capsys, worst)
     arguments = ["evaluate", str(model_file), str(texts / "dev.txt"), "--json", "--worst"]
     assert main([*arguments, str(worst)]) == 0
     assert len(json.loads(capsys.readouterr().out)["drawings"]) == worst
+
+
+def test_data_without_a_truth_are_refused(tmp_path, capsys):
+    links = [np.array([[0, 0]]), np.array([[1, 1]])]
+    X = [np.eye(2)[:, :, None], np.eye(2)[:, :, None]]
+    MatchingSVM().fit(X, links).save(tmp_path / "matching")
+    np.savez(tmp_path / "links.npz", X=np.ones((4, 1)), shapes=[[2, 2]])
+    assert main(["evaluate", str(tmp_path / "matching"), str(tmp_path / "links.npz")]) == 2
+    assert "array 'links' is missing" in capsys.readouterr().err
+    MultiLabelSVM().fit(np.eye(2), [{"a"}, {"b"}]).save(tmp_path / "sets")
+    (tmp_path / "sets.txt").write_text("1:1.0\n2:0.5\n")
+    assert main(["evaluate", str(tmp_path / "sets"), str(tmp_path / "sets.txt")]) == 2
+    assert "sets.txt: no sample has a label" in capsys.readouterr().err
+    (tmp_path / "sets.txt").write_text("1:1.0\na 2:0.5\n")
+    assert main(["evaluate", str(tmp_path / "sets"), str(tmp_path / "sets.txt")]) == 0
 
 
 @pytest.mark.parametrize("command", ["evaluate", "predict"])

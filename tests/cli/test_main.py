@@ -12,6 +12,7 @@ import pytest
 import maxmargin
 from maxmargin._numba.disk_cache import cache_folder
 from maxmargin.cli import main
+from maxmargin.datasets import dependencies
 from maxmargin.tasks.registry import TASK_COMMANDS
 
 
@@ -55,10 +56,10 @@ def test_version(capsys):
 
 def test_info_counts_compiled_functions(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    assert info(capsys)["compiled code"] == "none compiled yet; the first fit does it, once"
+    assert info(capsys)["compiled code"] == "none yet; the first fit compiles, once"
     cache_folder().mkdir()
     (cache_folder() / "chain.maximize-0123456789abcdef.nbc").touch()
-    assert info(capsys)["compiled code"] == "1 compiled"
+    assert info(capsys)["compiled code"] == "1 functions"
 
 
 def test_info_lists_data_sets_without_a_download(capsys, monkeypatch, tmp_path):
@@ -77,6 +78,18 @@ def test_info_lists_data_sets_without_a_download(capsys, monkeypatch, tmp_path):
     assert counts["MAXMARGIN_DATA"] == "not set"
     assert counts["data cache"].endswith("missing: no such folder")
     assert not (tmp_path / "missing").exists()
+
+
+def test_every_data_set_that_can_be_loaded_is_found(capsys, monkeypatch, tmp_path):
+    for name in ("scene/scene_train.svm.gz", "yeast/yeast_test.svm.gz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    source = dependencies.EWT["dev"]
+    (tmp_path / source.folder).mkdir()
+    (tmp_path / source.folder / source.names[0]).touch()
+    monkeypatch.setenv("MAXMARGIN_DATA", str(tmp_path))
+    found = info(capsys)["MAXMARGIN_DATA"].removeprefix(f"{tmp_path}: ")
+    assert found == "dependencies (ewt dev), scene (train), yeast (test)"
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"]])

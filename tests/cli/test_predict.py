@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from cli.conftest import conll
 from maxmargin.cli import main
 from maxmargin.tasks import SequenceTagger
 
@@ -175,3 +176,24 @@ def test_options_of_the_run_hold_unless_they_choose_samples(tmp_path):
     given = {"task_folds": ("1", "2"), "task_write": "npz", "task_probabilities": True}
     told["probabilities"] = True
     assert source.options(given) == {"folds": ("1", "2"), "image": "16x8", "write": "npz", **told}
+
+
+def test_arrays_are_not_expected_of_tasks_that_write_lines(model_file, texts, tmp_path, capsys):
+    out = tmp_path / "x.npz"
+    assert main(["predict", str(model_file), str(texts / "words.txt"), "--out", str(out)]) == 2
+    assert "the task tagging writes lines of text, not .npz files" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_training_data_are_not_written_over(tmp_path, capsys):
+    data, run = tmp_path / "train.txt", tmp_path / "run"
+    data.write_text(conll(20), encoding="utf-8")
+    train = ["train", "tagging", "--data", str(data), "--validation", str(data), "--out", str(run)]
+    assert main([*train, "--max-epochs", "3"]) == 0
+    assert "train.txt: is among the data, too" in capsys.readouterr().err
+    before, new = data.read_bytes(), tmp_path / "new.txt"
+    new.write_bytes(before)
+    assert main(["predict", str(run), str(new), "--out", str(data)]) == 2
+    assert "among the data that the run was trained on" in capsys.readouterr().err
+    assert data.read_bytes() == before
+    assert main(["predict", str(run), str(new), "--out", str(tmp_path / "out.txt")]) == 0

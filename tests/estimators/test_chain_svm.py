@@ -148,7 +148,7 @@ def test_what_is_forbidden_is_never_predicted():
         alpha=0.1,
         forbidden_transitions=sorted(banned),
         forbidden_first=["other"],
-        forbidden_last=["verb", "unheard of"],
+        forbidden_last=["verb"],
     ).fit([data.X[i] for i in kept], [tags[i] for i in kept])
     found = zip(
         data.X, model.predict(data.X), model.decision_function(data.X), strict=True
@@ -328,3 +328,13 @@ def test_labels_that_cannot_be_sorted():
     labels = enum.Enum("Colour", ["RED", "BLUE"])
     with pytest.raises(TypeError, match="labels of type Colour cannot be sorted.*Use str"):
         ChainSVM().fit([np.eye(2)], [[labels.RED, labels.BLUE]])
+
+
+def test_labels_that_are_forbidden_and_do_not_occur_are_told():
+    X, y = [np.eye(2)] * 2, [["a", "b"]] * 2
+    options = {"forbidden_transitions": [("b", "z"), ("b", "a")], "forbidden_last": ["q"]}
+    text = "forbidden_transitions has 'z', and forbidden_last has 'q': labels that y does not have"
+    with pytest.warns(UserWarning, match=text) as caught:
+        ChainSVM(**options).fit(X, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__

@@ -379,3 +379,15 @@ def test_saved_and_loaded(tmp_path, warm_start):
     assert again.score(X, y) == model.score(X, y)
     assert again.coef_.tobytes() == model.coef_.tobytes()
     assert again.fit(X, y).result_.n_epochs == (0 if warm_start else model.result_.n_epochs)
+
+
+def test_matrices_that_pass_for_links_are_told():
+    X = list(np.random.default_rng(0).normal(size=(4, 2, 2, 1)))
+    matrices = [np.eye(2, dtype=int), np.eye(2, dtype=int)[::-1]] * 2
+    with pytest.warns(UserWarning, match=r"zeros and ones, and are read as links.*np\.argwhere"):
+        MatchingSVM().fit(X, matrices)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MatchingSVM().fit(X, [np.argwhere(own) for own in matrices])
+        MatchingSVM().fit(X, [[(1, 0), (0, 1)], {(0, 0), (1, 1)}] * 2)
+        MatchingSVM().fit(X, [[[0, 1], [1, 0]]] * 4)  # the same, either way

@@ -113,7 +113,7 @@ def test_a_frame_names_its_labels(data):
     assert model.score(data.X, frame) == pytest.approx(np.mean(model.predict(data.X) == data.y))
     assert model.score(data.X, frame[NAMES[::-1]]) == model.score(data.X, frame)
     other = pandas.DataFrame(data.y, columns=[*NAMES[:-1], "desert"])
-    with pytest.raises(ValueError, match="column 'desert', which is none of the labels"):
+    with pytest.raises(ValueError, match="column 'desert', which is not among the labels"):
         model.score(data.X, other)
 
 

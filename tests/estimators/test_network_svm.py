@@ -83,7 +83,8 @@ def test_relaxed_labels_are_rounded_below_a_bound():
 def test_without_cycles_it_is_a_tree(q):
     X, y = drawn(q=q, edges=RING[:3])
     options = {"alpha": 0.1, "tol": 1e-6, "max_epochs": 500, "ends": True}
-    tree = TreeSVM(forbidden_pairs=[("n", "unheard of")], **options).fit(X, y)
+    with pytest.warns(UserWarning, match="forbidden_pairs has 'unheard of'"):
+        tree = TreeSVM(forbidden_pairs=[("n", "unheard of")], **options).fit(X, y)
     network = NetworkSVM(method="exact", **options).fit(X, y)
     assert network.result_.primal == pytest.approx(tree.result_.primal, rel=2e-6)
     np.testing.assert_allclose(network.coef_, tree.coef_, atol=5e-3)

@@ -96,7 +96,7 @@ def test_sentence_numbers_of_the_file(tmp_path):
     assert read_naacl(path, numbers=[1001, 1002, 1003]) == LINKS
     assert read_naacl(path, numbers=range(1001, 1004)) == LINKS
     assert read_naacl(path, numbers=[1003, 1001]) == [LINKS[2], LINKS[0]]
-    with pytest.raises(ValueError, match=r"line 2: found sentence 1001, which is none of the 2"):
+    with pytest.raises(ValueError, match=r"line 2: found sentence 1001, which is not among the 2"):
         read_naacl(path, numbers=[1003, 1004])
     with pytest.raises(ValueError, match="the same sentence number twice"):
         read_naacl(path, numbers=[1003, 1003])

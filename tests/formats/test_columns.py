@@ -105,7 +105,7 @@ def test_files_without_tokens_have_no_sentences_with_rows(text):
         ("a\tb\n\nc d\n", {}, r"line 3: found 1 column separated by tabs in 'c d', expected 2"),
         (b"a b\n\n\xff b\n", {}, r"line 3: found bytes .* not utf-8 text; .* --encoding latin-1"),
         (gzip.compress(b"a b\n", mtime=0)[:-9], {}, r"damaged gzip file"),
-        ("a b\n", {"encoding": "utf-16"}, r"encoding 'utf-16' is none that can be read by lines"),
+        ("a b\n", {"encoding": "utf-16"}, r"encoding 'utf-16' cannot be read by lines"),
         ("a b\n", {"encoding": "no such"}, r"encoding 'no such'"),
         ("a b\n", {"separator": ","}, r"separator is ',', use auto, tab, space"),
         ("x" * (1 << 21), {}, r"line 1: more than 1048576 bytes"),

@@ -63,7 +63,7 @@ def test_what_is_written_numpy_reads_and_is_the_same_at_every_time(tmp_path):
 @pytest.mark.parametrize(
     "file, message",
     [
-        (lambda: io.BytesIO(b"text"), "the input: no .npz file, or damaged"),
+        (lambda: io.BytesIO(b"text"), "the input: not an .npz file, or damaged"),
         (lambda: packed(a=np.array([{}], dtype=object)), "array 'a' has type '.O'; save numbers"),
         (lambda: packed(a=np.zeros(2, dtype="c16")), "array 'a' has type"),
         (lambda: packed(a=np.zeros(2, dtype=[("x", "i4")])), "array 'a' is of a kind"),

@@ -111,7 +111,7 @@ def test_a_table_for_pandas():
 BAD = {
     "counts": (lambda: log_loss(Y, P[:1]), "y_true has 2 samples, probabilities has 1"),
     "rows": (lambda: log_loss(Y, [P[0], P[1][:2]]), r"sample 1: probabilities have shape \(2, 3\)"),
-    "scores": (lambda: log_loss(Y, [P[0] * 3, P[1]]), "sample 0: .* from 0 to 1. Scores are none"),
+    "scores": (lambda: log_loss(Y, [P[0] * 3, P[1]]), "sample 0: .* from 0 to 1; scores are not"),
     "NaN": (lambda: log_loss(Y, [P[0] * np.nan, P[1]]), "sample 0: .* from 0 to 1"),
     "sums": (lambda: log_loss(Y, [P[0], P[1] * 0.9]), "sample 1: .* must sum to 1"),
     "columns": (

@@ -26,14 +26,23 @@ def test_all_measures_by_hand():
 def test_empty_sets_and_single_labels():
     nothing = np.zeros((2, 3))
     assert exact_match(nothing, nothing) == 1.0
-    assert multi_label_f1(nothing, nothing, "example") == 0.0
-    assert jaccard(nothing, nothing) == 0.0
+    assert multi_label_f1(nothing, nothing, "example") == jaccard(nothing, nothing) == 1.0
+    assert multi_label_f1(nothing, nothing, "macro") == 0.0  # labels without evidence
     one, other = [[1], [0], [1], [0]], [[1], [1], [0], [0]]
     for average in ("micro", "macro"):
         assert multi_label_f1(one, other, average) == pytest.approx(1 / 2)
-    assert multi_label_f1(one, other, "example") == jaccard(one, other) == 1 / 4
+    assert multi_label_f1(one, other, "example") == jaccard(one, other) == 1 / 2
     empty = np.zeros((0, 3))
     assert multi_label_scores(empty, empty).hamming_loss == 0.0
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_right_predictions_of_samples_without_labels_are_right(columns):
+    own = np.array([[1, 1], [0, 0], [0, 1]])[:, :columns]
+    report = multi_label_scores(own, own)
+    assert report.example_f1 == report.jaccard == report.exact_match == 1.0
+    wrong = multi_label_scores(own, 1 - own)
+    assert wrong.example_f1 == wrong.jaccard == 0.0
 
 
 @pytest.mark.parametrize(

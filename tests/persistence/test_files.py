@@ -184,7 +184,11 @@ def refused(path, message, **options):
 def test_files_that_cannot_be_opened_are_errors_of_the_system(tmp_path):
     with pytest.raises(FileNotFoundError):
         maxmargin.load(tmp_path / "missing.mm")
-    with pytest.raises((IsADirectoryError, PermissionError)):
+    with pytest.raises(IsADirectoryError, match="it is a folder, not a model file:"):
+        maxmargin.load(tmp_path)
+    for name in ("checkpoint.maxmargin", "model.maxmargin"):
+        (tmp_path / name).touch()
+    with pytest.raises(IsADirectoryError, match=r"load the file in it, load\(.*model.maxmargin'\)"):
         maxmargin.load(tmp_path)
 
 

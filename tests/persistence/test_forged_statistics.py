@@ -102,7 +102,7 @@ def test_vocabularies_are_not_loaded(tmp_path, monkeypatch):
     [
         ("statistics_", WordStatistics(), "not a fitted WordStatistics"),
         ("statistics_", None, "statistics_=None must be"),
-        ("columns_", [1], r"columns_=\[1\] must be a list of a string"),
+        ("columns_", [1], r"columns_=\[1\] must be a list of strings"),
         ("columns_", ["other"], "differ in the number of features"),
         ("frequent", -1, "frequent=-1 must be"),
         ("frequent", 1, "differ in the number of features"),

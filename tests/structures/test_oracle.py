@@ -63,6 +63,23 @@ def test_all_ways_to_name_an_output_are_one(oracle):
     assert structure.maximize_within(theta, (4,))[1] == 5.0
 
 
+def test_indices_are_indices_also_where_lists_could_be_vectors():
+    def chosen(theta):
+        return [p for p in np.argsort(theta)[-2:] if theta[p] > 0]
+
+    structure = Structure.from_oracle(chosen, encode="indices")
+    for theta in ([1.0, 2.0], [2.0, 1.0]):
+        assert structure.maximize(np.array(theta), (2,)).tolist() == [1, 1]
+    assert structure.maximize(np.array([-1.0, 2.0]), (2,)).tolist() == [0, 1]
+    assert structure.encode([1, 0], (2,)).tolist() == [1, 1]
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(n, 2)) for n in (2, 3) * 10]
+    y = [chosen(x @ [1.0, -1.0]) for x in X]
+    assert fit(structure, X, y).score(X, y) > 0.9
+    vector = Structure.from_oracle(lambda theta: (theta > 0) + 0.0, encode="indices")
+    assert vector.maximize(np.array([-1.0, 2.0]), (2,)).tolist() == [0, 1]
+
+
 def test_lists_that_may_be_read_in_two_ways_are_refused():
     structure = Structure.from_oracle(lambda theta: [0, 1])
     with pytest.raises(OracleError, match="may be a vector or part numbers"):

@@ -9,6 +9,7 @@ import pytest
 from maxmargin.formats.npz import read_npz
 from maxmargin.metrics import calibration_error, log_loss
 from maxmargin.solvers.base import solvers_for
+from maxmargin.tasks import WordAligner
 from maxmargin.tasks.registry import find_task_command
 
 NAMES = np.array(["a", "b", "c"])
@@ -198,3 +199,12 @@ def test_lines_that_begin_documents_have_as_many_columns(tagger, write, columns)
     lines = tagged(tagger, text, write=write).splitlines()
     assert {len(line.split()) for line in lines if line} == {columns}
     assert [line.split()[-2:] for line in lines if line.startswith("-DOC")] == [["O", "1.0000"]] * 2
+
+
+def test_an_aligner_without_errors_on_held_out_pairs_warns():
+    pairs = [(f"a{i} b{i} c{i}".split(), f"A{i} B{i} C{i}".split()) for i in range(40)]
+    links = [[(k, k) for k in range(3)]] * 40
+    aligner = WordAligner().fit(pairs[:15], links[:15])
+    assert aligner.score(pairs[15:], links[15:]) == 1.0
+    with pytest.warns(UserWarning, match="every held-out variable is predicted rightly"):
+        aligner.calibrate(pairs[15:], links[15:])

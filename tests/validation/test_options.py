@@ -1,6 +1,7 @@
 """Declared options: what fits, what does not, and how the error reads."""
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
@@ -22,10 +23,20 @@ import numpy.typing as npt
 import pytest
 from sklearn.base import BaseEstimator
 
+from maxmargin import ChainSVM, StructuredSVM
 from maxmargin.exceptions import OptionError
+from maxmargin.losses import Hamming
 from maxmargin.persistence import registry
+from maxmargin.tasks import SequenceTagger
 from maxmargin.validation.learned import learned_attributes
-from maxmargin.validation.options import Bounds, Count, Positive, check_options, declared_options
+from maxmargin.validation.options import (
+    Bounds,
+    Count,
+    Positive,
+    check_option,
+    check_options,
+    declared_options,
+)
 
 
 class Inner(BaseEstimator):
@@ -181,3 +192,30 @@ def test_all_annotations_of_the_library_are_understood(name):
     cls = registry.class_named(name)
     hints = declared_options(cls) | learned_attributes(cls)
     assert [name for name, hint in hints.items() if not is_understood(hint)] == []
+
+
+@pytest.mark.parametrize(
+    "make, text",
+    [
+        (lambda: ChainSVM(callbacks=[3]), "callbacks=.3. must be a sequence of Callback objects"),
+        (lambda: ChainSVM(alpha="auto"), "alpha='auto' .* GridSearchCV or by paths.alpha_path"),
+        (lambda: SequenceTagger(alpha="auto"), "at least 0 or None. Choose it .* GridSearchCV"),
+        (lambda: Hamming(class_weight=3), "must be a mapping to finite numbers at least 0, a seq"),
+        (lambda: StructuredSVM(max), r"class Structure. .* Structure.from_oracle\(function\)"),
+    ],
+)
+def test_errors_say_what_to_do(make, text):
+    with pytest.raises(OptionError, match=text):
+        check_options(make())
+
+
+def test_several_of_a_kind_are_told_in_the_plural():
+    for hint, text in (
+        (tuple[int, float], "a tuple (an integer, a finite number)"),
+        (list[int | str], "a list of integers or strings"),
+        (Sequence[Count], "a sequence of integers at least 1"),
+        (Mapping[str, Any], "a mapping to strings"),
+        (dict[str, Annotated[float, Bounds(0, infinite=True)]], "a dict of strings to numbers at"),
+    ):
+        with pytest.raises(OptionError, match=re.escape(f"must be {text}")):
+            check_option("x", None, hint)

@@ -1,13 +1,20 @@
 """Bad input: each error names the sample and the remedy."""
 
+from decimal import Decimal
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
+from maxmargin import Graph, MatchingSVM, MulticlassSVM
+from maxmargin.exceptions import SampleError
+from maxmargin.features.graph import check_graphs
 from maxmargin.validation.samples import (
     Rows,
     check_labels,
     check_lengths,
+    check_matrix,
     check_rows,
     check_sample_weight,
     locate_row,
@@ -168,3 +175,43 @@ def test_an_empty_list_has_no_rows():
 def test_text_mixed_with_other_labels_is_an_error(labels):
     with pytest.raises(ValueError, match="sample 1: y has labels of type .* and .*str"):
         check_labels([["a", "b"], labels])
+
+
+MIXED = np.array([[1, 2.5, True], [Decimal("0.5"), np.float32(2), 3]], dtype=object)
+
+
+def test_objects_that_are_numbers_are_converted():
+    found = check_rows([MIXED, pd.DataFrame(MIXED)]).matrix.toarray()
+    np.testing.assert_array_equal(found, [[1, 2.5, 1], [0.5, 2, 3]] * 2)
+    model = MatchingSVM(tol=0.5).fit([MIXED[:, :, None]] * 2, [[(0, 0)]] * 2)
+    assert model.n_features_in_ == 1
+
+
+@pytest.mark.parametrize(
+    "x, text",
+    [
+        (np.array([[1, 2], [3, "a"]], dtype=object), r"x\[1, 1\] is 'a', not a number"),
+        (np.array([[1, None]], dtype=object), r"x\[0, 1\] is None, not a number"),
+        (pd.DataFrame({"size": [1, 2], "name": ["b", "c"]}), r"x\[0, 'name'\] is 'b', not a num"),
+        ([[1, 2], [3]], "row 1 has length 1, row 0 has length 2"),
+        ([[[1], [2]], [[3], [4, 5]]], "row 1, 1 has length 2, row 0, 0 has length 1"),
+    ],
+)
+def test_what_is_no_number_is_named_by_sample_and_column(x, text):
+    with pytest.raises(SampleError, match=f"sample 1: x is not an array of real numbers .{text}"):
+        check_rows([np.ones((2, 2)), x])
+
+
+@pytest.mark.parametrize("call", [check_rows, check_graphs, MatchingSVM()._check_X, check_matrix])
+def test_generators_are_to_be_listed(call):
+    with pytest.raises(TypeError, match=r"found generator. Give list\(X\)"):
+        call(x for x in [np.ones((2, 2))])
+
+
+def test_ragged_rows_are_named_where_samples_are_rows():
+    with pytest.raises(
+        ValueError, match="X is not a matrix: row 2 has length 1, row 0 has length 2"
+    ):
+        MulticlassSVM().fit([[1, 2], [3, 4], [5]], [0, 1, 0])
+    with pytest.raises(ValueError, match="nodes: .*row 1 has length 1, row 0 has length 2"):
+        Graph([[1, 2], [3]], [(0, 1)])

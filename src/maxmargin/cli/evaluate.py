@@ -60,6 +60,7 @@ def _evaluate_source(
     samples = chosen.command.read(list(data), chosen.options(values))
     if not len(samples):
         raise UsageError(f"{data[0]}: there are no samples to compare with")
+    chosen.command.check_truth(samples, str(data[0]))
     return evaluate_on(chosen.command, chosen.model, samples, data, worst)
 
 

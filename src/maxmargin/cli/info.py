@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from maxmargin import __version__
+from maxmargin import __version__, datasets
 from maxmargin._numba import disk_cache
 from maxmargin.cli import text
 from maxmargin.cli.console import current_console
 from maxmargin.cli.settings import solver_names
-from maxmargin.datasets import (
-    _files,
-    alignment,
-    conll2000,
-    hansards,
-    horses,
-    isprs,
-    letters,
-    snakes,
-)
+from maxmargin.datasets import _files
 from maxmargin.tasks.registry import TASK_COMMANDS, find_task_command
 
 PACKAGES = (
@@ -66,7 +58,7 @@ def _threads() -> dict[str, str]:
 def _compiled_code() -> dict[str, str]:
     folder = disk_cache.cache_folder()
     count = sum(1 for _ in folder.glob("*.nbc"))
-    state = f"{count} compiled" if count else "none compiled yet; the first fit does it, once"
+    state = f"{count} functions" if count else "none yet; the first fit compiles, once"
     return {"compile cache": str(folder), "compiled code": state}
 
 
@@ -83,19 +75,6 @@ def _data() -> dict[str, str]:
 
 def _found_in(folder: Path) -> list[str]:
     """Names of the data sets that the loaders would read there without a download."""
-    sources = {"letters": letters.SOURCE}
-    sources |= {f"conll2000 ({subset})": source for subset, source in conll2000.SOURCES.items()}
-    found = []
-    for name, source in sources.items():
-        try:
-            _files.find_file(source, folder)
-        except FileNotFoundError:
-            continue
-        found.append(name)
-    own = (("horses", horses), ("isprs", isprs), ("snakes", snakes))
-    found += [name for name, module in own if module.is_in(folder)]
-    groups = {
-        "hansards": [subset for subset in hansards.SUBSETS if hansards.is_in(folder, subset)],
-        "alignment": alignment.pairs_in(folder),
-    }
-    return [*found, *(f"{name} ({', '.join(parts)})" for name, parts in groups.items() if parts)]
+    loaders = [getattr(datasets, name) for name in datasets.__all__ if name.startswith("load_")]
+    modules = dict.fromkeys(sys.modules[loader.__module__] for loader in loaders)
+    return [name for module in modules for name in module.names_in(folder)]

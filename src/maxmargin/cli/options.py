@@ -44,7 +44,8 @@ def training_options() -> list[click.Parameter]:
             multiple=True,
             metavar="NAME=VALUE",
             section="Training",
-            help="An option of the solver's constructor, such as check_every=5; may be repeated.",
+            help="An option of the constructor of --solver, as in --solver bcfw --solver-option"
+            " check_every=5; may be repeated.",
         ),
         config_option(),
         *_folder_options(),

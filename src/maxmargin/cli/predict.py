@@ -39,6 +39,8 @@ def predict(
     chosen = current_source()
     if out is not None:
         check_output(out)
+        _check_ending(chosen, out)
+        _check_training_files(chosen, out)
     chosen.use_threads(threads)
     if chosen.command.one_each and _makes_folder(inputs, out):
         count = _into_folder(chosen, inputs, out, values)
@@ -46,6 +48,27 @@ def predict(
         count = _into_file(chosen, inputs, out, values)
     if out is not None:
         current_console().note(f"wrote {count_nouns(count, 'prediction')} to {out}")
+
+
+def _check_ending(chosen: Source, out: Path) -> None:
+    """That arrays are not expected where the task writes lines of text."""
+    if out.suffix == ".npz" and not (chosen.command.writes_npz or chosen.command.one_each):
+        raise UsageError(
+            f"{str(out)!r}: the task {chosen.command.name} writes lines of text, not .npz files;"
+            " give the file another ending, such as .txt"
+        )
+
+
+def _check_training_files(chosen: Source, out: Path) -> None:
+    """That no file is written over from which the model was learned."""
+    if not out.is_file():
+        return
+    for own in chosen.files:
+        if out.resolve() == own or own in out.resolve().parents:
+            raise UsageError(
+                f"{str(out)!r} is among the data that the run was trained on, so it is not written"
+                " over; name another file"
+            )
 
 
 def _into_file(
@@ -101,6 +124,7 @@ def _into_folder(
             raise UsageError(f"{str(path)!r} does not exist")
     for _, name in chosen.command.parts(inputs):
         check_output(out / name)
+        _check_training_files(chosen, out / name)
     return predict_folder(chosen.command, chosen.model, inputs, out, chosen.options(values))
 
 

@@ -11,7 +11,7 @@ from maxmargin.cli.errors import UsageError
 from maxmargin.cli.options import given_task_options
 from maxmargin.cli.runs.evaluating import options_of_files
 from maxmargin.cli.runs.folder import RunFolder
-from maxmargin.cli.runs.places import finish_replacement
+from maxmargin.cli.runs.places import DATA, finish_replacement
 from maxmargin.persistence import load
 from maxmargin.tasks.registry import TASK_COMMANDS, TaskCommand, find_task_command
 
@@ -33,6 +33,15 @@ class Source:
         if not self.is_folder:
             return {}
         return dict(RunFolder(self.path).open().config)
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """Files and folders that the run was trained on; none are known of a model file."""
+        if not (self.is_folder and RunFolder(self.path).has(DATA)):
+            return []
+        found = RunFolder(self.path).read_json(DATA).get("files")
+        named = [own.get("path") for own in found or () if isinstance(own, dict)]
+        return [Path(path).resolve() for path in named if isinstance(path, str)]
 
     @cached_property
     def command(self) -> TaskCommand:

@@ -202,6 +202,6 @@ train = TaskGroup(
     help="""Learn a model for TASK from files, into a run folder.
 
     The folder holds the configuration, the history, checkpoints, the model and what was measured.
-    A run that was stopped goes on from its last checkpoint, to the same bits as one never stopped.
+    A run that was stopped goes on from its last checkpoint, and gives the same model bit by bit.
     """,
 )

@@ -55,6 +55,11 @@ def find_file(source: Source, path: str | os.PathLike | None = None) -> Path:
     return download_file(source)
 
 
+def has_file(source: Source, folder: Path) -> bool:
+    """Whether a folder holds the file, where `find_file` would look for it."""
+    return _look_in(folder, source) is not None
+
+
 def read_file(path: Path) -> bytes:
     """Return the content of a file, decompressed when it is gzip by its first bytes."""
     raw = path.read_bytes()

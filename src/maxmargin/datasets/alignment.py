@@ -98,3 +98,9 @@ def _find(pair: str, path: str | os.PathLike | None) -> Path:
         f"{cache_folder() / FOLDER}, or in a folder {FOLDER}/ inside the folder that "
         "MAXMARGIN_DATA names, or pass their folder as path="
     )
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    found = pairs_in(folder)
+    return [f"alignment ({', '.join(found)})"] if found else []

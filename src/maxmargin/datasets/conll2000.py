@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+from pathlib import Path
 
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find_file, read_file
+from maxmargin.datasets._files import Source, find_file, has_file, read_file
 from maxmargin.formats.columns import ColumnFormat, read_columns
 
 TRAIN_SHA256 = "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea"
@@ -93,3 +94,8 @@ SOURCES = {
     )
     for subset, check in (("train", _check_train), ("test", _check_test))
 }
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    return [f"conll2000 ({subset})" for subset, own in SOURCES.items() if has_file(own, folder)]

@@ -8,12 +8,13 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find_file, read_file
+from maxmargin.datasets._files import Source, find_file, has_file, read_file
 
 SHA256 = {
     "dev": "531a54ff90d6ab12201c5a50c3e78e6ddac4de69abc4bce5d275d3cd29efe2b6",
@@ -237,3 +238,10 @@ PENN = Source(
     "dependency_treebank.zip",
     check=_check_penn,
 )
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    sources = {f"ewt {subset}": source for subset, source in EWT.items()} | {"penn": PENN}
+    found = [name for name, source in sources.items() if has_file(source, folder)]
+    return [f"dependencies ({', '.join(found)})"] if found else []

@@ -268,3 +268,9 @@ def _archive(kind: str, subset: str) -> Source:
 ARCHIVES = {"dev": _archive("trial", "dev"), "test": _archive("test", "test")}
 ARCHIVES["train"] = ARCHIVES["test"]
 TEST_URL = ARCHIVES["test"].url
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    found = [subset for subset in SUBSETS if is_in(folder, subset)]
+    return [f"hansards ({', '.join(found)})"] if found else []

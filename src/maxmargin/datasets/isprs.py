@@ -216,3 +216,8 @@ SOURCE = Source(
     url="https://www.itc.nl/isprs/wgIII-3/filtertest/Reference.zip",
     check=_check,
 )
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    return ["isprs"] if is_in(folder) else []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find_file, read_file
+from maxmargin.datasets._files import Source, find_file, has_file, read_file
 
 HEIGHT, WIDTH = 16, 8
 N_PIXELS = HEIGHT * WIDTH
@@ -206,3 +207,8 @@ SOURCE = Source(
     url="http://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
     check=_check,
 )
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    return ["letters"] if has_file(SOURCE, folder) else []

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from maxmargin.datasets._files import Source, find_file, read_file
+from maxmargin.datasets._files import Source, find_file, has_file, read_file
 from maxmargin.formats.multi_label import encode_numbers, read_multilabel
 
 ADDRESS = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel/"
@@ -158,3 +158,12 @@ def load_yeast(subset: str = "train", path: str | os.PathLike | None = None) -> 
         "test"; `label_names`; `DESCR`.
     """
     return YEAST.load(subset, path)
+
+
+def names_in(folder: Path) -> list[str]:
+    """What `maxmargin info` says is in a folder."""
+    found = {
+        own.name: [subset for subset in own.rows if has_file(own.source(subset), folder)]
+        for own in (SCENE, YEAST)
+    }
+    return [f"{name} ({', '.join(subsets)})" for name, subsets in found.items() if subsets]

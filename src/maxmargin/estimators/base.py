@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -17,9 +17,10 @@ from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, Ti
 from maxmargin.domains import Domain
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import Probabilities
-from maxmargin.estimators.restrictions import Restriction, restrict_parts
+from maxmargin.estimators.restrictions import Restriction, check_restrictions, restrict_parts
 from maxmargin.exceptions import (
     ConvergenceWarning,
+    FitInterrupted,
     InfeasibleError,
     MissingAbilityError,
     SampleError,
@@ -31,15 +32,17 @@ from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
+from maxmargin.solvers.run import Run
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Layout, check_k
 from maxmargin.structures.label_hull import in_hull
+from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.learned import check_hashes
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     Positive,
     PositiveOrInf,
     Seed,
@@ -53,10 +56,20 @@ def _as_layout(layout: Any) -> Layout:
     return tuple(layout) if isinstance(layout, list | tuple | np.ndarray) else layout
 
 
+FUNCTION = "A function of scores becomes one by Structure.from_oracle(function)."
 BOUNDED = (
     " The best outputs were not found exactly, and what their bounds leave open is part of the gap."
 )
 CHUNK = 2048  # samples predicted at a time, which bounds the memory of predictions
+
+
+class Completion(Callback):
+    """Tells runs that come to an end, if only since a callback says so, from those cut short."""
+
+    reached = False
+
+    def on_last(self, run: Run) -> None:
+        self.reached = True
 
 
 class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
@@ -117,6 +130,9 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         Certificate and history of the training run.
     n_features_in_ : int
         Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only if all training samples were data frames with names that are
+        text. Data frames given later must have the same columns in the same order.
     structure_ : Structure
         The fitted structure.
     feature_map_ : FeatureMap
@@ -132,6 +148,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
     coef_: Any
     result_: Result
     n_features_in_: CountOrZero
+    feature_names_in_: np.ndarray
     structure_: Structure
     feature_map_: FeatureMap
     temperature_: Positive
@@ -141,10 +158,10 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def __init__(
         self,
-        structure: Structure,
+        structure: Annotated[Structure, FUNCTION],
         features: FeatureMap | None = None,
         *,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
         tol: NonNegativeOrInf = 1e-3,
@@ -235,6 +252,19 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 f" {self.n_features_in_} features as input: those it was fitted on."
             )
 
+    def _learn_names(self, X: Any) -> None:
+        """Remember what the columns are called, where samples are data frames."""
+        self._set_names("feature_names_in_", learn_names(X))
+
+    def _set_names(self, attribute: str, names: np.ndarray | None) -> None:
+        self.__dict__.pop(attribute, None)
+        if names is not None:
+            setattr(self, attribute, names)
+
+    def _check_names(self, X: Any) -> None:
+        """Fail if data frames have other columns than in training, or another order of them."""
+        check_names(X, getattr(self, "feature_names_in_", None))
+
     def _learn_layouts(self, layouts: list[Layout]) -> None:
         """Choose how to find the best outputs of these, where there is a choice."""
 
@@ -275,6 +305,11 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         -------
         StructuredSVM
             The fitted estimator.
+
+        Notes
+        -----
+        Ctrl-C ends the fit with a KeyboardInterrupt, after the pass if that is compiled. The best
+        weights so far and their certificate are kept, with ``result_.status`` INTERRUPTED.
         """
         check_options(self)
         solver = resolve_solver(
@@ -287,10 +322,13 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         )
         problem = self._problem(X, y, sample_weight, node_weight)
         state = self._last_state(problem) if self.warm_start else None
-        self.result_ = solver.run(problem, state, self._callbacks())
+        completion = Completion()
+        self.result_ = solver.run(problem, state, [*self._callbacks(), completion])
         self.coef_, self.temperature_ = self.result_.w, 1.0
         self._last_layouts = problem.layouts
         self._learn_support(problem)
+        if self.result_.status is Status.INTERRUPTED and not completion.reached:
+            raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
         self._warn(solver.limits()[1])
         return self
 
@@ -298,6 +336,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self.structure_ = self._make_structure()
         self.feature_map_ = self._make_features()
         rows, given = self._check_X(X)
+        self._learn_names(X)
         targets = self._learn_labels(y, rows)
         layouts = self._layouts(rows, given)
         self._learn_layouts(layouts)
@@ -393,7 +432,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if not same or old.z[problem.forbidden_parts].any():
             warnings.warn(
                 "warm_start: the samples' layouts, the structure or what it forbids changed, or the"
-                " last dual point is none of theirs; starting afresh.",
+                " last dual point does not fit them; starting afresh.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -520,14 +559,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             One output per sample.
         """
         check_is_fitted(self, "coef_")
-        if isinstance(restrictions, Restriction):
-            raise TypeError(
-                "restrictions must be a list, one for each sample, or None in its place."
-            )
-        restrictions = list(restrictions)
-        for own in restrictions:
-            if own is not None and not isinstance(own, Restriction):
-                raise TypeError(f"restrictions: {own!r} is not a Restriction, and not None.")
+        restrictions = check_restrictions(restrictions)
         found: list[Any] = []
         count = 0
         for samples in self._in_chunks(X):
@@ -549,6 +581,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         for i, (own, layout) in enumerate(zip(restrictions, samples.layouts, strict=True)):
             try:
                 layouts.append(self._restrict(Restriction() if own is None else own, layout))
+            except InfeasibleError as error:
+                raise InfeasibleError.of(samples.first + i, f": {error}") from error
             except (ValueError, TypeError) as error:
                 raise SampleError.of(samples.first + i, f": {error}") from error
         return layouts
@@ -706,6 +740,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         if (X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else 1) == 0:
             return
         rows, given = self._check_X(X)
+        self._check_names(X)
         self._check_width(rows)
         layouts = self._layouts(rows, given)
         for a in range(0, len(layouts), CHUNK):
@@ -726,6 +761,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         for name, own in made.items():
             if type(getattr(self, name)) is not type(own):
                 raise ValueError(f"{name} is not a {type(own).__name__}, as the options ask for")
+        if hasattr(self, "feature_names_in_"):
+            check_known_names("feature_names_in_", self.feature_names_in_, self.n_features_in_)
         self._check_kernel()
         size = self.feature_map_.dim(self._n_packed(), self._n_labels())
         check_weights("coef_", self.coef_, size)

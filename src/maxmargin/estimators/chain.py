@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,8 @@ from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.node_labels import NodeLabels
 from maxmargin.estimators.probabilities import Method
+from maxmargin.estimators.restrictions import Restriction, check_restrictions
+from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, KernelMap, LabelConjoined
 from maxmargin.losses import Loss
 from maxmargin.solvers import Solver
@@ -20,8 +23,8 @@ from maxmargin.structures.base import Layout
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -57,8 +60,8 @@ class ChainSVM(NodeLabels):
     transitions : bool, default=True
         Learn a weight for each pair of neighbouring labels.
     forbidden_transitions : collection of (label, label), default=()
-        Pairs (left label, right label) that must not occur. Pairs with labels that do not occur in
-        y are ignored, because a fold may lack some labels.
+        Pairs (left label, right label) that must not occur. Labels that do not occur in y are
+        ignored with a warning, because a fold may lack some labels.
     forbidden_first, forbidden_last : collection of labels, default=()
         Labels that must not begin, or end, a sequence.
 
@@ -76,7 +79,7 @@ class ChainSVM(NodeLabels):
 
     def __init__(
         self,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
         tol: NonNegativeOrInf = 1e-3,
@@ -136,6 +139,11 @@ class ChainSVM(NodeLabels):
         flat = np.concatenate(check_labels(y))
         self.classes_, numbers = learn_classes(flat)
         self.structure_ = self._structure_over_labels()
+        self._warn_of_unseen(
+            forbidden_transitions=chain.from_iterable(self.forbidden_transitions),
+            forbidden_first=self.forbidden_first,
+            forbidden_last=self.forbidden_last,
+        )
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 
     def _structure_over_labels(self) -> Chain:
@@ -145,8 +153,9 @@ class ChainSVM(NodeLabels):
             for label in labels:
                 if label in number:
                     ends[row, number[label]] = True
+        pairs = self._pairs("forbidden_transitions", self.forbidden_transitions)
         return Chain(
-            forbidden_transitions=self._pairs("forbidden_transitions", self.forbidden_transitions),
+            forbidden_transitions=pairs,
             forbidden_first=ends[0] if ends[0].any() else None,
             forbidden_last=ends[1] if ends[1].any() else None,
         )
@@ -168,6 +177,16 @@ class ChainSVM(NodeLabels):
     def predict(self, X: Any) -> Any:
         return self._filled(X, super().predict, lambda: self.classes_[:0])
 
+    def predict_restricted(
+        self, X: Any, restrictions: Sequence[Restriction | None], time_limit: float | None = None
+    ) -> Any:
+        full = has_rows(X)
+        if not full.all():
+            own = check_restrictions(restrictions, len(full))
+            restrictions = [own[i] for i in np.flatnonzero(full)]
+        call = super().predict_restricted
+        return self._filled(X, call, lambda: self.classes_[:0], restrictions, time_limit)
+
     def predict_k_best(self, X: Any, k: int) -> list[list[tuple[Any, float]]]:
         return self._filled(X, super().predict_k_best, lambda: [(self.classes_[:0], 0.0)], k)
 
@@ -184,6 +203,7 @@ class ChainSVM(NodeLabels):
         return self._filled(X, super().margins, lambda: np.empty(0))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        self._check_names(X)
         return super().score(*without_empty(X, y, sample_weight))
 
     def _filled(
@@ -191,13 +211,17 @@ class ChainSVM(NodeLabels):
     ) -> Any:
         """What is found for the sequences that have elements, and `nothing` for the others."""
         check_is_fitted(self, "coef_")
+        self._check_names(X)
         full = has_rows(X)
         if full.all():
             return call(X, *options)
         found: Iterator[Any] = iter(())
         if full.any():
             rows = check_rows(X, empty_ok=True)
-            found = iter(call(Rows(rows.matrix, rows.lengths[full]), *options))
+            try:
+                found = iter(call(Rows(rows.matrix, rows.lengths[full]), *options))
+            except SampleError as error:
+                raise error.renumbered(np.flatnonzero(full).tolist()) from error
         return [next(found) if own else nothing() for own in full]
 
     def _no_rows(self) -> np.ndarray:

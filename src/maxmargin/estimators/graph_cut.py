@@ -23,11 +23,12 @@ from maxmargin.inputs import Graph
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.solvers import Solver
 from maxmargin.structures import GraphCut, Network, Potts, Structure
+from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative as NonNegativeNumber,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -81,6 +82,8 @@ class GraphCutSVM(StructuredSVM):
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
+    edge_feature_names_in_ : ndarray of shape (n_edge_features_in_,)
+        Names of the edge features; only if those of all training samples were data frames.
     node_coef_ : ndarray
         Weights of the node features, a part of ``coef_``.
     edge_coef_ : ndarray
@@ -99,10 +102,11 @@ class GraphCutSVM(StructuredSVM):
 
     classes_: np.ndarray
     n_edge_features_in_: CountOrZero
+    edge_feature_names_in_: np.ndarray
 
     def __init__(
         self,
-        alpha: NonNegativeNumber = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
         tol: NonNegativeOrInf = 1e-3,
@@ -162,6 +166,9 @@ class GraphCutSVM(StructuredSVM):
         found = self.feature_map_.get_params().get("n_edge_features", self.n_edge_features_in_)
         if found != self.n_edge_features_in_ or self.feature_map_.bias != self.bias:
             raise ValueError("feature_map_ is of other features")
+        if hasattr(self, "edge_feature_names_in_"):
+            names, count = self.edge_feature_names_in_, self.n_edge_features_in_
+            check_known_names("edge_feature_names_in_", names, count)
 
     def _n_node_weights(self) -> int:
         return (self.n_features_in_ + int(self.bias)) * max(self._n_labels(), 1)
@@ -189,6 +196,14 @@ class GraphCutSVM(StructuredSVM):
         if self.multiclass:
             return [(network, len(self.classes_)) for network in rows.networks]
         return rows.networks
+
+    def _learn_names(self, X: Any) -> None:
+        super()._learn_names(X)
+        self._set_names("edge_feature_names_in_", learn_names(X, of_edges=True))
+
+    def _check_names(self, X: Any) -> None:
+        super()._check_names(X)
+        check_names(X, getattr(self, "edge_feature_names_in_", None), of_edges=True)
 
     def _learn_width(self, rows: GraphRows) -> None:
         self.n_features_in_ = rows.nodes.matrix.shape[1]

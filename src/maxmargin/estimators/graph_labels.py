@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from copy import copy
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from maxmargin.inputs import Graph
 from maxmargin.problem import Samples
 from maxmargin.structures import Network
 from maxmargin.structures.network.layout import NetworkLayout
+from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.options import CountOrZero
 from maxmargin.validation.samples import (
     as_dense,
@@ -41,6 +43,7 @@ class GraphLabels(NodeLabels):
     transitions: bool
     forbidden_pairs: Collection[Any]
     n_edge_features_in_: CountOrZero
+    edge_feature_names_in_: np.ndarray
     unlearned_: list[Any]
 
     def _make_features(self) -> FeatureMap:
@@ -53,6 +56,14 @@ class GraphLabels(NodeLabels):
     # -- samples -----------------------------------------------------------------------------------
     def _check_X(self, X: Any) -> tuple[GraphRows, None]:
         return self.feature_map_.check(X), None
+
+    def _learn_names(self, X: Any) -> None:
+        super()._learn_names(X)
+        self._set_names("edge_feature_names_in_", learn_names(X, of_edges=True))
+
+    def _check_names(self, X: Any) -> None:
+        super()._check_names(X)
+        check_names(X, getattr(self, "edge_feature_names_in_", None), of_edges=True)
 
     def _learn_width(self, rows: GraphRows) -> None:
         self.n_features_in_ = rows.nodes.matrix.shape[1]
@@ -78,6 +89,9 @@ class GraphLabels(NodeLabels):
         super().validate()
         if hasattr(self, "coef_") and self.feature_map_.n_edge_features != self.n_edge_features_in_:
             raise ValueError("feature_map_ is of another number of edge features")
+        if hasattr(self, "edge_feature_names_in_"):
+            names, count = self.edge_feature_names_in_, self.n_edge_features_in_
+            check_known_names("edge_feature_names_in_", names, count)
 
     def _layouts(self, rows: GraphRows, given: Any) -> list[NetworkLayout]:
         number = {label: k for k, label in enumerate(self.classes_.tolist())}
@@ -143,6 +157,7 @@ class GraphLabels(NodeLabels):
         _check_allowed(labels, rows.labels)
         tied = not self.transitions or _is_constant(rows.edges.matrix)
         pairs = self._pairs("forbidden_pairs", self.forbidden_pairs)
+        self._warn_of_unseen(forbidden_pairs=chain.from_iterable(self.forbidden_pairs))
         self.structure_.set_params(tied=tied, forbidden_pairs=pairs)
         return np.split(numbers, np.cumsum(rows.lengths)[:-1])
 

@@ -64,7 +64,7 @@ def _checked(matrix: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
         raise ValueError(
             f"y has shape {matrix.shape}, expected (n_samples, n_labels), zeros and ones: a row for"
             " each sample. A single label is a column: y.reshape(-1, 1). Sets of labels are given"
-            " as a list of sets. For one class a sample, use MulticlassSVM."
+            " as a list of sets. For one class per sample, use MulticlassSVM."
         )
     if matrix.shape[1] == 0:
         raise ValueError("y has no labels: shape (n_samples, 0).")
@@ -89,7 +89,7 @@ def _from_frame(y: Any, classes: np.ndarray | None) -> LabelRows:
         return LabelRows(matrix, classes, False)  # labels that were learned without names
     for name in found:
         if name not in known:
-            raise ValueError(f"y has a column {name!r}, which is none of the labels learned.")
+            raise ValueError(f"y has a column {name!r}, which is not among the labels learned.")
     if len(set(found)) < len(found):
         raise ValueError("y has two columns of the same name.")
     return LabelRows(matrix[:, [found.index(name) for name in known]], classes, False)

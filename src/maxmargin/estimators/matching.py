@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from maxmargin.structures.matching.matching import Cap, sides_of
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -34,6 +35,7 @@ from maxmargin.validation.options import (
 from maxmargin.validation.samples import (
     Rows,
     as_array,
+    check_is_list,
     check_rows,
     check_sample_weight,
     check_targets,
@@ -50,7 +52,7 @@ class MatchingSVM(StructuredSVM):
 
     A sample x is an array of shape (J, K, n_features), the features of every pair, or a
     ``Bipartite(shape, edges, features)`` where only some pairs may be linked. Its target y is an
-    array of shape (m, 2), the linked pairs.
+    array of shape (m, 2), the linked pairs; of a 0/1 matrix that is ``np.argwhere(matrix)``.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ class MatchingSVM(StructuredSVM):
 
     def __init__(
         self,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming-sum",
         solver: str | Solver = "bcfw",
         tol: NonNegativeOrInf = 1e-3,
@@ -141,10 +143,7 @@ class MatchingSVM(StructuredSVM):
         return PartFeatures(self.bias)
 
     def _check_X(self, X: Any) -> tuple[Rows, list[Layout]]:
-        if not is_list(X):
-            raise TypeError(
-                f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
-            )
+        check_is_list(X)
         samples = [_edges(i, x) for i, x in enumerate(X)]
         layouts = [layout for _, layout in samples]
 
@@ -152,6 +151,32 @@ class MatchingSVM(StructuredSVM):
             return _entry_name(layouts[i], edge, column)
 
         return check_rows([features for features, _ in samples], name), layouts
+
+    def _truth(self, targets: Any, layouts: list[Layout]) -> np.ndarray:
+        if all(map(self._may_be_matrix, targets, layouts)) and any(
+            _as_set(y) != _as_set(np.argwhere(y)) for y in targets
+        ):
+            warnings.warn(
+                "y: all targets have the shapes of their samples and only zeros and ones, and are"
+                " read as links (row, column). If they are 0/1 matrices, give np.argwhere(matrix);"
+                " if they are links, give tuples, [(1, 0), (0, 1)].",
+                UserWarning,
+                stacklevel=4,
+            )
+        return super()._truth(targets, layouts)
+
+    def _may_be_matrix(self, y: Any, layout: Layout) -> bool:
+        """Whether a target that is taken for links could be the 0/1 matrix of a matching."""
+        if isinstance(y, Set) or (is_list(y) and any(isinstance(pair, tuple) for pair in y)):
+            return False
+        try:
+            found = np.asarray(y)
+            if found.shape != layout or found.dtype.kind == "b" or not _is_0_1(found):
+                return False
+            self.structure_.encode(np.argwhere(found), layout)
+        except (ValueError, TypeError):
+            return False
+        return True
 
     def _costs(
         self, truth: np.ndarray, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
@@ -224,6 +249,14 @@ class MatchingSVM(StructuredSVM):
             both += weight[i] * len(found & true)
             all_links += weight[i] * (len(found) + len(true))
         return 2 * both / all_links if all_links else 1.0
+
+
+def _as_set(links: Any) -> set[tuple[int, ...]]:
+    return {tuple(pair) for pair in np.asarray(links).tolist()}
+
+
+def _is_0_1(matrix: np.ndarray) -> bool:
+    return bool(((matrix == 0) | (matrix == 1)).all())
 
 
 def _edges(i: int, x: Any) -> tuple[Any, Any]:

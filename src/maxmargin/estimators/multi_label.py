@@ -27,8 +27,8 @@ from maxmargin.structures.multi_label.multi_label import FEW, forest_of
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -95,7 +95,7 @@ class MultiLabelSVM(ClassifierMixin, StructuredSVM):
 
     def __init__(
         self,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
         tol: NonNegativeOrInf = 1e-3,

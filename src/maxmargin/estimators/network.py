@@ -20,8 +20,8 @@ from maxmargin.structures.base import Layout, part_score
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -85,6 +85,8 @@ class NetworkSVM(GraphLabels):
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
+    edge_feature_names_in_ : ndarray of shape (n_edge_features_in_,)
+        Names of the edge features; only if those of all training samples were data frames.
     structure_ : MarkovNetwork
         The fitted structure, with the inference method in use.
     root_ : ndarray of shape (n_labels,) or None
@@ -110,7 +112,7 @@ class NetworkSVM(GraphLabels):
 
     def __init__(
         self,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
         tol: NonNegativeOrInf = 1e-3,

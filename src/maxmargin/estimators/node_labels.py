@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.estimators.base import StructuredSVM
 from maxmargin.estimators.probabilities import label_numbers
-from maxmargin.estimators.restrictions import Restriction, restrict_labels
+from maxmargin.estimators.restrictions import Restriction, restrict_labels, some_labels
 from maxmargin.structures.base import Layout
 from maxmargin.validation.samples import as_dense, is_list
 
@@ -69,6 +70,21 @@ class NodeLabels(StructuredSVM):
             if first in number and second in number:
                 found[number[first], number[second]] = True
         return found if found.any() else None
+
+    def _warn_of_unseen(self, **forbidden: Iterable[Any]) -> None:
+        """Tell of labels that options forbid and that y does not have: by mistake, perhaps."""
+        known, found = set(self.classes_.tolist()), []
+        for name, labels in forbidden.items():
+            unseen = list(dict.fromkeys(label for label in labels if label not in known))
+            if unseen:
+                found.append(f"{name} has {some_labels(unseen)}")
+        if found:
+            warnings.warn(
+                f"{', and '.join(found)}: labels that y does not have, and that are ignored. Check"
+                " their spelling, unless this is a part of the data that lacks them.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _forbidden_pair(self, y: Any, edges: np.ndarray, mask: Any) -> str:
         """The first edge whose labels must not go together, in words; mask : (K, K) or None."""

@@ -139,7 +139,8 @@ class Probabilities:
             w, rng = as_dense(self._weights()) / temperature, np.random.default_rng(seed)
             if exact:
                 return sum(own.exact_loss(w) for own in held_out) / total
-            return sum(own.perturbed_loss(w, n_draws, rng) for own in held_out) / total
+            mean = sum(own.perturbed_loss(w, n_draws, rng) for own in held_out) / total
+            return mean - least_loss(n_draws)
 
         self.temperature_ = find_temperature(loss, total, 1e-3 if exact else 0.02)
         return self
@@ -219,12 +220,21 @@ class HeldOut:
     def perturbed_loss(self, w: np.ndarray, n_draws: int, rng: np.random.Generator) -> float:
         """The same of frequencies, with half a draw added to either side, since some are 0."""
         p = part_frequencies(self.samples, w, n_draws, rng)
-        return self._loss((n_draws * p + 0.5) / (n_draws + 1))
+        return self._loss(_smoothed(p, n_draws))
 
     def _loss(self, p: np.ndarray) -> float:
         own = p[self.switches]
         switched = self.on * _log(own) + (1.0 - self.on) * _log(1.0 - own)
         return float(-self.weight @ np.concatenate([_log(p[self.chosen]), switched]))
+
+
+def least_loss(n_draws: int) -> float:
+    """What the added half draws leave of the loss of a variable that every draw has right."""
+    return -float(np.log(_smoothed(np.ones(1), n_draws))[0])
+
+
+def _smoothed(p: np.ndarray, n_draws: int) -> np.ndarray:
+    return (n_draws * p + 0.5) / (n_draws + 1)
 
 
 def _log(p: np.ndarray) -> np.ndarray:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from maxmargin.exceptions import InfeasibleError
 from maxmargin.structures import Structure
 from maxmargin.structures.base import Layout
 from maxmargin.structures.restricted.layout import RestrictedLayout
@@ -25,11 +26,12 @@ class Restriction:
     Parameters
     ----------
     known : dict, sequence of pairs or None, default=None
-        Partial labels: {node: label} for estimators that label nodes, {label: 0 or 1} for
-        `MultiLabelSVM`, and linked pairs (row, column) for `MatchingSVM`.
+        Partial labels: {node: label} for estimators that label nodes, {token: tag} for
+        `SequenceTagger`, {pixel or point: label} for `Segmenter`, {label: 0 or 1} for
+        `MultiLabelSVM`, and linked pairs (row, column) for `MatchingSVM` and `WordAligner`.
     forbidden : dict, collection or None, default=None
         {node: labels that it must not have}; for `MultiLabelSVM` labels that are off, for
-        `MatchingSVM` pairs that are not linked.
+        `MatchingSVM` and `WordAligner` pairs that are not linked.
     counts : dict or None, default=None
         {label: number of nodes with that label}, the number being an integer or (minimum, maximum),
         where None means no bound; for `MultiLabelSVM` {1: number of labels that are on}.
@@ -87,6 +89,19 @@ class Restriction:
         )
 
 
+def check_restrictions(found: Any, count: int | None = None) -> list[Restriction | None]:
+    """A list of restrictions, one for each sample; count : of the samples, if it is known."""
+    if isinstance(found, Restriction):
+        raise TypeError("restrictions must be a list, one for each sample, or None in its place.")
+    restrictions = list(found)
+    for own in restrictions:
+        if own is not None and not isinstance(own, Restriction):
+            raise TypeError(f"restrictions: {own!r} is not a Restriction, and not None.")
+    if count is not None and len(restrictions) != count:
+        raise ValueError(f"{len(restrictions)} restrictions, but there are {count} samples.")
+    return restrictions
+
+
 def restrict_labels(
     own: Restriction, structure: Structure, layout: Layout, classes: np.ndarray
 ) -> RestrictedLayout:
@@ -107,13 +122,13 @@ def restrict_labels(
         else:
             (on if wanted == (k == 1) else off).append(int(node))
 
-    for node, label in _items("known", own.known):
+    for node, label in labels_by_node("known", own.known):
         part(node, label, True)
-    for node, some in _items("forbidden", own.forbidden):
+    for node, some in labels_by_node("forbidden", own.forbidden):
         for label in some if isinstance(some, list | tuple | set | np.ndarray) else [some]:
             part(node, label, False)
     rows = []
-    for label, wanted in _items("counts", own.counts):
+    for label, wanted in labels_by_node("counts", own.counts):
         if label not in number:
             raise ValueError(f"label {label!r} was not learned; known are {some_labels(classes)}.")
         row = np.zeros(structure.n_parts(layout))
@@ -131,13 +146,40 @@ def restrict_labels(
 
 def restrict_links(own: Restriction, structure: Structure, layout: Layout) -> RestrictedLayout:
     """Pairs as parts."""
+    return links_as_parts(own, structure, layout).layout(layout)
+
+
+def links_as_parts(own: Restriction, structure: Structure, layout: Layout) -> Restriction:
+    """The same restriction, its links (row, column) told by the numbers of their parts."""
     if own.counts is not None:
         raise ValueError("counts are of labels, which links have not; use rules.")
-    found: list[list[int]] = [[], []]
-    for parts, pairs in zip(found, (own.known, own.forbidden), strict=True):
-        for pair in () if pairs is None else pairs:
-            parts += np.flatnonzero(structure.encode([tuple(pair)], layout)).tolist()
-    return own.layout(layout, *found)
+    known, forbidden = _pairs("known", own.known), _pairs("forbidden", own.forbidden)
+    both = [pair for pair in known if pair in set(forbidden)]
+    if both:
+        raise InfeasibleError(f"link {both[0]} is known, and forbidden.")
+    on, off = (
+        [int(np.flatnonzero(structure.encode([pair], layout))[0]) for pair in pairs]
+        for pairs in (known, forbidden)
+    )
+    try:
+        structure.encode(known, layout)
+    except ValueError as error:
+        names = ", ".join(map(str, known[:8])) + (", ..." if len(known) > 8 else "")
+        raise InfeasibleError(f"known links {names}: {error}") from error
+    return replace(own, known=None, forbidden=None, on=[*own.on, *on], off=[*own.off, *off])
+
+
+def _pairs(name: str, found: Any) -> list[tuple[int, int]]:
+    """Links, none of them twice."""
+    if found is None:
+        return []
+    wrong = f"{name}={found!r} must be a list of links (row, column), such as [(0, 1)]."
+    if isinstance(found, Mapping | str) or not hasattr(found, "__iter__"):
+        raise TypeError(wrong)
+    pairs = [tuple(np.asarray(pair).ravel().tolist()) for pair in found]
+    if any(len(pair) != 2 for pair in pairs):
+        raise TypeError(wrong)
+    return list(dict.fromkeys(pairs))
 
 
 def restrict_parts(own: Restriction, layout: Layout) -> RestrictedLayout:
@@ -150,7 +192,8 @@ def restrict_parts(own: Restriction, layout: Layout) -> RestrictedLayout:
     return own.layout(layout)
 
 
-def _items(name: str, found: Any) -> Any:
+def labels_by_node(name: str, found: Any) -> Any:
+    """The items of a dictionary with a label, or labels, for some of the nodes."""
     if found is None:
         return ()
     if not isinstance(found, Mapping):
@@ -172,7 +215,8 @@ def _matrix(found: Any) -> Any:
     )
 
 
-def some_labels(classes: np.ndarray) -> str:
+def some_labels(classes: np.ndarray | list[Any]) -> str:
     """The first labels, for errors."""
-    names = ", ".join(map(repr, classes[:8].tolist()))
+    listed = classes[:8] if isinstance(classes, list) else classes[:8].tolist()
+    names = ", ".join(map(repr, listed))
     return names + (f", ... ({len(classes)} in all)" if len(classes) > 8 else "")

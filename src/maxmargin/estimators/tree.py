@@ -15,8 +15,8 @@ from maxmargin.structures import Structure, Tree
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -54,6 +54,8 @@ class TreeSVM(GraphLabels):
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
+    edge_feature_names_in_ : ndarray of shape (n_edge_features_in_,)
+        Names of the edge features; only if those of all training samples were data frames.
     root_ : ndarray of shape (n_labels,) or None
         Weights of the labels at roots.
     leaf_ : ndarray of shape (n_labels,) or None
@@ -74,7 +76,7 @@ class TreeSVM(GraphLabels):
 
     def __init__(
         self,
-        alpha: NonNegative = 1e-2,
+        alpha: Penalty = 1e-2,
         loss: str | Loss = "hamming",
         solver: str | Solver = "auto",
         tol: NonNegativeOrInf = 1e-3,

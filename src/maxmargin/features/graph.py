@@ -11,7 +11,7 @@ from maxmargin.exceptions import SampleError
 from maxmargin.features.base import FeatureMap, Group, append_ones
 from maxmargin.inputs import Graph
 from maxmargin.structures.network.network import Network
-from maxmargin.validation.samples import Rows, as_array, check_rows, is_list, stack_rows
+from maxmargin.validation.samples import Rows, as_array, check_is_list, check_rows, stack_rows
 
 #: how the four weights of an edge feature (labels 00, 01, 10, 11) add to the score of the first
 #: end's label 1, of the second end's, and of a cut; what is left does not depend on the labels
@@ -111,10 +111,7 @@ class GraphFeatures(FeatureMap):
 
 def check_graphs(X: Any) -> GraphRows:
     """Samples given as a list of Graphs; features of any sign, finite."""
-    if not is_list(X):
-        raise TypeError(
-            f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
-        )
+    check_is_list(X)
     for i, x in enumerate(X):
         if not isinstance(x, Graph):
             raise TypeError(

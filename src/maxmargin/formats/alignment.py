@@ -334,7 +334,7 @@ def _naacl_link(fields: list[str], line: str, where: str) -> tuple[int, int, int
 
 def _expected(n_sentences: int | None, numbers: Sequence[int] | None) -> str:
     if numbers is not None:
-        return f"which is none of the {len(numbers)} numbers given"
+        return f"which is not among the {len(numbers)} numbers given"
     upper = "" if n_sentences is None else f" to {n_sentences}"
     return f"expected numbers from 1{upper}; where sentences are numbered otherwise, give numbers="
 

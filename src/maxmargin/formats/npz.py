@@ -82,7 +82,7 @@ class Arrays(Mapping[str, np.ndarray]):
         if value.ndim != ndim:
             raise self.wrong(array, f"found {value.ndim} dimension(s), expected {ndim}; {hint}")
         if value.dtype.kind not in kinds:
-            raise self.wrong(array, f"found type {value.dtype}, which does not serve; {hint}")
+            raise self.wrong(array, f"found type {value.dtype}, which cannot be used; {hint}")
         return value
 
     def _finite(self, array: str, n_axes: int, hint: str) -> np.ndarray:
@@ -145,7 +145,7 @@ def read_npz(source: Readable, name: str | None = None, max_bytes: int | None = 
             raise NpzError(f"{name}: {error}") from error
         except DAMAGE as error:
             raise NpzError(
-                f"{name}: no .npz file, or damaged or cut short ({error}); write it with"
+                f"{name}: not an .npz file, or damaged or cut short ({error}); write it with"
                 " numpy.savez"
             ) from error
     return Arrays(name, arrays)

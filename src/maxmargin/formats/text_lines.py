@@ -75,7 +75,7 @@ def check_encoding(encoding: str) -> str:
         plain = False
     if not plain:
         raise ValueError(
-            f"encoding {encoding!r} is none that can be read by lines; use utf-8 or latin-1, or "
+            f"encoding {encoding!r} cannot be read by lines; use utf-8 or latin-1, or "
             "turn the file into UTF-8"
         )
     return encoding

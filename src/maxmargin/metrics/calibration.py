@@ -297,7 +297,9 @@ def _table(i: int, y: np.ndarray, p: np.ndarray) -> np.ndarray:
             f" {y.shape} for those of the second label.{_of_links(y, p)}",
         )
     if not ((p >= -1e-9) & (p <= 1 + 1e-9)).all():
-        raise SampleError.of(i, ": probabilities must be from 0 to 1. Scores are none.")
+        raise SampleError.of(
+            i, ": probabilities must be from 0 to 1; scores are not probabilities."
+        )
     if not (np.abs(p.sum(axis=-1) - 1.0) <= 1e-6).all():
         raise SampleError.of(i, ": the probabilities of a variable must sum to 1.")
     return p.reshape(y.size, p.shape[-1])

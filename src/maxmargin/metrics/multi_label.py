@@ -29,12 +29,12 @@ class MultiLabelReport(ByLabel):
     micro_f1 : float
         F1 over all entries.
     macro_f1 : float
-        Mean of F1 over labels.
+        Mean of F1 over labels; 0 for a label that never occurs and is never predicted.
     example_f1 : float
         Mean over samples of ``2 |A and B| / (|A| + |B|)``, A and B being the true and the predicted
-        labels.
+        labels; 1 for a sample where both are empty.
     jaccard : float
-        Mean over samples of ``|A and B| / |A or B|``.
+        Mean over samples of ``|A and B| / |A or B|``; 1 for a sample where both are empty.
     rows : tuple of LabelScore
         Counts of each label.
     """
@@ -86,7 +86,9 @@ def multi_label_scores(
 def multi_label_f1(truth: Any, predicted: Any, average: Average = "micro") -> float:
     """Compute the F1 score of multi-label predictions.
 
-    As in scikit-learn, a sample or label without any true or predicted entry counts as 0.
+    A sample without labels for which none are predicted is right and counts as 1, as by
+    scikit-learn's ``zero_division=1.0``. A label that never occurs and is never predicted has no
+    evidence in its favour and counts as 0, as by scikit-learn's default.
 
     Parameters
     ----------
@@ -107,10 +109,11 @@ def multi_label_f1(truth: Any, predicted: Any, average: Average = "micro") -> fl
     if not a.size:
         return 0.0
     if a.shape[1] == 1:  # which scikit-learn takes for a single label
-        per_row = np.where(a | b, (a & b).astype(float), 0.0)
+        per_row = np.where(a | b, (a & b).astype(float), 1.0)
         both, total = int((a & b).sum()), int(a.sum() + b.sum())
         return float(per_row.mean()) if average == "example" else 2 * both / max(total, 1)
-    return float(f1_score(a, b, average=names[average], zero_division=0.0))
+    nothing = 1.0 if average == "example" else 0.0
+    return float(f1_score(a, b, average=names[average], zero_division=nothing))
 
 
 def jaccard(truth: Any, predicted: Any) -> float:
@@ -124,14 +127,15 @@ def jaccard(truth: Any, predicted: Any) -> float:
     Returns
     -------
     float
-        Mean index; a sample without any true or predicted label counts as 0.
+        Mean index; a sample without labels for which none are predicted counts as 1, as by
+        scikit-learn's ``zero_division=1.0``.
     """
     a, b = _pair(truth, predicted)
     if not a.size:
         return 0.0
     if a.shape[1] == 1:
-        return float((a & b).mean())
-    return float(jaccard_score(a, b, average="samples", zero_division=0.0))
+        return float((a == b).mean())
+    return float(jaccard_score(a, b, average="samples", zero_division=1.0))
 
 
 def exact_match(truth: Any, predicted: Any) -> float:

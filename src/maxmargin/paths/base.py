@@ -281,6 +281,6 @@ def check_positive(name: str, values: Any) -> list[float]:
     found = np.atleast_1d(np.asarray(values, dtype=object)).ravel().tolist()
     wrong = [own for own in found if not (is_number(own) and 0 < own < np.inf)]
     if not found or wrong:
-        what = f"{wrong[0]!r} is none" if wrong else "there is none"
+        what = f"found {wrong[0]!r}" if wrong else "none are given"
         raise ValueError(f"{name} must be positive numbers; {what}.")
     return sorted({float(own) for own in found})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -90,6 +91,8 @@ def _write_zip(file: BinaryIO, tree: dict[str, Any], arrays: list[np.ndarray], l
 # -- reading ---------------------------------------------------------------------------------------
 def read_model(path: str | os.PathLike, max_bytes: int | None = None) -> Contents:
     """What a file holds, all of it checked; a ModelFileError says what is wrong."""
+    if Path(path).expanduser().is_dir():
+        raise IsADirectoryError(errno.EISDIR, _of_folder(Path(path)), os.fspath(path))
     with Path(path).expanduser().open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         limit = unpacked_limit(size, max_bytes)
@@ -102,6 +105,13 @@ def read_model(path: str | os.PathLike, max_bytes: int | None = None) -> Content
             raise ModelFileError(
                 f"{os.fspath(path)!r} is not a model file, or is damaged or cut short ({error})."
             ) from error
+
+
+def _of_folder(path: Path) -> str:
+    found = sorted(path.expanduser().glob("*.maxmargin"))
+    names = [own for own in found if own.name != "checkpoint.maxmargin"]
+    hint = f"; load the file in it, load({os.fspath(path / names[0].name)!r})" if names else ""
+    return f"it is a folder, not a model file{hint}"
 
 
 def _read_zip(archive: ZipFile, size: int, limit: int) -> Contents:

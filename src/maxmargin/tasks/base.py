@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import StructuredSVM
+from maxmargin.exceptions import FitInterrupted
 from maxmargin.persistence import Savable
 from maxmargin.result import Result
 
@@ -83,6 +84,16 @@ class Task(Savable, BaseEstimator):
             if isinstance(given, EarlyStopping) and isinstance(own, EarlyStopping):
                 given.best_, given.bad_ = own.best_, own.bad_
                 given.best_epoch_ = own.best_epoch_
+
+    @contextmanager
+    def _learning(self, **learned: Any) -> Iterator[None]:
+        """Set attributes once the model is fitted within, or was interrupted and has weights."""
+        try:
+            yield
+        except FitInterrupted:
+            self.__dict__.update(learned)
+            raise
+        self.__dict__.update(learned)
 
     @property
     def coef_(self) -> np.ndarray:

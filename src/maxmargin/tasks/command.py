@@ -109,6 +109,9 @@ class TaskCommand(ABC):
     #: whether `predict` makes a file of each file; it takes one then, see `tasks.folders`
     one_each: ClassVar[bool] = False
 
+    #: whether `predict` can write arrays, to files that end in .npz
+    writes_npz: ClassVar[bool] = False
+
     def with_defaults(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The value of every option of the task, its default where none is given."""
         given = {name: value for name, value in options.items() if value is not None}
@@ -201,6 +204,10 @@ class TaskCommand(ABC):
             f" {need / 2**30:,.1f} GiB of memory, {free / 2**30:,.1f} GiB are free. If they are as"
             " meant, add --many-labels."
         )
+
+    def check_truth(self, data: Data, name: str) -> None:
+        """Fail if predictions for these data have nothing to be compared with; name : of a file."""
+        return
 
     def prepare(self, model: Any, data: Data, folder: Path | None = None) -> None:
         """Costly steps before training that do not depend on the weights; folder as for `fit`."""

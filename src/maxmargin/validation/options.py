@@ -65,6 +65,12 @@ Size = Annotated[int, Bounds(1, 2**31 - 1)]
 Positive = Annotated[float, Bounds(0, open_low=True)]
 PositiveOrInf = Annotated[float, Bounds(0, open_low=True, infinite=True)]
 NonNegative = Annotated[float, Bounds(0)]
+#: alpha, which people would like to be chosen for them
+Penalty = Annotated[
+    float,
+    Bounds(0),
+    "Choose it on held-out samples, by scikit-learn's GridSearchCV or by paths.alpha_path.",
+]
 NonNegativeOrInf = Annotated[float, Bounds(0, infinite=True)]
 Probability = Annotated[float, Bounds(0, 1)]
 NJobs = Count | Annotated[int, Bounds(high=-1)] | None
@@ -123,8 +129,15 @@ def check_option(name: str, value: Any, hint: Any) -> None:
         Such as `Count` or `bool | None`.
     """
     if not _fits(value, hint):
-        hints = [f" {more}" for more in getattr(hint, "__metadata__", ()) if isinstance(more, str)]
-        raise OptionError(f"{name}={_shorten(value)} must be {_describe(hint)}.{''.join(hints)}")
+        hints = "".join(f" {more}" for more in _hints(hint))
+        raise OptionError(f"{name}={_shorten(value)} must be {_describe(hint)}.{hints}")
+
+
+def _hints(hint: Any) -> list[str]:
+    """What annotations say is to be done instead."""
+    if get_origin(hint) in (Union, UnionType):
+        return [own for one in get_args(hint) for own in _hints(one)]
+    return [own for own in getattr(hint, "__metadata__", ()) if isinstance(own, str)]
 
 
 @cache
@@ -223,13 +236,36 @@ def _describe(hint: Any) -> str:
     if Callable in (origin, hint):
         return "a function"
     if origin is not None:
-        name = origin.__name__.lower()
-        inner = [_describe(one) for one in arguments if one not in (Any, Ellipsis)]
-        return f"a {name} of {', '.join(inner)}" if inner else f"a {name}"
+        return _describe_container(origin.__name__.lower(), arguments)
     names = {bool: "True or False", int: "an integer", float: "a finite number", str: "a string"}
     if hint in (None, NoneType):
         return "None"
     return names.get(hint, f"an object of class {getattr(hint, '__name__', hint)}")
+
+
+def _describe_container(name: str, arguments: tuple[Any, ...]) -> str:
+    if name == "tuple" and Ellipsis not in arguments:
+        return f"a tuple ({', '.join(map(_describe, arguments))})"
+    inner = [_describe_several(one) for one in arguments if one not in (Any, Ellipsis)]
+    if name in ("mapping", "dict") and inner:
+        return f"a {name} {'of' if len(inner) > 1 else 'to'} {' to '.join(inner)}"
+    return f"a {name} of {', '.join(inner)}" if inner else f"a {name}"
+
+
+def _describe_several(hint: Any) -> str:
+    """The plural of what `_describe` says."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        if not isinstance(arguments[1], Bounds):
+            return _describe_several(arguments[0])
+        kind = "numbers" if arguments[1].infinite else _describe_several(arguments[0])
+        return f"{kind} {arguments[1]}"
+    if origin in (Union, UnionType):
+        return " or ".join(_describe_several(one) for one in arguments)
+    names = {int: "integers", float: "finite numbers", str: "strings"}
+    if isinstance(hint, type) and origin is None and hint not in (bool, NoneType):
+        return names.get(hint, f"{hint.__name__} objects")
+    return _describe(hint)
 
 
 def _shorten(value: Any) -> str:

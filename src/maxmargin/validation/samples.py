@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -79,13 +80,20 @@ def check_sparse(matrix: Any) -> Any:
 
 def check_matrix(X: Any) -> Rows:
     """Samples given as the rows of one matrix, dense or sparse."""
-    matrix = check_array(  # numbers that are not finite are left to `check_rows`
-        as_csr(X) if sparse.issparse(X) else X,  # scikit-learn, too, converts without a check
-        accept_sparse="csr",
-        dtype="numeric",
-        ensure_all_finite=False,
-        input_name="X",
-    )
+    if isinstance(X, Iterator):
+        check_is_list(X)
+    try:
+        matrix = check_array(  # numbers that are not finite are left to `check_rows`
+            as_csr(X) if sparse.issparse(X) else X,  # scikit-learn, too, converts without a check
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_all_finite=False,
+            input_name="X",
+        )
+    except ValueError:
+        if describe_ragged(X):
+            raise ValueError(f"X is not a matrix: {describe_ragged(X)}.") from None
+        raise
     return check_rows(Rows(matrix, np.ones(matrix.shape[0], dtype=np.int64)))
 
 
@@ -125,10 +133,7 @@ def _check_indices(indices: np.ndarray, side: int, n_values: int, name: str) -> 
 
 
 def _as_samples(X: Any, empty_ok: bool) -> list[Any]:
-    if not is_list(X) or hasattr(X, "columns"):
-        raise TypeError(
-            f"X must be a list of samples, found {type(X).__name__}. One sample alone: [x]."
-        )
+    check_is_list(X)
     if len(X) == 0:
         raise ValueError("X is empty: at least one sample is needed.")
     full = has_rows(X)
@@ -203,20 +208,63 @@ def is_list(values: Any) -> bool:
     return hasattr(values, "__len__") and getattr(values, "shape", None) != ()
 
 
+def check_is_list(X: Any) -> None:
+    """Raise TypeError unless X is a list of samples, or anything like one."""
+    if is_list(X) and not hasattr(X, "columns"):
+        return
+    hint = "Give list(X)." if isinstance(X, Iterator) else "One sample alone: [x]."
+    raise TypeError(f"X must be a list of samples, found {type(X).__name__}. {hint}")
+
+
 def as_array(i: int, x: Any) -> Any:
     """Sample i as an array of float64, or as a sparse matrix of real numbers."""
     try:
         array = x if sparse.issparse(x) else np.asarray(x)
+        if array.dtype == object and not sparse.issparse(x):
+            array = _from_objects(array, getattr(x, "columns", None))
         if array.dtype.kind not in "biuf":
             raise TypeError(f"dtype {array.dtype}")
         if not sparse.issparse(x):
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise SampleError.of(i, f": x is not an array of real numbers ({error}).") from None
+        why = describe_ragged(x) or error
+        raise SampleError.of(i, f": x is not an array of real numbers ({why}).") from None
     try:
         return check_sparse(x)
     except ValueError as error:
         raise SampleError.of(i, f": x: {error}") from None
+
+
+def _from_objects(array: np.ndarray, columns: Any) -> np.ndarray:
+    """Numbers that came as objects, as those of data frames with columns of several types."""
+    for place, entry in zip(np.ndindex(array.shape), array.ravel().tolist(), strict=True):
+        if not isinstance(entry, Real | Decimal):
+            names = [*map(str, place)]
+            if columns is not None and len(place) == 2:
+                names[1] = repr(columns[place[1]])
+            raise TypeError(f"x[{', '.join(names)}] is {_shortened(entry)}, not a number")
+    return array.astype(np.float64)
+
+
+def describe_ragged(x: Any) -> str:
+    """Which rows of a nested list differ in length, "" if none do."""
+    level: list[tuple[str, Any]] = [("", x)]
+    while level and all(isinstance(own, list | tuple) for _, own in level):
+        first, sizes = level[0][0], [len(own) for _, own in level]
+        for (name, _), size in zip(level, sizes, strict=True):
+            if size != sizes[0]:
+                return f"row {name} has length {size}, row {first} has length {sizes[0]}"
+        level = [
+            (f"{name}, {k}" if name else str(k), entry)
+            for name, own in level
+            for k, entry in enumerate(own)
+        ]
+    return ""
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _check_flat(
@@ -279,7 +327,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
 def check_targets(y: Any, n: int) -> None:
     """As many targets as samples."""
     if not is_list(y):
-        raise TypeError(f"y must be a list with one target a sample, found {type(y).__name__}.")
+        raise TypeError(f"y must be a list with one target per sample, found {type(y).__name__}.")
     if len(y) != n:
         raise ValueError(f"X has {n} samples, y has {len(y)}.")
 

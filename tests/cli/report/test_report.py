@@ -398,6 +398,21 @@ def test_without_a_truth_nothing_is_wrong():
     assert "extra" not in drawing_html(drawing)
 
 
+def test_captions_speak_of_what_is_drawn():
+    def caption(**more):
+        own = {"kind": "links", "title": "x", "errors": 0, "truth_known": True}
+        sides = {"source": ["0"], "target": ["0", "1"], "sure": [[0, 0]], "predicted": [[0, 0]]}
+        return str(drawings_html([own | sides | more]))
+
+    plain = caption(possible=[[0, 0]])
+    assert "a true link" in plain.replace("\n", " ")
+    assert "possible" not in plain
+    assert "sure" not in plain.replace('"m sure hit"', "")
+    assert "possible link" in caption(possible=[[0, 0], [0, 1]])
+    labels = {"kind": "tokens", "tokens": ["sea"], "truth": ["yes"], "predicted": ["no"]}
+    assert "its tag" not in str(drawings_html([labels]))
+
+
 def test_links_are_sorted_into_kinds():
     drawing = links_drawing(["a", "b", "c"], ["x", "y", "z"])
     page = Reader(drawing_html(drawing))

@@ -392,3 +392,10 @@ def test_a_failed_warm_start_leaves_the_model_alone(corpus, statistics):
     with pytest.raises(ValueError, match="nonsense"):
         aligner.set_params(max_links=2, solver="nonsense").fit(*corpus, statistics)
     assert aligner.model_.structure.row_cap == 1
+
+
+def test_a_file_name_for_text_is_told_by_the_name_of_its_argument():
+    with pytest.raises(TypeError, match=r"parallel is str, .*formats\.alignment\.read_pairs"):
+        WordAligner().fit([(["a"], ["b"])], [[(0, 0)]], parallel="big.en")
+    with pytest.raises(TypeError, match="pairs is str"):
+        WordAligner().fit("big.en", [[(0, 0)]])

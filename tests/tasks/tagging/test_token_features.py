@@ -227,7 +227,7 @@ def test_word_shape(value, shape):
         (["0[100]"], "offset 100 is not between -99 and 99"),
         (["lower(" * 3000 + "0[0]" + ")" * 3000], "more than 20 functions are nested"),
         (["0[0]", "word[0]"], r"template 'word\[0\]' repeats '0\[0\]'"),
-        ([3], r"templates=\[3\] must be a sequence of a string"),
+        ([3], r"templates=\[3\] must be a sequence of strings"),
         ([], "non-empty list"),
         ("0[0]", "non-empty list"),
     ],

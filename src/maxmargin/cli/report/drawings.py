@@ -27,7 +27,8 @@ MAX_MARKUP = 1_600_000
 #: drawings shown before "show more"
 FIRST = 6
 LEGEND = {
-    "tokens": "Beneath each word its tag. A mistake is framed: ✗ what was predicted, ✓ the truth.",
+    "tokens": "Below each word, node or label is what was predicted for it. A mistake is framed:"
+    " ✗ what was predicted, ✓ the truth.",
     "outline": "Beside each node its label; children stand below their parent and further in. A"
     " mistake is framed: ✗ what was predicted, ✓ the truth.",
     "images": "Beneath each picture its label. A mistake is framed: ✗ what was predicted,"
@@ -39,6 +40,11 @@ LEGEND = {
     " orange is background that was taken for foreground, yellow is foreground that was"
     " missed.",
 }
+#: where links are true or not, and none is merely possible
+TRUE_LINKS = (
+    "A disc is a link that was predicted and is true, a cross one that is not. A square is a true"
+    " link, filled with colour where it was missed."
+)
 
 
 def drawings_html(
@@ -61,12 +67,25 @@ def drawings_html(
     return el(
         "div",
         el("h4", "Samples, worst mistakes first"),
-        *(el("p", LEGEND[kind], class_="note") for kind in kinds if kind in LEGEND),
+        *(el("p", _legend(kind, known), class_="note") for kind in kinds if kind in LEGEND),
         el("div", join(parts), class_="samples", data_first=FIRST if len(parts) > FIRST else None),
         el("p", f"{format_count(left_out)} more samples are left out.", class_="note")
         if left_out
         else None,
     )
+
+
+def _legend(kind: str, drawings: Sequence[dict[str, Any]]) -> str:
+    own = [drawing for drawing in drawings if drawing.get("kind") == "links"]
+    return TRUE_LINKS if kind == "links" and not any(map(_has_possible, own)) else LEGEND[kind]
+
+
+def _has_possible(drawing: dict[str, Any]) -> bool:
+    """Whether some links are possible, but not sure."""
+    try:
+        return bool(_pairs(drawing.get("possible")) - _pairs(drawing.get("sure")))
+    except (TypeError, ValueError):  # damaged: its values are shown
+        return False
 
 
 def drawing_html(drawing: dict[str, Any]) -> Html:
@@ -198,6 +217,7 @@ def links_html(drawing: dict[str, Any]) -> Html:
     predicted = _pairs(drawing.get("predicted"))
     possible |= sure
     known = bool(drawing.get("truth_known"))
+    true = "" if not known else "sure" if _has_possible(drawing) else "true"
     rows, cols = len(source), len(target)
     inside = sorted((i, j) for i, j in possible | predicted if i < rows and j < cols)
     across = [
@@ -207,7 +227,7 @@ def links_html(drawing: dict[str, Any]) -> Html:
         el("span", bdi(w), class_="r", style=f"grid-area:{i + 2}/1") for i, w in enumerate(source)
     ]
     marks = [
-        _link(i, j, (i, j) in sure, (i, j) in possible, (i, j) in predicted, known, source, target)
+        _link(i, j, (i, j) in sure, (i, j) in possible, (i, j) in predicted, true, source, target)
         for i, j in inside
     ]
     grid_lines = el("span", class_="grid-lines", style=f"grid-area:2/2/{rows + 2}/{cols + 2}")
@@ -244,16 +264,17 @@ def _link(
     sure: bool,
     possible: bool,
     predicted: bool,
-    known: bool,
+    true: str,
     source: Sequence[str],
     target: Sequence[str],
 ) -> Html:
+    """The mark of a link; true : what those of the truth are called, "" if it is not known."""
     kinds = ["sure" if sure else "maybe" if possible else ""]
     if predicted:
-        kinds.append("hit" if possible or not known else "extra")
+        kinds.append("hit" if possible or not true else "extra")
     elif sure:
         kinds.append("missed")
-    truth = "sure" if sure else "possible" if possible else "not in the truth" if known else ""
+    truth = true if sure else "possible" if possible else "not in the truth" if true else ""
     words = [part for part in (truth, "predicted" if predicted else "not predicted") if part]
     return el(
         "i",

@@ -22,7 +22,9 @@ def check_solver(name: str | None, options: Mapping[str, Any]) -> dict[str, Any]
         return dict(options)
     if name == "auto":
         if options:
-            raise ValueError("solver-options need a solver by name: auto has no options.")
+            raise ValueError(
+                "solver-options need a solver by name, such as bcfw: auto has no options."
+            )
         return {}
     if name not in classes:
         near = difflib.get_close_matches(name, classes, 1)

@@ -165,6 +165,7 @@ class _Training:
             counts = validation.counts
             if validation.outputs is None:
                 raise ValueError(f"{paths[0]}: validation data need their true outputs.")
+        _warn_of_same_files(files)
         if not len(data):
             raise ValueError(f"{self.config['data'][0]}: there are no samples to learn from.")
         self.command.check_labels(data, self.options)
@@ -289,6 +290,18 @@ class _Training:
                 "metrics": metrics,
             }
         )
+
+
+def _warn_of_same_files(files: Sequence[Mapping[str, Any]]) -> None:
+    """Tell that held-out files which are among the data hold nothing out."""
+    known = {own["sha256"] for own in files if own["role"] == "data"}
+    for own in files:
+        if own["role"] == "validation" and own["sha256"] in known:
+            log.warning(
+                "%s: is among the data, too, so that its scores are those of training; name"
+                " held-out files with --validation",
+                own["path"],
+            )
 
 
 def _raised(status: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

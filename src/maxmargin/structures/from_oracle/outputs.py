@@ -13,12 +13,12 @@ class TimedOut:
     """In the place of an answer that took too long."""
 
 
-def as_vector(y: Any, n_parts: int, binary: bool = False) -> np.ndarray:
+def as_vector(y: Any, n_parts: int, binary: bool = False, indices: bool = False) -> np.ndarray:
     """Z of a vector, of a mask, or of the numbers of the parts that are 1.
 
     A set is of part numbers; floats and bools are z; a list or array of n_parts integers is z,
     any other one is of part numbers. If z is of zeros and ones (binary), lists that could be both,
-    as [0, 1] of two parts, are refused.
+    as [0, 1] of two parts, are refused, or taken for part numbers (indices).
     """
     if isinstance(y, Set):
         return _of_indices(list(y), n_parts)
@@ -34,12 +34,12 @@ def as_vector(y: Any, n_parts: int, binary: bool = False) -> np.ndarray:
     vector = found.shape == (n_parts,)
     if binary and vector and whole:
         listed = len(np.unique(found)) == len(found) and ((found >= 0) & (found < n_parts)).all()
-        if listed and not ((found == 0) | (found == 1)).all():
+        if listed and (indices or not ((found == 0) | (found == 1)).all()):
             vector = False
         elif listed:
             raise ValueError(
                 f"{found.tolist()} may be a vector or part numbers; give a vector as floats, or"
-                " part numbers as a set."
+                ' part numbers as a set, or say encode="indices".'
             )
     if vector:
         return found.astype(float)

@@ -41,7 +41,8 @@ class OracleStructure(Structure):
         `Program`.
     encoder : callable or {"indices", "vector"}, default=None
         `y -> z` or `(y, layout) -> z`. None: y is a vector, or a set or list of part numbers, as of
-        the oracle; "indices": always part numbers; "vector": always a vector.
+        the oracle; "indices": always part numbers, and so are lists of the oracle that could be
+        both, such as [0, 1] of two parts; "vector": always a vector.
     decoder : callable or {"indices"}, default=None
         `z -> y` or `(z, layout) -> y`. None: the vector, or the array of part numbers if `encoder`
         is "indices"; "indices": that array.
@@ -246,9 +247,9 @@ class OracleStructure(Structure):
                 continue
             z, bound = split_bound(output)
             try:
-                z = as_vector(z, self.n_parts(layout), self.binary)
+                z = as_vector(z, self.n_parts(layout), self.binary, self.encoder == "indices")
             except ValueError as error:
-                raise OracleError(f"the oracle returned no output: {error}") from error
+                raise OracleError(f"the oracle's answer is not an output: {error}") from error
             yield z, self._bound(bound)
 
     def _raw(self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]) -> Iterator[Any]:

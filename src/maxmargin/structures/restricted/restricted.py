@@ -326,4 +326,4 @@ class Restricted(Structure):
     def _check(self, z: np.ndarray, layout: RestrictedLayout) -> None:
         why = self._broken(z, layout)
         if why:
-            raise ValueError(f"y is none of the outputs left: {why}")
+            raise ValueError(f"y is not among the outputs left: {why}")

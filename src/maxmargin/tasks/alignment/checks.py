@@ -20,12 +20,14 @@ def check_pairs(pairs: Any, empty_ok: bool = False) -> list[Pair]:
     return [check_pair(s, pair, empty_ok) for s, pair in enumerate(pairs)]
 
 
-def check_iterable(pairs: Any) -> None:
-    """Whether pairs can be gone through at all."""
+def check_iterable(pairs: Any, name: str = "pairs") -> None:
+    """Whether pairs can be gone through at all; name : of the argument."""
     if isinstance(pairs, (str, bytes, Mapping)) or not isinstance(pairs, Iterable):
+        named = isinstance(pairs, str)
+        hint = " Files are read by maxmargin.formats.alignment.read_pairs." if named else ""
         raise TypeError(
-            f"pairs is {type(pairs).__name__}, expected a list of pairs"
-            " (source tokens, target tokens)."
+            f"{name} is {type(pairs).__name__}, expected a list of pairs"
+            f" (source tokens, target tokens).{hint}"
         )
 
 

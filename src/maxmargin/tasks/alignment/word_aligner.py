@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.domains import Domain
 from maxmargin.estimators import StructuredSVM
-from maxmargin.exceptions import InfeasibleError
+from maxmargin.estimators.restrictions import Restriction, check_restrictions, links_as_parts
+from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Hamming
 from maxmargin.metrics import alignment_error_rate
 from maxmargin.solvers import Solver
@@ -23,6 +24,7 @@ from maxmargin.tasks.alignment.checks import (
     Links,
     Pair,
     check_columns,
+    check_iterable,
     check_links,
     check_pairs,
 )
@@ -44,6 +46,7 @@ from maxmargin.validation.options import (
     NJobs,
     NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -124,7 +127,7 @@ class WordAligner(LinkProbabilities, Task):
 
     def __init__(
         self,
-        alpha: NonNegative | None = None,
+        alpha: Penalty | None = None,
         c_plus: NonNegative = 1.0,
         c_minus: NonNegative = 4.0,
         solver: str | Solver = "bcfw",
@@ -211,8 +214,8 @@ class WordAligner(LinkProbabilities, Task):
         prices = self._prices(gold, truth, checked)
         with self._watched(partial(_on_rows, features)) as callbacks:
             model = self._model(len(checked), callbacks)
-            model.fit(samples_of(rows, checked), truth, node_weight=prices)
-        self.statistics_, self.features_, self.model_ = statistics, features, model
+            with self._learning(statistics_=statistics, features_=features, model_=model):
+                model.fit(samples_of(rows, checked), truth, node_weight=prices)
         return self
 
     def _statistics(self, pairs: list[Pair], parallel: Any) -> WordStatistics:
@@ -227,7 +230,10 @@ class WordAligner(LinkProbabilities, Task):
         statistics = WordStatistics() if self.statistics is None else clone(self.statistics)
         if self.verbose:
             statistics.set_params(verbose=self.verbose)
-        return statistics.fit(pairs if parallel is None else parallel)
+        if parallel is None:
+            return statistics.fit(pairs)
+        check_iterable(parallel, "parallel")
+        return statistics.fit(parallel)
 
     def _model(self, n: int, callbacks: list[Callback]) -> StructuredSVM:
         prices = Hamming(normalize=False, false_positive=self.c_plus, false_negative=self.c_minus)
@@ -279,6 +285,56 @@ class WordAligner(LinkProbabilities, Task):
         for s, links in zip(full, self.model_.predict(X) if full else [], strict=True):
             found[s] = [(int(i), int(j)) for i, j in links]
         return found
+
+    def predict_restricted(
+        self,
+        pairs: Iterable[Pair],
+        restrictions: Sequence[Restriction | None],
+        columns: LinkColumns = None,
+        time_limit: float | None = None,
+    ) -> list[list[Link]]:
+        """Predict the best links of each pair among those that its restriction allows.
+
+        Parameters
+        ----------
+        pairs : iterable of (source tokens, target tokens)
+            Tokenised sentence pairs.
+        restrictions : sequence of Restriction or None
+            One per pair, such as ``Restriction(known=[(i, j)], forbidden=[(i, j)])``; None means
+            that all links are allowed.
+        columns : dict or None, default=None
+            Links of other aligners, {name: one collection of (i, j) per pair}, named as in `fit`.
+        time_limit : float or None, default=None
+            Seconds for each pair whose restriction has rules; None means no limit.
+
+        Returns
+        -------
+        list of list of (i, j)
+            Sorted links of each pair; none where a sentence is empty.
+        """
+        check_is_fitted(self, "model_")
+        checked = check_pairs(pairs, empty_ok=True)
+        given = check_columns(columns, checked, self.features_.columns_)
+        own = check_restrictions(restrictions, len(checked))
+        limits = [self._as_parts(s, own[s], pair) for s, pair in enumerate(checked)]
+        found: list[list[Link]] = [[] for _ in checked]
+        full, X = self._full(checked, given)
+        try:
+            links = self.model_.predict_restricted(X, [limits[s] for s in full], time_limit)
+        except SampleError as error:
+            raise error.renumbered(full, noun="pair") from error
+        for s, some in zip(full, links, strict=True):
+            found[s] = [(int(i), int(j)) for i, j in some]
+        return found
+
+    def _as_parts(self, s: int, own: Restriction | None, pair: Pair) -> Restriction | None:
+        """What is known of pair s, links told by their parts, as the model takes it."""
+        try:
+            layout = (len(pair[0]), len(pair[1]))
+            return None if own is None else links_as_parts(own, self.model_.structure_, layout)
+        except (ValueError, TypeError) as error:
+            kind = InfeasibleError if isinstance(error, InfeasibleError) else SampleError
+            raise kind.of(s, f": {error}", noun="pair") from error
 
     def _full(self, pairs: list[Pair], columns: dict[str, Any]) -> tuple[list[int], list[Any]]:
         """Which pairs have words on both sides, and those as the model takes them."""

@@ -413,6 +413,11 @@ class MatchingCommand(ArrayTask):
             raise ValueError("no links to learn from: the files lack an array links (m, 3).")
         super().fit(model, data, folder)
 
+    def check_truth(self, data: Data, name: str) -> None:
+        if data.outputs is None:
+            hint = next(own.hint for own in self.arrays if self.target in own.names)
+            raise ValueError(f"{name}: array 'links' is missing; give {hint}.")
+
     def count(self, data: Data) -> dict[str, Any]:
         rows, columns = (sum(own.shape[k] for own in data.inputs) for k in (0, 1))
         counts = {"samples": len(data), "rows": rows, "columns": columns}
@@ -529,6 +534,10 @@ class MultiLabelCommand(ArrayTask):
         if not any(data.outputs or ()):
             raise ValueError("no sample has a label; there is nothing to learn.")
         super().fit(model, data, folder)
+
+    def check_truth(self, data: Data, name: str) -> None:
+        if not any(data.outputs or ()):
+            raise ValueError(f"{name}: no sample has a label; there is nothing to compare with.")
 
     def predict_probabilities(self, model: Any, inputs: Any, outputs: Any) -> Any:
         return model.predict_proba(inputs)

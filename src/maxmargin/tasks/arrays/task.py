@@ -29,6 +29,7 @@ class ArrayTask(TaskCommand):
     samples are built of arrays, and how outputs are written, compared and described.
     """
 
+    writes_npz = True
     #: what files hold, in the order in which it is read
     arrays: ClassVar[tuple[Array | Parts, ...]]
     #: the array with the outputs, which `predict` does not need

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import GraphCutSVM
-from maxmargin.exceptions import SampleError
+from maxmargin.estimators.restrictions import Restriction, check_restrictions, labels_by_node
+from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Hamming, Loss, resolve_loss
 from maxmargin.metrics import SegmentationReport, segmentation_scores
 from maxmargin.solvers import Solver
@@ -31,14 +32,14 @@ from maxmargin.tasks.tagging.reports import WeightTable, strongest_weights
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
     check_options,
 )
-from maxmargin.validation.samples import check_sample_weight
+from maxmargin.validation.samples import check_sample_weight, is_number
 
 _KINDS: dict[str, type[GraphMaker]] = {"images": ImageGraphs, "points": PointGraphs}
 
@@ -104,7 +105,7 @@ class Segmenter(SegmentProbabilities, Task):
     def __init__(
         self,
         kind: Literal["images", "points"] = "images",
-        alpha: NonNegative = 1e-3,
+        alpha: Penalty = 1e-3,
         loss: str | Loss = "hamming",
         solver: str | Solver = "bcfw",
         tol: NonNegativeOrInf = 0.01,
@@ -172,9 +173,11 @@ class Segmenter(SegmentProbabilities, Task):
         with self._watched(lambda own: _on_graphs(own, maker, classes)) as callbacks:
             model.set_params(callbacks=callbacks)
             graphs, prices = [own.graph for own in made], list(map(_prices, made, shares))
-            model.fit(graphs, targets, sample_weight, prices)
-        # the held-out graphs are not kept with the model
-        self.classes_, self.graphs_, self.model_ = classes, maker, model.set_params(callbacks=())
+            try:
+                with self._learning(classes_=classes, graphs_=maker, model_=model):
+                    model.fit(graphs, targets, sample_weight, prices)
+            finally:
+                model.set_params(callbacks=())  # held-out graphs are not kept with the model
         return self
 
     def _maker(self) -> GraphMaker:
@@ -235,6 +238,42 @@ class Segmenter(SegmentProbabilities, Task):
             Labels, one array per sample.
         """
         return list(self.stream(inputs))
+
+    def predict_restricted(
+        self, inputs: Iterable[Any], restrictions: Sequence[Restriction | None]
+    ) -> list[np.ndarray]:
+        """Predict the best labels of each sample among those that its restriction allows.
+
+        A label that is known, or forbidden, holds for the whole superpixel if the nodes are such.
+
+        Parameters
+        ----------
+        inputs : iterable of samples
+            Images or point clouds, as described for the class.
+        restrictions : sequence of Restriction or None
+            One per sample, ``Restriction(known={place: label}, forbidden={place: labels})`` with
+            places (row, column) of pixels or numbers of points; None means that all labels are
+            allowed. Counts and rules are not possible.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W) or (N,)
+            Labels, one array per sample.
+        """
+        check_is_fitted(self, "model_")
+        checked = list(each_sample(inputs, self.graphs_.noun))
+        found = []
+        for i, own in enumerate(check_restrictions(restrictions, len(checked))):
+            made = self.graphs_.make(self.graphs_.check(i, checked[i]))
+            try:
+                on_nodes = None if own is None else _on_nodes(own, made)
+                nodes = self.model_.predict_restricted([made.graph], [on_nodes])[0]
+            except (ValueError, TypeError) as error:
+                problem = error.problem if isinstance(error, SampleError) else str(error)
+                kind = InfeasibleError if isinstance(error, InfeasibleError) else SampleError
+                raise kind.of(i, f": {problem}", noun=self.graphs_.noun) from error
+            found.append(made.spread(nodes))
+        return found
 
     def decision_map(self, inputs: Iterable[Any]) -> list[np.ndarray]:
         """Compute the score w . x + bias of each pixel or point for the second label.
@@ -356,6 +395,33 @@ class Segmenter(SegmentProbabilities, Task):
         size = len(nodes) + 1 + len(edges) * (4 if model.tables else 1)
         if model.coef_.shape not in ((size,), (1, size)) or np.shape(self.classes_) != (2,):
             raise ValueError("Segmenter: model_ and graphs_ differ in the number of features")
+
+
+def _on_nodes(own: Restriction, made: Made) -> Restriction:
+    """What is known of pixels or points, as what is known of their nodes."""
+    if own.counts is not None or own.rules is not None or tuple(own.on) or tuple(own.off):
+        raise ValueError("a Segmenter takes known and forbidden labels only, no counts, no rules.")
+    numbers = made.spread(np.arange(made.graph.network.n_nodes))
+    expected = "pair (row, column)" if numbers.ndim == 2 else "number of a point"
+
+    def node(place: Any) -> int:
+        where = place if isinstance(place, tuple) else (place,)
+        fits = len(where) == numbers.ndim and all(is_number(t, whole=True) for t in where)
+        if not fits or not all(0 <= t < size for t, size in zip(where, numbers.shape, strict=True)):
+            raise ValueError(f"{place!r} is not a {expected} within {numbers.shape}.")
+        return int(numbers[where])
+
+    known: dict[int, Any] = {}
+    for place, label in labels_by_node("known", own.known):
+        if known.setdefault(node(place), label) != label:
+            raise InfeasibleError(
+                f"{place} is to be {label!r}, and others of its superpixel {known[node(place)]!r}."
+            )
+    forbidden: dict[int, list[Any]] = {}
+    for place, labels in labels_by_node("forbidden", own.forbidden):
+        some = labels if isinstance(labels, list | tuple | set | np.ndarray) else [labels]
+        forbidden.setdefault(node(place), []).extend(some)
+    return Restriction(known=known, forbidden=forbidden)
 
 
 def _majorities(shares: list[np.ndarray], classes: np.ndarray, noun: str) -> list[np.ndarray]:

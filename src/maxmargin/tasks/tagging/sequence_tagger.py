@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin.callbacks import Callback, EarlyStopping
 from maxmargin.estimators import ChainSVM
 from maxmargin.estimators.probabilities import Method
+from maxmargin.estimators.restrictions import Restriction
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.losses import Loss
 from maxmargin.metrics import chunk_f1, chunk_scores, per_label_scores
@@ -31,8 +32,8 @@ from maxmargin.validation.options import (
     Count,
     CountOrZero,
     NJobs,
-    NonNegative,
     NonNegativeOrInf,
+    Penalty,
     PositiveOrInf,
     Seed,
     Verbosity,
@@ -117,7 +118,7 @@ class SequenceTagger(Task):
 
     def __init__(
         self,
-        alpha: NonNegative | None = None,
+        alpha: Penalty | None = None,
         loss: str | Loss = "hamming-sum",
         solver: str | Solver | None = None,
         tol: NonNegativeOrInf = 0.05,
@@ -193,10 +194,9 @@ class SequenceTagger(Task):
             stopping.X, stopping.y, _ = without_empty(held_out, list(stopping.y))
 
         with self._watched(on_rows) as callbacks:
-            model = self._chain(len(rows.lengths), callbacks, forbidden).fit(
-                rows, tags, sample_weight
-            )
-        self.features_, self.model_ = features, model
+            model = self._chain(len(rows.lengths), callbacks, forbidden)
+            with self._learning(features_=features, model_=model):
+                model.fit(rows, tags, sample_weight)
         return self
 
     def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:
@@ -229,6 +229,32 @@ class SequenceTagger(Task):
         """
         rows = self._rows(sentences)
         return [tags.tolist() for tags in self.model_.predict(rows)]
+
+    def predict_restricted(
+        self,
+        sentences: Sentences,
+        restrictions: Sequence[Restriction | None],
+        time_limit: float | None = None,
+    ) -> list[list[Any]]:
+        """Predict the best tags of each sentence among those that its restriction allows.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+        restrictions : sequence of Restriction or None
+            One per sentence, such as ``Restriction(known={token: tag}, counts={tag: n})``, with
+            tokens numbered from 0; None means that all tags are allowed.
+        time_limit : float or None, default=None
+            Seconds for each sentence whose restriction has counts or rules; None means no limit.
+
+        Returns
+        -------
+        list of list
+            One tag per token of each sentence.
+        """
+        found = self.model_.predict_restricted(self._rows(sentences), restrictions, time_limit)
+        return [tags.tolist() for tags in found]
 
     def predict_k_best(self, sentences: Sentences, k: int) -> list[list[tuple[list[Any], float]]]:
         """Predict the k best taggings of each sentence.

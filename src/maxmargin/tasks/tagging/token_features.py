@@ -196,7 +196,9 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         if self.n_features_ != index.n_features:
             raise ValueError("TokenFeatures and their index differ in the number of features")
         if type(index) is not (DictIndex if self.kind_ == "dict" else TemplateIndex):
-            raise ValueError(f"TokenFeatures: index_ is none of tokens that are {self.kind_}")
+            raise ValueError(
+                f"TokenFeatures: index_ is not an index of tokens that are {self.kind_}"
+            )
         known = {"str": n_columns == 1, "columns": n_columns > 0, "dict": n_columns == 0}
         atoms = [atom for own in getattr(index, "templates", ()) for atom in own.atoms]
         if not known.get(self.kind_) or any(atom.column >= n_columns for atom in atoms):

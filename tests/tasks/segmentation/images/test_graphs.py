@@ -332,7 +332,7 @@ def test_images_that_are_refused(x, message):
         ({"compactness": 0}, "compactness=0 must be a finite number above 0"),
         ({"compactness": "high"}, "compactness='high'"),
         ({"features": ()}, "features=.. must be some of"),
-        ({"features": "colour"}, "features='colour' must be a sequence of a string"),
+        ({"features": "colour"}, "features='colour' must be a sequence of strings"),
         ({"features": ("colour", "sound")}, "must be some of .*'colour'"),
     ],
 )

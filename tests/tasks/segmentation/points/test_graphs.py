@@ -282,7 +282,7 @@ def test_edges_and_the_choice_of_graph_must_agree():
     ("options", "message"),
     [
         ({"graph": "mesh"}, "graph='mesh' must be 'auto' or 'knn'"),
-        ({"features": "height"}, "features='height' must be a sequence of a string"),
+        ({"features": "height"}, "features='height' must be a sequence of strings"),
         ({"features": ("colour",)}, "must be a list of some of height"),
         ({"features": ()}, "must be a list"),
         ({"up": "w"}, "up='w' must be"),
@@ -293,7 +293,7 @@ def test_edges_and_the_choice_of_graph_must_agree():
         ({"components": 0}, "components=0 must be"),
         ({"n_sample": 0}, "n_sample=0 must be"),
         ({"sizes": ()}, "sizes=.* must be one number at least"),
-        ({"radii": (-1,)}, "radii=.* must be a sequence of a finite number at least 0"),
+        ({"radii": (-1,)}, "radii=.* must be a sequence of finite numbers at least 0"),
         ({"jump": 0}, "jump=0 must be a number above 0"),
         ({"links": -1}, "links=-1 must be an integer at least 0"),
         ({"grade": 0}, "grade=0 must be a number above 0"),

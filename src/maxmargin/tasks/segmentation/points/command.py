@@ -1,6 +1,6 @@
 """The task `scan`: which of two labels each point of a point cloud has.
 
-Text: a point a line, x y z, further columns if there are any, and the label last, or where
+Text: one point per line, x y z, further columns if there are any, and the label last, or where
 --label-column says; separated by spaces, tabs, commas or semicolons, plain or gzip. From # on a
 line is comment. A first line without numbers names the columns.
 PLY: ascii or binary; x, y and z of the vertices, their other numbers, and label, class or
@@ -41,7 +41,7 @@ class ScanCommand(TaskCommand):
     title: ClassVar[str] = "Segment point clouds"
     summary: ClassVar[str] = "one of two labels for every point of a laser scan, neighbours alike"
     data_help: ClassVar[str] = (
-        "One scan a file, or folders of such files. Text, plain or gzip, with a point a line:"
+        "One scan per file, or folders of such files. Text, plain or gzip, with one point per line:"
         " x y z, further columns if there are any, and the label last, separated by spaces, tabs or"
         " commas; from # on a line is comment, and a first line without numbers names the columns."
         " Or PLY, ascii or binary, whose vertices have x, y, z and label (or class). Or .npz with"

@@ -152,7 +152,7 @@ class MatchingSVM(StructuredSVM):
 
         return check_rows([features for features, _ in samples], name), layouts
 
-    def _truth(self, targets: Any, layouts: list[Layout]) -> np.ndarray:
+    def _truth(self, targets: Any, layouts: list[Layout], ptr: np.ndarray) -> np.ndarray:
         if all(map(self._may_be_matrix, targets, layouts)) and any(
             _as_set(y) != _as_set(np.argwhere(y)) for y in targets
         ):
@@ -163,7 +163,7 @@ class MatchingSVM(StructuredSVM):
                 UserWarning,
                 stacklevel=4,
             )
-        return super()._truth(targets, layouts)
+        return super()._truth(targets, layouts, ptr)
 
     def _may_be_matrix(self, y: Any, layout: Layout) -> bool:
         """Whether a target that is taken for links could be the 0/1 matrix of a matching."""

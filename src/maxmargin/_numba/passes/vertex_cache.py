@@ -33,7 +33,7 @@ class VertexCache(NamedTuple):
     count: np.ndarray  # (n,) slots in use, the anchor included
     mass: np.ndarray  # (n * m)
     gram: np.ndarray  # (n * m * m)
-    used: np.ndarray  # (n * m) pass in which the slot last had mass
+    used: np.ndarray  # (n * m) epoch in which the slot last had mass
     awake: np.ndarray  # (n * m) the slots that visits without the oracle look at,
     n_awake: np.ndarray  # (n,) and how many they are
     length: np.ndarray  # (n * m) non-zeros of the vertex

@@ -104,7 +104,8 @@ class BCFW(Solver[BCFWState]):
 
     - "frank-wolfe": towards s, by the exact line search or by 2n / (k + 2n);
     - "pairwise": mass moves to s from the cached vertex where this raises the dual most;
-    - "corrective": such exchanges between all cached vertices until their scores agree.
+    - "corrective": up to 20 such exchanges between cached vertices, until the scores of those with
+      mass agree to a tenth of the sample's gap.
 
     The last two cache the vertices of each sample (`cache.size`). With `cache.passes`, passes over
     cached vertices follow each pass with the oracle, at a fraction of its cost.
@@ -125,8 +126,8 @@ class BCFW(Solver[BCFWState]):
     cache : OracleCache, "auto" or None, default="auto"
         Cache of the oracle's answers; "auto" means `OracleCache()` unless `step` is "frank-wolfe".
     relaxation : float, default=1.5
-        Length of the step "corrective", 1 being the block's optimum. Below 2 the dual still never
-        decreases, and samples that share weights zigzag less.
+        Length of the step "corrective", relative to the best one along the sum of its exchanges.
+        Below 2 the dual still never decreases, and samples that share weights zigzag less.
 
     Notes
     -----
@@ -307,6 +308,7 @@ class BCFW(Solver[BCFWState]):
                     return
 
     def _order(self, problem: Problem, state: BCFWState) -> np.ndarray:
+        """The samples of one pass, n of them, as `sampling` says."""
         n, gaps = problem.n, state.gaps
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)

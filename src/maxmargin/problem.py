@@ -477,7 +477,7 @@ class Problem(Samples):
         costs = self.packed.costs
         if not len(costs):
             return sparse_zeros(len(self.truth))
-        banned = self.forbidden_parts
+        banned = _find_forbidden(costs)
         wrong = banned[self.truth[banned] != 0]
         if len(wrong):
             i = int(np.searchsorted(self.part_ptr, wrong[0], side="right")) - 1
@@ -494,9 +494,7 @@ class Problem(Samples):
     @cached_property
     def forbidden_parts(self) -> np.ndarray:
         """Where, among all samples' parts, those stand that no output may have."""
-        costs = self.packed.costs
-        found = [own.start + np.flatnonzero(np.isneginf(costs[own])) for own in _chunks(len(costs))]
-        return np.concatenate([np.empty(0, dtype=np.int64), *found])
+        return _find_forbidden(self.packed.costs)
 
     @cached_property
     def outputs_key(self) -> int:
@@ -836,6 +834,11 @@ def check_objective(objective: str, structure: Structure) -> None:
             f" {type(structure).__name__} cannot compute. {structure.hint_for('marginals')}, or use"
             ' objective="margin".'
         )
+
+
+def _find_forbidden(costs: np.ndarray) -> np.ndarray:
+    found = [own.start + np.flatnonzero(np.isneginf(costs[own])) for own in _chunks(len(costs))]
+    return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
 def _chunks(size: int) -> list[slice]:

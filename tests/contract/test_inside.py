@@ -169,7 +169,7 @@ def test_the_line_search_in_one_sample_beats_a_grid_of_steps(name):
     for i in range(made.problem.n):
         before, part = state.z.copy(), made.problem.parts(i)
         towards = made.training.blocks[i].best(state.w)
-        visit_samples(solver._whole_pass, made.problem, state, np.array([i]), search=True)
+        visit_samples(solver._whole_pass, made.problem, state, np.array([i]), state.gaps)
         reached = made.training.dual(state.z)
         for step in np.linspace(0, 1, 51):
             z = before.copy()

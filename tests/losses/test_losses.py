@@ -67,7 +67,7 @@ def test_class_weights_of_the_wrong_length_are_refused(wrong):
 def test_weights_must_be_finite_and_not_negative(value):
     with pytest.raises(ValueError, match="class_weight must be finite and not negative"):
         Hamming(class_weight=np.array([1.0, value, 1.0])).costs(TRUTH, SHAPE, Chain())
-    with pytest.raises(ValueError, match="class_weight=.* must be .* a finite number at least 0"):
+    with pytest.raises(ValueError, match="class_weight=.* must be .* finite numbers at least 0"):
         Hamming(class_weight={"b": value}).bind(np.array(["a", "b", "c"]))
     with pytest.raises(ValueError, match="node_weight must be finite and not negative"):
         Hamming().costs(TRUTH, SHAPE, Chain(), node_weight=[1.0, value])

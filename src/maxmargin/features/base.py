@@ -242,9 +242,9 @@ def pack(groups: list[Group], dim: int) -> PackedFeatures:
         Rows of all samples.
     """
     n = len(groups[0].counts)
+    groups = [_checked(g, group, n, dim) for g, group in enumerate(groups)]
     if dim > _UINT32:
         raise ValueError(f"{dim} weights, at most {_UINT32} are possible; use fewer features.")
-    groups = [_checked(g, group, n, dim) for g, group in enumerate(groups)]
     local = [_localise(group) for group in groups]
     rows = np.sum([group.counts for group in groups], axis=0)
     row_ptr = _pointers(rows)

@@ -207,10 +207,10 @@ def _read_naacl(
     except ValueError as error:
         text = str(error).replace("skip_null=True leaves", "format naacl-null leaves")
         hint = (
-            f" of the {len(numbers)} sentences of the text; do the files belong together? If the"
+            f"among the {len(numbers)} sentences of the text; do the files belong together? If the"
             " text begins with a later sentence, --first-sentence names its number"
         )
-        text = text.replace(f" of the {len(numbers)} numbers given", hint)
+        text = text.replace(f"among the {len(numbers)} numbers given", hint)
         raise ValueError(text) from error
     return [links if links[1] else None for links in found]
 

@@ -157,7 +157,7 @@ BAD_LINKS = {
     "0-0\n1-0\n": r"line 2: found a link of words 1 and 0.*swapped",
     "0-0\n": r"x\.links has links of 1 lines, but there are 2 sentence pairs",
     "0-0\n0~0\n": r"x\.links, line 2: found '0~0'",
-    "3 1 1 S\n": r"x\.links, line 1: found sentence 3.* not among the 2 sentences.*--first-sentence",
+    "3 1 1 S\n": r"x\.links, line 1: found sentence 3.* among the 2 sentences.*--first-sentence",
     "1 3 1 S\n": r"x\.links, sentence 1: found a link of words 3 and 1, counted from 1",
     "1 1 1 Q\n": r"x\.links, line 1: found type 'Q'",
     "hello\n": r"x\.links, line 1: found 'hello', expected links",

@@ -68,7 +68,7 @@ print("weights of loudness, change, and being inside at all:", model.coef_.round
 
 # %%
 # How much of predicted and true stretches is common, on recordings not seen in training; and the
-# same of moments judged one by one.
+# same of moments decided one by one.
 
 
 def overlap(found, truth):

@@ -224,7 +224,7 @@ class OracleStructure(Structure):
             raise TypeError(f"constraints={rows!r} must be a Program or Constraints.")
         return rows
 
-    # -- asking ------------------------------------------------------------------------------------
+    # -- calls -------------------------------------------------------------------------------------
     def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
         return self.maximize_within(theta, layout)[0]
 

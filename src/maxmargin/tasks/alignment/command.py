@@ -115,7 +115,7 @@ class AlignmentCommand(TaskCommand):
             "sample",
             int,
             2000,
-            "without LINKS: how many pairs, drawn from the text, are learned from or judged",
+            "without LINKS: how many pairs, drawn from the text, are learned from or evaluated",
             of_data=True,
         ),
         Option(

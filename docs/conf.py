@@ -36,6 +36,8 @@ templates_path = ["_templates"]
 nitpicky = True
 # Names of other projects: their pages would have to be fetched.
 nitpick_ignore_regex = [(r"py:.*", r"(?!maxmargin).*"), (r"py:.*", r"maxmargin\..*\.[a-z_]+")]
+# States of single solvers have no pages.
+nitpick_ignore_regex += [(r"py:class", r"maxmargin\.solvers\..*State")]
 default_role = "literal"
 smartquotes = False  # they would turn the dashes of options into others
 

@@ -130,7 +130,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         Certificate and history of the training run.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns; only if all training samples were data frames with names that are
         text. Data frames given later must have the same columns in the same order.
     structure_ : Structure

@@ -82,7 +82,7 @@ class GraphCutSVM(StructuredSVM):
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
-    edge_feature_names_in_ : ndarray of shape (n_edge_features_in_,)
+    edge_feature_names_in_ : ndarray of shape (n_edge_features,)
         Names of the edge features; only if those of all training samples were data frames.
     node_coef_ : ndarray
         Weights of the node features, a part of ``coef_``.

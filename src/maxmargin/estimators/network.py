@@ -85,7 +85,7 @@ class NetworkSVM(GraphLabels):
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
-    edge_feature_names_in_ : ndarray of shape (n_edge_features_in_,)
+    edge_feature_names_in_ : ndarray of shape (n_edge_features,)
         Names of the edge features; only if those of all training samples were data frames.
     structure_ : MarkovNetwork
         The fitted structure, with the inference method in use.

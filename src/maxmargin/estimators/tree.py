@@ -54,7 +54,7 @@ class TreeSVM(GraphLabels):
         Number of node features.
     n_edge_features_in_ : int
         Number of edge features.
-    edge_feature_names_in_ : ndarray of shape (n_edge_features_in_,)
+    edge_feature_names_in_ : ndarray of shape (n_edge_features,)
         Names of the edge features; only if those of all training samples were data frames.
     root_ : ndarray of shape (n_labels,) or None
         Weights of the labels at roots.

@@ -42,3 +42,17 @@ def test_the_peak_is_known_without_proc(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "CLEAR", tmp_path / "none" / "none")
     assert memory.peak_bytes() > told / 2
     assert not memory.reset_peak()
+
+
+def test_arrays_that_are_mostly_zero_take_memory_where_they_are_not():
+    size, n = 1 << 24, 100
+    values = memory.sparse_zeros(size, n)
+    before = memory.resident_bytes()
+    values[:: size // n] = 1.0
+    copied = memory.sparse_copy(values, n)
+    assert np.array_equal(copied, values)
+    assert copied.flags.writeable
+    assert copied.flags.c_contiguous
+    assert memory.resident_bytes() - before < size  # of 16 bytes an entry
+    copied[1] = 2.0
+    assert values[1] == 0.0

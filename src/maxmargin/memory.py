@@ -19,8 +19,9 @@ except ImportError:  # Windows
 
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
-#: entries from which on it matters how an array takes memory
-PAGED = 1 << 18
+#: entries of a sample, from which on most pages of arrays that are mostly zero are so altogether
+PAGED = 1 << 13
+CHUNK = 1 << 18
 
 
 def available_bytes() -> float:
@@ -59,12 +60,13 @@ def reset_peak() -> bool:
     return True
 
 
-def sparse_zeros(size: int) -> np.ndarray:
-    """Zeros (size,) that take memory only where they are written, page by page.
+def sparse_zeros(size: int, n_samples: int) -> np.ndarray:
+    """Zeros (size,), of that many samples, that take memory only where they are written.
 
-    numpy's own arrays take it by two megabytes at a time where the system has pages of that size.
+    numpy's own arrays take it by two megabytes at a time where the system has pages of that size;
+    that is faster, so samples of few entries have it.
     """
-    if size < PAGED:
+    if size < PAGED * max(n_samples, CHUNK // PAGED):
         return np.zeros(size)
     private = getattr(mmap, "MAP_PRIVATE", None)
     if private is None:  # Windows
@@ -75,11 +77,11 @@ def sparse_zeros(size: int) -> np.ndarray:
     return np.frombuffer(mapped)
 
 
-def sparse_copy(values: np.ndarray) -> np.ndarray:
-    """A copy (size,) that takes memory only where there are non-zeros."""
-    found = sparse_zeros(len(values))
-    for first in range(0, len(values), PAGED):
-        own = values[first : first + PAGED]
+def sparse_copy(values: np.ndarray, n_samples: int) -> np.ndarray:
+    """A copy (size,), of that many samples, that takes memory only where there are non-zeros."""
+    found = sparse_zeros(len(values), n_samples)
+    for first in range(0, len(values), CHUNK):
+        own = values[first : first + CHUNK]
         places = np.flatnonzero(own)
         found[first + places] = own[places]
     return found

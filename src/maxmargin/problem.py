@@ -476,7 +476,7 @@ class Problem(Samples):
         """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
         costs = self.packed.costs
         if not len(costs):
-            return sparse_zeros(len(self.truth))
+            return sparse_zeros(len(self.truth), self.n)
         banned = _find_forbidden(costs)
         wrong = banned[self.truth[banned] != 0]
         if len(wrong):
@@ -487,7 +487,7 @@ class Problem(Samples):
                 " Allow it in the structure, or leave the sample out.",
             )
         if len(banned):
-            costs = sparse_copy(costs)
+            costs = sparse_copy(costs, self.n)
             costs[banned] = 0.0
         return costs
 

@@ -374,7 +374,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         return self.feature_map_.pack(rows, self._n_labels(), n_parts)
 
     def _truth(self, targets: Any, layouts: list[Layout], ptr: np.ndarray) -> np.ndarray:
-        truth = sparse_zeros(int(ptr[-1]))
+        truth = sparse_zeros(int(ptr[-1]), len(layouts))
         for i, (y, layout) in enumerate(zip(targets, layouts, strict=True)):
             try:
                 z = self.structure_.encode(y, layout)
@@ -398,7 +398,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         loss = self._resolved_loss().bind(getattr(self, "classes_", np.empty(0)))
         if node_weight is not None and len(node_weight) != len(layouts):
             raise ValueError(f"X has {len(layouts)} samples, node_weight has {len(node_weight)}.")
-        costs = sparse_zeros(len(truth))
+        costs = sparse_zeros(len(truth), len(layouts))
         for i, layout in enumerate(layouts):
             weight = None if node_weight is None else node_weight[i]
             part = slice(ptr[i], ptr[i + 1])

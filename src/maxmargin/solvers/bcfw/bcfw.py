@@ -214,7 +214,9 @@ class BCFW(Solver[BCFWState]):
         return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
     def init(self, problem: Problem) -> BCFWState:
-        state = BCFWState(np.zeros(problem.dim), sparse_copy(problem.truth), self.generator())
+        state = BCFWState(
+            np.zeros(problem.dim), sparse_copy(problem.truth, problem.n), self.generator()
+        )
         self._prepare(problem, state)
         return state
 

@@ -70,7 +70,7 @@ def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> Vertex
         row=np.zeros(total, dtype=np.int32),
         label=np.zeros(total, dtype=np.int32),
         value=np.zeros(total),
-        anchor=sparse_zeros(len(problem.truth)),
+        anchor=sparse_zeros(len(problem.truth), problem.n),
         score=np.zeros(slots),
         start=np.zeros(slots),
         dense=np.zeros(slots * slots + 4 * slots),

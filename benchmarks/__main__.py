@@ -14,6 +14,7 @@ NAMES = (
     "cuts",
     "cut_projection",
     "large_graphs",
+    "domains",
     "gaps",
     "curves",
     "cutting_plane",

@@ -114,5 +114,4 @@ def compare(what: str, problem: Problem, variants: dict[str, Metered]) -> None:
 
 def remembered(state: Any) -> float:
     """Megabytes of what is remembered of the oracle's answers."""
-    memories = (state.vertex_cache or (), state.image_cache or ())
-    return sum(array.nbytes for memory in memories for array in memory) / 1e6
+    return sum(array.nbytes for array in state.vertex_cache or ()) / 1e6

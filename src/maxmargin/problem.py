@@ -304,8 +304,81 @@ class Samples(OracleCalls):
         else:
             with ThreadPoolExecutor(len(ranges)) as pool:
                 list(pool.map(lambda r: run(w, point, r[0], r[1], values, out), ranges))
-        self._check(values, ability, w)
+        self.check_values(values, ability, w)
         return values
+
+    def sweep(
+        self,
+        order: np.ndarray,
+        compiled: Callable[[Any, Workspace], Any],
+        step: Callable[[int, Workspace, float], Any],
+        score: Callable[[int, Workspace], int] | None,
+        ability: str = "maximize",
+        **visits: Any,
+    ) -> Any:
+        """Visit samples in turn: in one compiled pass if the oracle is compiled, else one by one.
+
+        Parameters
+        ----------
+        order : ndarray of int
+            Numbers of the samples.
+        compiled : callable
+            `(function, workspace) -> any`, the pass, given the oracle's compiled function.
+        step : callable
+            `(i, workspace, value)`, what the pass does with a sample whose oracle output is in
+            `workspace.vertex`; value is the log-partition of `marginals`. The sweep ends early if
+            it returns True.
+        score : callable
+            `(i, workspace) -> n_parts`, which writes the scores of a sample to `workspace.theta`;
+            None if `step` calls the oracle itself.
+        ability : str, default="maximize"
+            What the oracle is asked for, `"maximize"` or `"marginals"`.
+        **visits : dict
+            What `visits` takes beside these.
+
+        Returns
+        -------
+        object
+            What `compiled` returned; None if the oracle is in Python.
+        """
+        workspace = self.workspace(ability)
+        function = self.structure.compiled_function(ability)
+        if function is not None:
+            return compiled(function, workspace)
+        if score is None:
+            found = ((i, 0.0) for i in order)
+        elif ability == "maximize":
+            visited = self.visits(order, workspace, lambda i: score(i, workspace), **visits)
+            found = ((i, 0.0) for i in visited)
+        else:
+            found = ((i, self.write_marginals(i, workspace, score(i, workspace))) for i in order)
+        with closing(found):
+            for i, value in found:
+                if step(i, workspace, value):
+                    return None
+        return None
+
+    def write_marginals(self, i: int, workspace: Workspace, parts: int) -> float:
+        """Ask the structure's Python method for the marginals of `workspace.theta`.
+
+        Parameters
+        ----------
+        i : int
+            Number of the sample.
+        workspace : Workspace
+            Its `vertex` receives the marginals.
+        parts : int
+            Number of the sample's parts.
+
+        Returns
+        -------
+        float
+            Log-partition; 0 if the structure has none.
+        """
+        theta = workspace.theta[:parts].copy()
+        z = self.marginals_of(theta, i)
+        workspace.vertex[:parts] = z
+        return self._value("marginals", theta, z, self.layouts[i])
 
     def _compiled(self, ability: str, function: Any) -> Callable:
         def run(*args: Any) -> None:
@@ -361,7 +434,18 @@ class Samples(OracleCalls):
             return float(np.max(z[: count * labels]))
         return 0.0
 
-    def _check(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
+    def check_values(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
+        """Raise an error that says what is wrong if a value of a sample is not finite.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_samples,)
+            What `apply` returned, or differences of it.
+        ability : str
+            What the oracle was asked for.
+        w : ndarray of shape (n_weights,)
+            Weights at which it was asked.
+        """
         if np.isfinite(values).all():
             return
         i = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -490,6 +574,11 @@ class Problem(Samples):
             costs = sparse_copy(costs, self.n)
             costs[banned] = 0.0
         return costs
+
+    @cached_property
+    def weight_limits(self) -> tuple[np.ndarray, float] | None:
+        """Signs and radius of the weights, where the domain is no more; see `Domain.limits`."""
+        return self.domain.limits(self.dim)
 
     @cached_property
     def forbidden_parts(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from maxmargin.domains import L1Ball, L2Ball, NonNegative, RealSpace
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, DualExtragradient, Extragradient, FrankWolfe, Subgradient
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import best_share, visit_samples
+from maxmargin.solvers.domain_steps import best_share
 from maxmargin.structures import GraphCut
 from reference.training import optimum
 
@@ -169,7 +169,7 @@ def test_the_line_search_in_one_sample_beats_a_grid_of_steps(name):
     for i in range(made.problem.n):
         before, part = state.z.copy(), made.problem.parts(i)
         towards = made.training.blocks[i].best(state.w)
-        visit_samples(solver._whole_pass, made.problem, state, np.array([i]), state.gaps)
+        solver._plain_pass(made.problem, state, np.array([i]))
         reached = made.training.dual(state.z)
         for step in np.linspace(0, 1, 51):
             z = before.copy()

@@ -447,7 +447,7 @@ def test_each_step_of_a_block_raises_the_dual(name, relaxation):
     *_, state = epochs(solver, made.problem, 1)
     value = made.training.dual(state.z)
     for i in np.random.default_rng(1).integers(made.problem.n, size=25):
-        solver._vertex_pass(made.problem, state, np.array([i]))
+        solver._oracle_pass(made.problem, state, np.array([i]))
         risen = made.training.dual(state.z)
         assert risen >= value - 1e-14
         value = risen

@@ -295,7 +295,7 @@ CuttingPlane DictIndex DualExtragradient ExponentiatedGradient Extragradient Fin
 GraphCut GraphCutSVM GraphFeatures Hamming History ImageGraphs KernelMap L1Ball L2Ball LBFGS
 LabelConjoined LinearProgram MarkovNetwork Matching MatchingSVM MultiLabel MultiLabelFeatures
 MultiLabelSVM Multiclass MulticlassSVM Network NetworkSVM NetworkShape NonNegative OracleCache
-OracleStructure PartCosts PartFeatures Perceptron Planes PointGraphs Potts PottsFeatures
+OracleStructure PartCosts PartFeatures Perceptron PointGraphs Potts PottsFeatures
 Product Program ProjectedGradient RealSpace Record ReferenceQP Restricted RestrictedShape
 Result SDCA Segmenter SequenceTagger Signs SmoothedGradient Snapshot Sparse State Status
 StructuredSVM Subgradient SubmodularCone Support Template TemplateIndex TemplateKeys

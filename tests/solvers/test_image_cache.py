@@ -12,7 +12,7 @@ from maxmargin.persistence import save
 from maxmargin.persistence.checkpoints import Checkpoint, read_snapshot
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, FrankWolfe, OracleCache
-from maxmargin.solvers.bcfw.image_cache import images_pay
+from maxmargin.solvers.bcfw.vertex_cache import images_pay
 from maxmargin.structures import GraphCut
 from persistence.model_files import contents, forge
 from reference.linear import violation
@@ -139,16 +139,16 @@ def test_rebuilt_points_are_feasible(name):
 def test_images_and_costs_are_those_of_the_vertices():
     problem = cuts()
     *_, state = states(bcfw("images", size=3), problem, 6)
-    vertex_cache, images_kept = state.vertex_cache, state.image_cache
+    vertex_cache = state.vertex_cache
     slots = len(vertex_cache.score)
     weights, loss = np.zeros(problem.dim), 0.0
     for i in range(problem.n):
         mass = vertex_cache.mass[i * slots : (i + 1) * slots]
         assert mass.sum() == pytest.approx(1.0, abs=1e-14)
-        first = images_kept.image_ptr[i]
-        images = images_kept.image[first : first + slots * images_kept.size[i]].reshape(slots, -1)
+        first = vertex_cache.image_ptr[i]
+        images = vertex_cache.image[first : first + slots * vertex_cache.size[i]].reshape(slots, -1)
         weights += problem.packed.weight[i] * (mass @ images)
-        loss += problem.packed.weight[i] * (mass @ images_kept.cost[i * slots : (i + 1) * slots])
+        loss += problem.packed.weight[i] * (mass @ vertex_cache.cost[i * slots : (i + 1) * slots])
         gram = vertex_cache.gram[i * slots**2 : (i + 1) * slots**2].reshape(slots, slots)
         np.testing.assert_allclose(gram, images @ images.T, rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(weights, problem.features(state.z), rtol=1e-12, atol=1e-12)
@@ -179,10 +179,10 @@ def test_warm_start_from_another_solver_and_another_store():
     second = bcfw("images", max_epochs=12, tol=0.0).run(problem, first.state)
     assert second.dual > first.dual
     third = bcfw("vertices", max_epochs=14, tol=0.0).run(problem, second.state)
-    assert third.state.image_cache is None
+    assert third.state.stores == "vertices"
     assert third.dual >= second.dual - 1e-13
     fourth = bcfw("images", max_epochs=16, tol=0.0).run(problem, third.state)
-    assert fourth.state.image_cache is not None
+    assert fourth.state.stores == "images"
     assert fourth.dual >= third.dual - 1e-13
 
 
@@ -190,7 +190,7 @@ def test_warm_start_goes_on_with_what_is_remembered():
     X, y = graphs()
     model = GraphCutSVM(alpha=0.01, warm_start=True, tol=1e-3).fit(X, y)
     count = model.result_.state.vertex_cache.count.copy()
-    assert model.result_.state.image_cache is not None
+    assert model.result_.state.stores == "images"
     model.set_params(tol=1e-5).fit(X, y)
     assert (model.result_.state.vertex_cache.count >= count).all()
     assert model.result_.relative_gap <= 1e-5
@@ -210,7 +210,7 @@ def test_another_loss_starts_from_z_alone():
     assert result.dual == pytest.approx(other.dual(result.state.z), rel=1e-12)
     np.testing.assert_allclose(result.state.w, other.weights(result.state.z), atol=1e-11)
     slots = len(state.vertex_cache.score)
-    costs = state.image_cache.cost.reshape(problem.n, slots)
+    costs = state.vertex_cache.cost.reshape(problem.n, slots)
     mass = state.vertex_cache.mass.reshape(problem.n, slots)
     own = np.add.reduceat(other.loss_costs * state.z, other.part_ptr[:-1])
     np.testing.assert_allclose((mass * costs).sum(axis=1), own, rtol=1e-12)
@@ -245,9 +245,9 @@ def test_auto_keeps_images_where_vertices_are_large():
     assert not images_pay(problems.chain().problem)
     assert not images_pay(cuts(features=60))
     state = BCFW().init(cuts())
-    assert state.image_cache.word.size > 0
+    assert state.vertex_cache.word.size > 0
     assert len(state.vertex_cache.value) == 0
-    assert BCFW().init(problems.chain().problem).image_cache is None
+    assert BCFW().init(problems.chain().problem).stores == "vertices"
 
 
 def test_memory_is_a_bit_a_part():
@@ -255,7 +255,7 @@ def test_memory_is_a_bit_a_part():
     state = BCFW().init(problem)
     slots = len(state.vertex_cache.score)
     parts = np.diff(problem.part_ptr)
-    assert state.image_cache.word.nbytes == 8 * (slots - 1) * (-(-parts // 64)).sum()
+    assert state.vertex_cache.word.nbytes == 8 * (slots - 1) * (-(-parts // 64)).sum()
 
 
 class Halves(GraphCut):
@@ -302,13 +302,14 @@ def test_runs_go_on_to_the_same_bits(tmp_path, name, step):
 
 
 FORGERIES = {
-    "size": ("image_cache", "size", 10**6),
-    "image_ptr": ("image_cache", "image_ptr", 10**9),
-    "length": ("image_cache", "length", 10**6),
-    "pack_ptr": ("image_cache", "pack_ptr", -7),
-    "count": ("vertex_cache", "count", 99),
-    "awake": ("vertex_cache", "awake", -5),
-    "n_awake": ("vertex_cache", "n_awake", 99),
+    "size": ("size", 10**6),
+    "image_ptr": ("image_ptr", 10**9),
+    "length": ("length", 10**6),
+    "n_words": ("n_words", 10**6),
+    "word_ptr": ("word_ptr", -7),
+    "count": ("count", 99),
+    "awake": ("awake", -5),
+    "n_awake": ("n_awake", 99),
 }
 
 
@@ -328,21 +329,21 @@ def resume(path):
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forged_numbers_are_refused(written, name):
     snapshot = read_snapshot(written)
-    memory, field, value = FORGERIES[name]
-    getattr(snapshot.state[memory], field)[0] = value
+    field, value = FORGERIES[name]
+    getattr(snapshot.state["vertex_cache"], field)[0] = value
     save(snapshot, written)
     with pytest.raises(ModelFileError, match="out of range"):
         resume(written)
 
 
-@pytest.mark.parametrize("field", ["image", "cost", "word", "value", "gap", "change", "packed"])
+@pytest.mark.parametrize("field", ["image", "cost", "word", "value", "change", "bits"])
 def test_forged_sizes_are_refused(written, field):
     snapshot = read_snapshot(written)
-    images_kept = snapshot.state["image_cache"]
-    longer = np.append(getattr(images_kept, field), 0).astype(getattr(images_kept, field).dtype)
-    snapshot.state["image_cache"] = images_kept._replace(**{field: longer})
+    kept = snapshot.state["vertex_cache"]
+    longer = np.append(getattr(kept, field), 0).astype(getattr(kept, field).dtype)
+    snapshot.state["vertex_cache"] = kept._replace(**{field: longer})
     save(snapshot, written)
-    with pytest.raises(ModelFileError, match="image_cache"):
+    with pytest.raises(ModelFileError, match="vertex_cache"):
         resume(written)
 
 
@@ -364,11 +365,15 @@ def test_forged_trees_raise_no_other_error(written):
 
 def test_a_memory_of_the_other_kind_is_refused(written):
     snapshot = read_snapshot(written)
-    del snapshot.state["image_cache"]
+    snapshot.state["vertex_cache"] = bcfw("vertices").init(cuts()).vertex_cache
     save(snapshot, written)
-    with pytest.raises(ModelFileError, match="lacks 'image_cache'"):
+    with pytest.raises(ModelFileError, match="vertex_cache"):
         resume(written)
-    snapshot.state["image_cache"] = None
+    del snapshot.state["vertex_cache"]
     save(snapshot, written)
-    with pytest.raises(ModelFileError, match="image_cache is not a ImageCache of"):
+    with pytest.raises(ModelFileError, match="lacks 'vertex_cache'"):
+        resume(written)
+    snapshot.state["vertex_cache"] = None
+    save(snapshot, written)
+    with pytest.raises(ModelFileError, match="vertex_cache is not a VertexCache of"):
         resume(written)

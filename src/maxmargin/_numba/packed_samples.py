@@ -199,17 +199,23 @@ def add_feature_sums(packed, i, z, local):
                     break
 
 
+@compile_internal(types.int64(PACKED, types.int64, FLOATS))
+def add_costs(packed, i, theta):
+    """Theta += c_i; returns the number of parts."""
+    start = packed.part_ptr[i]
+    n = packed.part_ptr[i + 1] - start
+    if len(packed.costs) > 0:
+        for p in range(n):
+            theta[p] += packed.costs[start + p]
+    return n
+
+
 @compiled_function(types.int64(PACKED, types.int64, FLOATS, WORKSPACE))
 def score_block(packed, i, w, workspace):
     """workspace.theta = F_i^T w + c_i; returns the number of parts."""
     gather_weights(packed, i, w, workspace.local)
     write_part_scores(packed, i, workspace.local, workspace.theta)
-    start = packed.part_ptr[i]
-    n = packed.part_ptr[i + 1] - start
-    if len(packed.costs) > 0:
-        for p in range(n):
-            workspace.theta[p] += packed.costs[start + p]
-    return n
+    return add_costs(packed, i, workspace.theta)
 
 
 @compile_internal(types.float64(PACKED, types.int64, WORKSPACE, POINTER, FLOATS))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain
+from maxmargin.domains.base import Domain, RealSpace
 from maxmargin.domains.signs import Signs
 from maxmargin.validation.options import Bounds, check_options
 
@@ -63,6 +63,11 @@ class L2Ball(_Ball):
             raise TypeError(
                 f"signs={self.signs!r} must be domains.Signs(...) or another cone, or None."
             )
+
+    def limits(self, dim: int) -> tuple[np.ndarray, float] | None:
+        cone = RealSpace() if self.signs is None else self.signs
+        found = cone.limits(dim)
+        return None if found is None else (found[0], float(self.radius))
 
     def project(self, w: np.ndarray) -> np.ndarray:
         w = self._signed(w)

@@ -58,6 +58,28 @@ class Domain(Checked, BaseEstimator):
         """
         return float("inf")
 
+    def limits(self, dim: int) -> tuple[np.ndarray, float] | None:
+        """Return signs and a radius, if these are all that the domain says.
+
+        Then the projection sets weights of the wrong sign to zero and scales the result down to the
+        radius. Compiled passes keep such domains at next to no cost.
+
+        Parameters
+        ----------
+        dim : int
+            Number of weights.
+
+        Returns
+        -------
+        signs : ndarray of int8, of shape (n_weights,)
+            1 for weights that must not be negative, -1 for those that must not be positive, 0 for
+            others; empty if all are free.
+        radius : float
+            Largest Euclidean norm; inf if there is none. Instead of both, None if the domain is of
+            another kind.
+        """
+        return None
+
     def check(self, dim: int) -> None:
         """Raise an error if the domain does not fit the number of weights.
 
@@ -138,6 +160,9 @@ class RealSpace(Domain):
     @property
     def is_cone(self) -> bool:
         return True
+
+    def limits(self, dim: int) -> tuple[np.ndarray, float]:
+        return np.empty(0, dtype=np.int8), np.inf
 
     def project(self, w: np.ndarray) -> np.ndarray:
         return w.copy()

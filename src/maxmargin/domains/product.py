@@ -58,6 +58,17 @@ class Product(Domain):
             free[own] = False
         return np.flatnonzero(free)
 
+    def limits(self, dim: int) -> tuple[np.ndarray, float] | None:
+        # of signs only: a ball of some weights has a scale of its own
+        signs = np.zeros(dim, dtype=np.int8)
+        for own, domain in self._parts():
+            found = domain.limits(len(own))
+            if found is None or np.isfinite(found[1]):
+                return None
+            if len(found[0]):
+                signs[own] = found[0]
+        return signs, np.inf
+
     def max_norm(self, dim: int) -> float:
         if len(self._free(dim)):
             return float("inf")

@@ -37,6 +37,12 @@ class Signs(Domain):
     def _signed(self, dim: int) -> tuple[np.ndarray, np.ndarray]:
         return as_indices(self.positive), as_indices(self.negative)
 
+    def limits(self, dim: int) -> tuple[np.ndarray, float]:
+        signs = np.zeros(dim, dtype=np.int8)
+        up, down = self._signed(dim)
+        signs[up], signs[down] = 1, -1
+        return signs, np.inf
+
     def project(self, w: np.ndarray) -> np.ndarray:
         up, down = self._signed(len(w))
         w = w.copy()

@@ -32,11 +32,10 @@ PLACES: dict[str, str] = {
     # what a checkpoint holds
     "Snapshot": "maxmargin.persistence.checkpoints.snapshot:Snapshot",
     "Sparse": "maxmargin.persistence.checkpoints.sparse:Sparse",
-    "Average": "maxmargin._numba.passes.block_step:Average",
+    "Average": "maxmargin._numba.passes.weights:Average",
     "Counters": "maxmargin._numba.passes.block_step:Counters",
     "Cuts": "maxmargin.solvers.cutting_plane.cuts:Cuts",
     "Support": "maxmargin._numba.passes.vertex_cache:VertexCache",
-    "Planes": "maxmargin._numba.passes.image_cache:ImageCache",
     # features of tokens
     "DictIndex": "maxmargin.tasks.tagging.token_dicts:DictIndex",
     "TemplateIndex": "maxmargin.tasks.tagging.token_templates:TemplateIndex",

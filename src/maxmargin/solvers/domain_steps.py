@@ -12,37 +12,42 @@ Where one share of the way to a vertex is asked for, the best one is found exact
 that are small beside w_unprojected, D bends far less than without a domain, and the steps of R^d
 are short.
 
-This is a loop in Python over single samples, and a step costs as much as there are weights.
+Signs and Euclidean balls (`Domain.limits`) are kept inside compiled passes, see
+`_numba.passes.weights`. For other domains there is a loop in Python over single samples, in which a
+step costs as much as there are weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
 
-from maxmargin._numba.passes.block_step import Average, start_average
+from maxmargin._numba.passes.weights import Average, Weights, start_average
 from maxmargin.domains import RealSpace
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.identity import describe_object
 
+#: takes samples and the weights to read and move
+Steps = Callable[[np.ndarray, Weights], None]
+
 
 @dataclass(repr=False)
-class BlockState(State):
-    """State of a solver that steps in one sample at a time."""
+class AverageState(State):
+    """State of a solver that averages the weights of its steps."""
 
-    #: w(z) but for the domain; None where w may be anything
-    w_unprojected: np.ndarray | None = state_field(None)
-    #: average of w since the last certificate
     average: Average = state_field(start_average, warm="keep")
 
 
-BlockT = TypeVar("BlockT", bound=BlockState)
-Step = Callable[[Problem, BlockT, np.ndarray], None]
+@dataclass(repr=False)
+class BlockState(AverageState):
+    """State of a solver that steps in one sample at a time; `average` since the certificate."""
+
+    #: w(z) but for the domain; None where w may be anything
+    w_unprojected: np.ndarray | None = state_field(None)
 
 
 def is_free(problem: Problem) -> bool:
@@ -60,42 +65,118 @@ def unprojected_weights(problem: Problem, z: np.ndarray) -> np.ndarray:
     return -problem.loss_gradient(z) / problem.alpha
 
 
+def carry_weights(
+    problem: Problem, v: np.ndarray, average: Average, scale: float = 1.0
+) -> Weights | None:
+    """Weights w = P(scale v) as compiled steps move them; None in domains that they do not know."""
+    if problem.weight_limits is None:
+        return None
+    signs, radius = problem.weight_limits
+    square = 0.0
+    if radius < np.inf:
+        base = cut_weights(v, signs)
+        square = float(base @ base)
+    return Weights(v, signs, np.array([scale, radius, square]), average)
+
+
+def free_weights(v: np.ndarray, average: Average) -> Weights:
+    """Weights w = v that may be anything."""
+    return Weights(v, np.empty(0, dtype=np.int8), np.array([1.0, np.inf, 0.0]), average)
+
+
+def cut_weights(v: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Return v with zeros where its sign is wrong, if signs are given."""
+    return np.where(signs * v < 0.0, 0.0, v) if len(signs) else v
+
+
 def visit_samples(
-    step: Step[BlockT],
+    steps: Steps,
     problem: Problem,
-    state: BlockT,
+    state: AverageState,
+    v: np.ndarray | None,
     order: np.ndarray,
+    scale: Callable[[], float] = lambda: 1.0,
     gaps: np.ndarray | None = None,
 ) -> None:
-    """Steps in z for the samples of `order`; in a domain one by one, with w projected after each.
+    """Take steps for the samples of `order`, and let state.w be P(scale() v) after them.
 
-    gaps : of all samples, if the step goes to the vertex itself, and is to be drawn back to where D
-    is highest on the way. Averages have the weight k, as in `_numba.passes.bcfw`.
+    v : what w is but for domain and scale; None if it is w. gaps : of all samples, where the domain
+    is not known to compiled code, if the step goes to the vertex itself and is to be drawn back to
+    where D is highest on the way.
     """
-    w_unprojected, average = state.w_unprojected, state.average
-    if w_unprojected is None:
-        step(problem, state, order)
+    weights = carry_weights(problem, state.w if v is None else v, state.average, scale())
+    if weights is None:
+        assert v is not None
+        for i in order:
+            _visit_sample(steps, problem, state, v, i, scale, gaps)
         return
-    for i in order:
-        before, start = state.w.copy(), state.z[problem.parts(i)].copy()
-        # the step would add its own change, not what is left of it
-        state.average = average._replace(correction=np.empty(0))
-        try:
-            step(problem, state, np.array([i]))
-        finally:
-            state.average = average
-        moved = state.w - before
-        if gaps is not None:
-            change, gap = -problem.alpha * moved, float(problem.packed.weight[i] * gaps[i])
-            gain, z = gap - float(before @ change), state.z[problem.parts(i)]
-            share = best_share(problem, w_unprojected, change, gain) if gap > 0.0 else 0.0
-            z[:] = start + share * (z - start)
-            moved *= share
-        w_unprojected += moved
-        state.w[:] = problem.domain.project(w_unprojected)
-        if len(average.correction):
-            k = average.steps[0]
-            average.correction[:] += (k * (k - 1) / 2) * (state.w - before)
+    try:
+        steps(order, weights)
+    finally:  # an oracle in Python may be interrupted
+        if v is not None:
+            np.multiply(v, scale(), out=state.w)
+            if not is_free(problem):
+                state.w[:] = problem.domain.project(state.w)
+
+
+def _visit_sample(
+    steps: Steps,
+    problem: Problem,
+    state: AverageState,
+    v: np.ndarray,
+    i: int,
+    scale: Callable[[], float],
+    gaps: np.ndarray | None,
+) -> None:
+    """Take one step as in R^d, and project."""
+    before, start = state.w.copy(), state.z[problem.parts(i)].copy()
+    total = state.average.total[0]
+    # the step would add its own change to the average, not what is left of it
+    steps(np.array([i]), free_weights(state.w, state.average._replace(correction=np.empty(0))))
+    moved = state.w - before
+    if gaps is not None:
+        change, gap = -problem.alpha * moved, float(problem.packed.weight[i] * gaps[i])
+        gain, z = gap - float(before @ change), state.z[problem.parts(i)]
+        share = best_share(problem, v, change, gain) if gap > 0.0 else 0.0
+        z[:] = start + share * (z - start)
+        moved *= share
+    v += moved
+    state.w[:] = problem.domain.project(scale() * v)
+    if len(state.average.correction):
+        state.average.correction[:] += total * (state.w - before)
+
+
+def move_all_weights(problem: Problem, state: BlockState, change: np.ndarray) -> None:
+    """Let w follow z in a step of all samples, by this much but for the domain."""
+    old = _averaged(problem, state.w, state.w_unprojected).copy()
+    if state.w_unprojected is None:
+        state.w += change
+    else:
+        state.w_unprojected += change
+        state.w[:] = problem.domain.project(state.w_unprojected)
+    new, average = _averaged(problem, state.w, state.w_unprojected), state.average
+    if len(average.correction):
+        average.correction[:] += average.total[0] * (new - old)
+    average.steps[0] += 1.0
+    norm = np.linalg.norm(new) if state.w_unprojected is not None else 0.0
+    scale = float(np.linalg.norm(state.w) / norm) if norm > 0.0 else 1.0
+    average.total[0] += average.steps[0] * scale
+
+
+def sum_weights(problem: Problem, state: AverageState, v: np.ndarray | None = None) -> np.ndarray:
+    """Sum of the weights of all steps, each times its weight in the average.
+
+    v : as for `visit_samples`.
+    """
+    total = state.average.total[0] * _averaged(problem, state.w, v)
+    total -= state.average.correction
+    return total
+
+
+def _averaged(problem: Problem, w: np.ndarray, v: np.ndarray | None) -> np.ndarray:
+    """What `Average` sums the changes of: v without wrong signs, or w."""
+    limits = problem.weight_limits
+    return w if v is None or limits is None else cut_weights(v, limits[0])
 
 
 def weights_and_average(problem: Problem, state: BlockState) -> list[np.ndarray]:
@@ -103,24 +184,30 @@ def weights_and_average(problem: Problem, state: BlockState) -> list[np.ndarray]
     k = state.average.steps[0]
     if k == 0 or len(state.average.correction) == 0:
         return [state.w]
-    average = state.average.correction / (-k * (k + 1) / 2)
-    average += state.w
+    average = sum_weights(problem, state, state.w_unprojected)
+    average /= k * (k + 1) / 2
     if not is_free(problem):  # rounding
         average = problem.domain.project(average)
     return [state.w, average]
 
 
+def reset_average(state: AverageState) -> None:
+    """Begin the average anew with the next step."""
+    for array in state.average:
+        array[:] = 0.0
+
+
 def finalize_weights(problem: Problem, state: BlockState) -> None:
     """Let w be w(z) without rounding, and keep its average where it is."""
-    exact = problem.weights(state.z)
+    w, v = problem.weights(state.z), state.w_unprojected
+    if v is not None:
+        v = unprojected_weights(problem, state.z)
     if len(state.average.correction):
-        k = state.average.steps[0]
-        state.w -= exact  # in place: weights may be many
-        state.w *= k * (k + 1) / 2
-        state.average.correction[:] -= state.w
-    state.w[:] = exact
-    if state.w_unprojected is not None:
-        state.w_unprojected = unprojected_weights(problem, state.z)
+        old = _averaged(problem, state.w, state.w_unprojected)
+        old -= _averaged(problem, w, v)  # in place: weights may be many, and these are not kept
+        old *= state.average.total[0]
+        state.average.correction[:] -= old
+    state.w[:], state.w_unprojected = w, v
 
 
 def best_share(

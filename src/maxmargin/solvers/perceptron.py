@@ -7,23 +7,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._numba.packed_samples import score_block
-from maxmargin._numba.passes.block_step import Average, start_average
 from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
+from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import domain_key, is_free
+from maxmargin.solvers.domain_steps import AverageState, domain_key, free_weights, is_free
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
 @dataclass(repr=False)
-class PerceptronState(State):
-    """State of `Perceptron`."""
+class PerceptronState(AverageState):
+    """State of `Perceptron`; its average is over all visits of samples."""
 
-    #: average of w over all visits of samples, and their number
-    average: Average = state_field(start_average, warm="keep")
-    #: its domain, see `domain_key`
+    #: domain of the average, see `domain_key`
     domain: int = state_field(0, warm="keep")
     #: share of the samples that were wrong in the last pass
     train_error: float = state_field(np.nan)
@@ -108,34 +105,34 @@ class Perceptron(Solver[PerceptronState]):
     def _online(self, problem: Problem, state: PerceptronState) -> int:
         order = state.rng.permutation(problem.n)
         order = order[problem.packed.weight[order] > 0]
-        workspace = problem.workspace()
         if is_free(problem):
-            return self._steps(problem, order, workspace, state.w, state.average)
+            return self._steps(problem, order, free_weights(state.w, state.average))
         mistakes, count_only = 0, state.average._replace(correction=np.empty(0))
         for i in order:
             w = state.w.copy()
-            if self._steps(problem, np.array([i]), workspace, w, count_only):
+            if self._steps(problem, np.array([i]), free_weights(w, count_only)):
                 mistakes += 1
                 self._add(problem, state, w - state.w)
         return mistakes
 
-    def _steps(
-        self, problem: Problem, order: np.ndarray, workspace: Any, w: np.ndarray, average: Average
-    ) -> int:
+    def _steps(self, problem: Problem, order: np.ndarray, weights: Weights) -> int:
         """Updates of w by the samples of `order`; returns the number of mistakes."""
         plain = problem.without_loss()
-        function = problem.structure.compiled_function("maximize")
-        rest = (problem.truth, w, average)
-        if function is not None:
-            return perceptron_pass(plain.packed, workspace, function, order, *rest)
-        mistakes = 0
+        packed, mistakes = plain.packed, 0
 
-        def at(i: int) -> int:
-            return score_block(plain.packed, i, w, workspace)
+        def step(i: int, workspace: Any, value: float) -> None:
+            nonlocal mistakes
+            mistakes += perceptron_step(packed, i, workspace, problem.truth, weights)
 
-        for i in plain.visits(order, workspace, at):
-            mistakes += perceptron_step(plain.packed, i, workspace, *rest)
-        return mistakes
+        found = plain.sweep(
+            order,
+            lambda function, workspace: perceptron_pass(
+                packed, workspace, function, order, problem.truth, weights
+            ),
+            step,
+            lambda i, workspace: score_sample(packed, i, weights, workspace),
+        )
+        return mistakes if found is None else int(found)
 
     def _add(self, problem: Problem, state: PerceptronState, change: np.ndarray) -> None:
         """The update of the step that was counted last, as far as the domain lets it."""
@@ -152,6 +149,7 @@ class Perceptron(Solver[PerceptronState]):
         vertex = np.empty_like(problem.truth)
         problem.without_loss().apply("maximize", state.w, out=vertex)
         state.average.steps[0] += 1.0
+        state.average.total[0] += 1.0
         self._add(problem, state, problem.features(problem.truth - vertex))
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
         return int(np.count_nonzero(wrong & (problem.packed.weight > 0)))
@@ -160,10 +158,10 @@ class Perceptron(Solver[PerceptronState]):
         return state.train_error == 0.0
 
     def final_weights(self, state: PerceptronState) -> np.ndarray:
-        correction, steps = state.average
-        if not self.averaged or steps[0] == 0 or len(correction) == 0:
+        correction, steps = state.average.correction, state.average.steps[0]
+        if not self.averaged or steps == 0 or len(correction) == 0:
             return state.w
-        return state.w - correction / steps[0]
+        return state.w - correction / steps
 
     def metrics(self, problem: Problem, state: PerceptronState, primal: float) -> dict[str, float]:
         return {"train_error": state.train_error}

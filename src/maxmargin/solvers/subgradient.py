@@ -7,31 +7,34 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from maxmargin._numba.passes.block_step import Average, start_average
-from maxmargin._numba.passes.online import score_scaled, subgradient_pass, subgradient_step
+from maxmargin._numba.passes.online import subgradient_pass, subgradient_step
+from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.domain_steps import domain_key, is_free, unprojected_weights
+from maxmargin.solvers.domain_steps import (
+    AverageState,
+    domain_key,
+    is_free,
+    sum_weights,
+    unprojected_weights,
+    visit_samples,
+)
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 
 @dataclass(repr=False)
-class SubgradientState(State):
+class SubgradientState(AverageState):
     """State of `Subgradient` after k steps."""
 
     #: sum of all steps: alpha k w, but for the domain
     v: np.ndarray = state_field(empty_array, warm="keep")
     #: visits of each sample
     visits: np.ndarray = state_field(lambda: np.empty(0, dtype=np.int64), warm="keep")
-    #: average of w, and k; in a domain its correction is alpha times the sum of rho_k w_k itself
-    average: Average = state_field(start_average, warm="keep")
-    #: (1,) sum of rho_k / k, see `subgradient_step`
-    rates: np.ndarray = state_field(lambda: np.zeros(1), warm="keep")
     #: the option by which w is averaged, and the domain, see `domain_key`
     averaging: str | None = state_field(None, warm="keep")
     domain: int = state_field(0, warm="keep")
-    #: what averages of the last half leave out: alpha times the sum of w, and the number of steps
+    #: what averages of the last half leave out: the sum of w, and the number of steps
     half_sum: np.ndarray = state_field(empty_array, warm="keep")
     half_steps: float = state_field(0.0, warm="keep")
     #: and what the next half will leave out
@@ -97,21 +100,19 @@ class Subgradient(Solver[SubgradientState]):
     def _begin(self, problem: Problem, state: SubgradientState, passes: int) -> None:
         """As if `passes` (0 or 1) passes lay behind, all at the present w = w(z)."""
         k = passes * problem.n
-        w_unprojected = state.w if is_free(problem) else unprojected_weights(problem, state.z)
-        state.v = v = problem.alpha * k * w_unprojected
-        weighted = self.averaging == "weighted"
-        rates = np.ones(k) if weighted else 1.0 / np.arange(1, k + 1)
-        state.rates = np.array([rates.sum()])
-        steps = k * (k + 1) / 2 if weighted else k
-        correction = np.empty(0)
-        if self.averaging is not None:
-            correction = problem.alpha * steps * state.w
-            if is_free(problem):
-                correction = state.rates[0] * v - correction
-        state.average = Average(correction, np.array([float(k)]))
+        free = state.w if is_free(problem) else unprojected_weights(problem, state.z)
+        state.v = problem.alpha * k * free
+        state.average = start_average(0 if self.averaging is None else problem.dim)
+        state.average.steps[0] = k
+        if self.averaging is not None and k:
+            n_terms = k * (k + 1) / 2 if self.averaging == "weighted" else k
+            scale = 1.0 if problem.weight_limits is None else 1.0 / (problem.alpha * k)
+            state.average.total[0] = scale * n_terms
+            # so that the sum of the weights is as many times w
+            state.average.correction[:] = sum_weights(problem, state, state.v) - n_terms * state.w
         state.visits = np.full(problem.n, passes, dtype=np.int64)
         state.averaging, state.domain = self.averaging, domain_key(problem)
-        state.half_sum = state.next_sum = np.zeros_like(v)
+        state.half_sum = state.next_sum = np.zeros_like(state.v)
         state.half_steps = state.next_steps = 0.0
 
     def _warm_start_from(self, problem: Problem, state: State) -> SubgradientState:
@@ -127,70 +128,44 @@ class Subgradient(Solver[SubgradientState]):
         return own
 
     def epoch(self, problem: Problem, state: SubgradientState) -> None:
-        order = state.rng.permutation(problem.n)
-        if is_free(problem):
-            self._steps(problem, state, order, state.v, state.average, problem.workspace())
-            np.divide(state.v, problem.alpha * state.average.steps[0], out=state.w)
-        else:
-            self._inside(problem, state, order)
+        packed, growing = problem.packed, self.averaging == "weighted"
+        # in a domain that compiled code does not know, weights are scaled before the projection
+        alpha = 0.0 if problem.weight_limits is None else problem.alpha
+
+        def steps(order: np.ndarray, weights: Weights) -> None:
+            rest = (alpha, growing, problem.truth, weights, state.z, state.visits)
+
+            def step(i: int, workspace: Any, value: float) -> None:
+                subgradient_step(packed, i, workspace, *rest)
+
+            problem.sweep(
+                order,
+                lambda function, workspace: subgradient_pass(
+                    packed, workspace, function, order, *rest
+                ),
+                step,
+                lambda i, workspace: score_sample(packed, i, weights, workspace),
+            )
+
+        def scale() -> float:
+            return 1.0 / (problem.alpha * max(state.average.steps[0], 1.0))
+
+        visit_samples(steps, problem, state, state.v, state.rng.permutation(problem.n), scale)
         state.n_oracle += problem.n
         if self.averaging == "half" and _is_power_of_two(state.epoch + 1):
             state.half_sum, state.half_steps = state.next_sum, state.next_steps
-            state.next_sum = self._sum(problem, state)
+            state.next_sum = sum_weights(problem, state, state.v)
             state.next_steps = float(state.average.steps[0])
-
-    def _steps(
-        self,
-        problem: Problem,
-        state: SubgradientState,
-        order: np.ndarray,
-        v: np.ndarray,
-        average: Average,
-        workspace: Any,
-    ) -> None:
-        """Steps by the samples of `order`, at w = v / (alpha k)."""
-        function = problem.structure.compiled_function("maximize")
-        weighted = self.averaging == "weighted"
-        rest = (weighted, problem.truth, v, state.z, state.visits, average, state.rates)
-        if function is not None:
-            subgradient_pass(problem.packed, workspace, function, order, problem.alpha, *rest)
-            return
-
-        def at(i: int) -> int:
-            k = average.steps[0]
-            scale = 1.0 / (problem.alpha * k) if k else 0.0
-            return score_scaled(problem.packed, i, v, scale, workspace)
-
-        for i in problem.visits(order, workspace, at):
-            subgradient_step(problem.packed, i, workspace, *rest)
-
-    def _inside(self, problem: Problem, state: SubgradientState, order: np.ndarray) -> None:
-        """The same at w = P(v / (alpha k))."""
-        v, (total, steps), workspace = state.v, state.average, problem.workspace()
-        weighted, count_only = self.averaging == "weighted", Average(np.empty(0), steps)
-        for i in order:
-            start = (problem.alpha * steps[0]) * state.w
-            moved = start.copy()
-            self._steps(problem, state, np.array([i]), moved, count_only, workspace)
-            v += moved - start
-            state.w[:] = problem.domain.project(v / (problem.alpha * steps[0]))
-            if len(total):
-                total += (problem.alpha * steps[0] if weighted else problem.alpha) * state.w
-
-    def _sum(self, problem: Problem, state: SubgradientState) -> np.ndarray:
-        """Alpha times the sum of rho_k w_k over all steps so far."""
-        if not is_free(problem):
-            return state.average.correction.copy()
-        return state.rates[0] * state.v - state.average.correction
 
     def candidates(self, problem: Problem, state: SubgradientState) -> list[np.ndarray]:
         k = state.average.steps[0]
         if self.averaging is None or k == 0:
             return [state.w]
-        total, steps = self._sum(problem, state), k * (k + 1) / 2
+        average, steps = sum_weights(problem, state, state.v), k * (k + 1) / 2
         if self.averaging == "half":
-            total, steps = total - state.half_sum, k - state.half_steps
-        average = total / (problem.alpha * steps)
+            average -= state.half_sum
+            steps = k - state.half_steps
+        average /= steps
         return [state.w, average if is_free(problem) else problem.domain.project(average)]
 
     def finalize(self, problem: Problem, state: SubgradientState) -> None:

@@ -161,7 +161,7 @@ def forgeries():
         "gaps-single": array("gaps", lambda a: a.astype(np.float32)),
         "estimate": value("estimate", np.zeros(3)),
         "estimate-nan": value("estimate", np.nan),
-        "images": value("image_cache", np.zeros(3)),
+        "images": swap("vertex_cache", image=np.zeros(3)),
         "w_unprojected": value("w_unprojected", np.zeros(3)),
         "outputs-known": value("outputs_known", 1),
         "vertex-cache-none": value("vertex_cache", None),

@@ -9,61 +9,58 @@ delta = s - z_i, gap g = a_i . delta, u = F_i delta, step = lambda g / (omega_i 
 from __future__ import annotations
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
-from maxmargin._numba.passes.block_step import (
-    AVERAGE,
-    COUNTERS,
-    apply_change,
-    block_change,
-    subtract_point,
-    weight_before,
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, local_size
+from maxmargin._numba.passes.block_step import COUNTERS, block_change, inner_product, subtract_point
+from maxmargin._numba.passes.weights import (
+    WEIGHTS,
+    best_share,
+    count_step,
+    is_plain,
+    move_weights,
+    score_sample,
 )
 
+INT = types.int64
+FLOAT = types.float64
+#: lengths of steps: 2n / (k + 2n), the best one, or all the way to the vertex
+SCHEDULE, SEARCH, WHOLE = 0, 1, 2
 
-@compiled_function(
-    types.float64(
-        PACKED, types.int64, WORKSPACE, types.float64, types.float64, FLOATS, FLOATS, AVERAGE,
-        COUNTERS,
-    )
-)  # fmt: skip
-def frank_wolfe_step(packed, i, workspace, alpha, fixed, w, z, average, counters):
+
+@compiled_function(FLOAT(PACKED, INT, WORKSPACE, FLOAT, INT, WEIGHTS, FLOATS, COUNTERS))
+def frank_wolfe_step(packed, i, workspace, alpha, length, weights, z, counters):
     """Move z_i towards workspace.vertex; returns the block's gap before the move.
 
-    fixed: the step, or negative for the exact line search.
+    workspace.local: the weights that the sample touches. length: SCHEDULE, SEARCH or WHOLE.
     """
     gap = subtract_point(packed, i, workspace, z)
-    average.steps[0] += 1.0
     counters.steps[0] += 1.0
-    omega = packed.weight[i]
-    if omega == 0.0 or gap <= 0.0:
-        return gap
-    norm = block_change(packed, i, workspace)
-    step = fixed
-    if fixed < 0.0:
+    rate = packed.weight[i] / alpha
+    if rate > 0.0 and gap > 0.0:
+        norm = block_change(packed, i, workspace)
+        change = workspace.change[: local_size(packed, i)]
         step = 1.0
-        if alpha * gap < omega * norm:
-            step = alpha * gap / (omega * norm)
-    start = packed.part_ptr[i]
-    for p in range(packed.part_ptr[i + 1] - start):
-        z[start + p] += step * workspace.vertex[p]
-    scale = -step * omega / alpha
-    apply_change(packed, i, workspace, scale, w, average, weight_before(average))
+        if length == SCHEDULE:
+            n = len(packed.weight)
+            step = 2.0 * n / (counters.steps[0] - 1.0 + 2.0 * n)
+        elif length == SEARCH:
+            step = min(gap / (rate * norm), 1.0) if norm > 0.0 else 1.0
+            if step < 1.0 and not is_plain(weights):
+                gain = gap - inner_product(workspace.local[: len(change)], change)
+                step = best_share(packed, i, change, rate, weights, gain, gap, step)
+        start = packed.part_ptr[i]
+        for p in range(packed.part_ptr[i + 1] - start):
+            z[start + p] += step * workspace.vertex[p]
+        move_weights(packed, i, change, -step * rate, weights)
+    count_step(weights, True)
     return gap
 
 
 @compiled_function(
-    types.void(
-        PACKED, WORKSPACE, POINTER, INTS, types.float64, types.boolean, FLOATS, FLOATS, AVERAGE,
-        COUNTERS, FLOATS,
-    )
-)  # fmt: skip
-def frank_wolfe_pass(
-    packed, workspace, maximize, order, alpha, line_search, w, z, average, counters, gaps
-):
+    types.void(PACKED, WORKSPACE, POINTER, INTS, FLOAT, INT, WEIGHTS, FLOATS, COUNTERS, FLOATS)
+)
+def frank_wolfe_pass(packed, workspace, maximize, order, alpha, length, weights, z, counters, gaps):
     """One step for each sample named in `order`; gaps[i] is set to its block gap."""
-    n = len(packed.weight)
     for i in order:
-        parts = score_block(packed, i, w, workspace)
+        parts = score_sample(packed, i, weights, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
-        fixed = -1.0 if line_search else 2.0 * n / (counters.steps[0] + 2.0 * n)
-        gaps[i] = frank_wolfe_step(packed, i, workspace, alpha, fixed, w, z, average, counters)
+        gaps[i] = frank_wolfe_step(packed, i, workspace, alpha, length, weights, z, counters)

@@ -1,4 +1,4 @@
-"""Pieces of a step in one sample: the direction, its image among the weights, the move."""
+"""Pieces of a step in one sample: the direction, and its image among the weights."""
 
 from __future__ import annotations
 
@@ -6,36 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._numba.compile import (
-    FLOATS,
-    INTS,
-    compile_inlined,
-    compile_internal,
-    tuple_type,
-    types,
-)
-from maxmargin._numba.packed_samples import (
-    PACKED,
-    WORKSPACE,
-    add_feature_sums,
-    local_size,
-    scatter_weights,
-)
-
-
-class Average(NamedTuple):
-    """The average of the weights of a run's steps, by what they are more than it.
-
-    With weights rho_k the average of w_1 ... w_K is w_K - correction / S_K, S_k = rho_1 + ... +
-    rho_k, where the correction sums each change of w times the S before it: no step touches more
-    than its own weights.
-    """
-
-    correction: np.ndarray  # as long as w; empty if there is no average
-    steps: np.ndarray  # (1,) K
-
-    def validate(self) -> None:
-        """Nothing yet: arrays must go with those of a run, as checkpoints see to."""
+from maxmargin._numba.compile import FLOATS, INTS, compile_internal, tuple_type, types
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, add_feature_sums, local_size
 
 
 class Counters(NamedTuple):
@@ -48,24 +20,12 @@ class Counters(NamedTuple):
         """Nothing yet: arrays must go with those of a run, as checkpoints see to."""
 
 
-AVERAGE = tuple_type(Average, dict.fromkeys(Average._fields, FLOATS))
 COUNTERS = tuple_type(Counters, {"steps": FLOATS, "epoch": INTS})
-
-
-def start_average(size: int = 0) -> Average:
-    """An average of as many weights that begins with the next step."""
-    return Average(np.zeros(size), np.zeros(1))
 
 
 def start_counters() -> Counters:
     """Before the first step."""
     return Counters(np.zeros(1), np.zeros(1, dtype=np.int64))
-
-
-@compile_inlined
-def weight_before(average):
-    """The sum of the weights before the present step k, where that of each step is its number."""
-    return average.steps[0] * (average.steps[0] - 1.0) / 2.0
 
 
 @compile_internal(types.float64(PACKED, types.int64, WORKSPACE, FLOATS))
@@ -81,12 +41,12 @@ def subtract_point(packed, i, workspace, z):
     return gap
 
 
-@compile_internal(types.float64(FLOATS), reorder=True)
-def square_norm(x):
-    """|x|^2; the sum may be taken in any order, side by side."""
+@compile_internal(types.float64(FLOATS, FLOATS), reorder=True)
+def inner_product(a, b):
+    """A . b; the sum may be taken in any order, side by side."""
     total = 0.0
-    for k in range(len(x)):
-        total += x[k] * x[k]
+    for k in range(len(a)):
+        total += a[k] * b[k]
     return total
 
 
@@ -97,17 +57,4 @@ def block_change(packed, i, workspace):
     change = workspace.change[:size]
     change[:] = 0.0
     add_feature_sums(packed, i, workspace.vertex, change)
-    return square_norm(change)
-
-
-@compile_internal(
-    types.void(PACKED, types.int64, WORKSPACE, types.float64, FLOATS, AVERAGE, types.float64)
-)
-def apply_change(packed, i, workspace, scale, w, average, before):
-    """Let w += scale * change, and so the average, if there is one.
-
-    before : sum of the weights of the steps before this one.
-    """
-    scatter_weights(packed, i, workspace.change, scale, w)
-    if len(average.correction) > 0 and before != 0.0:
-        scatter_weights(packed, i, workspace.change, scale * before, average.correction)
+    return inner_product(change, change)

@@ -22,14 +22,9 @@ from maxmargin._numba.compile import (
     compiled_function,
     types,
 )
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
-from maxmargin._numba.passes.block_step import (
-    AVERAGE,
-    COUNTERS,
-    apply_change,
-    block_change,
-    weight_before,
-)
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle
+from maxmargin._numba.passes.block_step import COUNTERS, block_change
+from maxmargin._numba.passes.weights import WEIGHTS, count_step, move_weights, score_sample
 
 TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 of the first
 SHORTEST, LONGEST = 0.05, 0.5  # what may be left of a step that lowers the dual
@@ -46,10 +41,10 @@ def copy_scores(theta, layout, out, work, iwork):
     return 0.0
 
 
-@compiled_function(types.int64(PACKED, types.int64, WORKSPACE, FLOATS))
-def entropic_scores(packed, i, workspace, w):
+@compiled_function(types.int64(PACKED, types.int64, WORKSPACE, WEIGHTS))
+def entropic_scores(packed, i, workspace, weights):
     """workspace.scratch = a = F_i^T w + c_i; returns the number of parts."""
-    parts = score_block(packed, i, w, workspace)
+    parts = score_sample(packed, i, weights, workspace)
     for p in range(parts):
         workspace.scratch[p] = workspace.theta[p]
     return parts
@@ -127,9 +122,9 @@ def entropic_rate(found, rate, fade, growth):
 
 
 @compiled_function(
-    types.void(PACKED, types.int64, WORKSPACE, types.float64, FLOATS, FLOATS, FLOATS, AVERAGE)
+    types.void(PACKED, types.int64, WORKSPACE, types.float64, FLOATS, WEIGHTS, FLOATS)
 )
-def entropic_move(packed, i, workspace, alpha, potentials, w, z, average):
+def entropic_move(packed, i, workspace, alpha, potentials, weights, z):
     """Take the step that was measured. potentials, z: of all samples."""
     start = packed.part_ptr[i]
     for p in range(packed.part_ptr[i + 1] - start):
@@ -137,19 +132,24 @@ def entropic_move(packed, i, workspace, alpha, potentials, w, z, average):
             potentials[start + p] = workspace.theta[p]
         # rounding must not leave the polytope
         z[start + p] = max(z[start + p] + workspace.vertex[p], 0.0)
-    scale = -packed.weight[i] / alpha
-    apply_change(packed, i, workspace, scale, w, average, weight_before(average))
+    move_weights(packed, i, workspace.change, -packed.weight[i] / alpha, weights)
+
+
+@compiled_function(types.void(WEIGHTS))
+def entropic_count(weights):
+    """Count a step, see `count_step`."""
+    count_step(weights, True)
 
 
 @compiled_function(
     types.int64(
         PACKED, WORKSPACE, POINTER, INTS, types.float64, types.float64, types.float64,
-        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, AVERAGE, COUNTERS, FLOATS,
+        FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, WEIGHTS, FLOATS, COUNTERS, FLOATS,
     )
 )  # fmt: skip
 def entropic_pass(
     packed, workspace, marginals, order, alpha, fade, growth,
-    potentials, rates, last_rate, entropy, slopes, w, z, average, counters, found,
+    potentials, rates, last_rate, entropy, slopes, weights, z, counters, found,
 ):  # fmt: skip
     """One step for each sample named in `order`; returns a sample without marginals, or -1.
 
@@ -158,13 +158,13 @@ def entropic_pass(
     sample. counters.steps counts attempts at a step, which are calls of marginals.
     """
     for i in order:
-        average.steps[0] += 1.0
         if packed.weight[i] == 0.0:
             slopes[i] = 0.0
+            count_step(weights, True)
             continue
         start, stop = packed.part_ptr[i], packed.part_ptr[i + 1]
         own, point = potentials[start:stop], z[start:stop]
-        parts = entropic_scores(packed, i, workspace, w)
+        parts = entropic_scores(packed, i, workspace, weights)
         rate = entropic_limit(workspace, parts, rates[i] if rates[i] > 0.0 else last_rate[0], fade)
         for _ in range(TRIES):
             entropic_trial(workspace, own, rate, fade)
@@ -178,7 +178,7 @@ def entropic_pass(
             slopes[i] = found[3] / rate
             used, rate = rate, entropic_rate(found, rate, fade, growth)
             if found[0] >= 0.0:
-                entropic_move(packed, i, workspace, alpha, potentials, w, z, average)
+                entropic_move(packed, i, workspace, alpha, potentials, weights, z)
                 entropy[i] = found[2]
                 rates[i] = rate
                 last_rate[0] = rate
@@ -186,4 +186,5 @@ def entropic_pass(
             if found[3] <= SMALL * found[4]:
                 rates[i] = used
                 break
+        count_step(weights, True)
     return -1

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
-from maxmargin._numba.packed_samples import (
-    PACKED,
-    WORKSPACE,
-    call_oracle,
-    gather_weights,
-    score_block,
-    write_part_scores,
-)
-from maxmargin._numba.passes.block_step import AVERAGE, apply_change, block_change, subtract_point
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle
+from maxmargin._numba.passes.block_step import block_change, subtract_point
+from maxmargin._numba.passes.weights import WEIGHTS, count_step, move_weights, score_sample
 
 INT = types.int64
 FLOAT = types.float64
 
 
-@compiled_function(INT(PACKED, INT, FLOATS, FLOAT, WORKSPACE))
-def score_scaled(packed, i, v, scale, workspace):
-    """workspace.theta = scale F_i^T v + c_i; returns the number of parts."""
-    gather_weights(packed, i, v, workspace.local)
-    write_part_scores(packed, i, workspace.local, workspace.theta)
-    start = packed.part_ptr[i]
-    n = packed.part_ptr[i + 1] - start
-    for p in range(n):
-        workspace.theta[p] *= scale
-        if len(packed.costs) > 0:
-            workspace.theta[p] += packed.costs[start + p]
-    return n
-
-
 @compiled_function(
-    types.void(PACKED, INT, WORKSPACE, types.boolean, FLOATS, FLOATS, FLOATS, INTS, AVERAGE, FLOATS)
+    types.void(PACKED, INT, WORKSPACE, FLOAT, types.boolean, FLOATS, WEIGHTS, FLOATS, INTS)
 )
-def subgradient_step(packed, i, workspace, weighted, truth, v, z, visits, average, rates):
+def subgradient_step(packed, i, workspace, alpha, growing, truth, weights, z, visits):
     """Add to v: n omega_i F_i (y_i - s), s in workspace.vertex; z_i becomes the mean of its
     answers.
 
-    rates: (1,) R, the sum of rho_k / k over the steps k so far, where rho_k = k if weighted, else
-    1. The average of w_k = v_k / (alpha k) with weights rho_k is then (R v - correction) / (alpha
-    sum rho).
+    Weights are w = v / (alpha k) after step k; with alpha = 0 their scale is left alone. growing:
+    that step k has the weight k in the average, not 1.
     """
     start = packed.part_ptr[i]
     visits[i] += 1
@@ -49,33 +28,28 @@ def subgradient_step(packed, i, workspace, weighted, truth, v, z, visits, averag
         workspace.vertex[p] -= truth[start + p]
     block_change(packed, i, workspace)
     scale = -packed.weight[i] * len(packed.weight)
-    apply_change(packed, i, workspace, scale, v, average, rates[0])
-    average.steps[0] += 1.0
-    rates[0] += 1.0 if weighted else 1.0 / average.steps[0]
+    move_weights(packed, i, workspace.change, scale, weights)
+    if alpha > 0.0:
+        weights.norm[0] = 1.0 / (alpha * (weights.average.steps[0] + 1.0))
+    count_step(weights, growing)
 
 
 @compiled_function(
     types.void(
-        PACKED, WORKSPACE, POINTER, INTS, FLOAT, types.boolean, FLOATS, FLOATS, FLOATS, INTS,
-        AVERAGE, FLOATS,
+        PACKED, WORKSPACE, POINTER, INTS, FLOAT, types.boolean, FLOATS, WEIGHTS, FLOATS, INTS
     )
-)  # fmt: skip
-def subgradient_pass(
-    packed, workspace, maximize, order, alpha, weighted, truth, v, z, visits, average, rates
-):
-    """One step for each sample in `order`, at w = v / (alpha k)."""
+)
+def subgradient_pass(packed, workspace, maximize, order, alpha, growing, truth, weights, z, visits):
+    """One step for each sample in `order`."""
     for i in order:
-        k = average.steps[0]
-        scale = 1.0 / (alpha * k) if k > 0.0 else 0.0
-        parts = score_scaled(packed, i, v, scale, workspace)
+        parts = score_sample(packed, i, weights, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
-        subgradient_step(packed, i, workspace, weighted, truth, v, z, visits, average, rates)
+        subgradient_step(packed, i, workspace, alpha, growing, truth, weights, z, visits)
 
 
-@compiled_function(types.boolean(PACKED, INT, WORKSPACE, FLOATS, FLOATS, AVERAGE))
-def perceptron_step(packed, i, workspace, truth, w, average):
+@compiled_function(types.boolean(PACKED, INT, WORKSPACE, FLOATS, WEIGHTS))
+def perceptron_step(packed, i, workspace, truth, weights):
     """Add to w: n omega_i F_i (y_i - s), s in workspace.vertex; returns whether s is wrong."""
-    average.steps[0] += 1.0
     subtract_point(packed, i, workspace, truth)
     wrong = False
     for p in range(packed.part_ptr[i + 1] - packed.part_ptr[i]):
@@ -85,16 +59,17 @@ def perceptron_step(packed, i, workspace, truth, w, average):
     if wrong:
         block_change(packed, i, workspace)
         scale = -packed.weight[i] * len(packed.weight)
-        apply_change(packed, i, workspace, scale, w, average, average.steps[0] - 1.0)
+        move_weights(packed, i, workspace.change, scale, weights)
+    count_step(weights, False)
     return wrong
 
 
-@compiled_function(INT(PACKED, WORKSPACE, POINTER, INTS, FLOATS, FLOATS, AVERAGE))
-def perceptron_pass(packed, workspace, maximize, order, truth, w, average):
+@compiled_function(INT(PACKED, WORKSPACE, POINTER, INTS, FLOATS, WEIGHTS))
+def perceptron_pass(packed, workspace, maximize, order, truth, weights):
     """One step for each sample in `order`; returns the number of mistakes."""
     mistakes = 0
     for i in order:
-        parts = score_block(packed, i, w, workspace)
+        parts = score_sample(packed, i, weights, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
-        mistakes += perceptron_step(packed, i, workspace, truth, w, average)
+        mistakes += perceptron_step(packed, i, workspace, truth, weights)
     return mistakes

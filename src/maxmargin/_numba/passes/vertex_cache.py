@@ -1,10 +1,15 @@
-"""Block steps over remembered vertices: z_i = sum_j mass_j v_j.
+"""Remembered vertices of each block: z_i = sum_j mass_j v_j.
 
 Each block keeps the vertices that its oracle has found, their masses, and the inner products
-F v_j . F v_l, so that any number of exact steps between them costs O(slots) each, and a visit
-without the oracle touches only the parts that some remembered vertex has. Slot 0 is a dense anchor
-for what does not fit: its mass starts at zero, and the lightest vertex is folded into it when room
-is needed, which leaves z_i where it is. Memory is bounded and the dual value never falls.
+F v_j . F v_l, so that any number of exact steps between them costs O(slots) each. Slot 0 is a dense
+anchor for what does not fit: its mass starts at zero, and the lightest vertex is folded into it
+when room is needed, which leaves z_i where it is. Memory is bounded and the dual value never falls.
+
+A vertex is stored as the list of its non-zeros, or where it is of zeros and ones and those are
+many, as a bit per part. What steps need of it is its score a_i . v and, when masses have moved, the
+change of w. With storage "vertices" both go by the parts that it has; with "images", for samples of
+many parts and few weights, by its image F v and cost c . v, whatever the size of the sample, and
+z_i is rebuilt from the masses once an epoch.
 """
 
 from __future__ import annotations
@@ -24,7 +29,20 @@ from maxmargin._numba.compile import (
     types,
 )
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, part_dot, write_part_scores
-from maxmargin._numba.passes.block_step import block_change
+from maxmargin._numba.passes.block_step import block_change, inner_product
+from maxmargin._numba.passes.weights import (
+    WEIGHTS,
+    cut_weight,
+    gather_within,
+    is_plain,
+    scale_for,
+    score_sample,
+)
+
+INT = types.int64
+FLOAT = types.float64
+NEVER = -1e300  # the score of an anchor without mass: finite, so that differences stay numbers
+WORD = 64  # parts in a word of bits
 
 
 class VertexCache(NamedTuple):
@@ -36,19 +54,32 @@ class VertexCache(NamedTuple):
     used: np.ndarray  # (n * m) epoch in which the slot last had mass
     awake: np.ndarray  # (n * m) the slots that visits without the oracle look at,
     n_awake: np.ndarray  # (n,) and how many they are
+    anchor: np.ndarray  # (n_parts,) dense point of slot 0
+    # vertices as lists: the non-zeros of slot s begin at entry_ptr[i] + (s - 1) * room[i]
     length: np.ndarray  # (n * m) non-zeros of the vertex
-    entry_ptr: np.ndarray  # (n,) where a block's entries start
-    room: np.ndarray  # (n,) entries of a slot
+    entry_ptr: np.ndarray  # (n,)
+    room: np.ndarray  # (n,)
     part: np.ndarray  # entries: number of the part,
     row: np.ndarray  # its row, both counted within the sample,
     label: np.ndarray  # its place in the row,
     value: np.ndarray  # and its value
-    anchor: np.ndarray  # (n_parts,) dense point of slot 0
-    score: np.ndarray  # (m) scratch
-    start: np.ndarray  # (m) scratch
-    dense: np.ndarray  # (m * m + 4 m) scratch
-    stamp: np.ndarray  # (parts of the largest sample) scratch
-    delta: np.ndarray  # (parts of the largest sample) scratch
+    # or as bits: the words of slot s begin at word_ptr[i] + (s - 1) * n_words[i]
+    n_words: np.ndarray  # (n,)
+    word_ptr: np.ndarray  # (n,)
+    word: np.ndarray  # empty if there are lists
+    # images: that of slot s begins at image_ptr[i] + s * size[i]
+    size: np.ndarray  # (n,) weights that the sample touches
+    image_ptr: np.ndarray  # (n,)
+    image: np.ndarray  # empty if there are none
+    cost: np.ndarray  # (n * m) c . v
+    # scratch
+    score: np.ndarray  # (m)
+    start: np.ndarray  # (m)
+    dense: np.ndarray  # (m * m + 4 m)
+    stamp: np.ndarray  # (parts of the largest sample + 1)
+    delta: np.ndarray  # (parts of the largest sample)
+    change: np.ndarray  # (weights of the largest sample)
+    bits: np.ndarray  # (words of the largest sample)
 
     def validate(self) -> None:
         """Nothing yet: arrays must go with those of a run, see `Solver.check_restored`."""
@@ -56,15 +87,14 @@ class VertexCache(NamedTuple):
 
 VERTEX_CACHE = tuple_type(
     VertexCache,
-    dict.fromkeys(VertexCache._fields, INTS)
-    | dict.fromkeys(("mass", "gram", "value", "anchor", "score", "start", "dense", "delta"), FLOATS)
+    dict.fromkeys(VertexCache._fields, FLOATS)
+    | dict.fromkeys(("count", "used", "awake", "n_awake", "length", "entry_ptr", "room"), INTS)
+    | dict.fromkeys(("n_words", "word_ptr", "word", "size", "image_ptr", "stamp", "bits"), INTS)
     | dict.fromkeys(("part", "row", "label"), SHORTS),
 )
-INT = types.int64
-NEVER = -1e300  # the score of an anchor without mass: finite, so that differences stay numbers
-FLOAT = types.float64
 
 
+# -- where things are --------------------------------------------------------------------------
 @compile_inlined
 def first_entry(cache, i, slot):
     """Where the entries of a vertex start."""
@@ -72,8 +102,22 @@ def first_entry(cache, i, slot):
 
 
 @compile_inlined
+def image_of(cache, i, slot):
+    """F v of a slot."""
+    first = cache.image_ptr[i] + slot * cache.size[i]
+    return cache.image[first : first + cache.size[i]]
+
+
+@compile_inlined
+def anchor_of(packed, i, cache):
+    """The dense point of slot 0."""
+    return cache.anchor[packed.part_ptr[i] : packed.part_ptr[i + 1]]
+
+
+# -- scores ------------------------------------------------------------------------------------
+@compile_inlined
 def vertex_dot(cache, i, slot, theta):
-    """Theta . v of a slot other than the anchor."""
+    """Theta . v of a slot with a list."""
     first = first_entry(cache, i, slot)
     total = 0.0
     for e in range(first, first + cache.length[i * len(cache.score) + slot]):
@@ -82,23 +126,48 @@ def vertex_dot(cache, i, slot, theta):
 
 
 @compile_inlined
-def anchor_dot(packed, i, cache, theta):
-    """Theta . v of the anchor."""
-    anchor = cache.anchor[packed.part_ptr[i] : packed.part_ptr[i + 1]]
-    return part_dot(theta, anchor, len(anchor))
+def score_slot(packed, i, workspace, cache, slot):
+    """a_i . v, by the weights in workspace.local where there are images, else by the scores."""
+    if len(cache.image) > 0:
+        local = workspace.local[: cache.size[i]]
+        cost = cache.cost[i * len(cache.score) + slot]
+        return inner_product(local, image_of(cache, i, slot)) + cost
+    if slot > 0:
+        return vertex_dot(cache, i, slot, workspace.theta)
+    anchor = anchor_of(packed, i, cache)
+    return part_dot(workspace.theta, anchor, len(anchor))
 
 
-@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOATS))
-def score_vertices(packed, i, workspace, cache, w):
+@compile_internal(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE))
+def score_slots(packed, i, workspace, cache):
+    """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
+    slots = len(cache.score)
+    value = 0.0
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        mass = cache.mass[i * slots + slot]
+        cache.start[slot] = mass
+        if slot == 0 and mass == 0.0:
+            cache.score[0] = NEVER
+            continue
+        score = score_slot(packed, i, workspace, cache, slot)
+        cache.score[slot] = score
+        value += mass * score
+    return value
+
+
+@compile_inlined
+def score_parts(packed, i, workspace, cache, weights, scale, plain):
     """workspace.theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
 
-    The anchor is left out: the caller falls back to all parts where it has mass.
+    The anchor is left out: the caller falls back to all parts where it has mass. plain : that w is
+    v, a constant.
     """
     slots = len(cache.score)
     cache.stamp[0] += 1
     now = cache.stamp[0]
     first_row, first_part = packed.row_ptr[i], packed.part_ptr[i]
-    value, index = packed.value, packed.global_index
+    value, index, v = packed.value, packed.global_index, weights.v
     is_one = len(value) == 0
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
@@ -113,31 +182,43 @@ def score_vertices(packed, i, workspace, cache, w):
             r, k = first_row + cache.row[e], cache.label[e]
             total = packed.costs[first_part + p] if len(packed.costs) > 0 else 0.0
             for x in range(packed.indptr[r], packed.indptr[r + 1]):
-                weight = w[np.int64(index[x]) + k]
+                place = np.int64(index[x]) + k
+                weight = v[place]
+                if not plain:
+                    weight = scale * cut_weight(weights.sign, place, weight)
                 total += weight if is_one else value[x] * weight
             workspace.theta[p] = total
 
 
-@compile_internal(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE))
-def score_slots(packed, i, workspace, cache):
-    """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
-    slots = len(cache.score)
-    value = 0.0
-    for a in range(cache.n_awake[i]):
-        slot = cache.awake[i * slots + a]
-        mass = cache.mass[i * slots + slot]
-        if slot > 0:
-            score = vertex_dot(cache, i, slot, workspace.theta)
-        elif mass > 0.0:
-            score = anchor_dot(packed, i, cache, workspace.theta)
-        else:
-            cache.start[0], cache.score[0] = 0.0, NEVER
-            continue
-        cache.start[slot], cache.score[slot] = mass, score
-        value += mass * score
-    return value
+# Two functions, because one that looks at the domain for each weight is slower by a third.
+@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, WEIGHTS))
+def score_listed_parts(packed, i, workspace, cache, weights):
+    """`score_parts` where w is v."""
+    score_parts(packed, i, workspace, cache, weights, 1.0, True)
 
 
+@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, WEIGHTS, FLOAT))
+def score_listed_parts_within(packed, i, workspace, cache, weights, scale):
+    """`score_parts` in a domain."""
+    score_parts(packed, i, workspace, cache, weights, scale, False)
+
+
+@compile_inlined
+def score_cached(packed, i, workspace, cache, weights):
+    """`score_slots` without scores of all parts, for visits without the oracle."""
+    if len(cache.image) > 0:
+        gather_within(packed, i, weights, workspace.local)
+    elif cache.mass[i * len(cache.score)] > 0.0:
+        score_sample(packed, i, weights, workspace)
+    elif is_plain(weights):
+        score_listed_parts(packed, i, workspace, cache, weights)
+    else:
+        scale = scale_for(weights, weights.norm[2])
+        score_listed_parts_within(packed, i, workspace, cache, weights, scale)
+    return score_slots(packed, i, workspace, cache)
+
+
+# -- which slots visits look at ------------------------------------------------------------------
 @compile_internal(types.void(VERTEX_CACHE, INT))
 def wake_all(cache, i):
     """Look at every slot again."""
@@ -162,49 +243,109 @@ def put_to_sleep(cache, i, margin):
     cache.n_awake[i] = n
 
 
+# -- vertices themselves -----------------------------------------------------------------------
+@compile_internal(types.boolean(VERTEX_CACHE, FLOATS))
+def pack_bits(cache, vertex):
+    """Write a vertex to cache.bits; False if it is not of zeros and ones."""
+    for j in range((len(vertex) + WORD - 1) // WORD):
+        word = np.int64(0)
+        for p in range(WORD * j, min(WORD * (j + 1), len(vertex))):
+            if vertex[p] == 1.0:
+                word |= np.int64(1) << np.int64(p - WORD * j)
+            elif vertex[p] != 0.0:
+                return False
+        cache.bits[j] = word
+    return True
+
+
 @compile_internal(INT(VERTEX_CACHE, INT, FLOATS))
 def find_slot(cache, i, vertex):
-    """The slot that holds this vertex, or -1."""
+    """The slot that holds this vertex, packed in cache.bits where there are bits, or -1."""
     slots = len(cache.score)
-    n = 0
-    for p in range(len(vertex)):
-        n += vertex[p] != 0.0
+    with_bits = len(cache.word) > 0
+    n = cache.n_words[i]
+    if not with_bits:
+        n = 0
+        for p in range(len(vertex)):
+            n += vertex[p] != 0.0
     for slot in range(1, cache.count[i]):
-        if cache.length[i * slots + slot] != n:
-            continue
-        first = first_entry(cache, i, slot)
-        same = True
-        for e in range(first, first + n):
-            if vertex[cache.part[e]] != cache.value[e]:
-                same = False
-                break
+        same = with_bits or cache.length[i * slots + slot] == n
+        first = cache.word_ptr[i] + (slot - 1) * n if with_bits else first_entry(cache, i, slot)
+        e = 0
+        while same and e < n:
+            if with_bits:
+                same = cache.word[first + e] == cache.bits[e]
+            else:
+                same = vertex[cache.part[first + e]] == cache.value[first + e]
+            e += 1
         if same:
             return slot
     return -1
 
 
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOATS))
+def write_vertex(packed, i, cache, slot, vertex):
+    """Store a vertex, packed in cache.bits where there are bits."""
+    if len(cache.word) > 0:
+        first = cache.word_ptr[i] + (slot - 1) * cache.n_words[i]
+        for j in range(cache.n_words[i]):
+            cache.word[first + j] = cache.bits[j]
+        return
+    first = first_entry(cache, i, slot)
+    n, p = 0, 0
+    for r in range(packed.row_ptr[i + 1] - packed.row_ptr[i]):
+        for k in range(packed.width[packed.row_ptr[i] + r]):
+            if vertex[p] != 0.0:
+                cache.part[first + n] = p
+                cache.row[first + n] = r
+                cache.label[first + n] = k
+                cache.value[first + n] = vertex[p]
+                n += 1
+            p += 1
+    cache.length[i * len(cache.score) + slot] = n
+
+
+@compile_internal(types.void(VERTEX_CACHE, INT, INT, FLOAT, FLOATS))
+def add_vertex(cache, i, slot, scale, point):
+    """Point += scale * v."""
+    if len(cache.word) == 0:
+        first = first_entry(cache, i, slot)
+        for e in range(first, first + cache.length[i * len(cache.score) + slot]):
+            point[cache.part[e]] += scale * cache.value[e]
+        return
+    first = cache.word_ptr[i] + (slot - 1) * cache.n_words[i]
+    for j in range(cache.n_words[i]):
+        word = cache.word[first + j]
+        if word == 0:
+            continue
+        for p in range(WORD * j, min(WORD * (j + 1), len(point))):
+            point[p] += scale * np.float64((word >> (p - WORD * j)) & 1)
+
+
+# -- insertion -----------------------------------------------------------------------------------
 @compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT))
 def fold_slot(packed, i, cache, slot):
     """Give the mass of a slot to the anchor, which becomes the mean of the two."""
     slots = len(cache.score)
     mass = cache.mass[i * slots : (i + 1) * slots]
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
-    anchor = cache.anchor[packed.part_ptr[i] : packed.part_ptr[i + 1]]
+    anchor = anchor_of(packed, i, cache)
     total = mass[0] + mass[slot]
-    if mass[slot] == 0.0:
-        return
     keep, take = mass[0] / total, mass[slot] / total
     for p in range(len(anchor)):
         anchor[p] *= keep
-    first = first_entry(cache, i, slot)
-    for e in range(first, first + cache.length[i * slots + slot]):
-        anchor[cache.part[e]] += take * cache.value[e]
+    add_vertex(cache, i, slot, take, anchor)
+    if len(cache.image) > 0:
+        image, other = image_of(cache, i, 0), image_of(cache, i, slot)
+        for k in range(len(image)):
+            image[k] = keep * image[k] + take * other[k]
+        cost = cache.cost[i * slots : (i + 1) * slots]
+        cost[0] = keep * cost[0] + take * cost[slot]
     own = gram[slot * slots + slot]
     gram[0] = keep * keep * gram[0] + 2.0 * keep * take * gram[slot] + take * take * own
-    for other in range(1, cache.count[i]):
-        mixed = keep * gram[other] + take * gram[slot * slots + other]
-        gram[other] = mixed
-        gram[other * slots] = mixed
+    for j in range(1, cache.count[i]):
+        mixed = keep * gram[j] + take * gram[slot * slots + j]
+        gram[j], gram[j * slots] = mixed, mixed
     if keep == 0.0:
         cache.score[0] = cache.score[slot]
     else:
@@ -236,72 +377,95 @@ def free_slot(packed, i, cache):
 
 
 @compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
-def fill_gram(packed, i, workspace, cache, slot):
-    """Inner products of F v (v in workspace.vertex, remembered in `slot`) with all slots."""
+def write_products(packed, i, workspace, cache, slot):
+    """Inner products of F v (v in workspace.vertex, remembered in `slot`) with those of all slots.
+
+    And the image and the cost, where they are kept.
+    """
     slots = len(cache.score)
     gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
     block_change(packed, i, workspace)
-    write_part_scores(packed, i, workspace.change, workspace.scratch)
-    product = anchor_dot(packed, i, cache, workspace.scratch)
-    gram[slot * slots], gram[slot] = product, product
-    for other in range(1, cache.count[i]):
-        product = vertex_dot(cache, i, other, workspace.scratch)
-        gram[slot * slots + other] = product
-        gram[other * slots + slot] = product
-
-
-@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOATS))
-def write_entries(packed, i, cache, slot, vertex):
-    """Store a vertex as a list of its non-zeros."""
-    first = first_entry(cache, i, slot)
-    n, p = 0, 0
-    for r in range(packed.row_ptr[i + 1] - packed.row_ptr[i]):
-        for k in range(packed.width[packed.row_ptr[i] + r]):
-            if vertex[p] != 0.0:
-                cache.part[first + n] = p
-                cache.row[first + n] = r
-                cache.label[first + n] = k
-                cache.value[first + n] = vertex[p]
-                n += 1
-            p += 1
-    cache.length[i * len(cache.score) + slot] = n
+    if len(cache.image) == 0:
+        write_part_scores(packed, i, workspace.change, workspace.scratch)
+        anchor = anchor_of(packed, i, cache)
+        product = part_dot(workspace.scratch, anchor, len(anchor))
+        gram[slot * slots], gram[slot] = product, product
+        for other in range(1, cache.count[i]):
+            product = vertex_dot(cache, i, other, workspace.scratch)
+            gram[slot * slots + other], gram[other * slots + slot] = product, product
+        return
+    image = image_of(cache, i, slot)
+    for k in range(len(image)):
+        image[k] = workspace.change[k]
+    first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
+    cache.cost[i * slots + slot] = 0.0
+    if len(packed.costs) > 0:
+        costs = packed.costs[first:last]
+        cache.cost[i * slots + slot] = part_dot(costs, workspace.vertex, last - first)
+    for other in range(cache.count[i]):
+        product = inner_product(image, image_of(cache, i, other))
+        gram[slot * slots + other], gram[other * slots + slot] = product, product
 
 
 @compile_internal(INT(PACKED, INT, WORKSPACE, VERTEX_CACHE, INT))
 def store_vertex(packed, i, workspace, cache, now):
-    """Remember workspace.vertex, with mass 0, unless it is known; returns its slot."""
+    """Remember workspace.vertex, with mass 0, unless it is known; returns its slot.
+
+    -1: it is not of zeros and ones, and there is room for such only.
+    """
     slots = len(cache.score)
     vertex = workspace.vertex[: packed.part_ptr[i + 1] - packed.part_ptr[i]]
+    if len(cache.word) > 0 and not pack_bits(cache, vertex):
+        return -1
     slot = find_slot(cache, i, vertex)
     if slot >= 0:
         return slot
     slot = free_slot(packed, i, cache)
-    write_entries(packed, i, cache, slot, vertex)
+    write_vertex(packed, i, cache, slot, vertex)
     cache.used[i * slots + slot] = now
     cache.mass[i * slots + slot] = 0.0
     cache.start[slot] = 0.0
-    fill_gram(packed, i, workspace, cache, slot)
-    cache.score[slot] = vertex_dot(cache, i, slot, workspace.theta)
+    write_products(packed, i, workspace, cache, slot)
+    cache.score[slot] = score_slot(packed, i, workspace, cache, slot)
     return slot
 
 
 @compiled_function(types.void(PACKED, WORKSPACE, VERTEX_CACHE, FLOATS))
 def start_vertex_cache(packed, workspace, cache, z):
-    """Give each block its z_i: as the vertex in slot 1 if it has few non-zeros, else as anchor."""
+    """Give each block its z_i: in slot 1 if it can be stored as a vertex, else as anchor."""
     slots = len(cache.score)
     for i in range(len(packed.weight)):
         point = z[packed.part_ptr[i] : packed.part_ptr[i + 1]]
+        vertex = workspace.vertex[: len(point)]
         count = 0
         for p in range(len(point)):
             count += point[p] != 0.0
-            workspace.vertex[p] = point[p]
-        if count <= cache.room[i]:
-            cache.mass[i * slots + 1] = 1.0
-            write_entries(packed, i, cache, 1, workspace.vertex)
-            fill_gram(packed, i, workspace, cache, 1)
+            vertex[p] = point[p]
+        fits = count <= cache.room[i]
+        if len(cache.word) > 0:
+            fits = pack_bits(cache, vertex)
+        slot = 1 if fits else 0
+        cache.count[i] = slot + 1
+        cache.mass[i * slots + slot] = 1.0
+        if fits:
+            write_vertex(packed, i, cache, 1, vertex)
         else:
-            cache.mass[i * slots] = 1.0
+            anchor = anchor_of(packed, i, cache)
             for p in range(len(point)):
-                cache.anchor[packed.part_ptr[i] + p] = point[p]
-            cache.count[i] = 1
-            cache.gram[i * slots * slots] = block_change(packed, i, workspace)
+                anchor[p] = point[p]
+        write_products(packed, i, workspace, cache, slot)
+
+
+@compiled_function(types.void(PACKED, VERTEX_CACHE, FLOATS))
+def rebuild_points(packed, cache, z):
+    """z_i = sum_j mass_j v_j for all blocks."""
+    slots = len(cache.score)
+    for i in range(len(packed.weight)):
+        first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
+        point = z[first:last]
+        share = cache.mass[i * slots]
+        for p in range(len(point)):
+            point[p] = share * cache.anchor[first + p] if share > 0.0 else 0.0
+        for slot in range(1, cache.count[i]):
+            if cache.mass[i * slots + slot] > 0.0:
+                add_vertex(cache, i, slot, cache.mass[i * slots + slot], point)

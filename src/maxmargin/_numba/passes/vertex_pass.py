@@ -5,90 +5,84 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle, score_block
-from maxmargin._numba.passes.block_step import AVERAGE, COUNTERS
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, call_oracle
+from maxmargin._numba.passes.block_step import COUNTERS
 from maxmargin._numba.passes.vertex_cache import (
+    FLOAT,
+    INT,
     VERTEX_CACHE,
     put_to_sleep,
+    score_cached,
     score_slots,
-    score_vertices,
     store_vertex,
     wake_all,
 )
-from maxmargin._numba.passes.vertex_steps import exchange_masses, finalize_step, frank_wolfe_step
-
-INT = types.int64
-FLOAT = types.float64
+from maxmargin._numba.passes.vertex_steps import apply_masses, move_masses
+from maxmargin._numba.passes.weights import WEIGHTS, count_step, score_sample
 
 
 @compiled_function(
-    FLOAT(
-        PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, FLOATS, FLOATS, AVERAGE, COUNTERS
-    )
+    FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE, FLOAT, INT, FLOAT, WEIGHTS, FLOATS, COUNTERS)
 )
-def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, w, z, average, counters):
-    """After the oracle has written workspace.vertex: learn it, step, store the result; returns the
-    gap.
+def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, z, counters):
+    """After the oracle has written workspace.vertex: store it, step, move w; returns the gap.
 
-    limit: exchanges between pairs of vertices; 1 is the pairwise step, 0 the Frank-Wolfe step.
+    NaN if the vertex cannot be stored. limit: exchanges between pairs of vertices; 1 is the
+    pairwise step, 0 the Frank-Wolfe step.
     """
     wake_all(cache, i)
     value = score_slots(packed, i, workspace, cache)
-    now = counters.epoch[0]
-    slot = store_vertex(packed, i, workspace, cache, now)
+    slot = store_vertex(packed, i, workspace, cache, counters.epoch[0])
+    if slot < 0:
+        return np.nan
     gap = cache.score[slot] - value
     if packed.weight[i] > 0.0 and gap > 0.0:
-        rate = packed.weight[i] / alpha
-        if limit == 0:
-            frank_wolfe_step(cache, i, rate, gap)
-        else:
-            exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
-    finalize_step(packed, i, cache, now, alpha, w, z, average)
+        move_masses(packed, i, cache, alpha, limit, relaxation, gap)
+    apply_masses(packed, i, cache, counters.epoch[0], alpha, weights, z)
+    count_step(weights, True)
     put_to_sleep(cache, i, gap)
     return gap
 
 
 @compiled_function(
     types.void(
-        PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, AVERAGE,
+        PACKED, WORKSPACE, VERTEX_CACHE, POINTER, INTS, FLOAT, INT, FLOAT, WEIGHTS, FLOATS,
         COUNTERS, FLOATS,
     )
 )  # fmt: skip
 def oracle_pass(
-    packed, workspace, cache, maximize, order, alpha, limit, relaxation, w, z, average, counters,
-    gaps,
-):  # fmt: skip
+    packed, workspace, cache, maximize, order, alpha, limit, relaxation, weights, z, counters, gaps
+):
     """Ask the oracle for each sample in `order`, then step; gaps[i] is set to its block gap."""
     for i in order:
-        parts = score_block(packed, i, w, workspace)
+        parts = score_sample(packed, i, weights, workspace)
         call_oracle(packed, i, workspace, maximize, parts)
         gaps[i] = vertex_step(
-            packed, i, workspace, cache, alpha, limit, relaxation, w, z, average, counters
+            packed, i, workspace, cache, alpha, limit, relaxation, weights, z, counters
         )
 
 
 @compiled_function(
-    types.void(
-        PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, FLOATS, FLOATS, AVERAGE, COUNTERS
-    )
+    FLOAT(PACKED, WORKSPACE, VERTEX_CACHE, INTS, FLOAT, INT, FLOAT, WEIGHTS, FLOATS, COUNTERS)
 )
-def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, w, z, average, counters):
-    """Steps between remembered vertices only."""
+def cached_pass(packed, workspace, cache, order, alpha, limit, relaxation, weights, z, counters):
+    """Steps between remembered vertices only; returns the gap among them.
+
+    That is the weighted sum of what each block could still gain when it was visited.
+    """
     slots = len(cache.score)
+    total = 0.0
     for i in order:
-        if cache.mass[i * slots] > 0.0:
-            score_block(packed, i, w, workspace)
-        else:
-            score_vertices(packed, i, workspace, cache, w)
-        value = score_slots(packed, i, workspace, cache)
+        if packed.weight[i] == 0.0:
+            continue
+        value = score_cached(packed, i, workspace, cache, weights)
         best = -np.inf
         for a in range(cache.n_awake[i]):
             best = max(best, cache.score[cache.awake[i * slots + a]])
         gap = best - value
-        if packed.weight[i] > 0.0 and gap > 0.0:
-            rate = packed.weight[i] / alpha
-            if limit == 0:
-                frank_wolfe_step(cache, i, rate, gap)
-            else:
-                exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
-            finalize_step(packed, i, cache, counters.epoch[0], alpha, w, z, average)
+        if gap > 0.0:
+            total += packed.weight[i] * gap
+            move_masses(packed, i, cache, alpha, limit, relaxation, gap)
+            apply_masses(packed, i, cache, counters.epoch[0], alpha, weights, z)
+            count_step(weights, True)
+    return total

@@ -1,4 +1,4 @@
-"""Steps between remembered vertices of a block, and how they reach z and w."""
+"""Steps between remembered vertices of a block, and how they reach w and z."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ import numpy as np
 
 from maxmargin._numba.compile import FLOATS, compile_inlined, compile_internal, types
 from maxmargin._numba.packed_samples import PACKED
-from maxmargin._numba.passes.block_step import AVERAGE, weight_before
-from maxmargin._numba.passes.vertex_cache import FLOAT, INT, VERTEX_CACHE, first_entry
+from maxmargin._numba.passes.vertex_cache import (
+    FLOAT,
+    INT,
+    VERTEX_CACHE,
+    anchor_of,
+    first_entry,
+    image_of,
+)
+from maxmargin._numba.passes.weights import WEIGHTS, is_plain, move_weight, move_weights
 
 
 @compile_inlined
@@ -111,7 +118,7 @@ def exchange_masses(cache, i, rate, limit, tolerance, relaxation):
 
 
 @compile_internal(types.void(VERTEX_CACHE, INT, FLOAT, FLOAT))
-def frank_wolfe_step(cache, i, rate, gap):
+def shift_masses(cache, i, rate, gap):
     """The Frank-Wolfe step: all masses shrink alike in favour of the best slot."""
     slots = len(cache.score)
     awake = cache.awake[i * slots : i * slots + cache.n_awake[i]]
@@ -134,45 +141,70 @@ def frank_wolfe_step(cache, i, rate, gap):
 
 
 @compile_inlined
-def move_part(packed, i, step, p, r, k, scale, w, z, correction, before):
-    """z_i[p] += step, and w (and its average, see `apply_change`) with it."""
+def move_masses(packed, i, cache, alpha, limit, relaxation, gap):
+    """Frank-Wolfe step (limit 0) or at most `limit` exchanges between the slots that are awake."""
+    rate = packed.weight[i] / alpha
+    if limit == 0:
+        shift_masses(cache, i, rate, gap)
+    else:
+        exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
+
+
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS))
+def apply_images(packed, i, cache, alpha, weights):
+    """Carry the change of masses since `score_slots` over to w, by images."""
+    slots = len(cache.score)
+    change = cache.change[: cache.size[i]]
+    change[:] = 0.0
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        step = cache.mass[i * slots + slot] - cache.start[slot]
+        if step != 0.0:
+            image = image_of(cache, i, slot)
+            for k in range(len(change)):
+                change[k] += step * image[k]
+    move_weights(packed, i, change, -packed.weight[i] / alpha, weights)
+
+
+@compile_inlined
+def move_part(packed, i, step, p, r, k, scale, weights, plain, z):
+    """z_i[p] += step, and w with it. plain : `is_plain`, a constant."""
     place = packed.part_ptr[i] + p
     z[place] = max(0.0, z[place] + step)  # below zero by rounding only
     value, index = packed.value, packed.global_index
+    v, correction = weights.v, weights.average.correction
+    before = weights.average.total[0]
     is_one = len(value) == 0
     change = scale * step
     for x in range(packed.indptr[r], packed.indptr[r + 1]):
         if not is_one:
             change = scale * step * value[x]
         place = np.int64(index[x]) + k
-        w[place] += change
-        if len(correction) > 0:
-            correction[place] += before * change
+        if plain:
+            v[place] += change
+            if len(correction) > 0:
+                correction[place] += before * change
+        else:
+            move_weight(weights, place, change, before)
 
 
-@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, INT, FLOAT, FLOATS, FLOATS, AVERAGE))
-def finalize_step(packed, i, cache, now, alpha, w, z, average):
-    """Carry the change of masses since `score_slots` over to z_i and w."""
+@compile_inlined
+def move_parts(packed, i, cache, alpha, weights, plain, z):
+    """Carry the change of masses since `score_slots` over to z_i and w, part by part."""
     slots = len(cache.score)
-    average.steps[0] += 1.0
-    correction, before = average.correction, weight_before(average)
     scale = -packed.weight[i] / alpha
     first_row = packed.row_ptr[i]
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
-        mass = cache.mass[i * slots + slot]
-        if mass > 0.0:
-            cache.used[i * slots + slot] = now
-        step = mass - cache.start[slot]
+        step = cache.mass[i * slots + slot] - cache.start[slot]
         if step == 0.0:
             continue
         if slot == 0:
-            p = 0
+            anchor, p = anchor_of(packed, i, cache), 0
             for r in range(first_row, packed.row_ptr[i + 1]):
                 for k in range(packed.width[r]):
-                    v = cache.anchor[packed.part_ptr[i] + p]
-                    if v != 0.0:
-                        move_part(packed, i, step * v, p, r, k, scale, w, z, correction, before)
+                    if anchor[p] != 0.0:
+                        move_part(packed, i, step * anchor[p], p, r, k, scale, weights, plain, z)
                     p += 1
             continue
         first = first_entry(cache, i, slot)
@@ -188,4 +220,36 @@ def finalize_step(packed, i, cache, now, alpha, w, z, average):
                 if step != 0.0:
                     cache.delta[p] = 0.0
                     r, k = first_row + cache.row[e], cache.label[e]
-                    move_part(packed, i, step, p, r, k, scale, w, z, correction, before)
+                    move_part(packed, i, step, p, r, k, scale, weights, plain, z)
+
+
+# Two functions, because one that looks at the domain for each weight is slower by a third.
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS, FLOATS))
+def apply_vertices(packed, i, cache, alpha, weights, z):
+    """`move_parts` where w may be anything."""
+    move_parts(packed, i, cache, alpha, weights, True, z)
+
+
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS, FLOATS))
+def apply_vertices_within(packed, i, cache, alpha, weights, z):
+    """`move_parts` in a domain."""
+    move_parts(packed, i, cache, alpha, weights, False, z)
+
+
+@compile_inlined
+def apply_masses(packed, i, cache, now, alpha, weights, z):
+    """Carry the change of masses since `score_slots` over to w and, without images, to z_i."""
+    slots = len(cache.score)
+    moved = False
+    for a in range(cache.n_awake[i]):
+        slot = cache.awake[i * slots + a]
+        mass = cache.mass[i * slots + slot]
+        if mass > 0.0:
+            cache.used[i * slots + slot] = now
+        moved = moved or mass != cache.start[slot]
+    if moved and len(cache.image) > 0:
+        apply_images(packed, i, cache, alpha, weights)
+    elif moved and is_plain(weights):
+        apply_vertices(packed, i, cache, alpha, weights, z)
+    elif moved:
+        apply_vertices_within(packed, i, cache, alpha, weights, z)

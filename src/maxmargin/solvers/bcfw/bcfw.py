@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin._numba.compile import announce_compilation, compile_module
-from maxmargin._numba.packed_samples import score_block
-from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
-from maxmargin._numba.passes.block_step import start_average
-from maxmargin._numba.passes.vertex_pass import cached_pass, oracle_pass, vertex_step
+from maxmargin._numba.passes.bcfw import SCHEDULE, SEARCH, WHOLE, frank_wolfe_pass, frank_wolfe_step
+from maxmargin._numba.passes.vertex_cache import rebuild_points
+from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
+from maxmargin._numba.passes.weights import Weights, score_sample, start_average
+from maxmargin.exceptions import SampleError
 from maxmargin.memory import sparse_copy
 from maxmargin.problem import Problem
-from maxmargin.result import State
+from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.bcfw import image_cache
-from maxmargin.solvers.bcfw.image_cache import (
-    BCFWState,
-    check_image_cache,
-    images_pay,
-    make_image_cache,
-)
 from maxmargin.solvers.bcfw.vertex_cache import (
+    CacheState,
     check_vertex_cache,
+    images_pay,
     make_vertex_cache,
+    step_between_vertices,
     vertex_cache_key,
 )
 from maxmargin.solvers.domain_steps import (
     finalize_weights,
     is_free,
+    reset_average,
     unprojected_weights,
     visit_samples,
     weights_and_average,
@@ -40,9 +37,23 @@ from maxmargin.solvers.domain_steps import (
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
-#: rounds of five passes over cached vertices at most, where the oracle is expensive
-_EXPENSIVE_ROUNDS = 20
 _EXCHANGES = {"frank-wolfe": 0, "pairwise": 1, "corrective": 20}
+#: "auto" passes over cached vertices end when the gap among them is this share of the oracle's:
+#: what is gained below that is soon undone by the next vertices;
+_SHARE = 0.1
+#: that is looked at after this many passes, or when they have cost about what the oracle has:
+_CHUNK, _MOST = 5, 100
+#: with images a visit takes as long as an oracle needs for 30 parts
+_PARTS = 30
+
+
+@dataclass(repr=False)
+class BCFWState(CacheState):
+    """State of `BCFW`."""
+
+    #: room for what an expensive oracle returns; whether it did so at the present weights
+    oracle_outputs: np.ndarray | None = state_field(None, warm="keep")
+    outputs_known: bool = state_field(False)
 
 
 class OracleCache(Checked, BaseEstimator):
@@ -57,18 +68,17 @@ class OracleCache(Checked, BaseEstimator):
         Number of passes over cached vertices after each pass with the oracle. See Notes.
     store : {"auto", "vertices", "images"}, default="auto"
         What is stored of a vertex. "vertices": its non-zeros, 20 bytes each. "images": its image F
-        v and its cost, which is all that steps need, and a bit per part (a number per part where
-        the structure is not `binary`), from which z is rebuilt once an epoch. "auto": images where
-        an image has at most half the numbers of a vertex and takes no more memory: many parts, few
-        weights, as in graph cuts (`python -m benchmarks oracle_cache`).
+        v and its cost, which is all that steps need, and a bit per part (its non-zeros where the
+        structure is not `binary`), from which z is rebuilt once an epoch. "auto": images where an
+        image has at most half the numbers of a vertex and with bits takes no more memory: many
+        parts, few weights, as in graph cuts (`python -m benchmarks oracle_cache`).
 
     Notes
     -----
-    With `passes="auto"` and "vertices", there are 5 passes; if the oracle is `expensive_oracle`, as
-    many times 5 as raise the dual by a tenth of what the epoch gains, at most 100. With "images",
-    where they cost next to nothing, they continue until the gap among cached vertices is a tenth of
-    the oracle's, or their number is that of a sample's parts / 30 (at least 5, at most 100), when
-    they have cost about as much as the oracle.
+    With `passes="auto"` there are 5 passes, or as many times 5 as leave a gap among cached vertices
+    that is a tenth of the oracle's, while they cost less than it: at most 100 if the oracle is
+    `expensive_oracle`, and the number of a sample's parts / 30 (100 at most) with "images", where
+    they cost next to nothing.
     """
 
     def __init__(
@@ -203,15 +213,9 @@ class BCFW(Solver[BCFWState]):
 
     def load(self, problem: Problem) -> None:
         super().load(problem)
-        cache = self._cache()
-        if cache is not None:
+        if self._cache() is not None:
             with announce_compilation():
-                name = "image_pass" if cache.keeps_images(problem) else "vertex_pass"
-                compile_module(f"passes.{name}")
-
-    def _policy(self) -> tuple[int, float]:
-        """Exchanges a visit, and how far to go along them."""
-        return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
+                compile_module("passes.vertex_pass")
 
     def init(self, problem: Problem) -> BCFWState:
         state = BCFWState(
@@ -234,17 +238,10 @@ class BCFW(Solver[BCFWState]):
         outputs = state.oracle_outputs
         if problem.structure.expensive_oracle and (outputs is None or len(outputs) != len(state.z)):
             state.oracle_outputs, state.outputs_known = np.zeros_like(state.z), False
-        kind = "vertices" if state.image_cache is None else "images"
-        if state.cache_size != cache.size or cache.store not in ("auto", kind):
-            self._remember(problem, state, cache.size, cache.keeps_images(problem))
-
-    def _remember(self, problem: Problem, state: BCFWState, size: int, with_images: bool) -> None:
-        """Begin to remember, with z."""
-        state.cache_size, state.image_cache = size, None
-        if with_images:
-            state.vertex_cache, state.image_cache = make_image_cache(problem, state.z, size)
-        else:
-            state.vertex_cache = make_vertex_cache(problem, state.z, size)
+        if state.cache_size != cache.size or cache.store not in ("auto", state.stores):
+            state.cache_size = cache.size
+            images = cache.keeps_images(problem)
+            state.vertex_cache = make_vertex_cache(problem, state.z, cache.size, images)
 
     def _warm_start_from(self, problem: Problem, state: State) -> BCFWState:
         was_free = not isinstance(state, BCFWState) or state.w_unprojected is None
@@ -252,62 +249,31 @@ class BCFW(Solver[BCFWState]):
         if not (was_free and is_free(problem)):  # an average of another domain, maybe
             own.average = start_average()
         # remembered vertices and their inner products hold for these data and this z only
-        if own.vertex_cache is not None and (
-            self._cache() is None or own.cache_key != self._cache_key(problem, own)
-        ):
-            own.vertex_cache, own.image_cache, own.cache_size = None, None, 0
+        known = self._cache() is not None and own.vertex_cache is not None
+        if not known or own.cache_key != vertex_cache_key(problem, own):
+            own.vertex_cache, own.cache_size = None, 0
         return own
-
-    def _cache_key(self, problem: Problem, state: BCFWState) -> int:
-        return vertex_cache_key(problem, state.z, state.image_cache is not None)
 
     def check_restored(self, problem: Problem, fresh: BCFWState, state: BCFWState) -> None:
         if fresh.vertex_cache is not None:
             check_vertex_cache(problem, fresh, state)
-        if fresh.image_cache is not None:
-            check_image_cache(fresh.image_cache, state.image_cache)
 
+    # -- an epoch ----------------------------------------------------------------------------------
     def epoch(self, problem: Problem, state: BCFWState) -> None:
         self._prepare(problem, state)
         state.counters.epoch[0] = state.epoch
-        cache = self._cache()
-        order = self._order(problem, state)
-        known = state.oracle_outputs if state.outputs_known else None
-        state.outputs_known = False
-        if cache is None and self.line_search and not is_free(problem):
-            visit_samples(self._whole_pass, problem, state, order, state.gaps)
-        elif cache is None:
-            visit_samples(self._plain_pass, problem, state, order)
-        elif state.image_cache is not None:
-            self._image_passes(problem, state, order, cache.passes, known)
+        order, cache = self._order(problem, state), self._cache()
+        if cache is None:
+            self._plain_pass(problem, state, order)
         else:
-            before = problem.dual(state.z, state.w) if problem.structure.expensive_oracle else 0.0
-            visit_samples(partial(self._vertex_pass, known=known), problem, state, order)
-            self._cached_passes(problem, state, cache.passes, before)
+            try:
+                self._oracle_pass(problem, state, order)
+                self._cached_passes(problem, state, cache.passes)
+            finally:  # an oracle in Python may be interrupted
+                if state.stores == "images":
+                    rebuild_points(problem.packed, state.vertex_cache, state.z)
         state.n_oracle += len(order)  # at the last certificate, if they were known
-        weighty = problem.packed.weight > 0
-        gaps = np.maximum(state.gaps[weighty], 0.0)
-        state.estimate = float(problem.packed.weight[weighty] @ gaps)
-
-    def _cached_passes(
-        self, problem: Problem, state: BCFWState, passes: int | str, before: float
-    ) -> None:
-        """Passes over remembered vertices: this many, or with an expensive oracle, as many as pay.
-
-        They pay until five of them raise the dual by less than a tenth of what this epoch has
-        gained since `before`. Counted, not timed: the same seed gives the same bits.
-        """
-        expensive_oracle = passes == "auto" and problem.structure.expensive_oracle
-        count = 5 if passes == "auto" else int(passes)
-        value = problem.dual(state.z, state.w) if expensive_oracle else 0.0
-        for _ in range(_EXPENSIVE_ROUNDS if expensive_oracle else 1):
-            for _ in range(count):
-                again = state.rng.permutation(problem.n)
-                visit_samples(self._cached_pass, problem, state, again)
-            if expensive_oracle:
-                last, value = value, problem.dual(state.z, state.w)
-                if value - last <= 0.1 * (value - before):
-                    return
+        state.estimate = _weighted_gap(problem, state)
 
     def _order(self, problem: Problem, state: BCFWState) -> np.ndarray:
         """The samples of one pass, n of them, as `sampling` says."""
@@ -320,86 +286,87 @@ class BCFW(Solver[BCFWState]):
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
         return state.rng.permutation(n)
 
-    def _whole_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
-        """A step all the way to a vertex, which is 2n / (k + 2n) at k = 0, for one sample."""
-        steps = state.counters.steps
-        count, steps[0] = steps[0], 0.0
-        try:
-            self._plain_pass(problem, state, order, search=False)
-        finally:
-            steps[0] += count
+    def _plain_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
+        """Ask the oracle for each sample, and go towards its answer."""
+        in_python = self.line_search and problem.weight_limits is None
+        length = WHOLE if in_python else SEARCH if self.line_search else SCHEDULE
 
-    def _plain_pass(
-        self, problem: Problem, state: BCFWState, order: np.ndarray, search: bool | None = None
-    ) -> None:
-        packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
-        function = problem.structure.compiled_function("maximize")
-        point = (state.w, state.z, state.average, state.counters)
-        search = self.line_search if search is None else search
-        if function is not None:
-            frank_wolfe_pass(
-                packed, workspace, function, order, problem.alpha, search, *point, gaps
+        def steps(order: np.ndarray, weights: Weights) -> None:
+            packed, gaps = problem.packed, state.gaps
+            rest = (problem.alpha, length, weights, state.z, state.counters)
+
+            def step(i: int, workspace: Any, value: float) -> None:
+                gaps[i] = frank_wolfe_step(packed, i, workspace, *rest)
+
+            problem.sweep(
+                order,
+                lambda function, workspace: frank_wolfe_pass(
+                    packed, workspace, function, order, *rest, gaps
+                ),
+                step,
+                lambda i, workspace: score_sample(packed, i, weights, workspace),
+                point=state.z,
+                gaps=gaps,
             )
-            return
 
-        def at(i: int) -> int:
-            return score_block(packed, i, state.w, workspace)
+        gaps = state.gaps if in_python else None
+        visit_samples(steps, problem, state, state.w_unprojected, order, gaps=gaps)
 
-        for i in problem.visits(order, workspace, at, state.z, gaps):
-            fixed = -1.0 if search else 2 * problem.n / (state.counters.steps[0] + 2 * problem.n)
-            gaps[i] = frank_wolfe_step(packed, i, workspace, problem.alpha, fixed, *point)
+    def _policy(self) -> tuple[int, float]:
+        """Exchanges a visit, and how far to go along them."""
+        return _EXCHANGES[self.step], self.relaxation if self.step == "corrective" else 1.0
 
-    def _vertex_pass(
-        self, problem: Problem, state: BCFWState, order: np.ndarray, known: np.ndarray | None = None
-    ) -> None:
-        packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
-        function = problem.structure.compiled_function("maximize")
-        vertex_cache = state.vertex_cache
-        options = (problem.alpha, *self._policy())
-        point = (state.w, state.z, state.average, state.counters)
-        if function is not None:
-            oracle_pass(packed, workspace, vertex_cache, function, order, *options, *point, gaps)
-            return
+    def _oracle_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
+        """Ask the oracle for each sample, store its answer, and step between cached vertices."""
+        packed, gaps, cache = problem.packed, state.gaps, state.vertex_cache
+        known = state.oracle_outputs if state.outputs_known else None
+        state.outputs_known = False
 
-        def at(i: int) -> int:
-            return score_block(packed, i, state.w, workspace)
+        def steps(order: np.ndarray, weights: Weights) -> None:
+            rest = (problem.alpha, *self._policy(), weights, state.z, state.counters)
 
-        for i in problem.visits(order, workspace, at, state.z, gaps, known):
-            gaps[i] = vertex_step(packed, i, workspace, vertex_cache, *options, *point)
+            def step(i: int, workspace: Any, value: float) -> None:
+                gaps[i] = vertex_step(packed, i, workspace, cache, *rest)
 
-    def _cached_pass(self, problem: Problem, state: BCFWState, order: np.ndarray) -> None:
-        limit, relaxation = self._policy()
-        cached_pass(
-            problem.packed, problem.workspace(), state.vertex_cache, order, problem.alpha,
-            limit, relaxation, state.w, state.z, state.average, state.counters,
-        )  # fmt: skip
-
-    def _image_passes(
-        self,
-        problem: Problem,
-        state: BCFWState,
-        order: np.ndarray,
-        passes: int | str,
-        known: np.ndarray | None = None,
-    ) -> None:
-        """A pass with the oracle and those over images that follow it; z is rebuilt at the end."""
-        bounded = image_cache.weight_bounds(problem) is not None
-        policy = self._policy()
-
-        def visit(step: Callable[..., None], order: np.ndarray) -> None:
-            if bounded:  # compiled code keeps w there
-                step(problem, state, order, policy, True)
-            else:
-                visit_samples(partial(step, policy=policy, bounded=False), problem, state, order)
-
-        try:
-            visit(partial(image_cache.oracle_pass, known=known), order)
-            image_cache.cached_passes(
-                problem, state, passes, partial(visit, image_cache.cached_pass)
+            problem.sweep(
+                order,
+                lambda function, workspace: oracle_pass(
+                    packed, workspace, cache, function, order, *rest, gaps
+                ),
+                step,
+                lambda i, workspace: score_sample(packed, i, weights, workspace),
+                point=state.z,
+                gaps=gaps,
+                known=known,
             )
-        finally:  # an oracle in Python may be interrupted
-            image_cache.rebuild_z(problem, state)
 
+        visit_samples(steps, problem, state, state.w_unprojected, order)
+        if np.isnan(gaps).any():
+            raise SampleError.of(
+                int(np.flatnonzero(np.isnan(gaps))[0]),
+                f": {type(problem.structure).__name__}.maximize returned something else than"
+                " zeros and ones; say binary = False in the structure.",
+            )
+
+    def _cached_passes(self, problem: Problem, state: BCFWState, passes: int | str) -> None:
+        """Step between cached vertices, in this many passes or as many as pay.
+
+        Counted, not timed: the same seed gives the same bits.
+        """
+        most = _CHUNK if passes == "auto" else int(passes)
+        target = -np.inf
+        if passes == "auto" and (state.stores == "images" or problem.structure.expensive_oracle):
+            parts = int(problem.part_ptr[-1]) // (_PARTS * problem.n)
+            most = _MOST if problem.structure.expensive_oracle else min(max(parts, most), _MOST)
+            most, target = most // _CHUNK * _CHUNK, _SHARE * _weighted_gap(problem, state)
+        for count in range(1, most + 1):
+            left = step_between_vertices(
+                problem, state, state.rng.permutation(problem.n), *self._policy()
+            )
+            if count % _CHUNK == 0 and left <= target:
+                return
+
+    # -- certificates ------------------------------------------------------------------------------
     def objective(self, problem: Problem, state: BCFWState, w: np.ndarray) -> float:
         # what an expensive oracle says at the newest weights serves the next epoch, too
         if state.oracle_outputs is None or w is not state.w:
@@ -416,8 +383,7 @@ class BCFW(Solver[BCFWState]):
 
     def certified(self, state: BCFWState) -> None:
         if self.averaging:
-            state.average.correction[:] = 0.0
-            state.average.steps[0] = 0.0
+            reset_average(state)
 
     def estimate(self, state: BCFWState) -> float:
         return state.estimate
@@ -425,4 +391,10 @@ class BCFW(Solver[BCFWState]):
     def finalize(self, problem: Problem, state: BCFWState) -> None:
         finalize_weights(problem, state)
         if state.vertex_cache is not None:
-            state.cache_key = self._cache_key(problem, state)
+            state.cache_key = vertex_cache_key(problem, state)
+
+
+def _weighted_gap(problem: Problem, state: BCFWState) -> float:
+    """Gap of all samples at their last calls of the oracle."""
+    weighty = problem.packed.weight > 0
+    return float(problem.packed.weight[weighty] @ np.maximum(state.gaps[weighty], 0.0))

@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 
 from maxmargin._numba.passes.block_step import Counters, start_counters
-from maxmargin._numba.passes.vertex_cache import VertexCache, start_vertex_cache
+from maxmargin._numba.passes.vertex_cache import WORD, VertexCache, start_vertex_cache
+from maxmargin._numba.passes.vertex_pass import cached_pass
+from maxmargin._numba.passes.weights import Weights
 from maxmargin.memory import sparse_zeros
 from maxmargin.problem import Problem
 from maxmargin.result import empty_array, state_field
-from maxmargin.solvers.domain_steps import BlockState
+from maxmargin.solvers.domain_steps import BlockState, visit_samples
 from maxmargin.solvers.identity import checksums
+
+#: vertices this many times as large as an image are worth one
+_WORTH = 2
+#: bytes of a non-zero of a vertex in a list
+_ENTRY = 20
 
 
 @dataclass(repr=False)
@@ -30,17 +37,33 @@ class CacheState(BlockState):
     #: the data and the z that they are of, see `vertex_cache_key`; 0 if not known
     cache_key: int = state_field(0, warm="refit")
 
+    @property
+    def stores(self) -> str:
+        """What is stored of vertices, "vertices" or "images"; nothing as yet if empty."""
+        if self.vertex_cache is None:
+            return ""
+        return "images" if len(self.vertex_cache.image) else "vertices"
 
-def make_vertex_cache(problem: Problem, z: np.ndarray, size: int) -> VertexCache:
-    """A cache of `size` vertices per sample, which holds z itself as its first entry.
 
-    A z_i with few non-zeros (a vertex, the truth) takes an ordinary slot; any other one becomes the
-    dense anchor.
-    """
-    room = np.array([problem.structure.vertex_size(layout) for layout in problem.layouts])
-    cache = empty_vertex_cache(problem, room.astype(np.int64), slot_count(problem, size))
-    start_vertex_cache(problem.packed, problem.workspace(), cache, z)
-    return cache
+def images_pay(problem: Problem) -> bool:
+    """Whether images are clearly smaller than lists of non-zeros; with bits they replace these."""
+    images = int(_local_sizes(problem).sum()) + problem.n
+    vertices = int(_vertex_sizes(problem).sum())
+    bits = int(problem.part_ptr[-1]) // 8 if problem.structure.binary else 0
+    return _WORTH * images <= vertices and 8 * images + bits <= _ENTRY * vertices
+
+
+def _local_sizes(problem: Problem) -> np.ndarray:
+    """How many weights each sample touches."""
+    packed = problem.packed
+    ends = np.concatenate([[0], np.cumsum(packed.block_width, dtype=np.int64)])
+    return np.diff(ends[packed.block_ptr])
+
+
+def _vertex_sizes(problem: Problem) -> np.ndarray:
+    """How many non-zeros a vertex of each sample has at most."""
+    sizes = [problem.structure.vertex_size(layout) for layout in problem.layouts]
+    return np.array(sizes, dtype=np.int64)
 
 
 def slot_count(problem: Problem, size: int) -> int:
@@ -50,33 +73,73 @@ def slot_count(problem: Problem, size: int) -> int:
     return (min(size, max(known)) if len(known) == len(counts) else size) + 2
 
 
-def empty_vertex_cache(problem: Problem, room: np.ndarray, slots: int) -> VertexCache:
-    """Slots without vertices. room : non-zeros of a vertex, for each sample."""
-    n = problem.n
-    entry_ptr = np.concatenate([[0], np.cumsum(room * (slots - 1))]).astype(np.int64)
-    total = int(entry_ptr[-1])
-    largest = int(np.diff(problem.part_ptr).max()) if total else 0
-    return VertexCache(
+def make_vertex_cache(
+    problem: Problem, z: np.ndarray, size: int, with_images: bool = False
+) -> VertexCache:
+    """A cache of `size` vertices per sample, which holds z itself as its first entry.
+
+    A z_i that can be stored as a vertex (the truth) takes an ordinary slot; any other one becomes
+    the dense anchor.
+    """
+    n, slots, parts = problem.n, slot_count(problem, size), np.diff(problem.part_ptr)
+    with_bits = with_images and problem.structure.binary
+    none = np.zeros(n, dtype=np.int64)
+    room = none if with_bits else _vertex_sizes(problem)
+    n_words = -(-parts // WORD) if with_bits else none
+    local = _local_sizes(problem) if with_images else none
+    entry_ptr, word_ptr, image_ptr = (
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        for sizes in (room * (slots - 1), n_words * (slots - 1), local * slots)
+    )
+    largest = 0 if with_images else int(parts.max())
+    cache = VertexCache(
         count=np.full(n, 2, dtype=np.int64),
         mass=np.zeros(n * slots),
         gram=np.zeros(n * slots * slots),
         used=np.zeros(n * slots, dtype=np.int64),
         awake=np.zeros(n * slots, dtype=np.int64),
         n_awake=np.zeros(n, dtype=np.int64),
+        anchor=sparse_zeros(len(problem.truth), n),
         length=np.zeros(n * slots, dtype=np.int64),
         entry_ptr=entry_ptr[:-1].copy(),
         room=room,
-        part=np.zeros(total, dtype=np.int32),
-        row=np.zeros(total, dtype=np.int32),
-        label=np.zeros(total, dtype=np.int32),
-        value=np.zeros(total),
-        anchor=sparse_zeros(len(problem.truth), problem.n),
+        part=np.zeros(entry_ptr[-1], dtype=np.int32),
+        row=np.zeros(entry_ptr[-1], dtype=np.int32),
+        label=np.zeros(entry_ptr[-1], dtype=np.int32),
+        value=np.zeros(entry_ptr[-1]),
+        n_words=n_words.astype(np.int64),
+        word_ptr=word_ptr[:-1].copy(),
+        word=np.zeros(word_ptr[-1], dtype=np.int64),
+        size=local.astype(np.int64),
+        image_ptr=image_ptr[:-1].copy(),
+        image=np.zeros(image_ptr[-1]),
+        cost=np.zeros(n * slots if with_images else 0),
         score=np.zeros(slots),
         start=np.zeros(slots),
         dense=np.zeros(slots * slots + 4 * slots),
         stamp=np.zeros(largest + 1, dtype=np.int64),
         delta=np.zeros(largest),
+        change=np.zeros(int(local.max())),
+        bits=np.zeros(int(n_words.max()), dtype=np.int64),
     )
+    start_vertex_cache(problem.packed, problem.workspace(), cache, z)
+    return cache
+
+
+def step_between_vertices(
+    problem: Problem, state: CacheState, order: np.ndarray, limit: int, relaxation: float
+) -> float:
+    """A pass of steps between cached vertices; returns the gap that was found among them."""
+    left = 0.0
+
+    def steps(order: np.ndarray, weights: Weights) -> None:
+        nonlocal left
+        rest = (problem.alpha, limit, relaxation, weights, state.z, state.counters)
+        left += cached_pass(problem.packed, workspace, state.vertex_cache, order, *rest)
+
+    workspace = problem.workspace()
+    visit_samples(steps, problem, state, state.w_unprojected, order)
+    return left
 
 
 def check_vertex_cache(problem: Problem, fresh_state: CacheState, state: CacheState) -> None:
@@ -86,7 +149,7 @@ def check_vertex_cache(problem: Problem, fresh_state: CacheState, state: CacheSt
     fresh: Any = fresh_state.vertex_cache
     found: Any = state.vertex_cache
     packed, n, slots = problem.packed, problem.n, len(fresh.score)
-    for name in ("entry_ptr", "room"):
+    for name in ("entry_ptr", "room", "n_words", "word_ptr", "size", "image_ptr"):
         if not np.array_equal(getattr(found, name), getattr(fresh, name)):
             raise ValueError(f"{name} of its vertices is out of range")
     sample = np.repeat(np.arange(n), fresh.room * (slots - 1))
@@ -106,12 +169,12 @@ def check_vertex_cache(problem: Problem, fresh_state: CacheState, state: CacheSt
         raise ValueError("label of its vertices is out of range")
 
 
-def vertex_cache_key(problem: Problem, z: np.ndarray, with_images: bool = False) -> int:
+def vertex_cache_key(problem: Problem, state: CacheState) -> int:
     """Checksums of all that a memory depends on: features, layout, what is forbidden, and z.
 
-    images : that it knows the costs of vertices too.
+    Images know the costs of vertices, too.
     """
     packed = problem.packed
-    costs = packed.costs if with_images else problem.forbidden_parts
-    arrays = (z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, costs)
+    costs = packed.costs if state.stores == "images" else problem.forbidden_parts
+    arrays = (state.z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, costs)
     return checksums(*arrays)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from maxmargin._numba.packed_samples import score_block
-from maxmargin._numba.passes.n_slack import consider_vertex, gather_violated, solve_pass
+from maxmargin._numba.passes.n_slack import consider_vertex, gather_violated
+from maxmargin._numba.passes.weights import score_sample
 from maxmargin.problem import Problem
 from maxmargin.solvers.bcfw.bcfw import OracleCache
-from maxmargin.solvers.bcfw.vertex_cache import CacheState, make_vertex_cache, vertex_cache_key
-from maxmargin.solvers.domain_steps import is_free, unprojected_weights, visit_samples
+from maxmargin.solvers.bcfw.vertex_cache import (
+    CacheState,
+    make_vertex_cache,
+    step_between_vertices,
+    vertex_cache_key,
+)
+from maxmargin.solvers.domain_steps import free_weights, is_free, unprojected_weights
 
 #: the program is solved until what is left is this share of the last gap of the oracles,
 _SHARE = 0.5
@@ -32,7 +39,7 @@ def prepare_working_sets(problem: Problem, state: CacheState, cache: OracleCache
 
 def keep_working_sets(problem: Problem, state: CacheState) -> None:
     """Keep the sets of a state only if they are of these data and this z."""
-    if not state.cache_key or state.cache_key != vertex_cache_key(problem, state.z):
+    if not state.cache_key or state.cache_key != vertex_cache_key(problem, state):
         forget_working_sets(state)
 
 
@@ -45,7 +52,7 @@ def forget_working_sets(state: CacheState) -> None:
 def sign_working_sets(problem: Problem, state: CacheState) -> None:
     """Say of which data and z the sets are."""
     if state.vertex_cache is not None:
-        state.cache_key = vertex_cache_key(problem, state.z)
+        state.cache_key = vertex_cache_key(problem, state)
 
 
 def round_of_all(problem: Problem, state: CacheState, tol: float, every: int) -> None:
@@ -68,34 +75,30 @@ def _gather(
     problem: Problem, state: CacheState, order: np.ndarray, epsilon: float, most: int
 ) -> int:
     """Ask until `most` outputs are learnt; returns how many oracles were asked."""
-    packed, workspace = problem.packed, problem.workspace()
-    vertex_cache, gaps = state.vertex_cache, state.gaps
-    function = problem.structure.compiled_function("maximize")
-    if function is not None:
-        args = (epsilon, most, state.epoch, state.w, gaps)
-        return int(gather_violated(packed, workspace, vertex_cache, function, order, *args))
-    learnt = 0
-    for n_calls, i in enumerate(order, start=1):
-        problem.write_oracle_output(i, workspace, score_block(packed, i, state.w, workspace))
-        learnt += consider_vertex(packed, i, workspace, vertex_cache, epsilon, state.epoch, gaps)
-        if learnt == most:
-            return n_calls
-    return len(order)
+    packed, cache, gaps = problem.packed, state.vertex_cache, state.gaps
+    weights = free_weights(state.w, state.average)
+    n_calls = learnt = 0
+
+    def step(i: int, workspace: Any, value: float) -> bool:
+        nonlocal n_calls, learnt
+        n_calls += 1
+        learnt += consider_vertex(packed, i, workspace, cache, epsilon, state.epoch, gaps)
+        return learnt == most
+
+    found = problem.sweep(
+        order,
+        lambda function, workspace: gather_violated(
+            packed, workspace, cache, function, order, epsilon, most, state.epoch, weights, gaps
+        ),
+        step,
+        lambda i, workspace: score_sample(packed, i, weights, workspace),
+    )
+    return n_calls if found is None else int(found)
 
 
 def _solve(problem: Problem, state: CacheState, target: float) -> None:
     """Passes over all working sets until the gap among remembered outputs is on target."""
-    packed, workspace, vertex_cache = problem.packed, problem.workspace(), state.vertex_cache
-    policy = (problem.alpha, _EXCHANGES, _RELAXATION)
-    left = 0.0
-
-    def step(problem: Problem, state: CacheState, order: np.ndarray) -> None:
-        nonlocal left
-        point = (state.w, state.z, state.average, state.counters)
-        left += solve_pass(packed, workspace, vertex_cache, order, *policy, *point)
-
     for _ in range(_PASSES):
-        order, left = state.rng.permutation(problem.n), 0.0
-        visit_samples(step, problem, state, order)
-        if left <= target:
+        order = state.rng.permutation(problem.n)
+        if step_between_vertices(problem, state, order, _EXCHANGES, _RELAXATION) <= target:
             return

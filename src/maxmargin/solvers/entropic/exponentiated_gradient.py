@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from maxmargin._numba.passes import exponentiated_gradient as entropic
-from maxmargin._numba.passes.block_step import Counters, start_average, start_counters
+from maxmargin._numba.passes.block_step import Counters, start_counters
+from maxmargin._numba.passes.weights import Weights, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
 from maxmargin.solvers.base import Solver
@@ -16,6 +17,8 @@ from maxmargin.solvers.domain_steps import (
     BlockState,
     finalize_weights,
     is_free,
+    move_all_weights,
+    reset_average,
     unprojected_weights,
     visit_samples,
     weights_and_average,
@@ -232,46 +235,63 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         """A pass over single samples."""
         rng, n = state.rng, problem.n
         order = rng.permutation(n) if self.sampling == "permutation" else rng.integers(n, size=n)
-        visit_samples(self._pass, problem, state, order)
+        self._pass(problem, state, order)
 
     def _pass(self, problem: Problem, state: ExponentiatedGradientState, order: np.ndarray) -> None:
-        function = problem.structure.compiled_function("marginals")
-        if function is None:
-            workspace = problem.workspace("marginals")
-            for i in order:
-                self._visit(problem, state, i, workspace)
-            return
-        stuck = entropic.entropic_pass(
-            problem.packed, problem.workspace("marginals"), function, order, problem.alpha,
-            state.fade, float(self.growth), state.potentials, state.rates, state.last_rate,
-            state.entropy, state.slopes, state.w, state.z, state.average, state.counters,
-            np.zeros(5),
-        )  # fmt: skip
-        if stuck >= 0:
-            raise why_stuck(problem, stuck, state.w)
+        def steps(order: np.ndarray, weights: Weights) -> None:
+            stuck = problem.sweep(
+                order,
+                lambda function, workspace: entropic.entropic_pass(
+                    problem.packed,
+                    workspace,
+                    function,
+                    order,
+                    problem.alpha,
+                    state.fade,
+                    float(self.growth),
+                    state.potentials,
+                    state.rates,
+                    state.last_rate,
+                    state.entropy,
+                    state.slopes,
+                    weights,
+                    state.z,
+                    state.counters,
+                    np.zeros(5),
+                ),
+                lambda i, workspace, value: self._visit(problem, state, i, workspace, weights),
+                None,
+                ability="marginals",
+            )
+            if stuck is not None and stuck >= 0:
+                raise why_stuck(problem, stuck, state.w)
+
+        visit_samples(steps, problem, state, state.w_unprojected, order)
 
     def _visit(
-        self, problem: Problem, state: ExponentiatedGradientState, i: int, workspace: Any
+        self,
+        problem: Problem,
+        state: ExponentiatedGradientState,
+        i: int,
+        workspace: Any,
+        weights: Weights,
     ) -> None:
         """The step of the compiled `entropic_pass`, where `marginals` is Python."""
         packed, fade, entropy = problem.packed, state.fade, state.entropy
-        state.average.steps[0] += 1.0
         if packed.weight[i] == 0.0:
             state.slopes[i] = 0.0
+            entropic.entropic_count(weights)
             return
         here = problem.parts(i)
         own, point = state.potentials[here], state.z[here]
-        parts = entropic.entropic_scores(packed, i, workspace, state.w)
+        parts = entropic.entropic_scores(packed, i, workspace, weights)
         rate = state.rates[i] or state.last_rate[0]
         rate = entropic.entropic_limit(workspace, parts, rate, fade)
         found = np.zeros(5)
         for _ in range(entropic.TRIES):
             entropic.entropic_trial(workspace, own, rate, fade)
             state.counters.steps[0] += 1.0
-            theta = workspace.theta[:parts].copy()
-            z = problem._call_oracle("marginals", theta, i)
-            workspace.vertex[:parts] = z
-            value = problem._value("marginals", theta, z, problem.layouts[i])
+            value = problem.write_marginals(i, workspace, parts)
             entropic.entropic_gain(
                 packed, i, workspace, own, point, value, rate, fade, problem.alpha, entropy[i],
                 found,
@@ -280,15 +300,15 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             used, rate = rate, entropic.entropic_rate(found, rate, fade, float(self.growth))
             if found[0] >= 0.0:
                 entropic.entropic_move(
-                    packed, i, workspace, problem.alpha, state.potentials, state.w, state.z,
-                    state.average,
-                )  # fmt: skip
+                    packed, i, workspace, problem.alpha, state.potentials, weights, state.z
+                )
                 entropy[i] = found[2]
                 state.rates[i] = state.last_rate[0] = rate
-                return
+                break
             if found[3] <= entropic.SMALL * found[4]:
                 state.rates[i] = used
-                return
+                break
+        entropic.entropic_count(weights)
 
     def _step(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A step of all samples at once."""
@@ -298,7 +318,6 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         ahead = scores - fade * potentials
         if fade == 0.0:
             rate = min(rate, entropic.FARTHEST / max(np.abs(ahead).max(), 1e-300))
-        state.average.steps[0] += 1.0
         for _ in range(entropic.TRIES):
             state.counters.steps[0] += problem.n
             tried = potentials + rate * ahead
@@ -316,22 +335,10 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             if found[0] >= 0:
                 state.potentials, state.entropy = tried, entropy
                 state.slopes, state.z, state.last_rate[0] = slopes / used, z, rate
-                self._move(problem, state, change / -problem.alpha)
+                move_all_weights(problem, state, change / -problem.alpha)
                 return
             if slope <= entropic.SMALL * size:
                 return
-
-    def _move(
-        self, problem: Problem, state: ExponentiatedGradientState, change: np.ndarray
-    ) -> None:
-        """Let w follow z, by this much but for the domain."""
-        if state.w_unprojected is not None:
-            state.w_unprojected += change
-            change = problem.domain.project(state.w_unprojected) - state.w
-        state.w += change
-        if len(state.average.correction):
-            k = state.average.steps[0]
-            state.average.correction[:] += (k * (k - 1) / 2) * change
 
     # -- certificates ------------------------------------------------------------------------------
     def bound(self, problem: Problem, state: ExponentiatedGradientState) -> float:
@@ -345,8 +352,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         return weights_and_average(problem, state) if self.averaging else [state.w]
 
     def certified(self, state: ExponentiatedGradientState) -> None:
-        state.average.correction[:] = 0.0
-        state.average.steps[0] = 0.0
+        reset_average(state)
 
     def check_restored(
         self, problem: Problem, fresh: ExponentiatedGradientState, state: ExponentiatedGradientState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -113,21 +113,24 @@ class SDCA(Solver[SDCAState]):
         return state.rng.permutation(n)
 
     def _pass(self, problem: Problem, state: SDCAState, order: np.ndarray) -> None:
-        packed, workspace, gaps = problem.packed, problem.workspace("marginals"), state.gaps
-        point = (problem.alpha, state.w, state.z, state.entropy)
-        function = problem.structure.compiled_function("marginals")
-        if function is not None:
-            ascent_pass(packed, workspace, function, order, *point, gaps)
-            seen = np.zeros(problem.n)
-            seen[order] = gaps[order]
-            problem._check(seen, "marginals", state.w)
-            return
-        for i in order:
-            parts = score_block(packed, i, state.w, workspace)
-            theta = workspace.theta[:parts].copy()
-            workspace.vertex[:parts] = problem._call_oracle("marginals", theta, i)
-            log_z = problem.structure.log_partition(theta, problem.layouts[i])
-            gaps[i] = ascent_step(packed, i, workspace, log_z, *point)
+        packed, gaps = problem.packed, state.gaps
+        rest = (problem.alpha, state.w, state.z, state.entropy)
+
+        def step(i: int, workspace: Any, log_z: float) -> None:
+            gaps[i] = ascent_step(packed, i, workspace, log_z, *rest)
+
+        problem.sweep(
+            order,
+            lambda function, workspace: ascent_pass(
+                packed, workspace, function, order, *rest, gaps
+            ),
+            step,
+            lambda i, workspace: score_block(packed, i, state.w, workspace),
+            ability="marginals",
+        )
+        seen = np.zeros(problem.n)
+        seen[order] = gaps[order]
+        problem.check_values(seen, "marginals", state.w)
 
     def bound(self, problem: Problem, state: SDCAState) -> float:
         return problem.dual(state.z, state.w, state.entropy)

@@ -289,7 +289,7 @@ def test_the_table_of_solvers_and_structures_holds(name, short, certificate, cel
             continue
         result = model.fit(X, y).result_
         if cell != "sparse":
-            assert (structure.compiled_function(solver.requires[0][0]) is not None) == (
+            assert (structure.oracle().compiled_function(solver.requires[0][0]) is not None) == (
                 cell == "compiled"
             )
         assert np.isfinite(result.gap) == (certificate == "yes")

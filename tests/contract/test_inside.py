@@ -85,7 +85,8 @@ def test_all_solvers_agree(name):
     made = case(name)
     structure = made.problem.structure
     projects = (
-        not isinstance(structure, GraphCut) or structure.compiled_function("project") is not None
+        not isinstance(structure, GraphCut)
+        or structure.oracle().compiled_function("project") is not None
     )
     solvers = {v: DUAL[v] for v in CHOSEN} | (SADDLE if projects else {})
     results = {
@@ -198,8 +199,8 @@ def test_a_compiled_cut_equals_the_same_cut_in_plain_python(variant, tables):
     solver = set_up((DUAL | PERCEPTRONS)[variant], max_epochs=4, tol=0.0)
     options = {"cost": problems.generic, "tables": tables}
     fast, slow = problems.cut(**options), problems.cut(plain=True, **options)
-    assert fast.problem.structure.compiled_function("maximize") is not None
-    assert slow.problem.structure.compiled_function("maximize") is None
+    assert fast.problem.structure.oracle().compiled_function("maximize") is not None
+    assert slow.problem.structure.oracle().compiled_function("maximize") is None
     one, two = solver.run(fast.problem), solver.run(slow.problem)
     np.testing.assert_allclose(one.w, two.w, atol=1e-11)
     np.testing.assert_allclose(one.state.z, two.state.z, atol=1e-11)

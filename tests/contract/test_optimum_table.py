@@ -74,8 +74,10 @@ def can(solver, structure):
     if "margin" not in kind.objectives:
         return False
     lacks = {"marginals"} if structure == "restricted" else set()  # with rules it cannot
-    able = all(any(known.has(own) for own in {*names} - lacks) for names in kind().requires)
-    return able and (known.marginals_are_exact or not kind.needs_expectations)
+    able = all(
+        any(known.oracle().has(own) for own in {*names} - lacks) for names in kind().requires
+    )
+    return able and (known.oracle().marginals_are_exact or not kind.needs_expectations)
 
 
 def test_no_structure_is_missing():

@@ -532,8 +532,8 @@ def test_a_compiled_chain_equals_the_same_chain_in_plain_python(variant, banned)
     options = {"cost": problems.generic, "banned": banned, "lengths": (3, 2, 1, 3)}
     solver = set_up((DUAL | PERCEPTRONS)[variant], max_epochs=4, tol=0.0)
     fast, slow = problems.chain(**options), problems.chain(plain=True, **options)
-    assert fast.problem.structure.compiled_function("maximize") is not None
-    assert slow.problem.structure.compiled_function("maximize") is None
+    assert fast.problem.structure.oracle().compiled_function("maximize") is not None
+    assert slow.problem.structure.oracle().compiled_function("maximize") is None
     rng = np.random.default_rng(0)
     start = rng.normal(size=fast.problem.dim) if variant in PERCEPTRONS else 0.0
     states = [solver.init(made.problem) for made in (fast, slow)]

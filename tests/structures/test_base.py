@@ -6,10 +6,11 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.oracles.linear_program.maximize import maximize_linear
+from maxmargin.oracles.min_norm_point import project_by_vertices
 from maxmargin.structures import Chain, Constraints, Finite, Multiclass, Structure
-from maxmargin.structures.linear_program.maximize import maximize_linear
-from maxmargin.structures.min_norm_point import project_by_vertices
 from reference import enumeration
+from reference.abilities import ability_of
 from reference.user_structures import Assignment, AtMostTwo
 
 ABILITIES = ["maximize", "project", "marginals", "max_marginals", "constraints", "vertices"]
@@ -37,7 +38,7 @@ class Slow(Finite):
     ],
 )
 def test_has(structure, expected):
-    assert [ability for ability in ABILITIES if structure.has(ability)] == expected
+    assert [ability for ability in ABILITIES if structure.oracle().has(ability)] == expected
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_has(structure, expected):
 )
 def test_missing_abilities_are_named_with_a_hint(ability):
     with pytest.raises(MissingAbilityError) as caught:
-        getattr(Bare(), ability)(np.zeros(2), (2,))
+        ability_of(Bare(), ability)(np.zeros(2), (2,))
     assert str(caught.value) == f"Bare has no `{ability}`. Define Bare.{ability}."
 
 
@@ -61,8 +62,10 @@ def test_missing_ability_lists_what_is_there():
 
 
 def test_an_ability_replaced_in_python_is_not_taken_from_compiled_code():
-    assert Slow().compiled_function("maximize") is None
-    assert Slow().compiled_function("marginals") is Finite().compiled_function("marginals")
+    assert Slow().oracle().compiled_function("maximize") is None
+    assert Slow().oracle().compiled_function("marginals") is Finite().oracle().compiled_function(
+        "marginals"
+    )
     assert Slow().maximize(np.array([3.0, 1.0, 2.0]), (3,)).tolist() == [0, 1, 0]
 
 

@@ -114,7 +114,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
             The training problem.
         """
         with announce_compilation():
-            problem.structure.compiled_function("maximize")
+            problem.oracle.compiled_function("maximize")
             for name in self.compiled_modules():
                 compile_module(f"passes.{name}")
 
@@ -320,14 +320,14 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
             If the solver does not support the problem's alpha, objective or domain.
         """
         check_options(self)
-        structure = problem.structure
+        structure, oracle = problem.structure, problem.oracle
         for names in self.requires:
-            if not any(structure.has(name) for name in names):
+            if not any(oracle.has(name) for name in names):
                 wanted = " or ".join(f"`{name}`" for name in names)
                 kind = type(structure).__name__
                 raise MissingAbilityError(
                     f"{type(self).__name__} needs {wanted}, which {kind} cannot do."
-                    f" {structure.hint_for(names[0])}, or choose another solver."
+                    f" {oracle.hint_for(names[0])}, or choose another solver."
                 )
         if problem.alpha < 0 or not np.isfinite(problem.alpha):
             raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")
@@ -428,7 +428,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
                 callback.on_abort(run)
             raise
         finally:
-            problem.structure.release()
+            problem.oracle.close()
         for callback in callbacks:
             callback.on_end(run, result)
         return result
@@ -462,11 +462,11 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
 def check_counts(problem: Problem, who: str, hint: str = "") -> None:
     """Fail unless the structure has a log-partition beside `marginals`: P needs both."""
-    structure, layout = problem.structure, problem.layouts[0]
-    if structure.compiled_function("marginals") is not None:
+    oracle, layout = problem.oracle, problem.layouts[0]
+    if oracle.compiled_function("marginals") is not None:
         return
     try:
-        structure.log_partition(np.zeros(structure.n_parts(layout)), layout)
+        oracle.log_partition(np.zeros(problem.structure.n_parts(layout)), layout)
     except MissingAbilityError as error:
         raise MissingAbilityError(
             f"{who} needs `log_partition` beside `marginals`: {error}{hint}"
@@ -541,9 +541,10 @@ def solvers_for(objective: str, structure: Structure | None = None) -> list[str]
 
 def _serves(structure: Structure, kind: type[Solver]) -> bool:
     """Whether the structure has all abilities that the solver needs."""
-    if kind.needs_expectations and not structure.marginals_are_exact:
+    oracle = structure.oracle()
+    if kind.needs_expectations and not oracle.marginals_are_exact:
         return False
-    return all(any(structure.has(name) for name in names) for names in kind().requires)
+    return all(any(oracle.has(name) for name in names) for names in kind().requires)
 
 
 def _by_name(name: str) -> Callable[[], Solver]:

@@ -82,7 +82,7 @@ class FrankWolfe(Solver[FrankWolfeState]):
         state.gap = gap = float(problem.packed.weight @ gaps)
         vertex -= state.z
         change = problem.features(vertex)
-        if problem.structure.may_time_out:  # gaps are bounds where the oracle gave up
+        if problem.oracle.may_time_out:  # gaps are bounds where the oracle gave up
             gap = float(state.w @ change + problem.packed.weight @ problem.loss_of_change(vertex))
         if gap > 0.0:
             step = self._step(problem, state, change, gap)

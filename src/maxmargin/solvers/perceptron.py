@@ -124,7 +124,7 @@ class Perceptron(Solver[PerceptronState]):
     ) -> int:
         """Updates of w by the samples of `order`; returns the number of mistakes."""
         plain = problem.without_loss()
-        function = problem.structure.compiled_function("maximize")
+        function = problem.oracle.compiled_function("maximize")
         rest = (problem.truth, w, average)
         if function is not None:
             return perceptron_pass(plain.packed, workspace, function, order, *rest)

@@ -143,7 +143,7 @@ class Run:
 
     def _guard(self) -> AbstractContextManager[None]:
         """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
-        compiled = self.problem.structure.compiled_function("maximize") is not None
+        compiled = self.problem.oracle.compiled_function("maximize") is not None
         return delay_signals() if compiled else nullcontext()
 
     def _due(self) -> bool:
@@ -181,7 +181,7 @@ class Run:
             self.primal, self.best = newest, _kept(self.newest, state)
         self._record(newest)
         self.solver.certified(state)
-        if problem.structure.gap_is_proof and self.gap < -self._unsure():
+        if problem.oracle.gap_is_proof and self.gap < -self._unsure():
             name = type(problem.structure).__name__
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
@@ -227,7 +227,7 @@ class Run:
             gap=primal - self.dual,
             norm_w=float(np.linalg.norm(self.newest)),
         ).with_metrics(
-            **self.solver.metrics(self.problem, state, primal) | self.problem.take_oracle_metrics()
+            **self.solver.metrics(self.problem, state, primal) | self.problem.oracle.take_metrics()
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.
@@ -272,7 +272,7 @@ class Run:
             n_epochs=self.state.epoch,
             history=self.history,
             state=self.state,
-            exact=self.problem.structure.gap_is_proof,
+            exact=self.problem.oracle.gap_is_proof,
             message=self.message,
         )
 

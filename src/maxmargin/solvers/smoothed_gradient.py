@@ -99,7 +99,7 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if not problem.structure.marginals_are_exact:
+        if not problem.oracle.marginals_are_exact:
             raise MissingAbilityError(
                 f"SmoothedGradient needs expectations over all outputs, which"
                 f' {type(problem.structure).__name__} cannot compute; use solver="bcfw", or'

@@ -149,7 +149,7 @@ class Subgradient(Solver[SubgradientState]):
         workspace: Any,
     ) -> None:
         """Steps by the samples of `order`, at w = v / (alpha k)."""
-        function = problem.structure.compiled_function("maximize")
+        function = problem.oracle.compiled_function("maximize")
         weighted = self.averaging == "weighted"
         rest = (weighted, problem.truth, v, state.z, state.visits, average, state.rates)
         if function is not None:

@@ -12,11 +12,12 @@ from scipy import sparse
 from maxmargin._numba import min_norm_sizes
 from maxmargin._numba.chain.k_best import k_best
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints, Layout, check_k, check_sides
-from maxmargin.structures.label_hull import LabelHull
+from maxmargin.oracles.base import check_k, check_scores
+from maxmargin.oracles.compiled import HullOracle
+from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
 
 
-class Chain(LabelHull):
+class Chain(Structure):
     """A label at each of T positions, with scores for neighbouring pairs. layout = (T, K).
 
     Parts: T * K node-label parts, then pair parts in tables (K, K), row = left label. If `tied`,
@@ -34,13 +35,6 @@ class Chain(LabelHull):
         Boolean masks, True for labels that must not be the first or the last one.
     """
 
-    compiled: ClassVar[dict[str, str]] = {
-        "maximize": "chain.maximize",
-        "max_marginals": "chain.maximize",
-        "project": "chain.project",
-        "marginals": "chain.marginals",
-    }
-
     def __init__(
         self,
         tied: bool = True,
@@ -53,6 +47,9 @@ class Chain(LabelHull):
         self.forbidden_first = forbidden_first
         self.forbidden_last = forbidden_last
 
+    def _make_oracle(self) -> ChainOracle:
+        return ChainOracle(self)
+
     def _n_tables(self, layout: Layout) -> int:
         return 1 if self.tied else _sides(layout)[0] - 1
 
@@ -63,17 +60,6 @@ class Chain(LabelHull):
     def variables(self, layout: Layout) -> tuple[int, int]:
         length, labels = _sides(layout)
         return length, labels
-
-    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
-        length, labels = _sides(layout)
-        return length, labels, 0 if self.tied else labels * labels
-
-    def scratch(self, layout: Layout) -> tuple[int, int]:
-        length, labels = _sides(layout)
-        parts = self.n_parts(layout)
-        own = 3 * length * labels + labels * labels + 5 * labels + length
-        floats = min_norm_sizes.float_size(parts, length) + own
-        return floats, min_norm_sizes.int_size(parts, length) + 2 * length
 
     def vertex_size(self, layout: Layout) -> int:
         return 2 * _sides(layout)[0] - 1
@@ -121,23 +107,6 @@ class Chain(LabelHull):
         length, labels = _sides(layout)
         return z[: length * labels].reshape(length, labels).argmax(axis=1)
 
-    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        # Viterbi with k prefixes for each label, O(T K (K + k log K))
-        length, labels = _sides(layout)
-        theta = self._allowed(theta, layout)
-        k = min(check_k(k), labels**length)
-        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
-        scores = np.empty(k)
-        sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
-        work, iwork = np.empty(2 * labels * k + 2 * labels), np.empty(4 * labels, np.int64)
-        found = k_best(theta, layout_ints, k, scores, sequences.ravel(), origin, work, iwork)
-        if found == 0:
-            raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        return [
-            (self.encode(y, layout), float(v))
-            for y, v in zip(sequences[:found], scores, strict=False)
-        ]
-
     def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
         banned = self.forbidden(layout)
         for y in product(range(layout[1]), repeat=layout[0]):
@@ -168,6 +137,46 @@ class Chain(LabelHull):
         none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
         equal = np.concatenate([equal, np.zeros(len(banned))])
         return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
+
+
+class ChainOracle(HullOracle):
+    """Dynamic programs along the chain: Viterbi, forward and backward sums."""
+
+    structure: Chain
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "chain.maximize",
+        "max_marginals": "chain.maximize",
+        "project": "chain.project",
+        "marginals": "chain.marginals",
+    }
+
+    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
+        length, labels = _sides(layout)
+        return length, labels, 0 if self.structure.tied else labels * labels
+
+    def scratch(self, layout: Layout) -> tuple[int, int]:
+        length, labels = _sides(layout)
+        parts = self.structure.n_parts(layout)
+        own = 3 * length * labels + labels * labels + 5 * labels + length
+        floats = min_norm_sizes.float_size(parts, length) + own
+        return floats, min_norm_sizes.int_size(parts, length) + 2 * length
+
+    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
+        # Viterbi with k prefixes for each label, O(T K (K + k log K))
+        length, labels = _sides(layout)
+        theta = check_scores(self.structure, theta, layout)
+        k = min(check_k(k), labels**length)
+        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
+        scores = np.empty(k)
+        sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
+        work, iwork = np.empty(2 * labels * k + 2 * labels), np.empty(4 * labels, np.int64)
+        found = k_best(theta, layout_ints, k, scores, sequences.ravel(), origin, work, iwork)
+        if found == 0:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+        return [
+            (self.structure.encode(y, layout), float(v))
+            for y, v in zip(sequences[:found], scores, strict=False)
+        ]
 
 
 def _sides(layout: Layout) -> tuple[int, ...]:

@@ -232,7 +232,7 @@ class BCFW(Solver[BCFWState]):
         if cache is None:
             return
         outputs = state.oracle_outputs
-        if problem.structure.expensive_oracle and (outputs is None or len(outputs) != len(state.z)):
+        if problem.oracle.is_expensive and (outputs is None or len(outputs) != len(state.z)):
             state.oracle_outputs, state.outputs_known = np.zeros_like(state.z), False
         kind = "vertices" if state.image_cache is None else "images"
         if state.cache_size != cache.size or cache.store not in ("auto", kind):
@@ -281,7 +281,7 @@ class BCFW(Solver[BCFWState]):
         elif state.image_cache is not None:
             self._image_passes(problem, state, order, cache.passes, known)
         else:
-            before = problem.dual(state.z, state.w) if problem.structure.expensive_oracle else 0.0
+            before = problem.dual(state.z, state.w) if problem.oracle.is_expensive else 0.0
             visit_samples(partial(self._vertex_pass, known=known), problem, state, order)
             self._cached_passes(problem, state, cache.passes, before)
         state.n_oracle += len(order)  # at the last certificate, if they were known
@@ -297,7 +297,7 @@ class BCFW(Solver[BCFWState]):
         They pay until five of them raise the dual by less than a tenth of what this epoch has
         gained since `before`. Counted, not timed: the same seed gives the same bits.
         """
-        expensive_oracle = passes == "auto" and problem.structure.expensive_oracle
+        expensive_oracle = passes == "auto" and problem.oracle.is_expensive
         count = 5 if passes == "auto" else int(passes)
         value = problem.dual(state.z, state.w) if expensive_oracle else 0.0
         for _ in range(_EXPENSIVE_ROUNDS if expensive_oracle else 1):
@@ -333,7 +333,7 @@ class BCFW(Solver[BCFWState]):
         self, problem: Problem, state: BCFWState, order: np.ndarray, search: bool | None = None
     ) -> None:
         packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
-        function = problem.structure.compiled_function("maximize")
+        function = problem.oracle.compiled_function("maximize")
         point = (state.w, state.z, state.average, state.counters)
         search = self.line_search if search is None else search
         if function is not None:
@@ -353,7 +353,7 @@ class BCFW(Solver[BCFWState]):
         self, problem: Problem, state: BCFWState, order: np.ndarray, known: np.ndarray | None = None
     ) -> None:
         packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
-        function = problem.structure.compiled_function("maximize")
+        function = problem.oracle.compiled_function("maximize")
         vertex_cache = state.vertex_cache
         options = (problem.alpha, *self._policy())
         point = (state.w, state.z, state.average, state.counters)
@@ -410,7 +410,7 @@ class BCFW(Solver[BCFWState]):
 
     def candidates(self, problem: Problem, state: BCFWState) -> list[np.ndarray]:
         # with an expensive oracle the average is not worth as many calls as the next epoch
-        if not self.averaging or problem.structure.expensive_oracle:
+        if not self.averaging or problem.oracle.is_expensive:
             return [state.w]
         return weights_and_average(problem, state)
 

@@ -137,7 +137,7 @@ def oracle_pass(
     packed, workspace, gaps = problem.packed, problem.workspace(), state.gaps
     memory = (state.vertex_cache, state.image_cache)
     options = (problem.alpha, *policy, weights_of_state(problem, state, bounded))
-    function = problem.structure.compiled_function("maximize")
+    function = problem.oracle.compiled_function("maximize")
     if function is not None:
         image_oracle_pass(packed, workspace, *memory, function, order, *options, gaps)
     else:

@@ -70,13 +70,13 @@ def _gather(
     """Ask until `most` outputs are learnt; returns how many oracles were asked."""
     packed, workspace = problem.packed, problem.workspace()
     vertex_cache, gaps = state.vertex_cache, state.gaps
-    function = problem.structure.compiled_function("maximize")
+    function = problem.oracle.compiled_function("maximize")
     if function is not None:
         args = (epsilon, most, state.epoch, state.w, gaps)
         return int(gather_violated(packed, workspace, vertex_cache, function, order, *args))
     learnt = 0
     for n_calls, i in enumerate(order, start=1):
-        problem.write_oracle_output(i, workspace, score_block(packed, i, state.w, workspace))
+        problem.calls.write_vertex(i, workspace, score_block(packed, i, state.w, workspace))
         learnt += consider_vertex(packed, i, workspace, vertex_cache, epsilon, state.epoch, gaps)
         if learnt == most:
             return n_calls

@@ -139,7 +139,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
 
     def load(self, problem: Problem) -> None:
         super().load(problem)
-        problem.structure.compiled_function("marginals")
+        problem.oracle.compiled_function("marginals")
 
     # -- the state ---------------------------------------------------------------------------------
     def init(self, problem: Problem) -> ExponentiatedGradientState:
@@ -235,7 +235,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         visit_samples(self._pass, problem, state, order)
 
     def _pass(self, problem: Problem, state: ExponentiatedGradientState, order: np.ndarray) -> None:
-        function = problem.structure.compiled_function("marginals")
+        function = problem.oracle.compiled_function("marginals")
         if function is None:
             workspace = problem.workspace("marginals")
             for i in order:
@@ -269,9 +269,9 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             entropic.entropic_trial(workspace, own, rate, fade)
             state.counters.steps[0] += 1.0
             theta = workspace.theta[:parts].copy()
-            z = problem._call_oracle("marginals", theta, i)
+            z = problem.calls.answer("marginals", theta, i)
             workspace.vertex[:parts] = z
-            value = problem._value("marginals", theta, z, problem.layouts[i])
+            value = problem.value_of("marginals", theta, z, problem.layouts[i])
             entropic.entropic_gain(
                 packed, i, workspace, own, point, value, rate, fade, problem.alpha, entropy[i],
                 found,

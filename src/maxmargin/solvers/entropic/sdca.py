@@ -115,18 +115,18 @@ class SDCA(Solver[SDCAState]):
     def _pass(self, problem: Problem, state: SDCAState, order: np.ndarray) -> None:
         packed, workspace, gaps = problem.packed, problem.workspace("marginals"), state.gaps
         point = (problem.alpha, state.w, state.z, state.entropy)
-        function = problem.structure.compiled_function("marginals")
+        function = problem.oracle.compiled_function("marginals")
         if function is not None:
             ascent_pass(packed, workspace, function, order, *point, gaps)
             seen = np.zeros(problem.n)
             seen[order] = gaps[order]
-            problem._check(seen, "marginals", state.w)
+            problem.check_values(seen, "marginals", state.w)
             return
         for i in order:
             parts = score_block(packed, i, state.w, workspace)
             theta = workspace.theta[:parts].copy()
-            workspace.vertex[:parts] = problem._call_oracle("marginals", theta, i)
-            log_z = problem.structure.log_partition(theta, problem.layouts[i])
+            workspace.vertex[:parts] = problem.calls.answer("marginals", theta, i)
+            log_z = problem.oracle.log_partition(theta, problem.layouts[i])
             gaps[i] = ascent_step(packed, i, workspace, log_z, *point)
 
     def bound(self, problem: Problem, state: SDCAState) -> float:

@@ -90,7 +90,7 @@ class SaddleSolver(Solver[SaddleT]):
 
     def load(self, problem: Problem) -> None:
         super().load(problem)
-        problem.structure.compiled_function(self.requires[0][0])
+        problem.oracle.compiled_function(self.requires[0][0])
 
     @property
     def step_rule(self) -> Any:
@@ -201,7 +201,7 @@ class SaddleSolver(Solver[SaddleT]):
     # -- passes over all samples -------------------------------------------------------------------
     def warm_pointers(self, problem: Problem) -> np.ndarray:
         """Where each sample's left-overs of projections stand in an array of all samples'."""
-        known = {layout: problem.structure.warm_size(layout) for layout in set(problem.layouts)}
+        known = {layout: problem.oracle.warm_size(layout) for layout in set(problem.layouts)}
         return np.concatenate([[0], np.cumsum([known[s] for s in problem.layouts])]).astype(
             np.int64
         )
@@ -246,7 +246,7 @@ class SaddleSolver(Solver[SaddleT]):
     ) -> tuple[np.ndarray, np.ndarray]:
         """out_i = P(base_i + step (F_i^T w + c_i)); returns g(out) and the sums of the pass."""
         other = np.empty(0) if reference is None else reference
-        function = problem.structure.compiled_function("project")
+        function = problem.oracle.compiled_function("project")
 
         def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
             if function is not None:
@@ -264,7 +264,7 @@ class SaddleSolver(Solver[SaddleT]):
                     apart = theta[allowed] - problem.scores(reference, i)[allowed]
                     sums_of_pass[1] += problem.packed.weight[i] * float(apart @ apart)
                 old = base[part].copy()
-                out[part] = problem.projected(old + step * theta, i)
+                out[part] = problem.calls.answer("project", old + step * theta, i)
                 measure_sample_move(problem, i, out[part], old, sums[0], sums_of_pass)
 
         (gradient,), sums_of_pass = self.in_ranges(problem, 1, visit)

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.base import Constraints
+from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import _whole
-from maxmargin.structures.label_hull import LabelHull
 from maxmargin.structures.network.layout import NetworkLayout
 
 
-class NetworkLabels(LabelHull):
+class NetworkLabels(Structure):
     """A label at each node of a network, with scores for the pairs of labels at the ends of edges.
 
     Parts: V * K node-label parts, then pair parts in tables (K, K), row = label of the edge's first

@@ -8,12 +8,40 @@ from scipy.optimize import linear_sum_assignment
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.oracles.linear_program.maximize import maximize_linear
 from maxmargin.oracles.min_norm_point import project_by_vertices
-from maxmargin.structures import Chain, Constraints, Finite, Multiclass, Structure
+from maxmargin.structures import Chain, Constraints, Finite, MarkovNetwork, Multiclass, Structure
 from reference import enumeration
 from reference.abilities import ability_of
 from reference.user_structures import Assignment, AtMostTwo
 
 ABILITIES = ["maximize", "project", "marginals", "max_marginals", "constraints", "vertices"]
+
+
+def test_a_structure_fits_in_the_head():
+    public = [name for name in vars(Structure) if not name.startswith("_")]
+    assert len(public) <= 20, public
+
+
+def test_methods_of_a_class_go_before_its_oracle():
+    class Doubled(Finite):
+        def marginals(self, theta, layout):
+            return 2 * super().marginals(theta, layout)
+
+    own, theta = Doubled(), np.zeros(4)
+    assert own.marginals(theta, (4,)).tolist() == own.oracle().marginals(theta, (4,)).tolist()
+    assert own.oracle().marginals(theta, (4,)).tolist() == [0.5] * 4
+    assert own.oracle().maximize(theta, (4,))[1] == 0.0
+    assert own.oracle().compiled_function("marginals") is None
+    assert own.oracle().compiled_function("project") is not None
+
+
+def test_a_class_that_may_miss_maxima_proves_nothing():
+    class Hasty(MarkovNetwork):
+        def maximize(self, theta, layout):
+            return self.encode(np.zeros(layout.n_nodes), layout)
+
+    assert MarkovNetwork(method="bounded").oracle().gap_is_proof
+    assert not Hasty(method="bounded").oracle().gap_is_proof
+    assert Hasty(method="exact").oracle().gap_is_proof  # unless it says is_exact = False
 
 
 class Bare(Structure):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from itertools import islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,83 @@ class Call(NamedTuple):
     floor: float = -np.inf
 
 
-class Oracle:
+class Abilities:
+    """What structures do by hand and oracles for solvers, in the same words."""
+
+    def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
+        """Return the Euclidean projection of a point on Z(layout).
+
+        Parameters
+        ----------
+        point : ndarray of shape (n_parts,)
+            Point to project.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            The z of Z(layout) with the least `|z - point|`.
+        """
+        raise NotImplementedError
+
+    def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
+        """Return the expectation of z if p(z) is proportional to exp(theta . z) on the vertices.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Expectations of the parts.
+        """
+        raise NotImplementedError
+
+    def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
+        """Return the log of the sum of exp(theta . z) over all vertices.
+
+        `marginals` is its gradient.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        float
+            Log-partition function.
+        """
+        raise NotImplementedError
+
+    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
+        """Return the k vertices of highest theta . z.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+        k : int
+            Number of vertices; all are returned if there are fewer.
+
+        Returns
+        -------
+        list of (ndarray, float)
+            Vertices and their scores, best first.
+        """
+        raise NotImplementedError
+
+
+class Oracle(Abilities):
     """How the outputs of a structure are found, for given scores of their parts.
 
     An oracle has any subset of these abilities; a solver names those that it needs. This class has
@@ -74,6 +150,8 @@ class Oracle:
         Structure whose outputs are found.
     """
 
+    #: ability -> module of maxmargin._numba whose function of that name has that signature
+    compiled: ClassVar[dict[str, str]] = {}
     #: False if `maximize` may miss the maximum
     is_exact: bool = True
     #: True if the bound of `maximize` is proven: objectives are then upper bounds, and certificates
@@ -111,44 +189,17 @@ class Oracle:
         return self.has("marginals") and self.marginals_are_exact
 
     def is_exact_for(self, layout: Layout) -> bool:
-        """Whether `maximize` finds the maximum for this layout, if not for all (`is_exact`).
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        bool
-            `is_exact`, unless that depends on the layout.
-        """
+        """Whether `maximize` finds the maximum for this layout, if not for all (`is_exact`)."""
         return self.is_exact
 
     def is_fractional(self, z: np.ndarray) -> bool:
-        """Tell whether a vertex is fractional, as those of relaxed polytopes may be.
-
-        Parameters
-        ----------
-        z : ndarray of shape (n_parts,)
-            Vertex of the polytope.
-
-        Returns
-        -------
-        bool
-            True if z is a vertex but not an output.
-        """
+        """Whether z is a vertex but not an output, as those of relaxed polytopes may be."""
         return False
 
     def check_layout(self, layout: Layout) -> None:
         """Raise an error if a layout has no outputs, or no best one for some scores.
 
         Called once before training for each layout.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
         """
 
     def close(self) -> None:
@@ -156,100 +207,38 @@ class Oracle:
 
     # -- what compiled code needs ----------------------------------------------------------------
     def compiled_function(self, ability: str) -> Any | None:
-        """Return the compiled function of an ability.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
-
-        Returns
-        -------
-        function or None
-            The compiled function; None if the ability runs in Python.
-        """
+        """The compiled function of an ability; None if it runs in Python."""
         return None
 
     def layout_as_ints(self, layout: Layout) -> Sequence[int]:
-        """Return the layout as the integers that compiled code reads.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        sequence of int
-            The layout in the oracle's own encoding.
-        """
+        """The layout as the integers that compiled code reads."""
         return layout
 
     def scratch(self, layout: Layout) -> tuple[int, int]:
-        """Return the size of the work space that compiled code needs.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        tuple of int
-            Numbers of floats and of integers.
-        """
+        """How many floats and integers of work space compiled code needs."""
         return self.structure.n_parts(layout), self.structure.n_parts(layout)
 
     def warm_size(self, layout: Layout) -> int:
-        """Return how many numbers `project` stores for its next call on a point nearby.
+        """How many numbers `project` stores for its next call on a point nearby.
 
         They are the first of its work space. On entry they are zeros or what the last call left
         there, e.g. the duals of the constraints; on return, what the next call may start from.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        int
-            Number of floats.
         """
         return 0
 
     def memory_size(self, layout: Layout) -> int:
-        """Return how many numbers a compiled `maximize` stores for its next call on the sample.
+        """How many numbers a compiled `maximize` stores for its next call on the sample.
 
         They are the first of its work space: zeros, or what the last call left there, on entry. The
         answer must be right whatever they are.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        int
-            Number of floats.
         """
         return 0
 
     # -- abilities -------------------------------------------------------------------------------
     def has(self, ability: str) -> bool:
-        """Tell whether the oracle has an ability, by itself or by a generic method.
+        """Whether the oracle has an ability, by itself or by a generic method.
 
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`; also `"constraints"` and `"vertices"`, which
-            are the structure's.
-
-        Returns
-        -------
-        bool
-            True if the ability is available.
+        So may the structure: `"constraints"` and `"vertices"` are among the abilities.
         """
         if ability in ("constraints", "vertices"):
             return self.structure._defines(ability)
@@ -299,59 +288,15 @@ class Oracle:
             yield z, bound if self.is_bounded else np.nan
 
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return the Euclidean projection of a point on Z(layout).
-
-        Parameters
-        ----------
-        point : ndarray of shape (n_parts,)
-            Point to project.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            The z of Z(layout) with the least `|z - point|`.
-        """
         if not self.has("project"):
             raise self.missing("project")
         allowed = check_scores(self.structure, point, layout)
         return project_by_vertices(lambda theta: self.maximize(theta, layout)[0], allowed)
 
     def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return the expectation of z if p(z) is proportional to exp(theta . z) on the vertices.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            Expectations of the parts.
-        """
         raise self.missing("marginals")
 
     def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
-        """Return the log of the sum of exp(theta . z) over all vertices.
-
-        `marginals` is its gradient.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        float
-            Log-partition function.
-        """
         raise self.missing("log_partition")
 
     def max_marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
@@ -372,22 +317,6 @@ class Oracle:
         raise self.missing("max_marginals")
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        """Return the k vertices of highest theta . z.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-        k : int
-            Number of vertices; all are returned if there are fewer.
-
-        Returns
-        -------
-        list of (ndarray, float)
-            Vertices and their scores, best first.
-        """
         if not self.has("k_best"):
             raise self.missing("k_best")
         k, theta = check_k(k), check_scores(self.structure, theta, layout)
@@ -406,38 +335,43 @@ class Oracle:
 
     # -- what is not there -----------------------------------------------------------------------
     def missing(self, ability: str) -> MissingAbilityError:
-        """Return the error that says that an ability is missing, what there is, and what to do.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
-
-        Returns
-        -------
-        MissingAbilityError
-            The error, to be raised.
-        """
-        have = ", ".join(f"`{name}`" for name in _ABILITIES if self.has(name))
+        """The error that says that an ability is missing, what there is, and what to do."""
+        whole = self.structure.oracle()  # with methods of its class
+        have = ", ".join(f"`{name}`" for name in _ABILITIES if whole.has(name))
         only = f", only {have}" if have else ""
         return MissingAbilityError(
             f"{type(self.structure).__name__} has no `{ability}`{only}. {self.hint_for(ability)}."
         )
 
     def hint_for(self, ability: str) -> str:
-        """Return advice for users who need an ability that is missing.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
-
-        Returns
-        -------
-        str
-            The advice, for error messages.
-        """
+        """Advice for users who need an ability that is missing."""
         return f"Define {type(self.structure).__name__}.{ability}"
+
+
+if TYPE_CHECKING:
+    _Base = Oracle
+else:
+    _Base = object  # else what `Oracle` has would hide what the oracle inside has
+
+
+class Wrapper(_Base):
+    """An oracle that hands on to another one what it does not do itself.
+
+    Parameters
+    ----------
+    inner : Oracle
+        The oracle inside.
+    """
+
+    inner: Any
+
+    def __init__(self, inner: Oracle):
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner" or name.startswith("__"):  # of a copy that is not yet filled
+            raise AttributeError(name)
+        return getattr(self.inner, name)
 
 
 def check_k(k: Any) -> int:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import OracleError
-from maxmargin.oracles.base import Call, Layout, Oracle
+from maxmargin.oracles.base import Call, Layout, Oracle, Wrapper
 from maxmargin.oracles.constraints import part_score
-from maxmargin.oracles.wrapper import Wrapper
 
 #: how much lower than another score a maximum may be, relative to 1 + its size: what linear
 #: programs and rounding leave
@@ -77,22 +76,7 @@ class Checked(Wrapper):
         return z, score
 
     def answer(self, ability: str, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """What another ability than `maximize` returns, checked.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"marginals"`.
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts, or a point to project.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            The answer.
-        """
+        """What another ability than `maximize` returns, checked."""
         return self.check_vector(ability, getattr(self.inner, ability)(theta, layout), theta)
 
     def check_vector(self, ability: str, z: Any, theta: np.ndarray) -> np.ndarray:
@@ -161,25 +145,13 @@ class Counted(Wrapper):
                 yield z, value
 
     def count_fractional(self, z: np.ndarray) -> None:
-        """Count whether an answer is fractional, if calls are expensive.
-
-        Parameters
-        ----------
-        z : ndarray of shape (n_parts,)
-            The answer.
-        """
+        """Count whether an answer is fractional, if calls are expensive."""
         if self.is_expensive:
             self._counts["checked"] += 1
             self._counts["fractional"] += self.is_fractional(z)
 
     def take_metrics(self) -> dict[str, float]:
-        """Return what was counted since the last call, for the record of a certificate.
-
-        Returns
-        -------
-        dict of str to float
-            Numbers by name.
-        """
+        """What was counted since the last call, for the record of a certificate."""
         counts = Counter(self._counts)
         self._counts.clear()
         found = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +20,6 @@ _MANY = 4096  # active vertices: their factor takes 64 megabytes
 class CompiledOracle(Oracle):
     """An oracle whose abilities are functions of `maxmargin._numba`, see `compiled`."""
 
-    #: ability -> module of maxmargin._numba whose function of that name has that signature
-    compiled: ClassVar[dict[str, str]] = {}
     projects_by_maximize = False
 
     def has(self, ability: str) -> bool:

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError, OracleError
-from maxmargin.oracles.base import Call, Layout, Oracle, check_scores
+from maxmargin.oracles.base import Call, Layout, Oracle, Wrapper, check_scores
 from maxmargin.oracles.outputs import TimedOut, as_vector, split_bound
 from maxmargin.oracles.processes.worker_pool import Workers
-from maxmargin.oracles.wrapper import Wrapper
 from maxmargin.validation.options import check_options
 
 

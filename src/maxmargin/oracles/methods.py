@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.oracles.base import Call, Layout, Oracle
+from maxmargin.oracles.base import Call, Layout, Oracle, Wrapper
 from maxmargin.oracles.constraints import part_score
-from maxmargin.oracles.wrapper import Wrapper
 
 #: what a class may have as methods, in place of what its oracle does
 METHODS = "maximize", "project", "marginals", "log_partition", "max_marginals", "k_best"
@@ -34,12 +33,13 @@ class MethodOracle(Wrapper):
     def __init__(self, inner: Oracle, methods: set[str]):
         super().__init__(inner)
         self.methods = methods
+        for name in methods - {"maximize"}:
+            setattr(self, name, getattr(inner.structure, name))
         for name in _STATEMENTS:
             setattr(self, name, getattr(inner.structure, name, getattr(inner, name)))
         self.is_bounded = inner.is_bounded and "maximize" not in methods
 
     gap_is_proof, has_expectations = Oracle.gap_is_proof, Oracle.has_expectations
-    missing = Oracle.missing
 
     def is_exact_for(self, layout: Layout) -> bool:
         return self.is_exact if "maximize" in self.methods else self.inner.is_exact_for(layout)
@@ -56,17 +56,9 @@ class MethodOracle(Wrapper):
     def compiled_function(self, ability: str) -> Any | None:
         return None if self._is_made_of_methods(ability) else self.inner.compiled_function(ability)
 
-    def _source(self, ability: str) -> Any:
-        """The structure if it has the ability as a method, else the oracle inside."""
-        if ability in self.methods:
-            return self.structure
-        if not self.inner.has(ability):
-            raise self.missing(ability)
-        return self.inner
-
     def maximize(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         if "maximize" not in self.methods:
-            return self._source("maximize").maximize(theta, layout)
+            return self.inner.maximize(theta, layout)
         z = np.asarray(self.structure.maximize(theta, layout), dtype=float)
         return z, part_score(np.asarray(theta, dtype=float), z)
 
@@ -78,20 +70,11 @@ class MethodOracle(Wrapper):
             yield self.structure.maximize(call.theta, call.layout), np.nan
 
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        if "project" not in self.methods and self._is_made_of_methods("project"):
+        if self._is_made_of_methods("project"):
             return Oracle.project(self, point, layout)
-        return self._source("project").project(point, layout)
-
-    def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        return self._source("marginals").marginals(theta, layout)
+        return self.inner.project(point, layout)
 
     def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
-        if "log_partition" not in self.methods and "marginals" in self.methods:
-            raise self.missing("log_partition")  # that of other marginals is not theirs
-        return self._source("log_partition").log_partition(theta, layout)
-
-    def max_marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        return self._source("max_marginals").max_marginals(theta, layout)
-
-    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        return self._source("k_best").k_best(theta, layout, k)
+        if "marginals" in self.methods:  # that of other marginals is not theirs
+            raise self.missing("log_partition")
+        return self.inner.log_partition(theta, layout)

@@ -18,13 +18,7 @@ CHUNK = 1024
 
 
 class SampleCalls:
-    """Calls of the oracle by the number of the sample, which errors name.
-
-    Parameters
-    ----------
-    samples : Samples
-        The samples, with their layouts and their oracle.
-    """
+    """Calls of the oracle of `Samples` by the number of the sample, which errors name."""
 
     def __init__(self, samples: Any):
         self.samples = samples
@@ -48,22 +42,7 @@ class SampleCalls:
 
     # -- one sample --------------------------------------------------------------------------------
     def answer(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
-        """Return what the oracle finds for one sample, checked.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts, or a point to project.
-        i : int
-            Number of the sample.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            The answer.
-        """
+        """What the oracle finds for sample i, checked. theta : scores, or a point to project."""
         if ability != "maximize":
             with self._name_sample(i):
                 return self.oracle.answer(ability, theta, self.samples.layouts[i])
@@ -76,21 +55,7 @@ class SampleCalls:
     def write_vertex(self, i: int, workspace: Any, parts: int, skip: bool = False) -> float | None:
         """workspace.vertex = argmax over workspace.theta.
 
-        Parameters
-        ----------
-        i : int
-            Number of the sample.
-        workspace : Workspace
-            Arrays of the thread.
-        parts : int
-            Number of parts of the sample.
-        skip : bool, default=False
-            Whether the answer may be given up.
-
-        Returns
-        -------
-        float or None
-            A bound on the score of an answer that was given up; None if there is one.
+        Returns None, or if the answer was given up and that is fine (skip), a bound on its score.
         """
         theta = workspace.theta[:parts].copy()
         vertex, value = next(self.maximize([i], [theta]))
@@ -124,21 +89,9 @@ class SampleCalls:
     def maximize(
         self, numbers: Sequence[int], thetas: Sequence[np.ndarray]
     ) -> Generator[tuple[np.ndarray | None, float]]:
-        """Maximise for some samples.
+        """Vertices of these samples, and their scores, or bounds if that is what is proven.
 
-        Parameters
-        ----------
-        numbers : sequence of int
-            Numbers of the samples.
-        thetas : sequence of ndarray
-            Scores of their parts.
-
-        Yields
-        ------
-        z : ndarray of shape (n_parts,) or None
-            Vertex; None if the oracle gave it up.
-        value : float
-            Its score, or a bound on the maximum if that is what the oracle proves.
+        A vertex is None, and its value a proven bound, if the oracle gave it up.
         """
         samples = self.samples
         calls = [
@@ -154,20 +107,7 @@ class SampleCalls:
     def maximize_in_chunks(
         self, numbers: range, thetas: Callable[[int], np.ndarray]
     ) -> Iterator[tuple]:
-        """Maximise for many samples, whose scores are computed some at a time.
-
-        Parameters
-        ----------
-        numbers : range
-            Numbers of the samples.
-        thetas : callable
-            Scores of a sample's parts.
-
-        Yields
-        ------
-        tuple
-            Sample, scores, vertex and value, see `maximize`.
-        """
+        """(i, theta, vertex, value) of these samples, whose scores are made some at a time."""
         for start in range(0, len(numbers), CHUNK):
             chunk = numbers[start : start + CHUNK]
             scores = [thetas(i) for i in chunk]
@@ -184,31 +124,13 @@ class SampleCalls:
         gaps: np.ndarray | None = None,
         known: np.ndarray | None = None,
     ) -> Iterator[int]:
-        """Visit samples, with their scores in workspace.theta and answers in workspace.vertex.
+        """The samples of `order`, with scores in workspace.theta and answers in workspace.vertex.
 
-        As many samples as the oracle has processes are asked at the same weights; their scores are
-        those of the newest weights again when their turn comes.
-
-        Parameters
-        ----------
-        order : ndarray of int
-            Numbers of the samples.
-        workspace : Workspace
-            Arrays of the thread.
-        score_at : callable
-            Writes a sample's scores at the newest weights and returns how many.
-        point : ndarray of shape (n_all_parts,), default=None
-            The dual point z of all samples.
-        gaps : ndarray of shape (n_samples,), default=None
-            Where gaps are noted; a sample whose answer was given up is left out, its gap being what
-            is proven.
-        known : ndarray of shape (n_all_parts,), default=None
-            Answers of all samples, so that the oracle is not called.
-
-        Yields
-        ------
-        int
-            Number of the sample.
+        score_at(i) writes sample i's scores at the newest weights and returns how many. As many
+        samples as the oracle has processes are asked at the same weights; their scores are those of
+        the newest weights again when their turn comes. point and gaps : z of all samples, and where
+        their gaps are noted; a sample whose answer was given up is left out, its gap being what is
+        proven. known : answers of all samples, so that the oracle is not called.
         """
         if known is not None:
             for i in order:

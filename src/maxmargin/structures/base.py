@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.oracles.base import Layout, Oracle, check_scores
+from maxmargin.oracles.base import Abilities, Layout, Oracle, check_scores
 from maxmargin.oracles.constraints import Constraints
 from maxmargin.oracles.linear_program.oracle import LinearOracle
 from maxmargin.oracles.methods import METHODS, MethodOracle
@@ -40,7 +40,7 @@ def _is_side(side: Any, least: int) -> bool:
     return whole and least <= side <= LONGEST
 
 
-class Structure(Checked, BaseEstimator):
+class Structure(Abilities, Checked, BaseEstimator):
     """A family of polytopes Z(layout), the outputs of samples being their vertices.
 
     It says which outputs there are; its `oracle` says how the best ones are found. To add a
@@ -365,75 +365,15 @@ class Structure(Checked, BaseEstimator):
         return self._ask("maximize", theta, layout)[0]
 
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return the Euclidean projection of a point on Z(layout).
-
-        Parameters
-        ----------
-        point : ndarray of shape (n_parts,)
-            Point to project.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            The z of Z(layout) with the least `|z - point|`.
-        """
         return self._ask("project", point, layout)
 
     def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return the expectation of z if p(z) is proportional to exp(theta . z) on the vertices.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            Expectations of the parts.
-        """
         return self._ask("marginals", theta, layout)
 
     def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
-        """Return the log of the sum of exp(theta . z) over all vertices.
-
-        `marginals` is its gradient.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        float
-            Log-partition function.
-        """
         return self._ask("log_partition", theta, layout)
 
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        """Return the k vertices of highest theta . z.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-        k : int
-            Number of vertices; all are returned if there are fewer.
-
-        Returns
-        -------
-        list of (ndarray, float)
-            Vertices and their scores, best first.
-        """
         return self._ask("k_best", theta, layout, k)
 
     # -- inside ----------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def test_perceptrons_project_after_each_update(name, kind):
             path.append(w)
         np.testing.assert_allclose(state.w, w, atol=1e-10)
         wanted = np.mean(path, axis=0) if solver.averaged else w
-        np.testing.assert_allclose(solver.final_weights(state), wanted, atol=1e-10)
+        np.testing.assert_allclose(solver.candidates(made.problem, state)[0], wanted, atol=1e-10)
     result = set_up(solver, max_epochs=4).run(made.problem)
     assert inside(name, result.w)
 

@@ -370,7 +370,7 @@ def test_perceptron_is_the_textbook_method(name, kind):
         done = np.array(path[: epoch * len(path) // 6])
         np.testing.assert_allclose(state.w, done[-1], atol=1e-10)
         wanted = done.mean(axis=0) if solver.averaged else done[-1]
-        np.testing.assert_allclose(solver.final_weights(state), wanted, atol=1e-10)
+        np.testing.assert_allclose(solver.candidates(made.problem, state)[0], wanted, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", PERCEPTRONS)

@@ -33,7 +33,7 @@ from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
-from maxmargin.solvers.run import Run
+from maxmargin.solvers.run import Run, limits_of
 from maxmargin.structures import Restricted, Structure
 from maxmargin.structures.base import Layout
 from maxmargin.structures.label_hull import in_hull
@@ -330,7 +330,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self._learn_support(problem)
         if self.result_.status is Status.INTERRUPTED and not completion.reached:
             raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
-        self._warn(solver.limits()[1])
+        self._warn(limits_of(solver)[1])
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:

@@ -12,7 +12,7 @@ from maxmargin._numba.passes.block_step import Average, start_average
 from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.domain_steps import domain_key, is_free
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -53,10 +53,8 @@ class Perceptron(Solver[PerceptronState]):
         "Structured perceptron: adds what the truth has and the prediction lacks; no penalty"
         " and no bound."
     )
-    needs_penalty: ClassVar[bool] = False
+    requires: ClassVar[Requires] = Requires(penalty=False, any_domain=True, has_objective=False)
     certifies: ClassVar[bool] = False
-    has_objective: ClassVar[bool] = False
-    any_domain: ClassVar[bool] = True
     state_class = PerceptronState
 
     def __init__(
@@ -75,7 +73,7 @@ class Perceptron(Solver[PerceptronState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> PerceptronState:
@@ -156,14 +154,14 @@ class Perceptron(Solver[PerceptronState]):
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
         return int(np.count_nonzero(wrong & (problem.packed.weight > 0)))
 
-    def has_converged(self, state: PerceptronState) -> bool:
+    def _has_converged(self, state: PerceptronState) -> bool:
         return state.train_error == 0.0
 
-    def final_weights(self, state: PerceptronState) -> np.ndarray:
+    def candidates(self, problem: Problem, state: PerceptronState) -> list[np.ndarray]:
         correction, steps = state.average
         if not self.averaged or steps[0] == 0 or len(correction) == 0:
-            return state.w
-        return state.w - correction / steps[0]
+            return [state.w]
+        return [state.w - correction / steps[0]]
 
     def metrics(self, problem: Problem, state: PerceptronState, primal: float) -> dict[str, float]:
         return {"train_error": state.train_error}

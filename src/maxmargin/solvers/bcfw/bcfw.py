@@ -17,7 +17,7 @@ from maxmargin._numba.passes.vertex_pass import cached_pass, oracle_pass, vertex
 from maxmargin.memory import sparse_copy
 from maxmargin.problem import Problem
 from maxmargin.result import State
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.bcfw import image_cache
 from maxmargin.solvers.bcfw.image_cache import (
     BCFWState,
@@ -159,7 +159,7 @@ class BCFW(Solver[BCFWState]):
     summary: ClassVar[str] = (
         "Block-coordinate Frank-Wolfe: exact steps in one sample at a time, with a bound."
     )
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(any_domain=True)
     state_class = BCFWState
 
     def __init__(
@@ -186,8 +186,8 @@ class BCFW(Solver[BCFWState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
+    def _check(self, problem: Problem) -> None:
+        super()._check(problem)
         if not self.line_search and (self.step != "frank-wolfe" or self._cache() is not None):
             raise ValueError('line_search=False goes with step="frank-wolfe" and no cache only.')
 
@@ -198,11 +198,11 @@ class BCFW(Solver[BCFWState]):
             return OracleCache(passes=0)
         return self.cache
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "bcfw") if self._cache() is None else ("batch",)
 
-    def load(self, problem: Problem) -> None:
-        super().load(problem)
+    def _load(self, problem: Problem) -> None:
+        super()._load(problem)
         cache = self._cache()
         if cache is not None:
             with announce_compilation():
@@ -261,7 +261,7 @@ class BCFW(Solver[BCFWState]):
     def _cache_key(self, problem: Problem, state: BCFWState) -> int:
         return vertex_cache_key(problem, state.z, state.image_cache is not None)
 
-    def check_restored(self, problem: Problem, fresh: BCFWState, state: BCFWState) -> None:
+    def _check_restored(self, problem: Problem, fresh: BCFWState, state: BCFWState) -> None:
         if fresh.vertex_cache is not None:
             check_vertex_cache(problem, fresh, state)
         if fresh.image_cache is not None:
@@ -414,7 +414,7 @@ class BCFW(Solver[BCFWState]):
             return [state.w]
         return weights_and_average(problem, state)
 
-    def certified(self, state: BCFWState) -> None:
+    def _certified(self, state: BCFWState) -> None:
         if self.averaging:
             state.average.correction[:] = 0.0
             state.average.steps[0] = 0.0
@@ -422,7 +422,7 @@ class BCFW(Solver[BCFWState]):
     def estimate(self, state: BCFWState) -> float:
         return state.estimate
 
-    def finalize(self, problem: Problem, state: BCFWState) -> None:
+    def _finalize(self, problem: Problem, state: BCFWState) -> None:
         finalize_weights(problem, state)
         if state.vertex_cache is not None:
             state.cache_key = self._cache_key(problem, state)

@@ -14,7 +14,7 @@ from maxmargin._numba.passes.saddle import add_block, ascent_range, measure_move
 from maxmargin.domains import Domain, L1Ball, Product
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.identity import checksums, describe_object
 from maxmargin.solvers.saddle.weight_geometry import EuclideanWeights, Weights
 
@@ -78,19 +78,19 @@ class SaddleSolver(Solver[SaddleT]):
     the step is "norm" (of an L found from below, see `operator_norm`); step and operator_norm.
     """
 
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("project",), ("maximize",))
-    needs_penalty: ClassVar[bool] = False
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(
+        abilities=(("project",), ("maximize",)), penalty=False, any_domain=True
+    )
 
     step: Any
     ratio: Any
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "saddle")
 
-    def load(self, problem: Problem) -> None:
-        super().load(problem)
-        problem.oracle.compiled_function(self.requires[0][0])
+    def _load(self, problem: Problem) -> None:
+        super()._load(problem)
+        problem.oracle.compiled_function(self.requires.abilities[0][0])
 
     @property
     def step_rule(self) -> Any:
@@ -194,7 +194,7 @@ class SaddleSolver(Solver[SaddleT]):
         self.begin(problem, own)
         return own
 
-    def check_restored(self, problem: Problem, fresh: SaddleT, state: SaddleT) -> None:
+    def _check_restored(self, problem: Problem, fresh: SaddleT, state: SaddleT) -> None:
         if not np.array_equal(state.warm_pointers, fresh.warm_pointers):
             raise ValueError("its pointers are out of range")
 
@@ -271,7 +271,7 @@ class SaddleSolver(Solver[SaddleT]):
         return gradient, sums_of_pass
 
     # -- certificates ------------------------------------------------------------------------------
-    def finalize(self, problem: Problem, state: SaddleT) -> None:
+    def _finalize(self, problem: Problem, state: SaddleT) -> None:
         state.loss_gradient = problem.loss_gradient(state.z)
         state.loss = float(problem.packed.weight @ problem.loss_at(state.z))
 

@@ -74,12 +74,12 @@ class Samples:
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
+        check_options(structure)
         self.structure = structure
         self.layouts = list(layouts)
         self.dim = features.dim
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
-        check_options(structure)
         self._check_layouts()
         layout_ints = [
             np.asarray(self.oracle.layout_as_ints(layout), dtype=np.int64)

@@ -282,11 +282,11 @@ def test_an_estimator_goes_on_with_its_cuts():
 def test_damaged_cuts_are_refused(state_with_cuts, name, change):
     made, chosen, state = state_with_cuts
     fresh = chosen.init(made.problem)
-    chosen._check_restored(made.problem, fresh, state)
+    chosen.check_restored(made.problem, fresh, state)
     cuts = state.cuts
     state.cuts = cuts._replace(**{name: change(getattr(cuts, name))})
     with pytest.raises(ValueError, match=r"its cuts|it lacks"):
-        chosen._check_restored(made.problem, fresh, state)
+        chosen.check_restored(made.problem, fresh, state)
 
 
 class Roughly(Finite):

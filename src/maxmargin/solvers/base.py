@@ -192,19 +192,8 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         """Whether a solver has converged by what it knows, certificates aside."""
         return False
 
-    def termination(self, state: StateT) -> tuple[Status, str] | None:
-        """Return how to end a run that further epochs cannot improve.
-
-        Parameters
-        ----------
-        state : State
-            The solver's state.
-
-        Returns
-        -------
-        (Status, str) or None
-            Status and message; None if the run goes on or has converged.
-        """
+    def _termination(self, state: StateT) -> tuple[Status, str] | None:
+        """How to end a run that further epochs cannot improve; None if it goes on or converged."""
         return None
 
     def bound(self, problem: Problem, state: StateT) -> float:
@@ -288,10 +277,17 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     def _finalize(self, problem: Problem, state: StateT) -> None:
         """Remove accumulated rounding errors before the last certificate."""
 
-    def _check_restored(self, problem: Problem, fresh: StateT, state: StateT) -> None:
+    def check_restored(self, problem: Problem, fresh: StateT, state: StateT) -> None:
         """Raise ValueError if a state read from a file is not safe for compiled code.
 
-        fresh : what `init` returns; state : what was read, of the right sizes.
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
+        fresh : State
+            State returned by `init`.
+        state : State
+            State read from a file, of the right sizes.
         """
 
     def _check(self, problem: Problem) -> None:

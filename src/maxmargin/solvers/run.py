@@ -133,7 +133,7 @@ class Run:
                 f"the weights are not finite after epoch {state.epoch}; scale the features down",
             )
             return
-        termination = self.solver.termination(state)
+        termination = self.solver._termination(state)
         if self._due() or termination is not None:
             self._certify()
         if termination is not None:

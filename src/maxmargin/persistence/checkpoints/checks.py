@@ -32,7 +32,7 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
         _check_count(name, getattr(snapshot, name), least)
     _check_memories(run, snapshot.memories)
     state = type(fresh)(**snapshot.state)
-    run.solver._check_restored(run.problem, fresh, state)
+    run.solver.check_restored(run.problem, fresh, state)
     if snapshot.winner is not None:
         _check_count("winner", snapshot.winner)
         if snapshot.winner >= max(2, len(run.solver.candidates(run.problem, state))):

@@ -261,7 +261,7 @@ class BCFW(Solver[BCFWState]):
     def _cache_key(self, problem: Problem, state: BCFWState) -> int:
         return vertex_cache_key(problem, state.z, state.image_cache is not None)
 
-    def _check_restored(self, problem: Problem, fresh: BCFWState, state: BCFWState) -> None:
+    def check_restored(self, problem: Problem, fresh: BCFWState, state: BCFWState) -> None:
         if fresh.vertex_cache is not None:
             check_vertex_cache(problem, fresh, state)
         if fresh.image_cache is not None:

@@ -150,7 +150,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
         own.best_w, own.estimate, own.cuts_key = own.w.copy(), np.inf, 0
         return own
 
-    def _check_restored(
+    def check_restored(
         self, problem: Problem, fresh: CuttingPlaneState, state: CuttingPlaneState
     ) -> None:
         if fresh.vertex_cache is not None:

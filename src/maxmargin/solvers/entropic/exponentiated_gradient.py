@@ -350,7 +350,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         state.average.correction[:] = 0.0
         state.average.steps[0] = 0.0
 
-    def _check_restored(
+    def check_restored(
         self, problem: Problem, fresh: ExponentiatedGradientState, state: ExponentiatedGradientState
     ) -> None:
         for name in ("potentials", "entropy", "rates"):

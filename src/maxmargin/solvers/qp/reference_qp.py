@@ -215,7 +215,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
         enough = max(_EXACT * abs(state.primal), state.rounding)
         return bool(np.isfinite(state.gap) and state.gap <= enough)
 
-    def termination(self, state: ReferenceQPState) -> tuple[Status, str] | None:
+    def _termination(self, state: ReferenceQPState) -> tuple[Status, str] | None:
         if not state.is_solved:
             return None
         if np.isfinite(state.relaxed):

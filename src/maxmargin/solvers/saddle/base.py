@@ -194,7 +194,7 @@ class SaddleSolver(Solver[SaddleT]):
         self.begin(problem, own)
         return own
 
-    def _check_restored(self, problem: Problem, fresh: SaddleT, state: SaddleT) -> None:
+    def check_restored(self, problem: Problem, fresh: SaddleT, state: SaddleT) -> None:
         if not np.array_equal(state.warm_pointers, fresh.warm_pointers):
             raise ValueError("its pointers are out of range")
 

@@ -17,7 +17,7 @@ from maxmargin.structures.restricted.layout import (
     why_excluded,
 )
 from maxmargin.structures.restricted.oracle import RestrictedOracle
-from maxmargin.validation.options import PositiveOrInf
+from maxmargin.validation.options import PositiveOrInf, check_options
 
 
 class Restricted(Structure):
@@ -49,6 +49,7 @@ class Restricted(Structure):
         self.time_limit = time_limit
 
     def _make_oracle(self) -> RestrictedOracle:
+        check_options(self)
         return RestrictedOracle(self)
 
     @property

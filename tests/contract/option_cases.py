@@ -59,7 +59,7 @@ def multiclass(**options):
 
 
 def solve(solver):
-    options = {} if "margin" in solver.requires.objectives else {"objective": "likelihood"}
+    options = {} if "margin" in type(solver)().requires.objectives else {"objective": "likelihood"}
     if str(getattr(solver, "geometry", "")) == "entropic":
         options["domain"] = domains.L1Ball(1.0)
     fit(maxmargin.MulticlassSVM(solver=solver, max_epochs=3, tol=0.1, **options), ROWS, CLASSES)

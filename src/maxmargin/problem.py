@@ -394,36 +394,7 @@ class Samples:
         for i in numbers:
             theta = self.scores(w, i)
             z = self.calls.answer(ability, theta, i)
-            yield i, theta, z, self.value_of(ability, theta, z, self.layouts[i])
-
-    def value_of(self, ability: str, theta: np.ndarray, z: np.ndarray, layout: Layout) -> float:
-        """Return what the compiled function of another ability than `maximize` would return.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"marginals"`.
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        z : ndarray of shape (n_parts,)
-            Answer of the oracle.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        float
-            Log-partition of `marginals`, best score of `max_marginals`, otherwise 0.
-        """
-        if ability == "marginals":
-            try:
-                return self.oracle.log_partition(theta, layout)
-            except MissingAbilityError:
-                return 0.0  # a structure may have marginals without a log-partition
-        if ability == "max_marginals":
-            count, labels = self.structure.variables(layout)
-            return float(np.max(z[: count * labels]))
-        return 0.0
+            yield i, theta, z, self.calls.value_of(ability, theta, z, i)
 
     def check_values(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
         """Raise an error that names the sample if a value of an ability is not finite.

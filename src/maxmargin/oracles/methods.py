@@ -1,4 +1,4 @@
-"""Oracles of structures whose abilities are methods in Python, some or all of them."""
+"""Oracles of structures that say in Python what they can: by methods, or by constraints."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.oracles.base import Call, Layout, Oracle, Wrapper
+from maxmargin.oracles.base import Call, Layout, Oracle, Wrapper, check_scores
 from maxmargin.oracles.constraints import part_score
+from maxmargin.oracles.linear_program.maximize import maximize_linear
 
 #: what a class may have as methods, in place of what its oracle does
 METHODS = "maximize", "project", "marginals", "log_partition", "max_marginals", "k_best"
@@ -78,3 +79,13 @@ class MethodOracle(Wrapper):
         if "marginals" in self.methods:  # that of other marginals is not theirs
             raise self.missing("log_partition")
         return self.inner.log_partition(theta, layout)
+
+
+class LinearOracle(Oracle):
+    """Maxima over the structure's `constraints` by linear programming, with a bound by duality."""
+
+    is_bounded = True
+
+    def maximize(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
+        scores = check_scores(self.structure, theta, layout)
+        return maximize_linear(self.structure.constraints(layout), scores)

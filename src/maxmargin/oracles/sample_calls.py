@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.exceptions import InfeasibleError, OracleError, SampleError
+from maxmargin.exceptions import InfeasibleError, MissingAbilityError, OracleError, SampleError
 from maxmargin.oracles.base import Call
 from maxmargin.oracles.checked import Counted
 from maxmargin.oracles.constraints import part_score
@@ -84,6 +84,19 @@ class SampleCalls:
                 ": the oracle took too long. Only training by bcfw and fw"
                 ' can go on without an answer (on_timeout="skip"); raise time_limit.',
             )
+
+    def value_of(self, ability: str, theta: np.ndarray, z: np.ndarray, i: int) -> float:
+        """What the compiled function of another ability than `maximize` would return with z."""
+        layout = self.samples.layouts[i]
+        if ability == "marginals":
+            try:
+                return self.oracle.log_partition(theta, layout)
+            except MissingAbilityError:
+                return 0.0  # a structure may have marginals without a log-partition
+        if ability == "max_marginals":
+            count, labels = self.oracle.structure.variables(layout)
+            return float(np.max(z[: count * labels]))
+        return 0.0
 
     # -- many samples ------------------------------------------------------------------------------
     def maximize(

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin.oracles.base import Abilities, Layout, Oracle, check_scores
 from maxmargin.oracles.constraints import Constraints
-from maxmargin.oracles.linear_program.oracle import LinearOracle
-from maxmargin.oracles.methods import METHODS, MethodOracle
+from maxmargin.oracles.methods import METHODS, LinearOracle, MethodOracle
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import NJobs, Positive
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from maxmargin.oracles.base import check_scores
 from maxmargin.oracles.compiled import CompiledOracle
 from maxmargin.structures.base import Constraints, Structure
-from maxmargin.structures.network.network import Network, network_of
+from maxmargin.structures.network.network import Network, check_bits, network_of
 
 #: of the largest score, what a positive score of an edge may be: compiled code takes it for 0
 _ROUNDING = 1e-9
@@ -46,13 +46,7 @@ class GraphCut(Structure):
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, layout: Any) -> np.ndarray:
         network = network_of(layout)
-        labels = np.asarray(y)
-        if labels.shape != (network.n_nodes,):
-            raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
-        wrong = (labels != 0) & (labels != 1)
-        if wrong.any():
-            raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
-        return _vertex(labels.astype(np.float64), network)
+        return _vertex(check_bits(y, network), network)
 
     def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
         return (np.asarray(z)[: network_of(layout).n_nodes] > 0.5).astype(np.int64)

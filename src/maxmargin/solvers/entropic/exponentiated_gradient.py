@@ -273,7 +273,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             theta = workspace.theta[:parts].copy()
             z = problem.calls.answer("marginals", theta, i)
             workspace.vertex[:parts] = z
-            value = problem.value_of("marginals", theta, z, problem.layouts[i])
+            value = problem.calls.value_of("marginals", theta, z, i)
             entropic.entropic_gain(
                 packed, i, workspace, own, point, value, rate, fade, problem.alpha, entropy[i],
                 found,

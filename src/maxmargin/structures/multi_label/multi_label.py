@@ -21,7 +21,7 @@ from maxmargin.structures.multi_label.subsets import (
     subset_hull,
     subset_vertices,
 )
-from maxmargin.structures.network.network import Network, network_of
+from maxmargin.structures.network.network import Network, check_bits, network_of
 from maxmargin.structures.tree.k_best import best_labels
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree
@@ -95,13 +95,7 @@ class MultiLabel(Structure):
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, layout: Any) -> np.ndarray:
         network = labels_of(layout)
-        labels = np.asarray(y)
-        if labels.shape != (network.n_nodes,):
-            raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
-        wrong = (labels != 0) & (labels != 1)
-        if wrong.any():
-            raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
-        return encode_subset(labels.astype(np.float64), network)
+        return encode_subset(check_bits(y, network), network)
 
     def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
         return (np.asarray(z)[: labels_of(layout).n_nodes] > 0.5).astype(np.int64)

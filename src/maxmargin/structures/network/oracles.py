@@ -11,7 +11,7 @@ from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
 from maxmargin.oracles.base import Layout, Oracle, check_scores
 from maxmargin.oracles.compiled import CompiledOracle, HullOracle
-from maxmargin.oracles.linear_program.oracle import LinearOracle
+from maxmargin.oracles.methods import LinearOracle
 from maxmargin.structures.frozen import read_only
 from maxmargin.structures.network.junction_tree import (
     check_tables,

@@ -81,10 +81,8 @@ class Samples:
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
         self._check_layouts()
-        layout_ints = [
-            np.asarray(self.oracle.layout_as_ints(layout), dtype=np.int64)
-            for layout in self.layouts
-        ]
+        as_ints = self.oracle.layout_as_ints
+        layout_ints = [np.asarray(as_ints(layout), dtype=np.int64) for layout in self.layouts]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
         self.packed = PackedSamples(
             layout_ptr=np.concatenate(

@@ -348,6 +348,9 @@ class Oracle(Abilities):
         return f"Define {type(self.structure).__name__}.{ability}"
 
 
+#: what wrappers copy, because it is read at each call
+_READ_OFTEN = "is_exact", "is_bounded", "may_time_out", "n_processes"
+
 if TYPE_CHECKING:
     _Base = Oracle
 else:
@@ -366,7 +369,9 @@ class Wrapper(_Base):
     inner: Any
 
     def __init__(self, inner: Oracle):
-        self.inner = inner
+        self.inner, self.structure = inner, inner.structure
+        for name in _READ_OFTEN:
+            setattr(self, name, getattr(inner, name))
 
     def __getattr__(self, name: str) -> Any:
         if name == "inner" or name.startswith("__"):  # of a copy that is not yet filled

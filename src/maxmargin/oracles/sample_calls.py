@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
-from typing import Any
+from contextlib import closing
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -27,25 +27,23 @@ class SampleCalls:
     def oracle(self) -> Counted:
         return self.samples.oracle
 
-    @contextmanager
-    def _name_sample(self, i: int) -> Generator[None]:
-        """Say in errors which sample they are about."""
+    def _raise_named(self, error: Exception, i: int) -> NoReturn:
+        """Raise an error that says which sample it is about."""
         number = self.samples.first + i
-        try:
-            yield
-        except (InfeasibleError, OracleError) as error:
+        if isinstance(error, InfeasibleError | OracleError):
             raise type(error).of(number, f": {error}") from error.__cause__ or error
-        except Exception as error:
-            name = type(self.oracle.structure).__name__
-            error.add_note(f"raised by {name} for sample {number}")
-            raise
+        name = type(self.oracle.structure).__name__
+        error.add_note(f"raised by {name} for sample {number}")
+        raise error
 
     # -- one sample --------------------------------------------------------------------------------
     def answer(self, ability: str, theta: np.ndarray, i: int) -> np.ndarray:
         """What the oracle finds for sample i, checked. theta : scores, or a point to project."""
         if ability != "maximize":
-            with self._name_sample(i):
+            try:
                 return self.oracle.answer(ability, theta, self.samples.layouts[i])
+            except Exception as error:
+                self._raise_named(error, i)
         z, _ = next(self.maximize([i], [theta]))
         if z is None:
             self.refuse_late(i)
@@ -113,8 +111,10 @@ class SampleCalls:
         ]
         with closing(self.oracle.maximize_many(calls)) as found:
             for i in numbers:
-                with self._name_sample(i):
+                try:
                     output = next(found)
+                except Exception as error:
+                    self._raise_named(error, i)
                 yield output
 
     def maximize_in_chunks(

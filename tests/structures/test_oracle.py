@@ -14,8 +14,10 @@ from maxmargin import StructuredSVM, load
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
 from maxmargin.oracles.base import Call
 from maxmargin.oracles.processes.worker_pool import Worker, Workers
+from maxmargin.persistence.objects import put_together
 from maxmargin.solvers import BCFW
 from maxmargin.structures import Constraints, OracleStructure, Program, Structure
+from maxmargin.structures.from_oracle.structure import Absent
 from reference import oracles
 from reference.oracles import best_two
 
@@ -211,6 +213,11 @@ def test_steps_of_a_batch_never_lower_the_dual():
         np.testing.assert_allclose(state.w, made.training.weights(state.z), rtol=0, atol=1e-11)
     made.problem.oracle.close()
     assert value > 0.01
+
+
+def test_files_with_the_earlier_name_of_the_function_load():
+    found = put_together(OracleStructure, {"oracle": Absent("oracle")}, {}, best_two)
+    assert found.function is best_two
 
 
 def test_processes_end_with_their_structure():

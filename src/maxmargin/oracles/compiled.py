@@ -57,31 +57,24 @@ class CompiledOracle(Oracle):
 
     def _run(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         """What a compiled function writes and returns, checked before and after."""
-        function = self.compiled_function(ability)
-        if function is None:
+        if self.compiled_function(ability) is None:
             raise self.missing(ability)
-        theta = check_scores(self.structure, theta, layout)
-        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
-        out, value = self._call(ability, function, theta, layout_ints, layout)
+        out, value = self._call(ability, check_scores(self.structure, theta, layout), layout)
         if value == -np.inf:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         if np.isnan(value):
             raise FloatingPointError(f"`{ability}` failed; scale the scores down.")
         return out, value
 
-    def _call(
-        self,
-        ability: str,
-        function: Any,
-        theta: np.ndarray,
-        layout_ints: np.ndarray,
-        layout: Layout,
-    ) -> tuple[np.ndarray, float]:
-        """What a compiled function writes and returns, with scratch of its own."""
+    def _call(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
+        """The same, with scratch of its own."""
+        function: Any = self.compiled_function(ability)
         floats, ints = self.scratch(layout)
-        out = np.zeros(len(theta))
-        value = function(theta, layout_ints, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
-        return out, value
+        out, work, iwork = np.zeros(len(theta)), np.zeros(floats), np.empty(ints, dtype=np.int64)
+        return out, function(theta, self._ints(layout), out, work, iwork)
+
+    def _ints(self, layout: Layout) -> np.ndarray:
+        return np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
 
 
 class HullOracle(CompiledOracle):
@@ -94,18 +87,11 @@ class HullOracle(CompiledOracle):
         nodes = self.structure.variables(layout)[0]
         return min_norm_sizes.warm_size(self.structure.n_parts(layout), nodes)
 
-    def _call(
-        self,
-        ability: str,
-        function: Any,
-        theta: np.ndarray,
-        layout_ints: np.ndarray,
-        layout: Layout,
-    ) -> tuple[np.ndarray, float]:
+    def _call(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
         if ability != "project":
-            return super()._call(ability, function, theta, layout_ints, layout)
-        nodes = self.structure.variables(layout)[0]
-        return project_compiled(function, theta, layout_ints, nodes, self.scratch(layout))
+            return super()._call(ability, theta, layout)
+        function, nodes = self.compiled_function(ability), self.structure.variables(layout)[0]
+        return project_compiled(function, theta, self._ints(layout), nodes, self.scratch(layout))
 
 
 def project_compiled(

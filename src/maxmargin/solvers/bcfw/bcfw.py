@@ -64,7 +64,7 @@ class OracleCache(Checked, BaseEstimator):
 
     Notes
     -----
-    With `passes="auto"` and "vertices", there are 5 passes; if the oracle is `expensive_oracle`, as
+    With `passes="auto"` and "vertices", there are 5 passes; if the oracle is `is_expensive`, as
     many times 5 as raise the dual by a tenth of what the epoch gains, at most 100. With "images",
     where they cost next to nothing, they continue until the gap among cached vertices is a tenth of
     the oracle's, or their number is that of a sample's parts / 30 (at least 5, at most 100), when
@@ -131,7 +131,7 @@ class BCFW(Solver[BCFWState]):
 
     Notes
     -----
-    If a call of the oracle costs far more than a step (`Structure.expensive_oracle`, as with
+    If a call of the oracle costs far more than a step (`Oracle.is_expensive`, as with
     `Structure.from_oracle` and `LinearProgram`), its answers for a certificate are used in the next
     epoch as well, averages are not tried, and there are more passes over cached vertices: this
     takes between a half and a fifth of the calls for the same gap (`python -m benchmarks

@@ -153,8 +153,7 @@ def trace(
     """Rows of one run: what is known of each candidate at each moment."""
     method, problem = methods()[name], task.at(alpha)
     solver = method.solver.set_params(random_state=seed)
-    solver.check(problem)
-    solver.load(problem)
+    solver.prepare(problem)
     begun = time.process_time()
     state, rows = solver.init(problem), []
     seconds = time.process_time() - begun

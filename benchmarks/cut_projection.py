@@ -142,8 +142,9 @@ def _ours(
     point: np.ndarray, network: Network, flows: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float, float]:
     """(z, flows left behind, seconds, bound)."""
-    floats, ints = CUT.scratch(network)
-    function, size, best = CUT.compiled_function("project"), CUT.warm_size(network), np.inf
+    oracle = CUT.oracle()
+    floats, ints = oracle.scratch(network)
+    function, size, best = oracle.compiled_function("project"), oracle.warm_size(network), np.inf
     out, work, iwork = np.zeros(len(point)), np.zeros(floats), np.zeros(ints, dtype=np.int64)
     bound = np.nan
     for _ in range(2 * REPEATS):

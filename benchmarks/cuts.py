@@ -109,8 +109,8 @@ def row(
 def ours(task: Task, work: np.ndarray | None = None) -> tuple[float, float]:
     """Seconds and the score; work: with the memory of the last call, or None."""
     structure = GraphCut()
-    function, layout_ints = structure.compiled_function("maximize"), task.network.as_ints
-    floats, ints = structure.scratch(task.network)
+    function, layout_ints = structure.oracle().compiled_function("maximize"), task.network.as_ints
+    floats, ints = structure.oracle().scratch(task.network)
     work = np.full(floats, 0.0) if work is None else work
     iwork, out = np.full(ints, 0), np.full(len(task.theta), 0.0)
     begun = time.thread_time()
@@ -121,7 +121,7 @@ def ours(task: Task, work: np.ndarray | None = None) -> tuple[float, float]:
 def walk(task: Task, repeats: int) -> list[float]:
     """Seconds of calls on scores that move a little each time."""
     rng = np.random.default_rng(2)
-    work = np.full(GraphCut().scratch(task.network)[0], 0.0)
+    work = np.full(GraphCut().oracle().scratch(task.network)[0], 0.0)
     ours(task, work)
     times = []
     for _ in range(repeats):

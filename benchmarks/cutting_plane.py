@@ -40,8 +40,7 @@ METHODS = {
 def trace(problem: Problem, method: str, limit: float) -> list[dict[str, Any]]:
     """What is known at some epochs, until the last level or this many seconds of processor time."""
     solver: Solver = METHODS[method].set_params(tol=LEVELS[-1], random_state=0)
-    solver.check(problem)
-    solver.load(problem)
+    solver.prepare(problem)
     begun = time.process_time()
     state, rows = solver.init(problem), []
     seconds, primal, dual, due = time.process_time() - begun, np.inf, -np.inf, 1
@@ -55,7 +54,7 @@ def trace(problem: Problem, method: str, limit: float) -> list[dict[str, Any]]:
             continue
         due = max(state.epoch + 1, int(1.15 * state.epoch))
         primal = min([primal, *(problem.primal(w) for w in solver.candidates(problem, state))])
-        solver.certified(state)
+        solver._certified(state)
         dual = max(dual, solver.bound(problem, state))
         metrics = {"primal": primal, "dual": dual, "relative_gap": (primal - dual) / primal}
         passes = state.n_oracle / problem.n

@@ -71,7 +71,7 @@ def compare(name: str, problem: Problem, solvers: list[Solver]) -> None:
 
 
 def seconds_per_pass(problem: Problem, solver: Solver) -> float:
-    solver.load(problem)
+    solver._load(problem)
     state = solver.init(problem)
     times = []
     for _ in range(PASSES):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin import StructuredSVM
+from maxmargin.oracles import Oracle
 from maxmargin.solvers import BCFW, OracleCache
 from maxmargin.structures import OracleStructure
 
@@ -22,7 +23,10 @@ TARGET, LIMIT, SAMPLES, ITEMS, ROOM = 0.01, 300, 40, 12, 8
 class Cheap(OracleStructure):
     """The same, trained as if a call cost no more than a step."""
 
-    expensive_oracle = False
+    def _make_oracle(self) -> Oracle:
+        found = super()._make_oracle()
+        found.is_expensive = False
+        return found
 
 
 WAYS: dict[str, tuple[Any, type[OracleStructure]]] = {

@@ -88,7 +88,7 @@ def ours(name: str, rows, tags, c2: float, bound: float, limit: float) -> dict:
     solver = OURS.get(name, SDCA())
     model = ChainSVM(alpha=2 * c2 / len(tags), objective="likelihood")
     problem = model._problem(rows, tags, None, None)
-    solver.load(problem)
+    solver.prepare(problem)
     problem.likelihood(problem.weights(problem.truth))
     ready = time.process_time() - begun
     begun = time.process_time()

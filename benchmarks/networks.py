@@ -74,7 +74,7 @@ def messages(count: int = 20) -> None:
         gaps, cold, warm, later = [], [], [], []
         programs = []
         for i, theta in enumerate(drawn(structure, layout, kind, strength, count)):
-            memory = np.zeros(structure.memory_size(layout))
+            memory = np.zeros(structure.oracle().memory_size(layout))
             value, bound, seconds = asked(structure, layout, theta, memory)
             gaps.append((bound - value) / abs(bound))
             cold.append(seconds)
@@ -113,10 +113,10 @@ def asked(
 ) -> tuple[float, float, float]:
     """Score, bound and seconds of a call; memory: of the last one, for the next."""
     function, layout_ints = (
-        structure.compiled_function("maximize"),
-        np.asarray(structure.layout_as_ints(layout), dtype=np.int64),
+        structure.oracle().compiled_function("maximize"),
+        np.asarray(structure.oracle().layout_as_ints(layout), dtype=np.int64),
     )
-    floats, ints = structure.scratch(layout)
+    floats, ints = structure.oracle().scratch(layout)
     work, iwork, out = np.full(floats, 0.0), np.full(ints, 0), np.full(len(theta), 0.0)
     work[: len(memory)] = memory
     begun = time.thread_time()

@@ -78,7 +78,7 @@ def _chunking() -> None:
 
 
 def _our_passes(problem: Problem, solver: Solver) -> tuple[float, float]:
-    solver.load(problem)
+    solver.prepare(problem)
     solver.epoch(problem, solver.init(problem))  # compiles
     state, times = solver.init(problem), []
     for _ in range(PASSES):

@@ -104,8 +104,8 @@ def _loop(ability, points, layout_ints, starts, out, work, iwork):
 
 
 def _arguments(layout: tuple[int, int]) -> tuple[Any, ...]:
-    floats, ints = MATCHING.scratch(layout)
-    layout_ints = np.array(MATCHING.layout_as_ints(layout), dtype=np.int64)
+    floats, ints = MATCHING.oracle().scratch(layout)
+    layout_ints = np.array(MATCHING.oracle().layout_as_ints(layout), dtype=np.int64)
     return (
         layout_ints,
         np.zeros(layout[0] * layout[1]),
@@ -118,7 +118,8 @@ def _our_time(
     ability: str, points: np.ndarray, layout: tuple[int, int], starts: np.ndarray
 ) -> float:
     layout_ints, out, work, iwork = _arguments(layout)
-    function, flat, begin = MATCHING.compiled_function(ability), points.ravel(), starts.ravel()
+    function = MATCHING.oracle().compiled_function(ability)
+    flat, begin = points.ravel(), starts.ravel()
     return best_time(lambda: _loop(function, flat, layout_ints, begin, out, work, iwork), 15) / len(
         points
     )
@@ -129,7 +130,7 @@ def _outputs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """All z, and the prices that are left behind."""
     layout_ints, out, work, iwork = _arguments(layout)
-    function, nodes = MATCHING.compiled_function(ability), sum(layout)
+    function, nodes = MATCHING.oracle().compiled_function(ability), sum(layout)
     z, prices = np.empty_like(points), np.empty((len(points), nodes))
     for i, point in enumerate(points):
         work[:nodes] = 0.0

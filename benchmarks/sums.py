@@ -91,9 +91,9 @@ class Samples:
         self.scores = scores
         self.starts = np.cumsum([0, *(structure.n_parts(s) for s in layouts)])
         self.layouts = np.array(
-            [structure.layout_as_ints(s) for s in layouts], dtype=np.int64
+            [structure.oracle().layout_as_ints(s) for s in layouts], dtype=np.int64
         ).ravel()
-        sizes = [structure.scratch(s) for s in layouts]
+        sizes = [structure.oracle().scratch(s) for s in layouts]
         self.out = np.zeros(np.diff(self.starts).max())
         self.work = np.zeros(max(floats for floats, _ in sizes))
         self.iwork = np.zeros(max(ints for _, ints in sizes), dtype=np.int64)

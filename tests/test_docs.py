@@ -270,7 +270,7 @@ def small_samples(name):
 def test_the_table_of_solvers_and_structures_holds(name, short, certificate, cells):
     solver = resolve_solver(short)
     assert type(solver).__name__ == name
-    objective = solver.objectives[0]
+    objective = solver.requires.objectives[0]
     epochs = 2000 if certificate == "yes" else 20  # without one, there is nothing to wait for
     named = [
         (own, cell)
@@ -289,9 +289,9 @@ def test_the_table_of_solvers_and_structures_holds(name, short, certificate, cel
             continue
         result = model.fit(X, y).result_
         if cell != "sparse":
-            assert (structure.compiled_function(solver.requires[0][0]) is not None) == (
-                cell == "compiled"
-            )
+            assert (
+                structure.oracle().compiled_function(solver.requires.abilities[0][0]) is not None
+            ) == (cell == "compiled")
         assert np.isfinite(result.gap) == (certificate == "yes")
         assert len(model.predict(X)) == 8
 

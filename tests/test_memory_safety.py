@@ -212,8 +212,8 @@ USES = {
     "maximize": lambda s, layout: s.maximize(np.zeros(8), layout),
     "k_best": lambda s, layout: s.k_best(np.zeros(8), layout, 2),
     "encode": lambda s, layout: s.encode([0, 1], layout),
-    "layout_as_ints": lambda s, layout: s.layout_as_ints(layout),
-    "scratch": lambda s, layout: s.scratch(layout),
+    "layout_as_ints": lambda s, layout: s.oracle().layout_as_ints(layout),
+    "scratch": lambda s, layout: s.oracle().scratch(layout),
     "variables": lambda s, layout: s.variables(layout),
 }
 

@@ -11,6 +11,7 @@ from maxmargin import MulticlassSVM
 from maxmargin.exceptions import InfeasibleError
 from maxmargin.features import FeatureMap, LabelConjoined, PartFeatures
 from maxmargin.losses import Hamming
+from maxmargin.oracles.base import Oracle
 from maxmargin.problem import Problem, Samples
 from maxmargin.solvers import FrankWolfe
 from maxmargin.structures import Chain, Finite, Multiclass, Structure
@@ -267,7 +268,7 @@ def test_threads_change_no_bit(family, n_jobs):
 def test_structure_in_plain_python_equals_the_compiled_one(seed):
     compiled = draw(FAMILIES[0], seed, n=8)
     plain = Problem(**compiled.arguments | {"structure": PlainChain()})
-    assert plain.structure.compiled_function("maximize") is None
+    assert plain.structure.oracle().compiled_function("maximize") is None
     w, z = compiled.random_weights(), np.concatenate(compiled.random_points())
     assert plain.primal(w) == pytest.approx(compiled.problem.primal(w), rel=1e-13)
     assert plain.dual(z) == compiled.problem.dual(z)
@@ -299,7 +300,7 @@ class PlainMarginals(Chain):
         return Chain().log_partition(theta, layout)
 
     def max_marginals(self, theta, layout):
-        return Chain().max_marginals(theta, layout)
+        return Chain().oracle().max_marginals(theta, layout)
 
 
 @pytest.mark.parametrize("ability", ["marginals", "max_marginals"])
@@ -331,7 +332,7 @@ def test_values_of_other_abilities(family, ability):
 def test_values_of_other_abilities_in_plain_python(ability):
     drawn = draw(FAMILIES[0], 5)
     plain = Problem(**drawn.arguments | {"structure": PlainMarginals()})
-    assert plain.structure.compiled_function(ability) is None
+    assert plain.structure.oracle().compiled_function(ability) is None
     w = drawn.random_weights()
     expected = drawn.problem.apply(ability, w, point=drawn.problem.truth)
     found = plain.apply(ability, w, point=drawn.problem.truth)
@@ -479,15 +480,17 @@ def test_lists_and_other_number_types_are_taken():
 class Hesitant(Multiclass):
     """Names the second best class, and proves how far that is off at most."""
 
-    compiled = {}
+    def _make_oracle(self):
+        return SecondBest(self)
+
+
+class SecondBest(Oracle):
     is_exact = False
     is_bounded = True
 
     def maximize(self, theta, layout):
-        return self.encode(np.argsort(theta)[-2], layout)
-
-    def maximize_within(self, theta, layout):
-        return self.maximize(theta, layout), float(np.max(theta)) + 0.25
+        z = self.structure.encode(np.argsort(theta)[-2], layout)
+        return z, float(np.max(theta)) + 0.25
 
 
 def test_objectives_over_a_bounded_oracle_are_upper_bounds():

@@ -129,9 +129,9 @@ class ProgressBar(Callback):
             bar_format="{desc}: epoch {n_fmt} of max {total_fmt} [{elapsed}, {rate_fmt}{postfix}]",
             file=sys.stderr,
         )
-        if run.problem.structure.expensive_oracle:  # an epoch may take minutes
+        if run.problem.oracle.is_expensive:  # an epoch may take minutes
             self._calls = 0
-            run.problem.watch = self._called
+            run.problem.oracle.watch = self._called
 
     def _called(self) -> None:
         """Count a call of an expensive oracle, and show that at most ten times per second."""
@@ -153,7 +153,7 @@ class ProgressBar(Callback):
         self._bar.update(run.state.epoch - self._bar.n)
 
     def on_end(self, run: Run, result: Result) -> None:
-        run.problem.watch = None
+        run.problem.oracle.watch = None
         self._bar.close()
         self._bar = None  # an open stream cannot be pickled or copied
         log.info(result.certificate())

@@ -23,8 +23,10 @@ from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
 from maxmargin.losses.slack_rescaling import rescale_slacks
 from maxmargin.memory import sparse_copy, sparse_zeros
-from maxmargin.oracle_calls import TOL, OracleCalls
-from maxmargin.structures.base import Layout, Structure, part_score
+from maxmargin.oracles.checked import TOL, check_answers
+from maxmargin.oracles.constraints import part_score
+from maxmargin.oracles.sample_calls import SampleCalls
+from maxmargin.structures.base import Layout, Structure
 from maxmargin.structures.simplex import Finite
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_dense
@@ -37,7 +39,7 @@ CHUNK = 1 << 20
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
 
-class Samples(OracleCalls):
+class Samples:
     """Inputs of n samples, packed: layouts, features, and costs added to the scores.
 
     The batch oracle works on these; `Problem` adds the true outputs.
@@ -72,17 +74,15 @@ class Samples(OracleCalls):
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
+        check_options(structure)
         self.structure = structure
         self.layouts = list(layouts)
         self.dim = features.dim
         self.part_ptr = features.part_ptr
         self.n_jobs = effective_n_jobs(n_jobs)
-        check_options(structure)
-        self._reset_oracle_counts()
         self._check_layouts()
-        layout_ints = [
-            np.asarray(structure.layout_as_ints(layout), dtype=np.int64) for layout in self.layouts
-        ]
+        as_ints = self.oracle.layout_as_ints
+        layout_ints = [np.asarray(as_ints(layout), dtype=np.int64) for layout in self.layouts]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
         self.packed = PackedSamples(
             layout_ptr=np.concatenate(
@@ -93,6 +93,37 @@ class Samples(OracleCalls):
             weight=_vector("sample_weight", weight, self.n),
             **{k: v for k, v in features._asdict().items() if k != "dim"},
         )
+
+    @property
+    def structure(self) -> Structure:
+        """The structure of the outputs; another one brings its oracle."""
+        return self.oracle.structure
+
+    @structure.setter
+    def structure(self, structure: Structure) -> None:
+        self.oracle = check_answers(structure.oracle())
+
+    @property
+    def calls(self) -> SampleCalls:
+        """Calls of the oracle's Python methods, by the numbers of samples."""
+        return SampleCalls(self)
+
+    def truth_score(self, i: int, theta: np.ndarray) -> float:
+        """Return the score of a sample's true output.
+
+        Parameters
+        ----------
+        i : int
+            Number of the sample.
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+
+        Returns
+        -------
+        float
+            Score; -inf if the true output is not known.
+        """
+        return -np.inf
 
     @property
     def n(self) -> int:
@@ -201,13 +232,13 @@ class Samples(OracleCalls):
     @cached_property
     def memory_ptr(self) -> np.ndarray:
         """Where each sample's share of the memory begins, and where the last one's ends."""
-        known = {layout: self.structure.memory_size(layout) for layout in set(self.layouts)}
+        known = {layout: self.oracle.memory_size(layout) for layout in set(self.layouts)}
         return np.concatenate([[0], np.cumsum([known[s] for s in self.layouts])]).astype(np.int64)
 
     @cached_property
     def _sizes(self) -> tuple[int, int, int, int]:
         """Parts, local weights, floats and integers of work space that the largest sample needs."""
-        work = [self.structure.scratch(layout) for layout in set(self.layouts)]
+        work = [self.oracle.scratch(layout) for layout in set(self.layouts)]
         widths = np.concatenate([[0], np.cumsum(self.packed.block_width, dtype=np.int64)])
         return (
             int(np.diff(self.part_ptr).max()),
@@ -292,11 +323,10 @@ class Samples(OracleCalls):
         elif self._all_parts(out) is not out:
             raise ValueError("out must be a contiguous array of float64.")
         values = np.empty(self.n)
-        function = self.structure.compiled_function(ability)
+        function = self.oracle.compiled_function(ability)
         run = self._interpreted(ability) if function is None else self._compiled(ability, function)
-        threads = (
-            1 if function is None and self.structure.in_processes else min(self.n_jobs, self.n)
-        )
+        one = function is None and self.oracle.n_processes
+        threads = 1 if one else min(self.n_jobs, self.n)
         bounds = np.linspace(0, self.n, threads + 1).astype(int)
         ranges = [(a, b) for a, b in pairwise(bounds) if b > a]
         if len(ranges) == 1:
@@ -334,7 +364,7 @@ class Samples(OracleCalls):
         ability : str, default="maximize"
             What the oracle is asked for, `"maximize"` or `"marginals"`.
         **visits : dict
-            What `visits` takes beside these.
+            What `SampleCalls.visits` takes beside these.
 
         Returns
         -------
@@ -342,13 +372,13 @@ class Samples(OracleCalls):
             What `compiled` returned; None if the oracle is in Python.
         """
         workspace = self.workspace(ability)
-        function = self.structure.compiled_function(ability)
+        function = self.oracle.compiled_function(ability)
         if function is not None:
             return compiled(function, workspace)
         if score is None:
             found = ((i, 0.0) for i in order)
         elif ability == "maximize":
-            visited = self.visits(order, workspace, lambda i: score(i, workspace), **visits)
+            visited = self.calls.visits(order, workspace, lambda i: score(i, workspace), **visits)
             found = ((i, 0.0) for i in visited)
         else:
             found = ((i, self.write_marginals(i, workspace, score(i, workspace))) for i in order)
@@ -376,9 +406,9 @@ class Samples(OracleCalls):
             Log-partition; 0 if the structure has none.
         """
         theta = workspace.theta[:parts].copy()
-        z = self.marginals_of(theta, i)
+        z = self.calls.answer("marginals", theta, i)
         workspace.vertex[:parts] = z
-        return self._value("marginals", theta, z, self.layouts[i])
+        return self.calls.value_of("marginals", theta, z, i)
 
     def _compiled(self, ability: str, function: Any) -> Callable:
         def run(*args: Any) -> None:
@@ -399,7 +429,7 @@ class Samples(OracleCalls):
             with closing(self._each(ability, w, range(first, last))) as each:
                 for i, theta, z, value in each:
                     if z is None:  # not answered in time: the sample stays where it is
-                        self._refuse_none(i, skip=not len(out) or bool(len(point)))
+                        self.calls.refuse_late(i, skip=not len(out) or bool(len(point)))
                     values[i] = value
                     if len(point):
                         values[i] -= part_score(theta, point[self.parts(i)])
@@ -411,40 +441,28 @@ class Samples(OracleCalls):
     def _each(self, ability: str, w: np.ndarray, numbers: range) -> Generator[tuple]:
         """(i, scores, what the ability returns, its value) by the structure's Python method."""
         if ability == "maximize":
-            for i, theta, z, value in self._maximized(numbers, lambda i: self.scores(w, i)):
-                if z is not None and self.structure.expensive_oracle:
-                    self._counts["checked"] += 1
-                    self._counts["fractional"] += self.structure.is_fractional(z)
+            found = self.calls.maximize_in_chunks(numbers, lambda i: self.scores(w, i))
+            for i, theta, z, value in found:
+                if z is not None:
+                    self.oracle.count_fractional(z)
                 yield i, theta, z, value
             return
         for i in numbers:
             theta = self.scores(w, i)
-            z = self._call_oracle(ability, theta, i)
-            yield i, theta, z, self._value(ability, theta, z, self.layouts[i])
-
-    def _value(self, ability: str, theta: np.ndarray, z: np.ndarray, layout: Layout) -> float:
-        """What the compiled function of another ability than `maximize` would return."""
-        if ability == "marginals":
-            try:
-                return self.structure.log_partition(theta, layout)
-            except MissingAbilityError:
-                return 0.0  # a structure may have marginals without a log-partition
-        if ability == "max_marginals":
-            count, labels = self.structure.variables(layout)
-            return float(np.max(z[: count * labels]))
-        return 0.0
+            z = self.calls.answer(ability, theta, i)
+            yield i, theta, z, self.calls.value_of(ability, theta, z, i)
 
     def check_values(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
-        """Raise an error that says what is wrong if a value of a sample is not finite.
+        """Raise an error that names the sample if a value of an ability is not finite.
 
         Parameters
         ----------
         values : ndarray of shape (n_samples,)
-            What `apply` returned, or differences of it.
+            Values, see `apply`.
         ability : str
-            What the oracle was asked for.
+            Name of the ability, such as `"maximize"`.
         w : ndarray of shape (n_weights,)
-            Weights at which it was asked.
+            Weights.
         """
         if np.isfinite(values).all():
             return
@@ -456,7 +474,7 @@ class Samples(OracleCalls):
         theta = self.scores(w, i)
         if not (np.isnan(theta) | np.isposinf(theta)).any():
             try:  # the structure itself can say what is wrong with scores that are numbers
-                self._call_oracle(ability, theta, i)
+                self.calls.answer(ability, theta, i)
             except ValueError as error:
                 raise SampleError.of(self.first + i, f": {error}") from error
         raise FloatingPointError(
@@ -553,7 +571,7 @@ class Problem(Samples):
                     " it, or what the structure allows.",
                 )
 
-    def _truth_score(self, i: int, theta: np.ndarray) -> float:
+    def truth_score(self, i: int, theta: np.ndarray) -> float:
         return part_score(theta, self.truth[self.parts(i)])
 
     def _allowed_costs(self) -> np.ndarray:
@@ -606,7 +624,7 @@ class Problem(Samples):
         certificate.
         """
         self._probe_layouts()
-        if self.structure.compiled_function("maximize") is not None:
+        if self.oracle.compiled_function("maximize") is not None:
             return
         rng = np.random.default_rng(0)
         for i in range(min(3, self.n)):
@@ -616,9 +634,9 @@ class Problem(Samples):
             for scores in (theta, -theta):
                 scores = scores.copy()
                 scores[banned] = -np.inf
-                found.append(next(self.oracle_outputs([i], [scores])))
+                found.append(next(self.calls.maximize([i], [scores])))
             (first, value), (second, _) = found
-            if not self.structure.gap_is_proof or first is None or second is None:
+            if not self.oracle.gap_is_proof or first is None or second is None:
                 continue
             better = max(theta @ second, theta @ self.truth[self.parts(i)])
             if better > value + TOL * (1 + abs(value)):
@@ -628,7 +646,7 @@ class Problem(Samples):
                     f" score {value:.6g} where one of {better:.6g} exists. Correct it, or say"
                     " is_exact = False if it is meant to be approximate.",
                 )
-        self.take_oracle_metrics()
+        self.oracle.take_metrics()
 
     def _probe_layouts(self) -> None:
         """Whether there are best outputs at all, layout by layout."""
@@ -637,7 +655,7 @@ class Problem(Samples):
             if layout not in seen:
                 seen.add(layout)
                 try:
-                    self.structure.check_layout(layout)
+                    self.oracle.check_layout(layout)
                 except InfeasibleError as error:
                     raise InfeasibleError.of(i, f": {error}") from error
 
@@ -916,11 +934,11 @@ def check_objective(objective: str, structure: Structure) -> None:
             f'objective={objective!r} must be "margin" or "likelihood", or where outputs are few'
             ' "slack".'
         )
-    able = structure.has("marginals") and structure.marginals_are_exact
-    if objective == "likelihood" and not able:
+    oracle = structure.oracle()
+    if objective == "likelihood" and not oracle.has_expectations:
         raise MissingAbilityError(
             f'objective="likelihood" needs expectations over all outputs (`marginals`), which'
-            f" {type(structure).__name__} cannot compute. {structure.hint_for('marginals')}, or use"
+            f" {type(structure).__name__} cannot compute. {oracle.hint_for('marginals')}, or use"
             ' objective="margin".'
         )
 

@@ -151,7 +151,9 @@ def optimum(structure):
     if structure in ("items", "items-l2", "from-oracle"):
         found = STRUCTURES[structure]()
         found.structure = Listed()
-    elif not (found.structure.has("constraints") or found.structure.has("vertices")):
+    elif not (
+        found.structure.oracle().has("constraints") or found.structure.oracle().has("vertices")
+    ):
         found = STRUCTURES[structure]()
         found.structure = listed(found.structure)
     return ReferenceQP(tol=0.0).run(found)

@@ -25,6 +25,7 @@ from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.structures import Network, TreeLayout
 from maxmargin.structures.network.layout import NetworkLayout
 from maxmargin.structures.restricted.layout import RestrictedLayout
+from reference.abilities import ability_of
 
 FEW = (-1, 0.5, np.nan, "nonsense", None, 2**70, np.full((2, 2), 7.0), [])
 ALL = (*FEW, 0, True, np.inf, -np.inf, 1e300, 10**400, 1j, b"x", {}, set(), object(), [[]], -0.0)
@@ -58,7 +59,7 @@ def multiclass(**options):
 
 
 def solve(solver):
-    options = {} if "margin" in solver.objectives else {"objective": "likelihood"}
+    options = {} if "margin" in type(solver)().requires.objectives else {"objective": "likelihood"}
     if str(getattr(solver, "geometry", "")) == "entropic":
         options["domain"] = domains.L1Ball(1.0)
     fit(maxmargin.MulticlassSVM(solver=solver, max_epochs=3, tol=0.1, **options), ROWS, CLASSES)
@@ -73,7 +74,7 @@ def oracle(layout, n_parts):
         structure.encode(structure.decode(z, layout), layout)
         for ability in ("project", "marginals"):
             with suppress(MissingAbilityError):
-                getattr(structure, ability)(theta, layout)
+                ability_of(structure, ability)(theta, layout)
 
     return use
 

@@ -403,7 +403,7 @@ def test_a_warm_start_at_the_solution_does_nothing(kind):
     warm.fit(kind.X, kind.y)
     assert warm.result_.n_epochs == 0
     # bounds depend on the messages that they start from, in their last bits
-    slack = 0.0 if warm.structure_.is_exact else 1e-12
+    slack = 0.0 if warm.structure_.oracle().is_exact else 1e-12
     assert warm.result_.primal == pytest.approx(primal, rel=slack, abs=0.0)
     np.testing.assert_array_equal(warm.coef_, coef)
 

@@ -59,7 +59,7 @@ def test_all_come_to_one_optimum(name):
 @pytest.mark.parametrize("store", ["vertices", "images"])
 def test_the_dual_never_falls_and_answers_of_certificates_are_used(store):
     made, value, calls = items(kind="function", seed=22), 0.0, []
-    made.problem.watch = lambda: calls.append(1)
+    made.problem.oracle.watch = lambda: calls.append(1)
     solver = BCFW(cache=OracleCache(store=store), tol=0.0)
     state = solver.init(made.problem)
     for epoch in range(8):
@@ -81,7 +81,7 @@ def test_fewer_calls_than_where_each_certificate_asks_for_itself():
     counts = {}
     for kind in ("function", "class"):
         made, calls = items(kind=kind, n=20, seed=5), []
-        made.problem.watch = lambda calls=calls: calls.append(1)
+        made.problem.oracle.watch = lambda calls=calls: calls.append(1)
         result = BCFW(tol=1e-3, max_epochs=500).run(made.problem)
         assert result.relative_gap <= 1e-3
         counts[kind] = len(calls)

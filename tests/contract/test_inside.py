@@ -85,7 +85,8 @@ def test_all_solvers_agree(name):
     made = case(name)
     structure = made.problem.structure
     projects = (
-        not isinstance(structure, GraphCut) or structure.compiled_function("project") is not None
+        not isinstance(structure, GraphCut)
+        or structure.oracle().compiled_function("project") is not None
     )
     solvers = {v: DUAL[v] for v in CHOSEN} | (SADDLE if projects else {})
     results = {
@@ -143,7 +144,7 @@ def test_perceptrons_project_after_each_update(name, kind):
             path.append(w)
         np.testing.assert_allclose(state.w, w, atol=1e-10)
         wanted = np.mean(path, axis=0) if solver.averaged else w
-        np.testing.assert_allclose(solver.final_weights(state), wanted, atol=1e-10)
+        np.testing.assert_allclose(solver.candidates(made.problem, state)[0], wanted, atol=1e-10)
     result = set_up(solver, max_epochs=4).run(made.problem)
     assert inside(name, result.w)
 
@@ -198,8 +199,8 @@ def test_a_compiled_cut_equals_the_same_cut_in_plain_python(variant, tables):
     solver = set_up((DUAL | PERCEPTRONS)[variant], max_epochs=4, tol=0.0)
     options = {"cost": problems.generic, "tables": tables}
     fast, slow = problems.cut(**options), problems.cut(plain=True, **options)
-    assert fast.problem.structure.compiled_function("maximize") is not None
-    assert slow.problem.structure.compiled_function("maximize") is None
+    assert fast.problem.structure.oracle().compiled_function("maximize") is not None
+    assert slow.problem.structure.oracle().compiled_function("maximize") is None
     one, two = solver.run(fast.problem), solver.run(slow.problem)
     np.testing.assert_allclose(one.w, two.w, atol=1e-11)
     np.testing.assert_allclose(one.state.z, two.state.z, atol=1e-11)

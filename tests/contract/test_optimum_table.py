@@ -71,11 +71,14 @@ def test_every_solver_ends_within_its_certificate_of_the_one_optimum(structure):
 def can(solver, structure):
     """Whether the structure has what the solver says that it needs."""
     known, kind = problem(structure).structure, solver_classes()[solver]
-    if "margin" not in kind.objectives:
+    if "margin" not in kind().requires.objectives:
         return False
     lacks = {"marginals"} if structure == "restricted" else set()  # with rules it cannot
-    able = all(any(known.has(own) for own in {*names} - lacks) for names in kind().requires)
-    return able and (known.marginals_are_exact or not kind.needs_expectations)
+    able = all(
+        any(known.oracle().has(own) for own in {*names} - lacks)
+        for names in kind().requires.abilities
+    )
+    return able and (known.oracle().marginals_are_exact or not kind().requires.expectations)
 
 
 def test_no_structure_is_missing():

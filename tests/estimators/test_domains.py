@@ -66,7 +66,7 @@ def test_a_ball_is_learned_in():
 @pytest.mark.one_in(2)
 def test_every_domain_goes_with_every_solver(solver, domain):
     X, y = listed(20)
-    needs_penalty = solver_classes()[solver].needs_penalty
+    needs_penalty = solver_classes()[solver]().requires.penalty
     bounded = isinstance(domain, domains.L2Ball | domains.L1Ball)
     unbounded = solver == "qp" and not bounded
     unbounded |= domain is None and solver == "smoothed"

@@ -5,7 +5,8 @@ import pytest
 
 from contract.problems import case
 from maxmargin.result import Status
-from maxmargin.solvers import BCFW, FrankWolfe, Perceptron, Subgradient, resolve_solver
+from maxmargin.solvers import BCFW, FrankWolfe, Perceptron, Solver, Subgradient, resolve_solver
+from maxmargin.solvers.run import limits_of
 
 
 @pytest.mark.parametrize("kind", [BCFW, FrankWolfe, Subgradient, Perceptron])
@@ -24,8 +25,8 @@ def test_an_instance_keeps_its_own_options_and_is_not_changed():
 
 
 def test_defaults():
-    assert BCFW().limits() == (100, 1e-3)
-    assert BCFW(max_epochs=np.int64(5), tol=0).limits() == (5, 0.0)
+    assert limits_of(BCFW()) == (100, 1e-3)
+    assert limits_of(BCFW(max_epochs=np.int64(5), tol=0)) == (5, 0.0)
 
 
 def test_all_kinds_of_seeds():
@@ -66,3 +67,8 @@ def test_steps_at_the_optimum_do_not_blow_up_rounding(name, relaxation):
         assert result.state.z.min() >= -1e-12
         assert -1e-12 <= result.gap <= 1e-3 * result.primal
         assert result.status in (Status.MAX_EPOCHS, Status.CONVERGED)
+
+
+def test_a_solver_fits_in_the_head():
+    public = [name for name in vars(Solver) if not name.startswith("_")]
+    assert len(public) <= 16, public

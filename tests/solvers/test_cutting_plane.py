@@ -9,6 +9,7 @@ from contract import problems
 from contract.problems import case
 from maxmargin import ChainSVM
 from maxmargin.callbacks import Callback
+from maxmargin.oracles.base import Oracle
 from maxmargin.result import Status
 from maxmargin.solvers import BCFW, CuttingPlane, OracleCache
 from maxmargin.solvers.cutting_plane import cuts as cuts_of
@@ -291,14 +292,16 @@ def test_damaged_cuts_are_refused(state_with_cuts, name, change):
 class Roughly(Finite):
     """An oracle that may miss the best output by a little, and says so."""
 
-    is_exact, is_bounded, binary = False, True, True
+    def _make_oracle(self):
+        return RoughOracle(self)
+
+
+class RoughOracle(Oracle):
+    is_exact, is_bounded = False, True
 
     def maximize(self, theta, layout):
         best = np.flatnonzero(theta >= theta.max() - 1e-3)[0]
-        return np.eye(layout[0])[best]
-
-    def maximize_within(self, theta, layout):
-        return self.maximize(theta, layout), float(theta.max())
+        return np.eye(layout[0])[best], float(theta.max())
 
 
 @all_variants

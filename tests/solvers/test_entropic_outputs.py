@@ -138,7 +138,7 @@ def test_marginals_in_plain_python_change_nothing(memory, past, banned):
     given = {"cost": problems.generic, "banned": banned, "lengths": (3, 2, 1, 3), "alpha": 0.1}
     fast, slow = problems.chain(**given), problems.chain(**given)
     slow.problem.structure = PlainMarginals(forbidden_transitions=banned)
-    assert slow.problem.structure.compiled_function("marginals") is None
+    assert slow.problem.structure.oracle().compiled_function("marginals") is None
     solver = entropic_solver(memory=memory, past=past, start=0.7, step=0.2)
     pairs = zip(epochs(solver, fast.problem, 5), epochs(solver, slow.problem, 5), strict=True)
     for a, b in pairs:

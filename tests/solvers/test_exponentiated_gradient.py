@@ -319,7 +319,7 @@ def test_python_gives_the_steps_of_compiled_code(name, objective):
     fast = with_objective(case(name).problem, objective)
     banned = fast.structure.forbidden_transitions
     slow = with_objective(fast, objective, structure=PlainMarginals(forbidden_transitions=banned))
-    assert slow.structure.compiled_function("marginals") is None
+    assert slow.structure.oracle().compiled_function("marginals") is None
     solver = ExponentiatedGradient()
     pairs = zip(epochs(solver, fast, 6), epochs(solver, slow, 6), strict=True)
     for one, other in pairs:

@@ -264,9 +264,6 @@ class Halves(GraphCut):
     def maximize(self, theta, layout):
         return 0.5 * super().maximize(theta, layout)
 
-    def compiled_function(self, ability):
-        return None
-
 
 def test_what_is_no_bit_is_refused_with_a_hint():
     problem = cuts()

@@ -6,13 +6,42 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures import Chain, Constraints, Finite, Multiclass, Structure
-from maxmargin.structures.linear_program.maximize import maximize_linear
-from maxmargin.structures.min_norm_point import project_by_vertices
+from maxmargin.oracles.linear_program.maximize import maximize_linear
+from maxmargin.oracles.min_norm_point import project_by_vertices
+from maxmargin.structures import Chain, Constraints, Finite, MarkovNetwork, Multiclass, Structure
 from reference import enumeration
+from reference.abilities import ability_of
 from reference.user_structures import Assignment, AtMostTwo
 
 ABILITIES = ["maximize", "project", "marginals", "max_marginals", "constraints", "vertices"]
+
+
+def test_a_structure_fits_in_the_head():
+    public = [name for name in vars(Structure) if not name.startswith("_")]
+    assert len(public) <= 20, public
+
+
+def test_methods_of_a_class_go_before_its_oracle():
+    class Doubled(Finite):
+        def marginals(self, theta, layout):
+            return 2 * super().marginals(theta, layout)
+
+    own, theta = Doubled(), np.zeros(4)
+    assert own.marginals(theta, (4,)).tolist() == own.oracle().marginals(theta, (4,)).tolist()
+    assert own.oracle().marginals(theta, (4,)).tolist() == [0.5] * 4
+    assert own.oracle().maximize(theta, (4,))[1] == 0.0
+    assert own.oracle().compiled_function("marginals") is None
+    assert own.oracle().compiled_function("project") is not None
+
+
+def test_a_class_that_may_miss_maxima_proves_nothing():
+    class Hasty(MarkovNetwork):
+        def maximize(self, theta, layout):
+            return self.encode(np.zeros(layout.n_nodes), layout)
+
+    assert MarkovNetwork(method="bounded").oracle().gap_is_proof
+    assert not Hasty(method="bounded").oracle().gap_is_proof
+    assert Hasty(method="exact").oracle().gap_is_proof  # unless it says is_exact = False
 
 
 class Bare(Structure):
@@ -37,7 +66,7 @@ class Slow(Finite):
     ],
 )
 def test_has(structure, expected):
-    assert [ability for ability in ABILITIES if structure.has(ability)] == expected
+    assert [ability for ability in ABILITIES if structure.oracle().has(ability)] == expected
 
 
 @pytest.mark.parametrize(
@@ -45,7 +74,7 @@ def test_has(structure, expected):
 )
 def test_missing_abilities_are_named_with_a_hint(ability):
     with pytest.raises(MissingAbilityError) as caught:
-        getattr(Bare(), ability)(np.zeros(2), (2,))
+        ability_of(Bare(), ability)(np.zeros(2), (2,))
     assert str(caught.value) == f"Bare has no `{ability}`. Define Bare.{ability}."
 
 
@@ -61,8 +90,10 @@ def test_missing_ability_lists_what_is_there():
 
 
 def test_an_ability_replaced_in_python_is_not_taken_from_compiled_code():
-    assert Slow().compiled_function("maximize") is None
-    assert Slow().compiled_function("marginals") is Finite().compiled_function("marginals")
+    assert Slow().oracle().compiled_function("maximize") is None
+    assert Slow().oracle().compiled_function("marginals") is Finite().oracle().compiled_function(
+        "marginals"
+    )
     assert Slow().maximize(np.array([3.0, 1.0, 2.0]), (3,)).tolist() == [0, 1, 0]
 
 

@@ -68,7 +68,7 @@ def test_second_best_of_max_marginals_is_the_second_best_output():
     layout = (9, 6)
     theta = draw(layout, True, 5, False, 0.0)
     (_, best), (_, second) = Chain().k_best(theta, layout, 2)
-    table = np.sort(Chain().max_marginals(theta, layout)[:54].reshape(9, 6), axis=1)
+    table = np.sort(Chain().oracle().max_marginals(theta, layout)[:54].reshape(9, 6), axis=1)
     assert table[:, -1] == pytest.approx(best, rel=1e-14)
     assert table[:, -2].max() == pytest.approx(second, rel=1e-14)
 
@@ -87,15 +87,15 @@ def test_listed_outputs_are_sorted():
 
 
 def test_structures_without_the_ability_say_so():
-    assert Chain().has("k_best")
-    assert Finite().has("k_best")
-    assert not AtMostTwo().has("k_best")
+    assert Chain().oracle().has("k_best")
+    assert Finite().oracle().has("k_best")
+    assert not AtMostTwo().oracle().has("k_best")
     with pytest.raises(MissingAbilityError, match="AtMostTwo has no `k_best`, only `maximize`"):
         AtMostTwo().k_best(np.zeros(3), (3,), 2)
 
 
 def test_too_many_outputs_are_not_listed(monkeypatch):
-    monkeypatch.setattr("maxmargin.structures.base.MOST_LISTED", 100)
+    monkeypatch.setattr("maxmargin.oracles.base.MOST_LISTED", 100)
 
     class Corners(Structure):
         def n_parts(self, layout):

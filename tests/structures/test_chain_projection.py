@@ -7,8 +7,8 @@ from scipy import sparse
 
 from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
+from maxmargin.oracles.min_norm_point import project_by_vertices
 from maxmargin.structures import Chain
-from maxmargin.structures.min_norm_point import project_by_vertices
 
 layouts = st.tuples(st.integers(1, 6), st.integers(1, 5))
 seeds = st.integers(0, 2**32 - 1)
@@ -43,13 +43,13 @@ def by_interior_point(structure, point, layout):
 
 def run(structure, point, layout, warm=None):
     """The compiled function as solvers call it: (out, value, what it left)."""
-    floats, ints = structure.scratch(layout)
+    floats, ints = structure.oracle().scratch(layout)
     work, iwork = np.full(floats, np.nan), np.full(ints, -1, dtype=np.int64)
-    size = structure.warm_size(layout)
+    size = structure.oracle().warm_size(layout)
     work[:size] = 0.0 if warm is None else warm
     out = np.empty(len(point))
-    layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
-    value = structure.compiled_function("project")(point, layout_ints, out, work, iwork)
+    layout_ints = np.array(structure.oracle().layout_as_ints(layout), dtype=np.int64)
+    value = structure.oracle().compiled_function("project")(point, layout_ints, out, work, iwork)
     return out, value, work[:size].copy()
 
 
@@ -120,7 +120,7 @@ def test_whatever_was_left_does_no_harm(tied, seed, kind):
     except InfeasibleError:
         return
     rng = np.random.default_rng(seed)
-    warm = rng.uniform(-1, 4, chain.warm_size(layout))
+    warm = rng.uniform(-1, 4, chain.oracle().warm_size(layout))
     if kind == "large":
         warm *= 1e300
     if kind == "nan":
@@ -193,7 +193,7 @@ def test_numbers_whose_sums_are_none(tied):
 @pytest.mark.parametrize("asked", [-0.5, -2.0, -1e3, -1e300, -np.inf])
 def test_more_vertices_than_there_is_room_for_are_refused(asked):
     chain, layout = Chain(), (4, 3)
-    warm = np.zeros(chain.warm_size(layout))
+    warm = np.zeros(chain.oracle().warm_size(layout))
     warm[0] = asked
     found, value, _ = run(chain, draw_point(chain, layout, 0), layout, warm)
     if asked < -2.0:
@@ -213,7 +213,7 @@ class NoRepeats(Chain):
 
 def test_an_oracle_of_its_own_is_asked():
     own, layout = NoRepeats(), (3, 2)
-    assert own.compiled_function("project") is None
+    assert own.oracle().compiled_function("project") is None
     point = own.encode([0, 0, 1], layout)
     z = own.project(point, layout)
     assert z[6] == z[9] == 0.0

@@ -28,9 +28,9 @@ def draw(layout, tied, seed, scale=1.0, banned=0.0):
 def run(function, theta, layout, tied):
     """log Z and marginals by a compiled function, whose scratch is full of NaN before."""
     structure = Chain(tied=tied)
-    floats, ints = structure.scratch(layout)
+    floats, ints = structure.oracle().scratch(layout)
     out, work = np.full(len(theta), np.nan), np.full(floats, np.nan)
-    layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
+    layout_ints = np.array(structure.oracle().layout_as_ints(layout), dtype=np.int64)
     before = theta.copy()
     value = function(theta, layout_ints, out, work, np.empty(ints, dtype=np.int64))
     assert np.array_equal(theta, before)
@@ -90,7 +90,7 @@ def test_masks_of_the_structure_count(layout, tied, seed):
     theta = draw(layout, tied, seed)
     vertices = list(structure.vertices(layout))
     if not vertices:
-        for ask in (structure.marginals, structure.log_partition, structure.max_marginals):
+        for ask in (structure.marginals, structure.log_partition, structure.oracle().max_marginals):
             with pytest.raises(InfeasibleError, match="every output is forbidden"):
                 ask(theta, layout)
         return
@@ -98,7 +98,7 @@ def test_masks_of_the_structure_count(layout, tied, seed):
     assert np.abs(structure.marginals(theta, layout) - expected).max() <= 1e-13
     nodes = length * labels
     best = enumeration.max_marginals(theta, vertices, nodes)
-    found = structure.max_marginals(theta, layout)[:nodes]
+    found = structure.oracle().max_marginals(theta, layout)[:nodes]
     assert np.array_equal(np.isneginf(found), np.isneginf(best))
     there = np.isfinite(best)
     assert np.abs(found[there] - best[there]).max() <= 1e-13
@@ -163,8 +163,8 @@ def test_a_score_that_is_no_number_is_a_failure(function, tied, number):
     for place in range(Chain(tied=tied).n_parts(layout)):
         theta = draw(layout, tied, 0)
         theta[place] = number
-        out, work = np.zeros(len(theta)), np.zeros(Chain(tied=tied).scratch(layout)[0])
-        layout_ints = np.array(Chain(tied=tied).layout_as_ints(layout), dtype=np.int64)
+        out, work = np.zeros(len(theta)), np.zeros(Chain(tied=tied).oracle().scratch(layout)[0])
+        layout_ints = np.array(Chain(tied=tied).oracle().layout_as_ints(layout), dtype=np.int64)
         assert np.isnan(function(theta, layout_ints, out, work, np.zeros(1, dtype=np.int64)))
 
 

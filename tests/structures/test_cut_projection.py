@@ -13,12 +13,12 @@ SCALES = (1e-6, 1e-3, 0.1, 1.0, 5.0, 100.0, 1e6)
 
 def run(network, point, warm=None):
     """(z, the bound on its error, the flows that are left)."""
-    floats, ints = CUT.scratch(network)
+    floats, ints = CUT.oracle().scratch(network)
     work, out = np.zeros(floats), np.full(CUT.n_parts(network), np.nan)
-    size = CUT.warm_size(network)
+    size = CUT.oracle().warm_size(network)
     work[:size] = 0.0 if warm is None else warm
     layout_ints = network.as_ints.copy()
-    bound = CUT.compiled_function("project")(
+    bound = CUT.oracle().compiled_function("project")(
         point, layout_ints, out, work, np.empty(ints, dtype=np.int64)
     )
     return out, bound * max(1.0, np.abs(point[np.isfinite(point)]).max()), work[:size].copy()

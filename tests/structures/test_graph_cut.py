@@ -27,11 +27,11 @@ def drawn(seed, n_nodes, share=0.5, spread=0.0):
 
 def ask(theta, network, memory=None):
     """The compiled function's output, value and memory, from a given memory."""
-    floats, ints = CUT.scratch(network)
+    floats, ints = CUT.oracle().scratch(network)
     work = np.full(floats, np.nan)
     work[: network.n_edges] = 0.0 if memory is None else memory
     out = np.full(len(theta), np.nan)
-    value = CUT.compiled_function("maximize")(
+    value = CUT.oracle().compiled_function("maximize")(
         theta, network.as_ints.copy(), out, work, np.full(ints, -7, dtype=np.int64)
     )
     return out, value, work[: network.n_edges].copy()
@@ -193,7 +193,7 @@ def test_nothing_is_remembered_by_hand():
     expected = CUT.maximize(theta, network)
     CUT.maximize(-np.abs(theta), network)
     assert np.array_equal(CUT.maximize(theta, network), expected)
-    assert CUT.memory_size(network) == network.n_edges
+    assert CUT.oracle().memory_size(network) == network.n_edges
 
 
 # -- shapes ----------------------------------------------------------------------------------------

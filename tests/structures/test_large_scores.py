@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from maxmargin import ChainSVM, Restriction, StructuredSVM
+from maxmargin.oracles.constraints import part_score
 from maxmargin.structures import (
     Chain,
     LinearProgram,
@@ -14,7 +15,6 @@ from maxmargin.structures import (
     RestrictedLayout,
     Structure,
 )
-from maxmargin.structures.base import part_score
 
 
 def knapsack(rng):
@@ -42,7 +42,7 @@ def draw(rng, parts, largest):
 
 
 def check(structure, layout, outputs, theta, exact=True):
-    z, bound = structure.maximize_within(theta, layout)
+    z, bound = structure.oracle().maximize(theta, layout)
     best = float((outputs @ theta).max())
     # sums of the outputs, and the smallest differences that they can show
     slack = 1e-14 * float((outputs @ np.abs(theta)).max()) + 1e-9 * float(np.median(np.abs(theta)))
@@ -74,7 +74,7 @@ def test_pairs_that_must_be_on_beside_vetoes(largest):
     for _ in range(100):
         layout, theta = RestrictedLayout((4, 3), on=[rng.integers(12, 39)]), rng.normal(size=39)
         theta[rng.integers(39)] = -largest
-        z, bound = structure.maximize_within(theta, layout)
+        z, bound = structure.oracle().maximize(theta, layout)
         best = max(part_score(theta, output) for output in structure.vertices(layout))
         assert bound >= best
         assert largest > 1e8 or part_score(theta, z) == pytest.approx(best, rel=1e-12)
@@ -89,7 +89,7 @@ def test_vetoes_of_any_size_in_relaxed_programs(seed):
     values = []
     for veto in (-30.0, -1e4, -1e7, -1e9):
         theta[0] = veto
-        z, bound = LinearProgram().maximize_within(theta, program)
+        z, bound = LinearProgram().oracle().maximize(theta, program)
         assert z[0] == 0.0
         assert bound == pytest.approx(theta @ z, abs=1e-12)
         values.append(theta @ z)
@@ -129,9 +129,9 @@ class ByRows(Structure):
 def test_structures_by_rows_alone_have_bounds():
     program = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
     theta = np.array([1.0, -1e9, 2.0])
-    z, bound = ByRows().maximize_within(theta, program)
-    assert ByRows().is_bounded
-    assert not Chain().is_bounded
+    z, bound = ByRows().oracle().maximize(theta, program)
+    assert ByRows().oracle().is_bounded
+    assert not Chain().oracle().is_bounded
     assert z.tolist() == [0.0, 0.0, 1.0]
     assert bound == 2.0
 

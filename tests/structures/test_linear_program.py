@@ -10,8 +10,8 @@ from scipy import sparse
 
 from maxmargin import StructuredSVM, load
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError
+from maxmargin.oracles.linear_program import project as quadratic
 from maxmargin.structures import LinearProgram, Program
-from maxmargin.structures.linear_program import project as quadratic
 
 TRIANGLE = Program([[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1.0)
 
@@ -80,8 +80,8 @@ def test_parts_without_a_bound_are_named():
     with pytest.raises(InfeasibleError, match="part 2 may grow for ever"):
         LinearProgram().maximize(np.array([0.0, 0.0, 1.0]), program)
     with pytest.raises(InfeasibleError, match=r"part [02] may grow for ever.*part_upper"):
-        LinearProgram().check_layout(program)
-    LinearProgram().check_layout(TRIANGLE)
+        LinearProgram().oracle().check_layout(program)
+    LinearProgram().oracle().check_layout(TRIANGLE)
     assert LinearProgram().maximize(-np.ones(3), program).tolist() == [0, 0, 0]
 
 
@@ -90,7 +90,7 @@ def test_relaxed_answers_have_fractions_and_whole_ones_none():
     relaxed = LinearProgram().maximize(theta, TRIANGLE)
     assert relaxed == pytest.approx([0.5, 0.5, 0.5])
     assert LinearProgram().integrality(relaxed) == pytest.approx(0.5)
-    assert LinearProgram().is_fractional(relaxed)
+    assert LinearProgram().oracle().is_fractional(relaxed)
     assert LinearProgram(integral=True).maximize(theta, TRIANGLE).tolist() == [0, 0, 1]
     some = LinearProgram(integral=[2]).maximize(theta, TRIANGLE)
     assert some[2] in (0, 1)
@@ -101,8 +101,8 @@ def test_relaxed_answers_have_fractions_and_whole_ones_none():
 
 def test_whole_numbers_have_no_rows_and_project_on_their_hull():
     whole = LinearProgram(integral=True)
-    assert LinearProgram().has("constraints")
-    assert not whole.has("constraints")
+    assert LinearProgram().oracle().has("constraints")
+    assert not whole.oracle().has("constraints")
     with pytest.raises(MissingAbilityError, match="has no `constraints`"):
         whole.constraints(TRIANGLE)
     # the hull of 000, 100, 010, 001 is a simplex, which is less than the rows allow
@@ -178,7 +178,7 @@ def test_whole_parts_that_a_program_has_not(part):
 def test_whole_parts_may_all_score_nothing():
     """At weights of zero, say, where the relaxed answer has fractions."""
     program = Program([[-3, 0], [1, 2]], upper=[-2, 6], part_upper=1)
-    z, bound = LinearProgram(integral=True).maximize_within(np.zeros(2), program)
+    z, bound = LinearProgram(integral=True).oracle().maximize(np.zeros(2), program)
     assert program.why_infeasible(z) == ""
     assert (z[0], bound) == (1, 0)
 
@@ -187,7 +187,7 @@ def test_scores_next_to_nothing_are_no_error():
     program = Program([[2, 2, 1], [1, 2, 2]], upper=3, part_upper=1)
     theta = np.array([3e-320, 2e-320, 1e-310])
     for integral in (False, True):
-        z, bound = LinearProgram(integral=integral).maximize_within(theta, program)
+        z, bound = LinearProgram(integral=integral).oracle().maximize(theta, program)
         assert program.why_infeasible(z) == ""
         assert bound >= theta @ z
 
@@ -197,7 +197,7 @@ def test_scores_next_to_nothing_are_no_error():
 def test_whole_parts_are_so_beside_large_coefficients(large, integral):
     """Part 0 needs part 1, of which the tolerance of a solver would be enough."""
     program = Program([[1, -large]], upper=0, part_upper=1)
-    z, bound = LinearProgram(integral=integral).maximize_within(np.array([1.0, -0.5]), program)
+    z, bound = LinearProgram(integral=integral).oracle().maximize(np.array([1.0, -0.5]), program)
     assert program.why_infeasible(z) == ""
     best = 0.5 if integral else 1 - 0.5 / large
     assert_allclose([z @ [1, -0.5], bound], best, rtol=0, atol=1e-9)
@@ -226,6 +226,6 @@ def test_whole_parts_are_so_beside_large_coefficients(large, integral):
 def test_rows_of_mixed_sizes_keep_their_only_output(matrix, z, theta):
     values = np.array(matrix) @ z
     program = Program(matrix, upper=values, lower=values, part_upper=1)
-    found, bound = LinearProgram(integral=True).maximize_within(np.array(theta, float), program)
+    found, bound = LinearProgram(integral=True).oracle().maximize(np.array(theta, float), program)
     assert found.tolist() == z
     assert_allclose(bound, np.dot(theta, z), atol=1e-12)

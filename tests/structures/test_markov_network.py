@@ -13,6 +13,7 @@ from maxmargin.solvers import BCFW
 from maxmargin.structures import Chain, MarkovNetwork, Network, NetworkLayout, Tree, TreeLayout
 from maxmargin.structures.network.junction_tree import buckets_of
 from reference import cuts, enumeration, linear, trees
+from reference.abilities import ability_of
 
 ABILITIES = ("maximize", "marginals", "log_partition", "max_marginals")
 
@@ -71,10 +72,10 @@ def test_everything_equals_enumeration(layout, tied, seed, some):
     if len(vertices) == 0:
         for ability in ABILITIES:
             with pytest.raises(InfeasibleError):
-                getattr(structure, ability)(theta, layout)
+                ability_of(structure, ability)(theta, layout)
         return
     best = enumeration.best(theta, vertices)
-    z, value = structure.maximize_within(theta, layout)
+    z, value = structure.oracle().maximize(theta, layout)
     assert enumeration.score(theta, z) == pytest.approx(best, abs=1e-12)
     assert value == pytest.approx(best, abs=1e-12)
     found = structure.marginals(theta, layout)
@@ -83,7 +84,9 @@ def test_everything_equals_enumeration(layout, tied, seed, some):
     assert value == pytest.approx(enumeration.log_partition(theta, vertices), abs=1e-12)
     n = layout.n_nodes * layout.n_labels
     wanted = enumeration.max_marginals(theta, vertices, n)
-    np.testing.assert_allclose(structure.max_marginals(theta, layout)[:n], wanted, atol=1e-12)
+    np.testing.assert_allclose(
+        structure.oracle().max_marginals(theta, layout)[:n], wanted, atol=1e-12
+    )
 
 
 @given(layout=layouts(), tied=st.booleans(), seed=st.integers(0, 1000))
@@ -125,7 +128,9 @@ def test_trees_are_the_same_as_tree(tied, joined):
     assert structure.log_partition(theta, layout) == pytest.approx(
         tree.log_partition(theta, layout)
     )
-    found = structure.max_marginals(theta, layout) - tree.max_marginals(theta, layout)
+    found = structure.oracle().max_marginals(theta, layout) - tree.oracle().max_marginals(
+        theta, layout
+    )
     assert np.abs(found).max() <= 1e-12
     assert np.abs(structure.project(theta, layout) - tree.project(theta, layout)).max() <= 1e-9
 
@@ -172,11 +177,11 @@ def test_grids_equal_transfer_matrices(scale):
     layout, structure = grid(3, 10, 4), MarkovNetwork(tied=False, method="exact")
     theta = scores(structure, layout, 2, scale)
     best, total = by_columns(theta, 3, 10, 4)
-    z, value = structure.maximize_within(theta, layout)
+    z, value = structure.oracle().maximize(theta, layout)
     assert theta @ z == pytest.approx(best, rel=1e-12)
     assert value == pytest.approx(best, rel=1e-12)
     assert structure.log_partition(theta, layout) == pytest.approx(total, rel=1e-12)
-    found = structure.max_marginals(theta, layout)[: 30 * 4].reshape(30, 4)
+    found = structure.oracle().max_marginals(theta, layout)[: 30 * 4].reshape(30, 4)
     assert found.max(axis=1) == pytest.approx(np.full(30, best), rel=1e-12)
     shares = structure.marginals(theta, layout)
     assert shares[: 30 * 4].reshape(30, 4).sum(axis=1) == pytest.approx(np.ones(30), abs=1e-12)
@@ -221,26 +226,26 @@ def test_tables_that_are_too_large_are_refused():
                        r"max_table=4,194,304; use method='bounded'"):  # fmt: skip
         structure.maximize(theta, layout)
     with pytest.raises(ValueError, match=r"treewidth of 3 with 4 labels needs 3,\d+ entries"):
-        MarkovNetwork(method="exact", max_table=1000).layout_as_ints(grid(3, 6, 4))
+        MarkovNetwork(method="exact", max_table=1000).oracle().layout_as_ints(grid(3, 6, 4))
 
 
 def test_auto_goes_by_the_layout():
     small, large = grid(3, 4, 3), grid(9, 9, 6)
     auto = MarkovNetwork(tied=False, max_table=5000)
-    assert not auto.is_exact
-    assert auto.is_bounded
-    assert auto.gap_is_proof
+    assert not auto.oracle().is_exact
+    assert auto.oracle().is_bounded
+    assert auto.oracle().gap_is_proof
     assert auto.resolve([small, small]).method == "exact"
     assert auto.resolve([small, large]).method == "bounded"
-    assert auto.resolve([small]).is_exact
-    assert auto.memory_size(small) == 0
-    assert auto.memory_size(large) > 0
+    assert auto.resolve([small]).oracle().is_exact
+    assert auto.oracle().memory_size(small) == 0
+    assert auto.oracle().memory_size(large) > 0
     exact = MarkovNetwork(tied=False, method="exact")
     assert exact.resolve([small]) is exact
     for layout, method in ((small, "exact"), (large, "bounded")):
         theta = scores(auto, layout, 0)
-        z, value = auto.maximize_within(theta, layout)
-        expected = auto.resolve([layout]).maximize_within(theta, layout)
+        z, value = auto.oracle().maximize(theta, layout)
+        expected = auto.resolve([layout]).oracle().maximize(theta, layout)
         assert auto.resolve([layout]).method == method
         assert np.array_equal(z, expected[0])
         assert value == expected[1]
@@ -250,9 +255,9 @@ def test_auto_goes_by_the_layout():
 @pytest.mark.parametrize("ability", ["project", "marginals", "max_marginals", "log_partition"])
 def test_what_needs_exact_maxima_is_refused_else(method, ability):
     structure, layout = MarkovNetwork(method=method), ring(3, 2)
-    assert not structure.has(ability)
+    assert not structure.oracle().has(ability)
     with pytest.raises(MissingAbilityError, match=f"{ability}.* Use method='exact'"):
-        getattr(structure, ability)(np.zeros(structure.n_parts(layout)), layout)
+        ability_of(structure, ability)(np.zeros(structure.n_parts(layout)), layout)
 
 
 # -- bounded ---------------------------------------------------------------------------------------
@@ -274,7 +279,7 @@ def test_the_optimum_is_between_value_and_bound(layout, tied, seed, some, scale)
         return
     best, failure = enumeration.best(theta, vertices), ""
     try:
-        z, bound = structure.maximize_within(theta, layout)
+        z, bound = structure.oracle().maximize(theta, layout)
     except InfeasibleError as error:
         failure = str(error)
     if failure:  # a heuristic: where pairs are forbidden it may find nothing, and says so
@@ -288,11 +293,11 @@ def test_the_optimum_is_between_value_and_bound(layout, tied, seed, some, scale)
 
 def called(structure, theta, layout, memory):
     """The compiled function as passes call it: what it writes, its value and its memory."""
-    floats, ints = structure.scratch(layout)
-    layout_ints = np.asarray(structure.layout_as_ints(layout), dtype=np.int64)
+    floats, ints = structure.oracle().scratch(layout)
+    layout_ints = np.asarray(structure.oracle().layout_as_ints(layout), dtype=np.int64)
     out, work = np.zeros(len(theta)), np.full(floats, np.nan)
     work[: len(memory)] = memory
-    value = structure.compiled_function("maximize")(
+    value = structure.oracle().compiled_function("maximize")(
         theta, layout_ints, out, work, np.zeros(ints, dtype=np.int64)
     )
     return out, value, work[: len(memory)].copy()
@@ -305,8 +310,8 @@ def test_bounds_meet_the_relaxation_and_values_the_optimum_on_grids():
     solved = 0
     for seed in range(10):
         theta = scores(exact, layout, seed)
-        _, best = exact.maximize_within(theta, layout)
-        z, bound = bounded.maximize_within(theta, layout)
+        _, best = exact.oracle().maximize(theta, layout)
+        z, bound = bounded.oracle().maximize(theta, layout)
         relaxed = linear.best_value(
             MarkovNetwork(tied, method="relaxed").constraints(layout), theta
         )
@@ -319,9 +324,9 @@ def test_bounds_meet_the_relaxation_and_values_the_optimum_on_grids():
 def test_memory_makes_no_difference_but_to_the_speed():
     layout, structure = grid(5, 6, 4), MarkovNetwork(tied=False, method="bounded")
     theta = scores(structure, layout, 4)
-    size = structure.memory_size(layout)
+    size = structure.oracle().memory_size(layout)
     exact = MarkovNetwork(tied=False, method="exact")
-    _, best = exact.maximize_within(theta, layout)
+    _, best = exact.oracle().maximize(theta, layout)
     rng = np.random.default_rng(0)
     memories = [np.zeros(size), rng.standard_normal(size), 1e6 * rng.standard_normal(size)]
     memories += [np.full(size, bad) for bad in (np.nan, np.inf, -np.inf, 1e300)]
@@ -337,9 +342,9 @@ def test_memory_makes_no_difference_but_to_the_speed():
 def test_the_same_call_gives_the_same_bits():
     layout, structure = grid(6, 6, 5), MarkovNetwork(method="bounded")
     theta = scores(structure, layout, 1)
-    z, bound = structure.maximize_within(theta, layout)
+    z, bound = structure.oracle().maximize(theta, layout)
     copy = pickle.loads(pickle.dumps(structure))
-    again, after = copy.maximize_within(theta, pickle.loads(pickle.dumps(layout)))
+    again, after = copy.oracle().maximize(theta, pickle.loads(pickle.dumps(layout)))
     assert np.array_equal(z, again)
     assert bound == after
 
@@ -367,9 +372,9 @@ def test_training_with_bounds_is_certified():
 def test_the_relaxation_may_give_half_labels():
     """Neighbours on a triangle want to differ; there are two labels, so one pair cannot."""
     layout, structure = complete(3, 2), MarkovNetwork(method="relaxed")
-    assert structure.is_exact
-    assert not structure.is_bounded
-    assert not structure.has("vertices")
+    assert structure.oracle().is_exact
+    assert not structure.oracle().is_bounded
+    assert not structure.oracle().has("vertices")
     theta = np.append(np.zeros(6), [0.0, 1.0, 1.0, 0.0])
     z = structure.maximize(theta, layout)
     assert theta @ z == pytest.approx(3.0)

@@ -35,12 +35,12 @@ def caps_of(structure, layout):
 
 def run(structure, ability, theta, layout, warm=None):
     """(what the compiled function writes, what it returns, the prices that it leaves)."""
-    floats, ints = structure.scratch(layout)
+    floats, ints = structure.oracle().scratch(layout)
     work, out = np.zeros(floats), np.full(structure.n_parts(layout), np.nan)
-    size = structure.warm_size(layout)
+    size = structure.oracle().warm_size(layout)
     work[:size] = 0.0 if warm is None else warm
-    layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
-    value = structure.compiled_function(ability)(
+    layout_ints = np.array(structure.oracle().layout_as_ints(layout), dtype=np.int64)
+    value = structure.oracle().compiled_function(ability)(
         theta, layout_ints, out, work, np.empty(ints, dtype=np.int64)
     )
     return out, value, work[:size].copy()
@@ -152,7 +152,7 @@ def test_warm_projections_equal_cold_ones(change):
 def test_warm_starts_that_are_no_prices_do_no_harm(rubbish):
     for seed in range(8):
         structure, layout, point = drawn(seed, largest=12)
-        warm = np.full(structure.warm_size(layout), rubbish)
+        warm = np.full(structure.oracle().warm_size(layout), rubbish)
         z, value, prices = run(structure, "project", point, layout, warm=warm)
         check_conditions(structure, layout, point, z, value, prices)
         assert np.abs(z - run(structure, "project", point, layout)[0]).max(initial=0.0) <= 1e-10
@@ -189,7 +189,7 @@ def test_maximize_equals_the_assignment_of_scipy(layout, shift):
 @pytest.mark.parametrize("caps", [(1, 1), (2, 1), (2, 3)])
 def test_candidates_equal_all_pairs_with_the_others_forbidden(ability, caps):
     structure = Matching(*caps)
-    if not structure.has(ability):
+    if not structure.oracle().has(ability):
         return
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -255,8 +255,8 @@ def test_marginals_says_that_it_needs_caps_of_one():
     for ability in ("marginals", "log_partition"):
         with pytest.raises(MissingAbilityError, match="has no `marginals` with caps above 1"):
             getattr(Matching(), ability)(np.zeros(4), layout)
-    assert not Matching(2, 1).has("marginals")
-    assert Matching().has("marginals")
+    assert not Matching(2, 1).oracle().has("marginals")
+    assert Matching().oracle().has("marginals")
 
 
 def test_there_are_no_exact_marginals():

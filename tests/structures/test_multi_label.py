@@ -34,14 +34,16 @@ def test_more_labels_than_the_table_has(n_labels):
     theta = drawn(n_labels, n_labels, 0.4)
     bits, scores = every_score(theta, n_labels)
     best = int(scores.argmax())
-    z, value = EXACT.maximize_within(theta, (n_labels,))
+    z, value = EXACT.oracle().maximize(theta, (n_labels,))
     assert np.array_equal(z[:n_labels], bits[best])
     assert value == pytest.approx(scores[best], rel=1e-13)
     on = np.array([scores[bits[:, k] == 1].max() for k in range(n_labels)])
     off = np.array([scores[bits[:, k] == 0].max() for k in range(n_labels)])
-    found = EXACT.max_marginals(theta, (n_labels,))
+    found = EXACT.oracle().max_marginals(theta, (n_labels,))
     np.testing.assert_allclose(found[:n_labels], on, rtol=1e-12)
-    np.testing.assert_allclose(EXACT.leads(theta, (n_labels,))[:n_labels], on - off, atol=1e-11)
+    np.testing.assert_allclose(
+        EXACT.oracle().leads(theta, (n_labels,))[:n_labels], on - off, atol=1e-11
+    )
     p = np.exp(scores - scores.max())
     total, p = p.sum(), p / p.sum()
     mean = EXACT.marginals(theta, (n_labels,))
@@ -66,13 +68,13 @@ def test_the_k_best_are_those_of_all_subsets():
 def test_a_forest_is_solved_whatever_its_size():
     path = Network(40, [(k, k + 1) for k in range(39)])
     theta = np.random.default_rng(0).normal(size=79)
-    z, value = EXACT.maximize_within(theta, path)
+    z, value = EXACT.oracle().maximize(theta, path)
     assert value == pytest.approx(linear.best_value(EXACT.constraints(path), theta), rel=1e-9)
     best = EXACT.k_best(theta, path, 3)
     assert np.array_equal(best[0][0], z)
     assert best[0][1] == pytest.approx(value)
     assert best[0][1] >= best[1][1] >= best[2][1]
-    leads = EXACT.leads(theta, path)[:40]
+    leads = EXACT.oracle().leads(theta, path)[:40]
     assert np.array_equal(leads > 0, z[:40] == 1)
     assert np.abs(leads).min() == pytest.approx(best[0][1] - best[1][1])
 
@@ -89,7 +91,7 @@ def test_no_pairs_are_labels_of_their_own():
 def test_few_labels_are_the_best_even_by_bounds(strength):
     for seed in range(10):
         theta = drawn(8, seed, strength)
-        value = BOUNDED.maximize_within(theta, (8,))[1]
+        value = BOUNDED.oracle().maximize(theta, (8,))[1]
         assert value == pytest.approx(every_score(theta, 8)[1].max(), rel=1e-12)
 
 
@@ -97,7 +99,7 @@ def test_pairs_that_attract_are_solved_by_the_cut():
     theta = drawn(40, 0, 0.1)
     theta[:40] -= 1.0
     theta[40:] = np.abs(theta[40:])
-    z, bound = BOUNDED.maximize_within(theta, (40,))
+    z, bound = BOUNDED.oracle().maximize(theta, (40,))
     assert bound == pytest.approx(theta @ z, rel=1e-12)
     assert 0 < z[:40].sum()
     for k in range(40):  # no single change is better
@@ -109,13 +111,13 @@ def test_pairs_that_attract_are_solved_by_the_cut():
 @pytest.mark.parametrize("strength", [0.05, 0.3, 1.0])
 def test_the_bound_is_that_of_the_linear_program(strength):
     theta = drawn(24, 5, strength)
-    z, bound = BOUNDED.maximize_within(theta, (24,))
+    z, bound = BOUNDED.oracle().maximize(theta, (24,))
     value = theta @ z
     relaxed = linear.best_value(_local(labels_of((24,))), theta)
     assert value <= bound + 1e-9
     assert bound == pytest.approx(relaxed, rel=1e-7) or bound == pytest.approx(value, rel=1e-12)
     assert bound <= relaxed * (1 + 1e-9)
-    best = MultiLabel("exact").maximize_within(theta, (24,))[1]
+    best = MultiLabel("exact").oracle().maximize(theta, (24,))[1]
     assert value <= best * (1 + 1e-12) <= bound * (1 + 2e-12)
     assert value >= 0.98 * best
 
@@ -124,17 +126,25 @@ def test_forbidden_labels_and_pairs_are_kept_off_by_the_cut():
     theta = drawn(30, 2, 0.2)
     theta[3] = -np.inf
     theta[30:][np.random.default_rng(0).random(435) < 0.1] = -np.inf
-    z, bound = BOUNDED.maximize_within(theta, (30,))
+    z, bound = BOUNDED.oracle().maximize(theta, (30,))
     assert not z[np.isneginf(theta)].any()
     finite = np.where(np.isneginf(theta), 0.0, theta)
     assert 0 < finite @ z <= bound + 1e-9
 
 
 def test_what_is_exact_and_what_is_bounded():
-    assert (EXACT.is_exact, EXACT.is_bounded, EXACT.gap_is_proof) == (True, False, True)
-    assert (BOUNDED.is_exact, BOUNDED.is_bounded, BOUNDED.gap_is_proof) == (False, True, True)
-    assert not BOUNDED.has("marginals")
-    assert MultiLabel("auto").has("marginals")
+    assert (EXACT.oracle().is_exact, EXACT.oracle().is_bounded, EXACT.oracle().gap_is_proof) == (
+        True,
+        False,
+        True,
+    )
+    assert (
+        BOUNDED.oracle().is_exact,
+        BOUNDED.oracle().is_bounded,
+        BOUNDED.oracle().gap_is_proof,
+    ) == (False, True, True)
+    assert not BOUNDED.oracle().has("marginals")
+    assert MultiLabel("auto").oracle().has("marginals")
 
 
 # -- refusals --------------------------------------------------------------------------------------

@@ -12,9 +12,12 @@ from sklearn.model_selection import GridSearchCV
 
 from maxmargin import StructuredSVM, load
 from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
+from maxmargin.oracles.base import Call
+from maxmargin.oracles.processes.worker_pool import Worker, Workers
+from maxmargin.persistence.objects import put_together
 from maxmargin.solvers import BCFW
 from maxmargin.structures import Constraints, OracleStructure, Program, Structure
-from maxmargin.structures.from_oracle.worker_pool import Worker, Workers
+from maxmargin.structures.from_oracle.structure import Absent
 from reference import oracles
 from reference.oracles import best_two
 
@@ -60,7 +63,7 @@ def test_all_ways_to_name_an_output_are_one(oracle):
     structure = Structure.from_oracle(oracle)
     assert isinstance(structure, OracleStructure)
     assert structure.maximize(theta, (4,)).tolist() == [1, 0, 1, 0]
-    assert structure.maximize_within(theta, (4,))[1] == 5.0
+    assert structure.oracle().maximize(theta, (4,))[1] == 5.0
 
 
 def test_indices_are_indices_also_where_lists_could_be_vectors():
@@ -155,9 +158,9 @@ def test_bounds_make_gaps_into_proofs():
 
 def test_rows_make_projections_and_reference_solvers_possible():
     structure = Structure.from_oracle(best_two, constraints=lambda layout: ROW)
-    assert structure.has("constraints")
+    assert structure.oracle().has("constraints")
     assert isinstance(structure.constraints((5,)), Constraints)
-    assert not Structure.from_oracle(best_two).has("constraints")
+    assert not Structure.from_oracle(best_two).oracle().has("constraints")
     z = structure.project(np.full(5, 0.9), (5,))
     assert z == pytest.approx(np.full(5, 0.4))
 
@@ -170,10 +173,10 @@ def test_models_are_saved_without_their_code(tmp_path):
         load(tmp_path / "m")
     again = load(tmp_path / "m", oracle=best_two)
     assert np.array_equal(again.predict(X), model.predict(X))
-    assert again.structure.oracle is best_two
+    assert again.structure.function is best_two
     full = Structure.from_oracle(best_two, decode=lambda z: tuple(np.flatnonzero(z)))
     fit(full, X, y).save(tmp_path / "full")
-    with pytest.raises(ModelFileError, match=r"oracle, decoder.*oracle=Structure\.from_oracle"):
+    with pytest.raises(ModelFileError, match=r"function, decoder.*oracle=Structure\.from_oracle"):
         load(tmp_path / "full", oracle=best_two)
     assert load(tmp_path / "full", oracle=full).predict(X[:1])[0] == tuple(sorted(y[0]))
 
@@ -197,7 +200,7 @@ def test_steps_of_a_batch_never_lower_the_dual():
     from contract.problems import items
 
     made = items(kind="function", seed=22)
-    made.problem.structure.set_params(n_jobs=2)
+    made.problem.structure = made.problem.structure.set_params(n_jobs=2)
     value = 0.0
     for solver in (BCFW("frank-wolfe", "uniform"), BCFW("pairwise", "gap")):
         state, value = solver.init(made.problem), 0.0
@@ -208,13 +211,18 @@ def test_steps_of_a_batch_never_lower_the_dual():
             assert risen >= value - 1e-13
             value = risen
         np.testing.assert_allclose(state.w, made.training.weights(state.z), rtol=0, atol=1e-11)
-    made.problem.structure.release()
+    made.problem.oracle.close()
     assert value > 0.01
+
+
+def test_files_with_the_earlier_name_of_the_function_load():
+    found = put_together(OracleStructure, {"oracle": Absent("oracle")}, {}, best_two)
+    assert found.function is best_two
 
 
 def test_processes_end_with_their_structure():
     structure = Structure.from_oracle(oracles.tells_process, n_jobs=2, binary=False)
-    found = {int(z[0]) for z, _ in structure.maximize_many([np.zeros(2)] * 6, [(2,)] * 6)}
+    found = {int(z[0]) for z, _ in structure.oracle().maximize_many([Call(np.zeros(2), (2,))] * 6)}
     assert os.getpid() not in found
     assert 1 <= len(found) <= 2
     del structure
@@ -245,12 +253,12 @@ def test_no_process_is_left_when_its_parent_is_gone():
 
 
 def test_workers_that_left_for_want_of_work_are_replaced(monkeypatch):
-    monkeypatch.setattr("maxmargin.structures.from_oracle.worker_pool.IDLE", 0.05)
+    monkeypatch.setattr("maxmargin.oracles.processes.worker_pool.IDLE", 0.05)
     structure = Structure.from_oracle(oracles.tells_process, time_limit=600, binary=False)
     first = structure.maximize(np.zeros(2), (2,))[0]
-    structure._workers()._workers[0].process.wait(600)
+    structure.oracle().workers._workers[0].process.wait(600)
     second = structure.maximize(np.zeros(2), (2,))[0]
-    structure.release()
+    structure.oracle().close()
     assert first != second
 
 

@@ -135,9 +135,9 @@ def test_forbidden_labels():
 
 
 def test_what_it_cannot_do():
-    assert not POTTS.is_exact
-    assert not POTTS.has("project")
-    assert POTTS.has("maximize")
+    assert not POTTS.oracle().is_exact
+    assert not POTTS.oracle().has("project")
+    assert POTTS.oracle().has("maximize")
     layout, theta = drawn(0, 3, 3, 1.0)
     with pytest.raises(MissingAbilityError, match="has no `project`"):
         POTTS.project(theta, layout)

@@ -78,7 +78,7 @@ def test_the_best_output_that_is_left_is_found(name, seed):
         {"on": on, "off": off, "matrix": rule, "lower": value - 1, "upper": value},
     ):
         layout = RestrictedLayout(inner, **options)
-        z, bound = structure.maximize_within(theta, layout)
+        z, bound = structure.oracle().maximize(theta, layout)
         assert theta @ z == pytest.approx(best(structure, layout, theta), abs=1e-9)
         assert bound == pytest.approx(theta @ z, abs=1e-9)
         assert any(np.array_equal(z, own) for own in structure.vertices(layout))
@@ -188,7 +188,7 @@ def test_pairs_that_must_be_on_may_be_there_more_than_once(name, seed):
     pairs = np.flatnonzero(kept[count * labels :]) + count * labels
     theta = rng.normal(size=len(kept))
     structure, own = Restricted(inner), RestrictedLayout(layout, on=rng.permutation(pairs)[:2])
-    z, bound = structure.maximize_within(theta, own)
+    z, bound = structure.oracle().maximize(theta, own)
     assert (z[own.on] > 0).all()
     assert theta @ z <= best(structure, own, theta) + 1e-9 <= bound + 2e-9
     if name != "bounded":
@@ -211,6 +211,6 @@ def test_a_pair_that_must_be_on_is_found_where_another_counts_for_more():
     theta = np.zeros(chain.n_parts(layout))
     theta[length * labels] = 10.0
     last = length * labels + 4 * labels + 5
-    z, bound = Restricted(chain).maximize_within(theta, RestrictedLayout(layout, on=[last]))
+    z, bound = Restricted(chain).oracle().maximize(theta, RestrictedLayout(layout, on=[last]))
     assert chain.decode(z, layout).tolist() == [0] * 7 + [1, 2, 3, 4, 5]
     assert bound == pytest.approx(60.0)

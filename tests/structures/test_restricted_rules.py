@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from maxmargin.exceptions import InfeasibleError
+from maxmargin.oracles.constraints import part_score
 from maxmargin.structures import (
     Chain,
     GraphCut,
@@ -17,8 +18,9 @@ from maxmargin.structures import (
     Tree,
     TreeLayout,
 )
-from maxmargin.structures.base import Constraints, part_score
+from maxmargin.structures.base import Constraints
 from maxmargin.structures.restricted.inequalities import as_inequalities
+from maxmargin.structures.restricted.oracle import RestrictedOracle
 from maxmargin.structures.restricted.price_master import PriceMaster
 from maxmargin.structures.restricted.priced_search import PricedSearch
 
@@ -75,7 +77,7 @@ def no_program(monkeypatch):
     def refused(*args):
         raise AssertionError("the mixed-integer solver was asked")
 
-    monkeypatch.setattr(Restricted, "_by_program", refused)
+    monkeypatch.setattr(RestrictedOracle, "_by_program", refused)
 
 
 @pytest.mark.usefixtures("no_program")
@@ -96,7 +98,7 @@ def test_the_best_output_that_keeps_the_rules_is_found_and_proven(name, theta_ki
             with pytest.raises(InfeasibleError, match="no output keeps all rules"):
                 structure.maximize(theta, own)
             continue
-        z, bound = structure.maximize_within(theta, own)
+        z, bound = structure.oracle().maximize(theta, own)
         assert any(np.array_equal(z, kept) for kept in structure.vertices(own))
         assert bound == part_score(theta, z)
         assert bound == pytest.approx(best, rel=1e-14, abs=1e-12)
@@ -113,7 +115,7 @@ def test_rules_go_with_parts_that_must_be_on(name):
         matrix = rng.integers(-1, 3, size=(1, len(theta)))
         on = rng.permutation(np.flatnonzero(kept))[:2]
         own = RestrictedLayout(layout, on, (), matrix, matrix @ kept, matrix @ kept + 1)
-        z, bound = structure.maximize_within(theta, own)
+        z, bound = structure.oracle().maximize(theta, own)
         best = max(part_score(theta, other) for other in structure.vertices(own))
         assert (part_score(theta, z), bound) == pytest.approx((best, best), abs=1e-12)
 
@@ -128,7 +130,7 @@ def test_counts_on_a_network_of_20_nodes_and_6_labels():
     values = []
     for least, most in [(0, 0), (1, 1), (2, 2), (0, 2)]:
         own = RestrictedLayout(layout, matrix=row, lower=least, upper=most)
-        z, bound = Restricted(inner).maximize_within(theta, own)
+        z, bound = Restricted(inner).oracle().maximize(theta, own)
         assert least <= row @ z <= most
         assert bound == part_score(theta, z)
         values.append(bound)
@@ -145,9 +147,9 @@ def test_rules_that_no_integers_keep():
     with pytest.raises(InfeasibleError, match="no output keeps all rules"):
         Restricted(Chain()).maximize(theta, odd)
     found = [
-        Restricted(Chain()).maximize_within(
-            theta, RestrictedLayout((12, 3), matrix=row, lower=4, upper=most)
-        )[1]
+        Restricted(Chain())
+        .oracle()
+        .maximize(theta, RestrictedLayout((12, 3), matrix=row, lower=4, upper=most))[1]
         for most in (4, 5.9)
     ]
     assert found[0] == found[1]
@@ -167,7 +169,7 @@ def test_limits_leave_a_true_bound_or_no_answer():
     bounds = [free]
     for nodes in (1, 100, 200):
         search = PricedSearch(
-            lambda scores: structure.maximize_within(scores, (20, 5)),
+            lambda scores: structure.oracle().maximize(scores, (20, 5)),
             theta,
             Constraints(wide.matrix, wide.lower, wide.upper),
             (20, 5),

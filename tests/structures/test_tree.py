@@ -113,14 +113,14 @@ def test_a_long_cycle_is_cut_short():
 @pytest.mark.parametrize("number", [np.nan, np.inf])
 def test_a_score_that_is_no_number_is_a_failure(tied, number):
     layout, structure = star(3, 3), Tree(tied)
-    layout_ints = np.array(structure.layout_as_ints(layout), dtype=np.int64)
-    floats, ints = structure.scratch(layout)
+    layout_ints = np.array(structure.oracle().layout_as_ints(layout), dtype=np.int64)
+    floats, ints = structure.oracle().scratch(layout)
     for place in range(structure.n_parts(layout)):
         theta = scores(structure, layout, 0)
         theta[place] = number
         out, iwork = np.zeros(len(theta)), np.zeros(ints, dtype=np.int64)
         assert np.isnan(
-            structure.compiled_function("marginals")(
+            structure.oracle().compiled_function("marginals")(
                 theta, layout_ints, out, np.zeros(floats), iwork
             )
         )
@@ -136,7 +136,7 @@ def test_everything_equals_enumeration(layout, tied, seed, data):
     structure, vertices = Tree(tied, pairs), listed(layout, tied, pairs)
     theta = scores(structure, layout, seed)
     if len(vertices) == 0:
-        for call in (structure.maximize, structure.marginals, structure.max_marginals):
+        for call in (structure.maximize, structure.marginals, structure.oracle().max_marginals):
             with pytest.raises(InfeasibleError):
                 call(theta, layout)
         with pytest.raises(InfeasibleError):
@@ -150,7 +150,9 @@ def test_everything_equals_enumeration(layout, tied, seed, data):
     assert value == pytest.approx(enumeration.log_partition(theta, vertices), abs=1e-12)
     n = layout.n_nodes * layout.n_labels
     wanted = enumeration.max_marginals(theta, vertices, n)
-    np.testing.assert_allclose(structure.max_marginals(theta, layout)[:n], wanted, atol=1e-12)
+    np.testing.assert_allclose(
+        structure.oracle().max_marginals(theta, layout)[:n], wanted, atol=1e-12
+    )
     falling = np.sort(enumeration.scores(theta, vertices))[::-1]
     for k in (1, 2, 5, len(vertices) + 3):
         check_best(structure.k_best(theta, layout, k), theta, vertices, falling[:k])
@@ -222,7 +224,9 @@ def test_a_path_is_a_chain(length, labels, tied, turned):
     whole = (length, labels)
     assert np.array_equal(back(tree.maximize(given_theta, layout)), chain.maximize(theta, whole))
     np.testing.assert_allclose(
-        tree.max_marginals(given_theta, layout), chain.max_marginals(theta, whole), rtol=1e-12
+        tree.oracle().max_marginals(given_theta, layout),
+        chain.oracle().max_marginals(theta, whole),
+        rtol=1e-12,
     )
     found = back(tree.marginals(given_theta, layout))
     np.testing.assert_allclose(found, chain.marginals(theta, whole), atol=1e-11)
@@ -257,7 +261,7 @@ def test_ten_thousand_nodes_at_any_scale(name, scale, tied):
     nodes = z[: count * labels].reshape(count, labels)
     np.testing.assert_allclose(nodes.sum(axis=1), 1.0, rtol=1e-12)
     check_tables(z, nodes, layout, tied)
-    top = structure.max_marginals(theta, layout)[: count * labels].reshape(count, labels)
+    top = structure.oracle().max_marginals(theta, layout)[: count * labels].reshape(count, labels)
     np.testing.assert_allclose(top.max(axis=1), theta @ best, rtol=1e-12)
     slack = 1e-12 * (np.abs(theta) @ best)  # sums are taken in different orders
     assert theta @ best - slack <= value <= theta @ best + count * np.log(labels) + slack
@@ -327,7 +331,7 @@ def test_the_k_best_of_a_long_path_and_of_a_wide_star():
         values = [score for _, score in found]
         assert values == sorted(values, reverse=True)
         assert np.array_equal(found[0][0], structure.maximize(theta, layout))
-        top = structure.max_marginals(theta, layout)[: layout.n_nodes * 4].reshape(-1, 4)
+        top = structure.oracle().max_marginals(theta, layout)[: layout.n_nodes * 4].reshape(-1, 4)
         # the second best differs somewhere: it is the best of all second best labels
         assert values[1] == pytest.approx(np.sort(top, axis=1)[:, -2].max(), rel=1e-12)
 

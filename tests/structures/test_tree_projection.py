@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from maxmargin.oracles.min_norm_point import project_by_vertices
 from maxmargin.structures import Chain, Network, Tree, TreeLayout
-from maxmargin.structures.min_norm_point import project_by_vertices
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -28,13 +28,14 @@ from maxmargin.exceptions import (
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
 from maxmargin.memory import sparse_zeros
+from maxmargin.oracles.base import check_k
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import Result, State, Status, check_weights
 from maxmargin.solvers import Solver, resolve_solver
-from maxmargin.solvers.run import Run
+from maxmargin.solvers.run import Run, limits_of
 from maxmargin.structures import Restricted, Structure
-from maxmargin.structures.base import Layout, check_k
+from maxmargin.structures.base import Layout
 from maxmargin.structures.label_hull import in_hull
 from maxmargin.validation.feature_names import check_known_names, check_names, learn_names
 from maxmargin.validation.learned import check_hashes
@@ -329,7 +330,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self._learn_support(problem)
         if self.result_.status is Status.INTERRUPTED and not completion.reached:
             raise FitInterrupted(f"{self.result_.certificate()}. The weights so far are kept.")
-        self._warn(solver.limits()[1])
+        self._warn(limits_of(solver)[1])
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any, node_weight: Any) -> Problem:
@@ -484,7 +485,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                 f" {100 * result.relative_gap:.3g} % of the objective reached (tol asks for"
                 f" {100 * tol:g} %)."
                 f" Raise max_epochs{', tol or alpha' if self.alpha else ' or tol'}; large features"
-                " slow training: scale them." + ("" if self.structure_.is_exact else BOUNDED),
+                " slow training: scale them."
+                + ("" if self.structure_.oracle().is_exact else BOUNDED),
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -719,7 +721,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def _per_variable(self, ability: str, X: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self, "coef_")
-        if not self.structure_.has(ability):
+        if not self.structure_.oracle().has(ability):
             kind = type(self.structure_).__name__
             raise MissingAbilityError(
                 f"{kind} has no `{ability}`, which this needs. Use decision_function for scores."

@@ -14,9 +14,10 @@ from maxmargin.domains import Domain
 from maxmargin.estimators.graph_labels import GraphLabels
 from maxmargin.features.kernels.kernel_map import KernelMap
 from maxmargin.losses import Loss
+from maxmargin.oracles.constraints import part_score
 from maxmargin.solvers import Solver
 from maxmargin.structures import MarkovNetwork, Network, Structure
-from maxmargin.structures.base import Layout, part_score
+from maxmargin.structures.base import Layout
 from maxmargin.validation.options import (
     CountOrZero,
     NJobs,
@@ -169,7 +170,7 @@ class NetworkSVM(GraphLabels):
         """With "auto", exact where all can be, else each as it can be: new graphs may be wider."""
         own = clone(self.structure_).set_params(method=self.method)
         resolved = own.resolve(layouts)
-        return resolved if resolved.is_exact else own
+        return resolved if resolved.oracle().is_exact else own
 
     # -- predicting --------------------------------------------------------------------------------
     def predict_within(self, X: Any) -> list[Labelling]:

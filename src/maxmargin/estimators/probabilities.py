@@ -161,7 +161,7 @@ class Probabilities:
             raise ValueError(f'method={method!r} must be "auto", "exact" or "perturb".')
         if not is_number(n_draws, whole=True) or n_draws < 1:
             raise ValueError(f"n_draws={n_draws!r} must be an integer, 1 or more.")
-        able = self.structure_.has("marginals") and self.structure_.marginals_are_exact
+        able = self.structure_.oracle().has_expectations
         if method == "exact" and not able:
             raise MissingAbilityError(
                 f"{type(self.structure_).__name__} has no exact marginals: it cannot sum over all"

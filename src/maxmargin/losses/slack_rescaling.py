@@ -65,7 +65,7 @@ def _outputs(structure: Structure, layout: Layout) -> np.ndarray:
     """All outputs that are allowed, one per row."""
     name, found = type(structure).__name__, []
     count = structure.n_vertices(layout)
-    if structure.has("vertices") and (count is None or count <= MOST):
+    if structure.oracle().has("vertices") and (count is None or count <= MOST):
         found = list(islice(structure.vertices(layout), MOST + 1))
     if not 1 <= len(found) <= MOST:
         raise MissingAbilityError(

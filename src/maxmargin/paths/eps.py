@@ -303,7 +303,7 @@ def eps_path(
         [piece.certificate for piece in pieces.found],
         fitted,
         eps,
-        problem.structure.gap_is_proof,
+        problem.oracle.gap_is_proof,
     )
 
 

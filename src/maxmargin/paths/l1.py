@@ -179,7 +179,6 @@ def _solver(estimator: Any, solver: str | Solver) -> Any:
         return own
     make = getattr(estimator, "_make_structure", None)
     structure = None if make is None else make()
-    able = structure is not None and structure.has("marginals") and structure.marginals_are_exact
-    if own == "auto" and able:
+    if own == "auto" and structure is not None and structure.oracle().has_expectations:
         return "smoothed"
     return "extragradient" if estimator.alpha == 0 else BCFW(averaging=False)

@@ -74,6 +74,8 @@ def _may_have(cls: Any, name: str) -> bool:
 
 #: names of attributes in files of earlier versions -> their names now
 _RENAMED = {"_last_shapes": "_last_layouts", "shape": "layout"}
+#: the same of options
+_RENAMED_OPTIONS = {("OracleStructure", "oracle"): "function"}
 
 
 # -- making again ----------------------------------------------------------------------------------
@@ -109,6 +111,7 @@ def _made(cls: Any, options: dict[str, Any], learned: dict[str, Any]) -> Any:
         if not _may_have(cls, name):
             raise ModelFileError(f"{name!r} is not an attribute that a {cls.__name__} learns.")
     if issubclass(cls, BaseEstimator):
+        options = {_RENAMED_OPTIONS.get((cls.__name__, k), k): v for k, v in options.items()}
         _check_names(cls, options)
         value = cls(**options)
     elif is_own(cls):

@@ -1,6 +1,6 @@
 """Solvers: each minimises a Problem, and proves how close it has come."""
 
-from maxmargin.solvers.base import Solver, resolve_solver, solver_classes
+from maxmargin.solvers.base import Requires, Solver, resolve_solver, solver_classes
 from maxmargin.solvers.bcfw.bcfw import BCFW, OracleCache
 from maxmargin.solvers.cutting_plane.cutting_plane import CuttingPlane
 from maxmargin.solvers.entropic.exponentiated_gradient import ExponentiatedGradient
@@ -28,6 +28,7 @@ __all__ = [
     "Perceptron",
     "ProjectedGradient",
     "ReferenceQP",
+    "Requires",
     "SmoothedGradient",
     "Solver",
     "Subgradient",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -24,6 +25,52 @@ from maxmargin.validation.options import check_options
 _KINDS: dict[str, type[Solver]] = {}
 
 StateT = TypeVar("StateT", bound=State)
+
+
+@dataclass(frozen=True)
+class Requires:
+    """What a solver needs of a problem, and what it can minimise.
+
+    Parameters
+    ----------
+    abilities : tuple of tuple of str, default=(("maximize",),)
+        Each inner tuple names abilities of which the structure's oracle must have one.
+    expectations : bool, default=False
+        Whether `marginals` must give expectations, and not an approximation of them.
+    penalty : bool, default=True
+        Whether alpha must be positive.
+    any_domain : bool, default=False
+        Whether w may be kept in a domain other than all of R^d.
+    objectives : tuple of str, default=("margin",)
+        The objectives that it can minimise, see `Problem`.
+    has_objective : bool, default=True
+        Whether alpha and the loss matter to it.
+    """
+
+    abilities: tuple[tuple[str, ...], ...] = (("maximize",),)
+    expectations: bool = False
+    penalty: bool = True
+    any_domain: bool = False
+    objectives: tuple[str, ...] = ("margin",)
+    has_objective: bool = True
+
+    def are_met_by(self, structure: Structure) -> bool:
+        """Tell whether the structure's oracle has all abilities.
+
+        Parameters
+        ----------
+        structure : Structure
+            Structure of the outputs.
+
+        Returns
+        -------
+        bool
+            True if none is missing.
+        """
+        oracle = structure.oracle()
+        if self.expectations and not oracle.marginals_are_exact:
+            return False
+        return all(any(oracle.has(name) for name in names) for names in self.abilities)
 
 
 class Solver(Checked, BaseEstimator, Generic[StateT]):
@@ -47,20 +94,10 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         small.
     """
 
-    #: each inner tuple names abilities of which the structure must have one
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("maximize",),)
-    #: whether `marginals` must give expectations, and not an approximation of them
-    needs_expectations: ClassVar[bool] = False
-    #: whether alpha must be positive
-    needs_penalty: ClassVar[bool] = True
-    #: whether w may be kept in a domain other than all of R^d
-    any_domain: ClassVar[bool] = False
+    #: what it needs of a problem, and what it can minimise
+    requires: ClassVar[Requires] = Requires()
     #: whether `candidates` and `bound` give a certificate; without one, records are free
     certifies: ClassVar[bool] = True
-    #: whether alpha and the loss matter to it
-    has_objective: ClassVar[bool] = True
-    #: which objectives it can minimise, see `Problem`
-    objectives: ClassVar[tuple[str, ...]] = ("margin",)
     #: class of its states
     state_class: ClassVar[type[State]] = State
     #: short name
@@ -105,27 +142,33 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
             The solver's state.
         """
 
-    def load(self, problem: Problem) -> None:
-        """Load the compiled code of an epoch, so that its time does not count.
+    def prepare(self, problem: Problem) -> None:
+        """Check that the solver can solve the problem, and load the compiled code of an epoch.
 
         Parameters
         ----------
         problem : Problem
             The training problem.
+
+        Raises
+        ------
+        MissingAbilityError
+            If the structure lacks an ability that the solver needs.
+        ValueError
+            If the solver does not support the problem's alpha, objective or domain.
         """
+        self._check(problem)
+        self._load(problem)
+
+    def _load(self, problem: Problem) -> None:
+        """Load the compiled code of an epoch, so that its time does not count."""
         with announce_compilation():
-            problem.structure.compiled_function("maximize")
-            for name in self.compiled_modules():
+            problem.oracle.compiled_function("maximize")
+            for name in self._compiled_modules():
                 compile_module(f"passes.{name}")
 
-    def compiled_modules(self) -> tuple[str, ...]:
-        """Return the modules of `maxmargin._numba.passes` that an epoch uses.
-
-        Returns
-        -------
-        tuple of str
-            Names of the modules.
-        """
+    def _compiled_modules(self) -> tuple[str, ...]:
+        """The modules of `maxmargin._numba.passes` that an epoch uses."""
         return ("batch",)
 
     def candidates(self, problem: Problem, state: StateT) -> list[np.ndarray]:
@@ -145,49 +188,12 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         """
         return [state.w]
 
-    def final_weights(self, state: StateT) -> np.ndarray:
-        """Return the weights of a run in which nothing was certified.
-
-        Parameters
-        ----------
-        state : State
-            The solver's state.
-
-        Returns
-        -------
-        ndarray of shape (n_weights,)
-            Weights.
-        """
-        return state.w
-
-    def has_converged(self, state: StateT) -> bool:
-        """Tell whether a solver without certificates has converged.
-
-        Parameters
-        ----------
-        state : State
-            The solver's state.
-
-        Returns
-        -------
-        bool
-            True if further epochs would change nothing.
-        """
+    def _has_converged(self, state: StateT) -> bool:
+        """Whether a solver has converged by what it knows, certificates aside."""
         return False
 
-    def termination(self, state: StateT) -> tuple[Status, str] | None:
-        """Return how to end a run that further epochs cannot improve.
-
-        Parameters
-        ----------
-        state : State
-            The solver's state.
-
-        Returns
-        -------
-        (Status, str) or None
-            Status and message; None if the run goes on or has converged.
-        """
+    def _termination(self, state: StateT) -> tuple[Status, str] | None:
+        """How to end a run that further epochs cannot improve; None if it goes on or converged."""
         return None
 
     def bound(self, problem: Problem, state: StateT) -> float:
@@ -262,34 +268,14 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         """
         return float("inf")
 
-    def certified(self, state: StateT) -> None:
-        """Do what is needed after a certificate of this state.
+    def _certified(self, state: StateT) -> None:
+        """What is to be done after a certificate of this state."""
 
-        Parameters
-        ----------
-        state : State
-            The solver's state.
-        """
+    def _configure(self, callbacks: Sequence[Callback]) -> None:
+        """Read, before the run, what callbacks require within an epoch, such as a time limit."""
 
-    def configure(self, callbacks: Sequence[Callback]) -> None:
-        """Read, before the run, what callbacks require within an epoch, such as a time limit.
-
-        Parameters
-        ----------
-        callbacks : sequence of Callback
-            Callbacks of the run.
-        """
-
-    def finalize(self, problem: Problem, state: StateT) -> None:
-        """Remove accumulated rounding errors before the last certificate.
-
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-        state : State
-            The solver's state.
-        """
+    def _finalize(self, problem: Problem, state: StateT) -> None:
+        """Remove accumulated rounding errors before the last certificate."""
 
     def check_restored(self, problem: Problem, fresh: StateT, state: StateT) -> None:
         """Raise ValueError if a state read from a file is not safe for compiled code.
@@ -304,30 +290,17 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
             State read from a file, of the right sizes.
         """
 
-    def check(self, problem: Problem) -> None:
-        """Raise an error, with a remedy, if the solver cannot solve the problem.
-
-        Parameters
-        ----------
-        problem : Problem
-            The training problem.
-
-        Raises
-        ------
-        MissingAbilityError
-            If the structure lacks an ability that the solver needs.
-        ValueError
-            If the solver does not support the problem's alpha, objective or domain.
-        """
+    def _check(self, problem: Problem) -> None:
+        """Raise an error, with a remedy, if the solver cannot solve the problem."""
         check_options(self)
-        structure = problem.structure
-        for names in self.requires:
-            if not any(structure.has(name) for name in names):
+        structure, oracle = problem.structure, problem.oracle
+        for names in self.requires.abilities:
+            if not any(oracle.has(name) for name in names):
                 wanted = " or ".join(f"`{name}`" for name in names)
                 kind = type(structure).__name__
                 raise MissingAbilityError(
                     f"{type(self).__name__} needs {wanted}, which {kind} cannot do."
-                    f" {structure.hint_for(names[0])}, or choose another solver."
+                    f" {oracle.hint_for(names[0])}, or choose another solver."
                 )
         if problem.alpha < 0 or not np.isfinite(problem.alpha):
             raise ValueError(f"alpha={problem.alpha} must be a finite number, 0 or more.")
@@ -335,7 +308,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         likelihood = problem.objective == "likelihood"
         if likelihood:
             check_counts(problem, f'{type(self).__name__} with objective="likelihood"')
-        if self.needs_penalty and problem.alpha == 0:
+        if self.requires.penalty and problem.alpha == 0:
             hint = (
                 ": without it, likelihoods mostly have no maximum."
                 if likelihood
@@ -345,7 +318,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
             raise ValueError(
                 f"{type(self).__name__} needs alpha > 0; give a small one (1e-4){hint}"
             )
-        if not self.any_domain and not isinstance(problem.domain, RealSpace):
+        if not self.requires.any_domain and not isinstance(problem.domain, RealSpace):
             raise ValueError(
                 f"{type(self).__name__} does not say that it keeps w in a"
                 f" {type(problem.domain).__name__} (any_domain = True); use one that does, such as"
@@ -353,26 +326,13 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
             )
 
     def _check_objective(self, objective: str, structure: Structure) -> None:
-        if minimised_as(objective) in self.objectives:
+        if minimised_as(objective) in self.requires.objectives:
             return
         able = [f'"{name}"' for name in solvers_for(objective, structure)]
         raise ValueError(
             f'{type(self).__name__} cannot minimise objective="{objective}"; solvers that can:'
             f' {", ".join(able)}, or solver="auto".'
         )
-
-    def limits(self) -> tuple[int, float]:
-        """Return `max_epochs` and `tol`, with their defaults.
-
-        Returns
-        -------
-        max_epochs : int
-            Maximum number of epochs.
-        tol : float
-            Tolerance on the relative gap.
-        """
-        limit = 100 if self.max_epochs is None else int(self.max_epochs)
-        return limit, 1e-3 if self.tol is None else float(self.tol)
 
     def generator(self) -> np.random.Generator:
         """Return the random number generator that `random_state` stands for.
@@ -406,9 +366,8 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         Result
             The best certified weights and their certificate.
         """
-        self.check(problem)
-        self.load(problem)
-        self.configure(callbacks)
+        self.prepare(problem)
+        self._configure(callbacks)
         warm = state is not None
         if state is None:
             state = self.init(problem)
@@ -428,7 +387,7 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
                 callback.on_abort(run)
             raise
         finally:
-            problem.structure.release()
+            problem.oracle.close()
         for callback in callbacks:
             callback.on_end(run, result)
         return result
@@ -442,8 +401,8 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
                 f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
                 f" {len(problem.truth)} and {problem.dim}; start without it."
             )
-        state.z, state.w = problem._all_parts(state.z), np.require(state.w, np.float64, ["C", "W"])
-        if not np.isfinite(state.z).all() or state.w.ndim != 1:
+        state.z, state.w = (np.require(own, np.float64, ["C", "W"]) for own in (state.z, state.w))
+        if state.z.ndim != 1 or state.w.ndim != 1 or not np.isfinite(state.z).all():
             raise ValueError("the state has no weights, or parts that are not finite.")
         if state.outputs not in (0, problem.outputs_key):
             raise ValueError(
@@ -462,11 +421,11 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
 def check_counts(problem: Problem, who: str, hint: str = "") -> None:
     """Fail unless the structure has a log-partition beside `marginals`: P needs both."""
-    structure, layout = problem.structure, problem.layouts[0]
-    if structure.compiled_function("marginals") is not None:
+    oracle, layout = problem.oracle, problem.layouts[0]
+    if oracle.compiled_function("marginals") is not None:
         return
     try:
-        structure.log_partition(np.zeros(structure.n_parts(layout)), layout)
+        oracle.log_partition(np.zeros(problem.structure.n_parts(layout)), layout)
     except MissingAbilityError as error:
         raise MissingAbilityError(
             f"{who} needs `log_partition` beside `marginals`: {error}{hint}"
@@ -534,16 +493,9 @@ def solvers_for(objective: str, structure: Structure | None = None) -> list[str]
     return [
         name
         for name, kind in solver_classes().items()
-        if minimised_as(objective) in kind.objectives
-        and (structure is None or _serves(structure, kind))
+        if minimised_as(objective) in kind().requires.objectives
+        and (structure is None or kind().requires.are_met_by(structure))
     ]
-
-
-def _serves(structure: Structure, kind: type[Solver]) -> bool:
-    """Whether the structure has all abilities that the solver needs."""
-    if kind.needs_expectations and not structure.marginals_are_exact:
-        return False
-    return all(any(structure.has(name) for name in names) for names in kind().requires)
 
 
 def _by_name(name: str) -> Callable[[], Solver]:

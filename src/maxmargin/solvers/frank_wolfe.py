@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.domain_steps import best_share, is_free, unprojected_weights
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -47,7 +47,7 @@ class FrankWolfe(Solver[FrankWolfeState]):
 
     name: ClassVar[str] = "fw"
     summary: ClassVar[str] = "Frank-Wolfe: steps in all samples at once, with a bound."
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(any_domain=True)
     state_class = FrankWolfeState
 
     def __init__(
@@ -82,7 +82,7 @@ class FrankWolfe(Solver[FrankWolfeState]):
         state.gap = gap = float(problem.packed.weight @ gaps)
         vertex -= state.z
         change = problem.features(vertex)
-        if problem.structure.may_time_out:  # gaps are bounds where the oracle gave up
+        if problem.oracle.may_time_out:  # gaps are bounds where the oracle gave up
             gap = float(state.w @ change + problem.packed.weight @ problem.loss_of_change(vertex))
         if gap > 0.0:
             step = self._step(problem, state, change, gap)
@@ -111,7 +111,7 @@ class FrankWolfe(Solver[FrankWolfeState]):
     def estimate(self, state: FrankWolfeState) -> float:
         return state.gap
 
-    def finalize(self, problem: Problem, state: FrankWolfeState) -> None:
+    def _finalize(self, problem: Problem, state: FrankWolfeState) -> None:
         state.w[:] = problem.weights(state.z)
         if state.w_unprojected is not None:
             state.w_unprojected = unprojected_weights(problem, state.z)

@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
 _ENOUGH = 1e-4  # share of the promised decrease that a step must bring
@@ -54,9 +54,9 @@ class LBFGS(Solver[LBFGSState]):
 
     name: ClassVar[str] = "lbfgs"
     summary: ClassVar[str] = "L-BFGS: quasi-Newton steps on the likelihood of all samples at once."
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
-    needs_expectations: ClassVar[bool] = True
-    objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
+    requires: ClassVar[Requires] = Requires(
+        abilities=(("marginals",),), expectations=True, objectives=("likelihood",)
+    )
     state_class = LBFGSState
 
     def __init__(
@@ -176,7 +176,7 @@ class LBFGS(Solver[LBFGSState]):
     def estimate(self, state: LBFGSState) -> float:
         return state.value - state.bound
 
-    def has_converged(self, state: LBFGSState) -> bool:
+    def _has_converged(self, state: LBFGSState) -> bool:
         # no step brings more, so near the optimum that rounding is the reason
         return state.is_stuck and self.estimate(state) <= _ROUND * state.value
 

@@ -11,7 +11,7 @@ from maxmargin._numba.passes.online import perceptron_pass, perceptron_step
 from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.domain_steps import AverageState, domain_key, free_weights, is_free
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
@@ -50,10 +50,8 @@ class Perceptron(Solver[PerceptronState]):
         "Structured perceptron: adds what the truth has and the prediction lacks; no penalty"
         " and no bound."
     )
-    needs_penalty: ClassVar[bool] = False
+    requires: ClassVar[Requires] = Requires(penalty=False, any_domain=True, has_objective=False)
     certifies: ClassVar[bool] = False
-    has_objective: ClassVar[bool] = False
-    any_domain: ClassVar[bool] = True
     state_class = PerceptronState
 
     def __init__(
@@ -72,7 +70,7 @@ class Perceptron(Solver[PerceptronState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> PerceptronState:
@@ -154,7 +152,7 @@ class Perceptron(Solver[PerceptronState]):
         wrong = np.add.reduceat(vertex != problem.truth, problem.part_ptr[:-1]) > 0
         return int(np.count_nonzero(wrong & (problem.packed.weight > 0)))
 
-    def has_converged(self, state: PerceptronState) -> bool:
+    def _has_converged(self, state: PerceptronState) -> bool:
         return state.train_error == 0.0
 
     def final_weights(self, state: PerceptronState) -> np.ndarray:

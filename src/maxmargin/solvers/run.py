@@ -39,7 +39,7 @@ class Run:
         #: what callbacks remember, if the run goes on from a checkpoint
         self.resumed: list[tuple[str, dict[str, Any]]] | None = None
         self.callbacks = list(callbacks)
-        self.max_epochs, self.tol = solver.limits()
+        self.max_epochs, self.tol = limits_of(solver)
         self.history = History()
         self.status: Status | None = None
         self.message = ""
@@ -109,7 +109,7 @@ class Run:
             self.stop(Status.MAX_EPOCHS)
         if self.status is not Status.FAILED:
             self.newest = self.state.w  # frees the one before
-            self.solver.finalize(self.problem, self.state)
+            self.solver._finalize(self.problem, self.state)
             self._certify(last=True)
         return self._result()
 
@@ -133,7 +133,7 @@ class Run:
                 f"the weights are not finite after epoch {state.epoch}; scale the features down",
             )
             return
-        termination = self.solver.termination(state)
+        termination = self.solver._termination(state)
         if self._due() or termination is not None:
             self._certify()
         if termination is not None:
@@ -143,7 +143,7 @@ class Run:
 
     def _guard(self) -> AbstractContextManager[None]:
         """Let signals wait where an epoch is compiled; one in Python can be left at any moment."""
-        compiled = self.problem.structure.compiled_function("maximize") is not None
+        compiled = self.problem.oracle.compiled_function("maximize") is not None
         return delay_signals() if compiled else nullcontext()
 
     def _due(self) -> bool:
@@ -175,13 +175,13 @@ class Run:
                 self.primal, self.best = newest, _kept(self.newest, state)
             self.dual = max(self.dual, self._bound())
         else:
-            self.newest = self.solver.final_weights(state)
+            self.newest = self.solver.candidates(problem, state)[0]
             if not isinstance(problem.domain, RealSpace):  # averages are outside by rounding
                 self.newest = problem.domain.project(self.newest)
             self.primal, self.best = newest, _kept(self.newest, state)
         self._record(newest)
-        self.solver.certified(state)
-        if problem.structure.gap_is_proof and self.gap < -self._unsure():
+        self.solver._certified(state)
+        if problem.oracle.gap_is_proof and self.gap < -self._unsure():
             name = type(problem.structure).__name__
             self.status = Status.FAILED
             self.message = f"the bound is above the objective: {name}.maximize misses maxima"
@@ -213,7 +213,7 @@ class Run:
 
     def _proven(self) -> bool:
         proven = self.tol > 0 and self.gap <= self.target
-        return proven or self.solver.has_converged(self.state)
+        return proven or self.solver._has_converged(self.state)
 
     def _record(self, primal: float) -> None:
         state = self.state
@@ -227,7 +227,7 @@ class Run:
             gap=primal - self.dual,
             norm_w=float(np.linalg.norm(self.newest)),
         ).with_metrics(
-            **self.solver.metrics(self.problem, state, primal) | self.problem.take_oracle_metrics()
+            **self.solver.metrics(self.problem, state, primal) | self.problem.oracle.take_metrics()
         )
         if self.history and self.history[-1].epoch == state.epoch:
             # The last epoch, certified once more without rounding: callbacks have seen it.
@@ -272,9 +272,15 @@ class Run:
             n_epochs=self.state.epoch,
             history=self.history,
             state=self.state,
-            exact=self.problem.structure.gap_is_proof,
+            exact=self.problem.oracle.gap_is_proof,
             message=self.message,
         )
+
+
+def limits_of(solver: Solver) -> tuple[int, float]:
+    """`max_epochs` and `tol` of a solver, with their defaults."""
+    limit = 100 if solver.max_epochs is None else int(solver.max_epochs)
+    return limit, 1e-3 if solver.tol is None else float(solver.tol)
 
 
 def _kept(w: np.ndarray, state: State) -> np.ndarray:

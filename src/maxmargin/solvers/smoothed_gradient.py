@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.problem import Problem, Samples
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Solver, check_counts
+from maxmargin.solvers.base import Requires, Solver, check_counts
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 _TRIES = 60
@@ -78,11 +78,13 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
 
     name: ClassVar[str] = "smoothed"
     summary: ClassVar[str] = "Accelerated gradients of a smooth function just above the objective."
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
-    needs_expectations: ClassVar[bool] = True
-    objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
-    needs_penalty: ClassVar[bool] = False
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(
+        abilities=(("marginals",),),
+        expectations=True,
+        penalty=False,
+        any_domain=True,
+        objectives=("margin", "likelihood"),
+    )
     state_class = SmoothedGradientState
 
     def __init__(
@@ -97,9 +99,9 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if not problem.structure.marginals_are_exact:
+    def _check(self, problem: Problem) -> None:
+        super()._check(problem)
+        if not problem.oracle.marginals_are_exact:
             raise MissingAbilityError(
                 f"SmoothedGradient needs expectations over all outputs, which"
                 f' {type(problem.structure).__name__} cannot compute; use solver="bcfw", or'

@@ -11,7 +11,7 @@ from maxmargin._numba.passes.online import subgradient_pass, subgradient_step
 from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.domain_steps import (
     AverageState,
     domain_key,
@@ -72,7 +72,7 @@ class Subgradient(Solver[SubgradientState]):
     summary: ClassVar[str] = (
         "Stochastic subgradients: quick first passes, steps of a fixed schedule."
     )
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(any_domain=True)
     state_class = SubgradientState
 
     def __init__(
@@ -89,7 +89,7 @@ class Subgradient(Solver[SubgradientState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> SubgradientState:
@@ -168,7 +168,7 @@ class Subgradient(Solver[SubgradientState]):
         average /= steps
         return [state.w, average if is_free(problem) else problem.domain.project(average)]
 
-    def finalize(self, problem: Problem, state: SubgradientState) -> None:
+    def _finalize(self, problem: Problem, state: SubgradientState) -> None:
         state.w[:] = problem.weights(state.z)  # an interrupted pass has moved z, not yet w
 
 

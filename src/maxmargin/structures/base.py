@@ -1,42 +1,22 @@
-"""What a structure is, what it may be able to do, and what it gets for free."""
+"""What a structure is: which outputs there are."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from importlib import import_module
-from itertools import islice
+from collections.abc import Callable, Iterator
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin._numba.compile import announce_compilation
-from maxmargin.exceptions import InfeasibleError, MissingAbilityError
-from maxmargin.structures.constraints import Constraints, part_score
-from maxmargin.structures.linear_program.maximize import maximize_linear
-from maxmargin.structures.min_norm_point import project_by_vertices
+from maxmargin.oracles.base import Abilities, Layout, Oracle, check_scores
+from maxmargin.oracles.constraints import Constraints
+from maxmargin.oracles.methods import METHODS, LinearOracle, MethodOracle
 from maxmargin.validation.learned import Checked
-from maxmargin.validation.options import NJobs, Positive, check_options
-
-#: what tells the polytope of a sample: integers, or an object that can be hashed, such as
-#: `Candidates` or a `Network`
-Layout = Any
-
+from maxmargin.validation.options import NJobs, Positive
 
 #: products of two sides fit in 64 bits
 LONGEST = 2**31 - 1
-#: outputs that `k_best` lists at most
-MOST_LISTED = 100_000
-
-
-def check_k(k: Any) -> int:
-    """How many outputs are asked for, as an integer."""
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k={k!r} must be an integer, 1 or more.")
-    return int(k)
 
 
 def check_sides(layout: Any, *names: str, least: int = 1, other: str = "") -> tuple[int, ...]:
@@ -59,77 +39,26 @@ def _is_side(side: Any, least: int) -> bool:
     return whole and least <= side <= LONGEST
 
 
-class Structure(Checked, BaseEstimator):
+class Structure(Abilities, Checked, BaseEstimator):
     """A family of polytopes Z(layout), the outputs of samples being their vertices.
 
-    A structure has any subset of these abilities; a solver names those that it needs.
+    It says which outputs there are; its `oracle` says how the best ones are found. To add a
+    structure, define `n_parts`, `encode`, `decode` and one of these:
 
-    ===================  ======================================================================
-    ``maximize``         argmax of theta . z over Z
-    ``project``          the point of Z nearest to a given one; else by active sets, from maximize
-    ``marginals``        expectation of z under p(z) ~ exp(theta . z) on the vertices
-    ``max_marginals``    score of the best vertex with each part switched on
-    ``k_best``           the k vertices of highest theta . z; else by `vertices`, if they are few
-    ``constraints``      linear inequalities that describe Z; gives `maximize` by linear programming
-    ``vertices``         all of them, for tiny layouts
-    ===================  ======================================================================
+    ===============  ===========================================================================
+    `maximize`       a method in Python; others of the oracle's abilities (see `Oracle`) may be
+                     methods, too
+    `constraints`    linear inequalities that describe Z, for a linear program
+    `_make_oracle`   returns an `Oracle`, such as a `CompiledOracle`
+    ===============  ===========================================================================
 
-    To add a structure, define `n_parts`, `encode`, `decode` and one of `maximize` and
-    `constraints`. An ability with a compiled function is named in `compiled` instead.
+    A class whose `maximize` may miss the maximum says `is_exact = False`.
     """
 
-    #: ability -> module of maxmargin._numba whose function of that name has that signature
-    compiled: ClassVar[dict[str, str]] = {}
-    #: False if `maximize` may miss the maximum; results then say that their gap is an estimate.
-    is_exact: bool = True
-    #: False if `constraints` describe more than the hull of the outputs, a relaxation; an optimum
-    #: over them is then an upper bound.
-    is_tight: bool = True
-    #: False if `marginals` is another entropic projection on Z than the expectation over the
-    #: vertices; `log_partition` is then the maximum of theta . z + entropy, of which `marginals`
-    #: is the gradient.
-    marginals_are_exact: bool = True
-    #: True if vertices are of zeros and ones, so that solvers may keep them as bits.
-    binary: bool = False
-    #: False if scores of some parts beyond the variables must not be positive.
-    any_scores: bool = True
-    #: True if a call of `maximize` costs far more than a step: solvers then ask less and step more.
-    expensive_oracle: bool = False
-    #: True if `maximize_many` has processes of its own, so that threads must not call it at once.
-    in_processes: bool = False
-    #: True if `maximize_many` may give None for an answer that took too long.
-    may_time_out: bool = False
-
     @property
-    def is_bounded(self) -> bool:
-        """True if `maximize_within` proves how far `maximize` is off at most.
-
-        Objectives are then upper bounds, and certificates are proofs as with exact maxima. So it is
-        where `maximize` is a linear program over `constraints`; other structures say so in the
-        class (is_bounded = True).
-        """
-        own = "maximize" in self.compiled or self._overridden("maximize")
-        return not own and self._overridden("constraints")
-
-    @property
-    def gap_is_proof(self) -> bool:
-        """Whether objectives over this structure are upper bounds, so that gaps are proofs."""
-        return self.is_exact or self.is_bounded
-
-    def is_exact_for(self, layout: Layout) -> bool:
-        """Whether `maximize` finds the maximum for this layout, if not for all (`is_exact`).
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        bool
-            `is_exact`, unless that depends on the layout.
-        """
-        return self.is_exact
+    def binary(self) -> bool:
+        """Whether vertices are of zeros and ones, so that solvers may keep them as bits."""
+        return False
 
     @staticmethod
     def from_oracle(
@@ -195,7 +124,7 @@ class Structure(Checked, BaseEstimator):
             on_timeout=on_timeout,
         )
 
-    # -- what a structure must say ---------------------------------------------------------------
+    # -- which outputs there are -----------------------------------------------------------------
     def n_parts(self, layout: Layout) -> int:
         """Return the number of parts, the length of z.
 
@@ -299,100 +228,6 @@ class Structure(Checked, BaseEstimator):
         """
         return ""
 
-    def is_fractional(self, z: np.ndarray) -> bool:
-        """Tell whether a vertex is fractional, as those of relaxed polytopes may be.
-
-        Parameters
-        ----------
-        z : ndarray of shape (n_parts,)
-            Vertex of the polytope.
-
-        Returns
-        -------
-        bool
-            True if z is a vertex but not an output.
-        """
-        return False
-
-    def check_layout(self, layout: Layout) -> None:
-        """Raise an error if a layout has no outputs, or no best one for some scores.
-
-        Called once before training for each layout.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-        """
-
-    # -- what compiled code needs
-    # -----------------------------------------------------------------------
-    def layout_as_ints(self, layout: Layout) -> Sequence[int]:
-        """Return the layout as the integers that compiled code reads.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        sequence of int
-            The layout in the structure's own encoding.
-        """
-        return layout
-
-    def scratch(self, layout: Layout) -> tuple[int, int]:
-        """Return the size of the work space that compiled code needs.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        tuple of int
-            Numbers of floats and of integers.
-        """
-        return self.n_parts(layout), self.n_parts(layout)
-
-    def warm_size(self, layout: Layout) -> int:
-        """Return how many numbers `project` stores for its next call on a point nearby.
-
-        They are the first of its work space. On entry they are zeros or what the last call left
-        there, e.g. the duals of the constraints; on return, what the next call may start from.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        int
-            Number of floats.
-        """
-        return 0
-
-    def memory_size(self, layout: Layout) -> int:
-        """Return how many numbers a compiled `maximize` stores for its next call on the sample.
-
-        They are the first of its work space: zeros, or what the last call left there, on entry. The
-        answer must be right whatever they are.
-
-        Parameters
-        ----------
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        int
-            Number of floats.
-        """
-        return 0
-
     def vertex_size(self, layout: Layout) -> int:
         """Return a bound on the number of non-zeros of a vertex.
 
@@ -437,248 +272,6 @@ class Structure(Checked, BaseEstimator):
             Numbers of the forbidden parts.
         """
         return np.empty(0, dtype=np.int64)
-
-    def compiled_function(self, ability: str) -> Any | None:
-        """Return the compiled function of an ability.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
-
-        Returns
-        -------
-        function or None
-            The compiled function; None if the ability runs in Python.
-        """
-        if ability not in self.compiled or self._overridden(ability):
-            return None
-        return self._compiled(ability)
-
-    def _compiled(self, ability: str) -> Any:
-        name = f"maxmargin._numba.{self.compiled[ability]}"
-        with nullcontext() if name in sys.modules else announce_compilation():
-            return getattr(import_module(name), ability).dispatcher
-
-    # -- abilities -------------------------------------------------------------------------------
-    def has(self, ability: str) -> bool:
-        """Tell whether the structure has an ability, by itself or by a generic method.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
-
-        Returns
-        -------
-        bool
-            True if the ability is available.
-        """
-        if ability in self.compiled or self._overridden(ability):
-            return True
-        if ability == "maximize":
-            return self._overridden("constraints")
-        if ability == "k_best":
-            return self._overridden("vertices")
-        return ability == "project" and self.has("maximize")
-
-    def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return a vertex z of Z(layout) that maximises theta . z.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            Vertex of maximum score.
-        """
-        if "maximize" in self.compiled:
-            return self._run("maximize", theta, layout)[0]
-        return self._by_constraints(theta, layout)[0]
-
-    def _by_constraints(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
-        """`maximize_within` by linear programming."""
-        if not self._overridden("constraints"):
-            raise self._missing("maximize")
-        return maximize_linear(self.constraints(layout), self._allowed(theta, layout))
-
-    def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
-        """Return a vertex of high score and an upper bound on the maximum of theta . z.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        z : ndarray of shape (n_parts,)
-            Vertex.
-        bound : float
-            Upper bound; the score of z if `maximize` is exact.
-        """
-        if not self._overridden("maximize"):
-            if "maximize" in self.compiled:
-                return self._run("maximize", theta, layout)
-            return self._by_constraints(theta, layout)
-        z = np.asarray(self.maximize(theta, layout), dtype=float)
-        return z, part_score(np.asarray(theta, dtype=float), z)
-
-    def maximize_many(
-        self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]
-    ) -> Iterator[tuple[np.ndarray | None, float]]:
-        """Maximise for many samples, in order; see `maximize_within`.
-
-        The results are yielded one by one, so that an error can be attributed to its sample.
-
-        Parameters
-        ----------
-        thetas : sequence of ndarray
-            Scores of the parts of each sample.
-        layouts : sequence of Layout
-            Layout of each sample's output.
-
-        Yields
-        ------
-        z : ndarray of shape (n_parts,) or None
-            Vertex; None if the call was given up (`may_time_out`).
-        bound : float
-            Upper bound on the score; NaN if none is proven (not `is_bounded`).
-        """
-        for theta, layout in zip(thetas, layouts, strict=True):
-            if self.is_bounded:
-                yield self.maximize_within(theta, layout)
-            else:
-                yield self.maximize(theta, layout), np.nan
-
-    @property
-    def jobs(self) -> int:
-        """How many answers `maximize_many` looks for at a time."""
-        return 1
-
-    def release(self) -> None:
-        """End the structure's processes, if any; the next call starts them again."""
-
-    def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return the Euclidean projection of a point on Z(layout).
-
-        Parameters
-        ----------
-        point : ndarray of shape (n_parts,)
-            Point to project.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            The z of Z(layout) with the least `|z - point|`.
-        """
-        if "project" in self.compiled:
-            return self._run("project", point, layout)[0]
-        if not self.has("maximize"):
-            raise self._missing("project")
-        allowed = self._allowed(point, layout)
-        return project_by_vertices(lambda theta: self.maximize(theta, layout), allowed)
-
-    def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return the expectation of z if p(z) is proportional to exp(theta . z) on the vertices.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            Expectations of the parts.
-        """
-        if "marginals" not in self.compiled:
-            raise self._missing("marginals")
-        return self._run("marginals", theta, layout)[0]
-
-    def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
-        """Return the log of the sum of exp(theta . z) over all vertices.
-
-        `marginals` is its gradient.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        float
-            Log-partition function.
-        """
-        if "marginals" not in self.compiled or self._overridden("marginals"):
-            raise self._missing("log_partition")
-        return self._run("marginals", theta, layout)[1]
-
-    def max_marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """Return, for each part of the variables, the score of the best output that has it.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            Scores; 0 for parts that belong to no variable.
-        """
-        if "max_marginals" not in self.compiled:
-            raise self._missing("max_marginals")
-        return self._run("max_marginals", theta, layout)[0]
-
-    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        """Return the k vertices of highest theta . z.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-        k : int
-            Number of vertices; all are returned if there are fewer.
-
-        Returns
-        -------
-        list of (ndarray, float)
-            Vertices and their scores, best first.
-        """
-        if not self.has("k_best"):
-            raise self._missing("k_best")
-        k, theta = check_k(k), self._allowed(theta, layout)
-        listed = list(islice(self.vertices(layout), MOST_LISTED + 1))
-        if len(listed) > MOST_LISTED:
-            raise MissingAbilityError(
-                f"{type(self).__name__} finds the k best by listing all outputs, and layout"
-                f" {layout}"
-                f" has more than {MOST_LISTED}. Define {type(self).__name__}.k_best."
-            )
-        scored = [(z, float(theta[z != 0] @ z[z != 0])) for z in listed]
-        best = sorted((pair for pair in scored if pair[1] > -np.inf), key=lambda pair: -pair[1])
-        if not best:
-            raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        return best[:k]
 
     def constraints(self, layout: Layout) -> Constraints:
         """Return linear inequalities whose solutions are Z(layout).
@@ -725,72 +318,67 @@ class Structure(Checked, BaseEstimator):
         """
         return float(np.sqrt(2 * self.vertex_size(layout)))
 
-    # -- inside ----------------------------------------------------------------------------------
-    def _overridden(self, ability: str) -> bool:
-        return getattr(type(self), ability) is not getattr(Structure, ability)
-
-    def _missing(self, ability: str) -> MissingAbilityError:
-        known = ["maximize", "project", "marginals", "max_marginals", "k_best"]
-        known += ["constraints", "vertices"]
-        have = ", ".join(f"`{a}`" for a in known if self.has(a))
-        only = f", only {have}" if have else ""
-        return MissingAbilityError(
-            f"{type(self).__name__} has no `{ability}`{only}. {self.hint_for(ability)}."
-        )
-
-    def hint_for(self, ability: str) -> str:
-        """Return advice for users who need an ability that is missing.
-
-        Parameters
-        ----------
-        ability : str
-            Name of the ability, such as `"maximize"`.
+    # -- how they are found ----------------------------------------------------------------------
+    def oracle(self) -> Oracle:
+        """Return the object that finds the outputs for given scores, by the present options.
 
         Returns
         -------
-        str
-            The advice, for error messages.
+        Oracle
+            Methods of the class are used for what they do, in place of its own.
         """
-        return f"Define {type(self).__name__}.{ability}"
+        return self._with_methods({name for name in METHODS if self._defines(name)})
+
+    def _make_oracle(self) -> Oracle:
+        """The oracle, but for what is a method of the class."""
+        return LinearOracle(self) if self._defines("constraints") else Oracle(self)
+
+    def _with_methods(self, methods: set[str]) -> Oracle:
+        found = self._make_oracle()
+        return MethodOracle(found, methods) if methods else found
+
+    def _defines(self, name: str) -> bool:
+        """Whether the class has a method of its own, and not the one below."""
+        return getattr(type(self), name, None) is not getattr(Structure, name, None)
+
+    def _ask(self, ability: str, *args: Any) -> Any:
+        """What the oracle answers without the method of that name, which may be what asks."""
+        methods = {name for name in METHODS if name != ability and self._defines(name)}
+        return getattr(self._with_methods(methods), ability)(*args)
+
+    def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
+        """Return a vertex z of Z(layout) that maximises theta . z.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Vertex of maximum score.
+        """
+        return self._ask("maximize", theta, layout)[0]
+
+    def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
+        return self._ask("project", point, layout)
+
+    def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
+        return self._ask("marginals", theta, layout)
+
+    def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
+        return self._ask("log_partition", theta, layout)
+
+    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
+        return self._ask("k_best", theta, layout, k)
+
+    # -- inside ----------------------------------------------------------------------------------
+    def _missing(self, ability: str) -> Exception:
+        return self.oracle().missing(ability)
 
     def _allowed(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """Scores as one checked vector, -inf on the parts that are forbidden."""
-        check_options(self)
-        # functions are compiled for arrays that can be written to
-        theta = np.require(theta, np.float64, ["C", "W"]).ravel()
-        expected = self.n_parts(layout)
-        if len(theta) != expected:
-            raise ValueError(
-                f"{len(theta)} scores given, but layout {layout} has {expected} parts."
-            )
-        if np.isnan(theta).any() or (theta == np.inf).any():
-            raise ValueError("scores must be finite or -inf (forbidden).")
-        forbidden = self.forbidden(layout)
-        if len(forbidden):
-            theta = theta.copy()
-            theta[forbidden] = -np.inf
-        return theta
-
-    def _run(self, ability: str, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
-        theta, function = self._allowed(theta, layout), self._compiled(ability)
-        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
-        out, value = self._call(ability, function, theta, layout_ints, layout)
-        if value == -np.inf:
-            raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        if np.isnan(value):
-            raise FloatingPointError(f"`{ability}` failed; scale the scores down.")
-        return out, value
-
-    def _call(
-        self,
-        ability: str,
-        function: Any,
-        theta: np.ndarray,
-        layout_ints: np.ndarray,
-        layout: Layout,
-    ) -> tuple[np.ndarray, float]:
-        """What a compiled function writes and returns, with scratch of its own."""
-        floats, ints = self.scratch(layout)
-        out = np.zeros(self.n_parts(layout))
-        value = function(theta, layout_ints, out, np.zeros(floats), np.empty(ints, dtype=np.int64))
-        return out, value
+        return check_scores(self, theta, layout)

@@ -7,16 +7,17 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from maxmargin._numba import min_norm_sizes
 from maxmargin._numba.chain.k_best import k_best
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints, Layout, check_k, check_sides
-from maxmargin.structures.label_hull import LabelHull
+from maxmargin.oracles.base import check_k, check_scores
+from maxmargin.oracles.compiled import HullOracle
+from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
+from maxmargin.structures.network.node_labels import label_constraints, write_labels
 
 
-class Chain(LabelHull):
+class Chain(Structure):
     """A label at each of T positions, with scores for neighbouring pairs. layout = (T, K).
 
     Parts: T * K node-label parts, then pair parts in tables (K, K), row = left label. If `tied`,
@@ -34,13 +35,6 @@ class Chain(LabelHull):
         Boolean masks, True for labels that must not be the first or the last one.
     """
 
-    compiled: ClassVar[dict[str, str]] = {
-        "maximize": "chain.maximize",
-        "max_marginals": "chain.maximize",
-        "project": "chain.project",
-        "marginals": "chain.marginals",
-    }
-
     def __init__(
         self,
         tied: bool = True,
@@ -53,6 +47,9 @@ class Chain(LabelHull):
         self.forbidden_first = forbidden_first
         self.forbidden_last = forbidden_last
 
+    def _make_oracle(self) -> ChainOracle:
+        return ChainOracle(self)
+
     def _n_tables(self, layout: Layout) -> int:
         return 1 if self.tied else _sides(layout)[0] - 1
 
@@ -61,19 +58,7 @@ class Chain(LabelHull):
         return length * labels + self._n_tables(layout) * labels * labels
 
     def variables(self, layout: Layout) -> tuple[int, int]:
-        length, labels = _sides(layout)
-        return length, labels
-
-    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
-        length, labels = _sides(layout)
-        return length, labels, 0 if self.tied else labels * labels
-
-    def scratch(self, layout: Layout) -> tuple[int, int]:
-        length, labels = _sides(layout)
-        parts = self.n_parts(layout)
-        own = 3 * length * labels + labels * labels + 5 * labels + length
-        floats = min_norm_sizes.float_size(parts, length) + own
-        return floats, min_norm_sizes.int_size(parts, length) + 2 * length
+        return _sides(layout)
 
     def vertex_size(self, layout: Layout) -> int:
         return 2 * _sides(layout)[0] - 1
@@ -104,39 +89,12 @@ class Chain(LabelHull):
         return np.flatnonzero(mask)
 
     def encode(self, y: Any, layout: Layout) -> np.ndarray:
-        length, labels = _sides(layout)
-        y = _whole(np.asarray(y))
-        if y.shape != (length,):
-            raise ValueError(f"y has shape {y.shape}, expected ({length},).")
-        if y.min() < 0 or y.max() >= labels:
-            raise ValueError(f"y has labels outside 0 to {labels - 1}.")
         z = np.zeros(self.n_parts(layout))
-        z[np.arange(length) * labels + y] = 1.0
-        stride = 0 if self.tied else labels * labels
-        pairs = length * labels + np.arange(length - 1) * stride + y[:-1] * labels + y[1:]
-        np.add.at(z, pairs, 1.0)
-        return z
+        return write_labels(z, y, *_sides(layout), _edges(layout), bool(self.tied))
 
     def decode(self, z: np.ndarray, layout: Layout) -> np.ndarray:
         length, labels = _sides(layout)
         return z[: length * labels].reshape(length, labels).argmax(axis=1)
-
-    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
-        # Viterbi with k prefixes for each label, O(T K (K + k log K))
-        length, labels = _sides(layout)
-        theta = self._allowed(theta, layout)
-        k = min(check_k(k), labels**length)
-        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
-        scores = np.empty(k)
-        sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
-        work, iwork = np.empty(2 * labels * k + 2 * labels), np.empty(4 * labels, np.int64)
-        found = k_best(theta, layout_ints, k, scores, sequences.ravel(), origin, work, iwork)
-        if found == 0:
-            raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        return [
-            (self.encode(y, layout), float(v))
-            for y, v in zip(sequences[:found], scores, strict=False)
-        ]
 
     def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
         banned = self.forbidden(layout)
@@ -146,59 +104,56 @@ class Chain(LabelHull):
                 yield z
 
     def constraints(self, layout: Layout) -> Constraints:
-        # each node has one label; each pair table has its nodes' labels as row and column sums
+        tied, banned = bool(self.tied), self.forbidden(layout)
+        return label_constraints(*_sides(layout), _edges(layout), tied, banned)
+
+
+class ChainOracle(HullOracle):
+    """Dynamic programs along the chain: Viterbi, forward and backward sums."""
+
+    structure: Chain
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "chain.maximize",
+        "max_marginals": "chain.maximize",
+        "project": "chain.project",
+        "marginals": "chain.marginals",
+    }
+
+    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
         length, labels = _sides(layout)
-        nodes, places = length * labels, sparse.eye_array(length - 1)
-        line, same = np.ones((1, labels)), sparse.eye_array(labels)
-        every = sparse.eye_array(nodes, format="csr")
-        matrix = sparse.vstack(
-            [
-                _beside(sparse.kron(sparse.eye_array(length), line), None, layout),
-                _beside(
-                    -every[: nodes - labels], sparse.kron(places, sparse.kron(same, line)), layout
-                ),
-                _beside(-every[labels:], sparse.kron(places, sparse.kron(line, same)), layout),
-            ],
-            format="csr",
-        )
-        equal = np.concatenate([np.ones(length), np.zeros(matrix.shape[0] - length)])
-        if self.tied:
-            matrix, equal = _tie(matrix, equal, layout)
-        banned = self.forbidden(layout)
-        none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
-        equal = np.concatenate([equal, np.zeros(len(banned))])
-        return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
+        return length, labels, 0 if self.structure.tied else labels * labels
+
+    def scratch(self, layout: Layout) -> tuple[int, int]:
+        length, labels = _sides(layout)
+        parts = self.structure.n_parts(layout)
+        own = 3 * length * labels + labels * labels + 5 * labels + length
+        floats = min_norm_sizes.float_size(parts, length) + own
+        return floats, min_norm_sizes.int_size(parts, length) + 2 * length
+
+    def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
+        # Viterbi with k prefixes for each label, O(T K (K + k log K))
+        length, labels = _sides(layout)
+        theta = check_scores(self.structure, theta, layout)
+        k = min(check_k(k), labels**length)
+        layout_ints = np.require(self.layout_as_ints(layout), np.int64, ["C", "W"])
+        scores = np.empty(k)
+        sequences, origin = np.empty((k, length), np.int64), np.empty(length * labels * k, np.int64)
+        work, iwork = np.empty(2 * labels * k + 2 * labels), np.empty(4 * labels, np.int64)
+        found = k_best(theta, layout_ints, k, scores, sequences.ravel(), origin, work, iwork)
+        if found == 0:
+            raise InfeasibleError("every output is forbidden (all scores are -inf).")
+        return [
+            (self.structure.encode(y, layout), float(v))
+            for y, v in zip(sequences[:found], scores, strict=False)
+        ]
 
 
-def _sides(layout: Layout) -> tuple[int, ...]:
-    return check_sides(layout, "length", "number of labels")
+def _sides(layout: Layout) -> tuple[int, int]:
+    length, labels = check_sides(layout, "length", "number of labels")
+    return length, labels
 
 
-def _whole(labels: np.ndarray) -> np.ndarray:
-    if labels.dtype.kind in "fO":
-        labels = labels.astype(np.float64)
-        broken = ~np.isfinite(labels) | (labels != np.floor(labels))
-        if broken.any():
-            raise ValueError(f"y has labels that are not integers: {labels[broken][0]}.")
-    return labels.astype(np.int64)
-
-
-def _beside(nodes: Any, pairs: Any, layout: Layout) -> Any:
-    """A block row: columns of the nodes, then columns of all places' pair tables."""
-    length, labels = _sides(layout)
-    if pairs is None:
-        pairs = sparse.csr_array((nodes.shape[0], (length - 1) * labels * labels))
-    return sparse.hstack([nodes, pairs], format="csr")
-
-
-def _tie(matrix: Any, equal: np.ndarray, layout: Layout) -> tuple[Any, np.ndarray]:
-    """Tables of all places become auxiliary variables, their sum the tied table."""
-    length, labels = _sides(layout)
-    nodes, square = length * labels, labels * labels
-    table = sparse.csr_array((matrix.shape[0], square))
-    matrix = sparse.hstack([matrix[:, :nodes], table, matrix[:, nodes:]])
-    total = sparse.hstack(
-        [sparse.csr_array((square, nodes)), -sparse.eye_array(square)]
-        + [sparse.eye_array(square)] * (length - 1)
-    )
-    return sparse.vstack([matrix, total], format="csr"), np.concatenate([equal, np.zeros(square)])
+def _edges(layout: Layout) -> np.ndarray:
+    """Neighbouring positions."""
+    first = np.arange(_sides(layout)[0] - 1)
+    return np.column_stack([first, first + 1])

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from maxmargin.oracles.base import check_scores
+from maxmargin.oracles.compiled import CompiledOracle
 from maxmargin.structures.base import Constraints, Structure
-from maxmargin.structures.network.network import Network, network_of
+from maxmargin.structures.network.network import Network, check_bits, network_of
 
 #: of the largest score, what a positive score of an edge may be: compiled code takes it for 0
 _ROUNDING = 1e-9
@@ -26,12 +28,10 @@ class GraphCut(Structure):
     The missing upper bound on `z_jk` does not matter as long as its score is not positive.
     """
 
-    compiled: ClassVar[dict[str, str]] = {
-        "maximize": "graph_cut.maximize",
-        "project": "graph_cut.project",
-    }
     binary = True
-    any_scores = False
+
+    def _make_oracle(self) -> CutOracle:
+        return CutOracle(self)
 
     def n_parts(self, layout: Any) -> int:
         network = network_of(layout)
@@ -40,42 +40,13 @@ class GraphCut(Structure):
     def variables(self, layout: Any) -> tuple[int, int]:
         return network_of(layout).n_nodes, 1
 
-    def layout_as_ints(self, layout: Any) -> Any:
-        return network_of(layout).as_ints
-
-    def scratch(self, layout: Any) -> tuple[int, int]:
-        n, m = network_of(layout).n_nodes, network_of(layout).n_edges
-        return 12 * n + 4 * m, 9 * n + 5 * m + 4
-
-    def memory_size(self, layout: Any) -> int:
-        # the flow over each edge, from which the next cut starts
-        return network_of(layout).n_edges
-
-    def warm_size(self, layout: Any) -> int:
-        # the flows over the edges
-        return network_of(layout).n_edges
-
     def radius(self, layout: Any) -> float:
         return float(np.sqrt(self.n_parts(layout)))
-
-    def _allowed(self, theta: np.ndarray, layout: Any) -> np.ndarray:
-        return super()._allowed(theta, network_of(layout))
-
-    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
-        if ability == "maximize":
-            refuse_rewards(self._allowed(theta, layout), network_of(layout))
-        return super()._run(ability, theta, layout)
 
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, layout: Any) -> np.ndarray:
         network = network_of(layout)
-        labels = np.asarray(y)
-        if labels.shape != (network.n_nodes,):
-            raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
-        wrong = (labels != 0) & (labels != 1)
-        if wrong.any():
-            raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
-        return _vertex(labels.astype(np.float64), network)
+        return _vertex(check_bits(y, network), network)
 
     def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
         return (np.asarray(z)[: network_of(layout).n_nodes] > 0.5).astype(np.int64)
@@ -99,6 +70,36 @@ class GraphCut(Structure):
         network = network_of(layout)
         for labels in product([0.0, 1.0], repeat=network.n_nodes):
             yield _vertex(np.array(labels), network)
+
+
+class CutOracle(CompiledOracle):
+    """Minimum cuts, which start from the flow of the last one."""
+
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "graph_cut.maximize",
+        "project": "graph_cut.project",
+    }
+    any_scores = False
+
+    def layout_as_ints(self, layout: Any) -> Any:
+        return network_of(layout).as_ints
+
+    def scratch(self, layout: Any) -> tuple[int, int]:
+        n, m = network_of(layout).n_nodes, network_of(layout).n_edges
+        return 12 * n + 4 * m, 9 * n + 5 * m + 4
+
+    def memory_size(self, layout: Any) -> int:
+        # the flow over each edge, from which the next cut starts
+        return network_of(layout).n_edges
+
+    def warm_size(self, layout: Any) -> int:
+        # the flows over the edges
+        return network_of(layout).n_edges
+
+    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
+        if ability == "maximize":
+            refuse_rewards(check_scores(self.structure, theta, layout), network_of(layout))
+        return super()._run(ability, theta, layout)
 
 
 def refuse_rewards(theta: np.ndarray, network: Network) -> None:

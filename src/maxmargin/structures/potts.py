@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.oracles.base import check_scores
+from maxmargin.oracles.compiled import CompiledOracle
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.graph_cut import refuse_rewards
 from maxmargin.structures.network.network import Network, network_of
@@ -29,25 +31,8 @@ class Potts(Structure):
     variables; for K > 2 it has fractional vertices.
     """
 
-    compiled: ClassVar[dict[str, str]] = {"maximize": "potts"}
-    is_exact = False
-    is_tight = False
-    any_scores = False
-
-    def has(self, ability: str) -> bool:
-        # no projection: points between labels are not what expansions can tell apart
-        return ability != "project" and super().has(ability)
-
-    def project(self, point: np.ndarray, layout: Any) -> np.ndarray:
-        raise self._missing("project")
-
-    def _missing(self, ability: str) -> MissingAbilityError:
-        if ability != "project":
-            return super()._missing(ability)
-        return MissingAbilityError(
-            "Potts has no `project`: its oracle is not exact. Use a solver that needs `maximize`"
-            ' only, such as "bcfw", or GraphCut for two labels.'
-        )
+    def _make_oracle(self) -> ExpansionOracle:
+        return ExpansionOracle(self)
 
     def n_parts(self, layout: Any) -> int:
         network, labels = _split(layout)
@@ -64,27 +49,6 @@ class Potts(Structure):
     def radius(self, layout: Any) -> float:
         network, _ = _split(layout)
         return float(np.sqrt(2 * network.n_nodes + network.n_edges))
-
-    def layout_as_ints(self, layout: Any) -> Any:
-        network, labels = _split(layout)
-        return np.concatenate([[labels], network.as_ints])
-
-    def scratch(self, layout: Any) -> tuple[int, int]:
-        network, _ = _split(layout)
-        n, m = network.n_nodes, network.n_edges
-        return 3 * n + 5 * m, 8 * n + 4
-
-    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
-        scores, (network, _) = self._allowed(theta, layout), _split(layout)
-        refuse_rewards(scores, network)
-        own = scores[len(scores) - network.n_edges :]
-        if np.isneginf(own).any():
-            e = int(np.flatnonzero(np.isneginf(own))[0])
-            raise ValueError(
-                f"edge {e}, {tuple(network.edges[e].tolist())}, scores -inf; ends that must be"
-                " alike are one node, or give a large finite score."
-            )
-        return super()._run(ability, theta, layout)
 
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, layout: Any) -> np.ndarray:
@@ -124,6 +88,48 @@ class Potts(Structure):
         network, labels = _split(layout)
         for own in product(range(labels), repeat=network.n_nodes):
             yield _vertex(np.array(own), network, labels)
+
+
+class ExpansionOracle(CompiledOracle):
+    """Alpha-expansions, each by a minimum cut."""
+
+    compiled: ClassVar[dict[str, str]] = {"maximize": "potts"}
+    is_exact = False
+    is_tight = False
+    any_scores = False
+
+    def has(self, ability: str) -> bool:
+        # no projection: points between labels are not what expansions can tell apart
+        return ability != "project" and super().has(ability)
+
+    def missing(self, ability: str) -> MissingAbilityError:
+        if ability != "project":
+            return super().missing(ability)
+        return MissingAbilityError(
+            "Potts has no `project`: its oracle is not exact. Use a solver that needs `maximize`"
+            ' only, such as "bcfw", or GraphCut for two labels.'
+        )
+
+    def layout_as_ints(self, layout: Any) -> Any:
+        network, labels = _split(layout)
+        return np.concatenate([[labels], network.as_ints])
+
+    def scratch(self, layout: Any) -> tuple[int, int]:
+        network, _ = _split(layout)
+        n, m = network.n_nodes, network.n_edges
+        return 3 * n + 5 * m, 8 * n + 4
+
+    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
+        scores, (network, _) = check_scores(self.structure, theta, layout), _split(layout)
+        refuse_rewards(scores, network)
+        own = scores[len(scores) - network.n_edges :]
+        if np.isneginf(own).any():
+            e = int(np.flatnonzero(np.isneginf(own))[0])
+            raise ValueError(
+                f"edge {e}, {tuple(network.edges[e].tolist())}, scores -inf; ends that must be"
+                " alike are one node, or give a large finite score."
+            )
+        return super()._run(ability, theta, layout)
 
 
 def _split(layout: Any) -> tuple[Network, int]:

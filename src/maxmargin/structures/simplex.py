@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from maxmargin.oracles.compiled import CompiledOracle
 from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
 
 
@@ -17,10 +18,10 @@ class Finite(Structure):
     Parts: one per output. M may differ between samples; y is the number of the output.
     """
 
-    compiled: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("maximize", "project", "marginals", "max_marginals"), "simplex"
-    )
     binary = True
+
+    def _make_oracle(self) -> FiniteOracle:
+        return FiniteOracle(self)
 
     def n_parts(self, layout: Layout) -> int:
         return _count(layout)
@@ -53,6 +54,14 @@ class Finite(Structure):
 
     def vertices(self, layout: Layout) -> Iterator[np.ndarray]:
         yield from np.eye(_count(layout))
+
+
+class FiniteOracle(CompiledOracle):
+    """The largest score, and what else a simplex has."""
+
+    compiled: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("maximize", "project", "marginals", "max_marginals"), "simplex"
+    )
 
 
 def _count(layout: Layout) -> int:

@@ -101,7 +101,7 @@ def max_marginals(theta, layout, out, work, iwork):
 
 
 @compile_ability
-def label_leads(theta, layout, out, work, iwork):
+def leads(theta, layout, out, work, iwork):
     """By how much the best subset with a label leads the best without. work: as above."""
     labels = layout[1]
     out[:] = 0.0

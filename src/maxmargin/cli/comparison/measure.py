@@ -49,7 +49,7 @@ class RunRecorder(Callback):
     def on_start(self, run: Run) -> None:
         self.run = run
         self.found = {
-            "alpha": float(run.problem.alpha) if run.solver.has_objective else None,
+            "alpha": float(run.problem.alpha) if run.solver.requires.has_objective else None,
             "tol": float(run.tol),
             "max_epochs": int(run.max_epochs),
             "n_weights": int(run.problem.dim),

@@ -12,7 +12,7 @@ import numpy as np
 from maxmargin.cli.runs.checks import check_number
 from maxmargin.cli.runs.errors import RunError
 from maxmargin.result import Status
-from maxmargin.solvers.base import solver_classes
+from maxmargin.solvers.base import Solver, solver_classes
 from maxmargin.tasks.documents import Table
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def choose_alpha(
     Returns {"alpha", "metric", "by", "tried": [[alpha, score], ...]}.
     """
     solver = make().solver
-    if not getattr(solver_classes().get(solver, solver), "has_objective", True):
+    own = solver_classes()[solver]() if solver in solver_classes() else solver
+    if isinstance(own, Solver) and not own.requires.has_objective:
         raise RunError("alpha = 'auto': the solver has no penalty; leave alpha out.")
     command.prepare(make(), data, prepared)
     parts = [(data, validation)] if validation is not None else _folds(command, data, seed)

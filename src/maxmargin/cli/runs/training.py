@@ -257,7 +257,7 @@ class _Training:
         fitted = getattr(model, "model_", model)  # where a task puts what was left open (None)
         loss = getattr(model, "loss", None) or fitted.loss
         objective = getattr(model, "objective", "margin")
-        matters = solver_classes()[result.state.solver].has_objective
+        matters = solver_classes()[result.state.solver]().requires.has_objective
         has_loss = matters and objective != "likelihood"
         return finite_values(
             {

@@ -17,7 +17,7 @@ from maxmargin.exceptions import SampleError
 from maxmargin.memory import sparse_copy
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.bcfw.vertex_cache import (
     CacheState,
     check_vertex_cache,
@@ -77,7 +77,7 @@ class OracleCache(Checked, BaseEstimator):
     -----
     With `passes="auto"` there are 5 passes, or as many times 5 as leave a gap among cached vertices
     that is a tenth of the oracle's, while they cost less than it: at most 100 if the oracle is
-    `expensive_oracle`, and the number of a sample's parts / 30 (100 at most) with "images", where
+    `is_expensive`, and the number of a sample's parts / 30 (100 at most) with "images", where
     they cost next to nothing.
     """
 
@@ -141,7 +141,7 @@ class BCFW(Solver[BCFWState]):
 
     Notes
     -----
-    If a call of the oracle costs far more than a step (`Structure.expensive_oracle`, as with
+    If a call of the oracle costs far more than a step (`Oracle.is_expensive`, as with
     `Structure.from_oracle` and `LinearProgram`), its answers for a certificate are used in the next
     epoch as well, averages are not tried, and there are more passes over cached vertices: this
     takes between a half and a fifth of the calls for the same gap (`python -m benchmarks
@@ -169,7 +169,7 @@ class BCFW(Solver[BCFWState]):
     summary: ClassVar[str] = (
         "Block-coordinate Frank-Wolfe: exact steps in one sample at a time, with a bound."
     )
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(any_domain=True)
     state_class = BCFWState
 
     def __init__(
@@ -196,8 +196,8 @@ class BCFW(Solver[BCFWState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
+    def _check(self, problem: Problem) -> None:
+        super()._check(problem)
         if not self.line_search and (self.step != "frank-wolfe" or self._cache() is not None):
             raise ValueError('line_search=False goes with step="frank-wolfe" and no cache only.')
 
@@ -208,11 +208,11 @@ class BCFW(Solver[BCFWState]):
             return OracleCache(passes=0)
         return self.cache
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "bcfw") if self._cache() is None else ("batch",)
 
-    def load(self, problem: Problem) -> None:
-        super().load(problem)
+    def _load(self, problem: Problem) -> None:
+        super()._load(problem)
         if self._cache() is not None:
             with announce_compilation():
                 compile_module("passes.vertex_pass")
@@ -236,7 +236,7 @@ class BCFW(Solver[BCFWState]):
         if cache is None:
             return
         outputs = state.oracle_outputs
-        if problem.structure.expensive_oracle and (outputs is None or len(outputs) != len(state.z)):
+        if problem.oracle.is_expensive and (outputs is None or len(outputs) != len(state.z)):
             state.oracle_outputs, state.outputs_known = np.zeros_like(state.z), False
         if state.cache_size != cache.size or cache.store not in ("auto", state.stores):
             state.cache_size = cache.size
@@ -355,9 +355,9 @@ class BCFW(Solver[BCFWState]):
         """
         most = _CHUNK if passes == "auto" else int(passes)
         target = -np.inf
-        if passes == "auto" and (state.stores == "images" or problem.structure.expensive_oracle):
+        if passes == "auto" and (state.stores == "images" or problem.oracle.is_expensive):
             parts = int(problem.part_ptr[-1]) // (_PARTS * problem.n)
-            most = _MOST if problem.structure.expensive_oracle else min(max(parts, most), _MOST)
+            most = _MOST if problem.oracle.is_expensive else min(max(parts, most), _MOST)
             most, target = most // _CHUNK * _CHUNK, _SHARE * _weighted_gap(problem, state)
         for count in range(1, most + 1):
             left = step_between_vertices(
@@ -377,18 +377,18 @@ class BCFW(Solver[BCFWState]):
 
     def candidates(self, problem: Problem, state: BCFWState) -> list[np.ndarray]:
         # with an expensive oracle the average is not worth as many calls as the next epoch
-        if not self.averaging or problem.structure.expensive_oracle:
+        if not self.averaging or problem.oracle.is_expensive:
             return [state.w]
         return weights_and_average(problem, state)
 
-    def certified(self, state: BCFWState) -> None:
+    def _certified(self, state: BCFWState) -> None:
         if self.averaging:
             reset_average(state)
 
     def estimate(self, state: BCFWState) -> float:
         return state.estimate
 
-    def finalize(self, problem: Problem, state: BCFWState) -> None:
+    def _finalize(self, problem: Problem, state: BCFWState) -> None:
         finalize_weights(problem, state)
         if state.vertex_cache is not None:
             state.cache_key = vertex_cache_key(problem, state)

@@ -10,13 +10,14 @@ import numpy as np
 from maxmargin._numba.compile import delay_signals
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.bcfw.bcfw import OracleCache
 from maxmargin.solvers.bcfw.vertex_cache import CacheState, check_vertex_cache
 from maxmargin.solvers.cutting_plane import cuts, n_slack, program
 from maxmargin.solvers.cutting_plane.checks import check_cuts
 from maxmargin.solvers.cutting_plane.cuts import Cuts
 from maxmargin.solvers.domain_steps import finalize_weights, is_free
+from maxmargin.solvers.run import limits_of
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 #: the small program is solved to this share of the gap that is left
@@ -94,7 +95,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
     summary: ClassVar[str] = (
         "Cutting planes: a model of the loss that grows from below, solved anew each pass."
     )
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(any_domain=True)
     state_class = CuttingPlaneState
 
     def __init__(
@@ -120,7 +121,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
     def _cache(self) -> OracleCache | None:
         return OracleCache() if self.cache == "auto" else self.cache
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "cutting_plane" if self.variant == "1-slack" else "n_slack")
 
     # -- the state ---------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
     def epoch(self, problem: Problem, state: CuttingPlaneState) -> None:
         self._prepare(problem, state)
         if self.variant == "n-slack":
-            n_slack.round_of_all(problem, state, self.limits()[1], self.resolve_every)
+            n_slack.round_of_all(problem, state, limits_of(self)[1], self.resolve_every)
         else:
             self._round(problem, state)
 
@@ -223,7 +224,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
     def estimate(self, state: CuttingPlaneState) -> float:
         return state.estimate
 
-    def finalize(self, problem: Problem, state: CuttingPlaneState) -> None:
+    def _finalize(self, problem: Problem, state: CuttingPlaneState) -> None:
         finalize_weights(problem, state)
         if state.cuts is not None:
             state.cuts_key = cuts.cuts_key(problem, state.z)

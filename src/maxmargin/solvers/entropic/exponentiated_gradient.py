@@ -12,7 +12,7 @@ from maxmargin._numba.passes.block_step import Counters, start_counters
 from maxmargin._numba.passes.weights import Weights, start_average
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.domain_steps import (
     BlockState,
     finalize_weights,
@@ -110,9 +110,11 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     summary: ClassVar[str] = (
         "Exponentiated gradient: multiplicative steps, so that outputs stay probabilities."
     )
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",), ("maximize",))
-    objectives: ClassVar[tuple[str, ...]] = ("margin", "likelihood")
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(
+        abilities=(("marginals",), ("maximize",)),
+        any_domain=True,
+        objectives=("margin", "likelihood"),
+    )
     state_class = ExponentiatedGradientState
 
     def __init__(
@@ -137,12 +139,12 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "exponentiated_gradient")
 
-    def load(self, problem: Problem) -> None:
-        super().load(problem)
-        problem.structure.compiled_function("marginals")
+    def _load(self, problem: Problem) -> None:
+        super()._load(problem)
+        problem.oracle.compiled_function("marginals")
 
     # -- the state ---------------------------------------------------------------------------------
     def init(self, problem: Problem) -> ExponentiatedGradientState:
@@ -351,7 +353,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     def candidates(self, problem: Problem, state: ExponentiatedGradientState) -> list[np.ndarray]:
         return weights_and_average(problem, state) if self.averaging else [state.w]
 
-    def certified(self, state: ExponentiatedGradientState) -> None:
+    def _certified(self, state: ExponentiatedGradientState) -> None:
         reset_average(state)
 
     def check_restored(
@@ -363,7 +365,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         if (state.rates < 0).any() or state.last_rate[0] <= 0:
             raise ValueError("a rate is negative")
 
-    def finalize(self, problem: Problem, state: ExponentiatedGradientState) -> None:
+    def _finalize(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         # the potentials tell all; a pass in Python may have been left between two of its writes
         state.z, state.entropy = expected_points(problem, state.potentials)
         finalize_weights(problem, state)

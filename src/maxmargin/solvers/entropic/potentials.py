@@ -50,7 +50,7 @@ def why_stuck(problem: Problem, i: int, w: np.ndarray) -> Exception:
         why = "its scores are not finite"
         return FloatingPointError(f"sample {i}: {why}; scale the features down.")
     try:
-        problem.marginals_of(scores, i)
+        problem.calls.answer("marginals", scores, i)
     except InfeasibleError as error:
         return error
     return FloatingPointError(f"sample {i}: `marginals` failed; scale the features down.")

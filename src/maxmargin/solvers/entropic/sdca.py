@@ -11,7 +11,7 @@ from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.sdca import ascent_pass, ascent_step
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 
 _REFRESH = 5  # epochs after which all gaps are looked at again
@@ -54,9 +54,9 @@ class SDCA(Solver[SDCAState]):
     summary: ClassVar[str] = (
         "Stochastic dual coordinate ascent: a likelihood's bound raised one sample at a time."
     )
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("marginals",),)
-    needs_expectations: ClassVar[bool] = True
-    objectives: ClassVar[tuple[str, ...]] = ("likelihood",)
+    requires: ClassVar[Requires] = Requires(
+        abilities=(("marginals",),), expectations=True, objectives=("likelihood",)
+    )
     state_class = SDCAState
 
     def __init__(
@@ -73,7 +73,7 @@ class SDCA(Solver[SDCAState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "sdca")
 
     def init(self, problem: Problem) -> SDCAState:
@@ -138,5 +138,5 @@ class SDCA(Solver[SDCAState]):
     def estimate(self, state: SDCAState) -> float:
         return state.estimate
 
-    def finalize(self, problem: Problem, state: SDCAState) -> None:
+    def _finalize(self, problem: Problem, state: SDCAState) -> None:
         state.w[:] = problem.weights(state.z)

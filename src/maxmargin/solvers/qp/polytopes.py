@@ -71,8 +71,9 @@ class _Part(NamedTuple):
 
 
 def _one(structure: Structure, layout: Layout) -> _Part:
-    by_constraints = structure.has("constraints")
-    if structure.has("vertices") and not (by_constraints and structure.is_tight):
+    oracle = structure.oracle()
+    by_constraints = oracle.has("constraints")
+    if oracle.has("vertices") and not (by_constraints and oracle.is_tight):
         # sparse at once: thousands of outputs of thousands of parts each
         some = islice(structure.vertices(layout), MOST_VERTICES + 1)
         listed = [sparse.coo_array(np.asarray(v, dtype=float)[None]) for v in some]
@@ -80,18 +81,18 @@ def _one(structure: Structure, layout: Layout) -> _Part:
             return _listed(sparse.vstack(listed))
     if not by_constraints:
         raise MissingAbilityError(_words(structure, layout))
-    return _rows(structure.constraints(layout), structure.n_parts(layout), not structure.is_tight)
+    return _rows(structure.constraints(layout), structure.n_parts(layout), not oracle.is_tight)
 
 
 def _words(structure: Structure, layout: Layout) -> str:
-    kind = type(structure).__name__
+    oracle, kind = structure.oracle(), type(structure).__name__
     why = "which it cannot do"
-    if structure.has("vertices"):
+    if oracle.has("vertices"):
         why = f"and layout {layout} has more than {MOST_VERTICES}"
     return (
         f"ReferenceQP needs `constraints`, or `vertices` where outputs are few; {kind} has"
-        f" {'`vertices` only' if structure.has('vertices') else 'neither'}, {why}."
-        f' {structure.hint_for("constraints")}, or use solver="bcfw", which needs `maximize` only.'
+        f" {'`vertices` only' if oracle.has('vertices') else 'neither'}, {why}."
+        f' {oracle.hint_for("constraints")}, or use solver="bcfw", which needs `maximize` only.'
     )
 
 

@@ -13,7 +13,7 @@ from maxmargin.callbacks import Callback, TimeLimit
 from maxmargin.features.base import feature_values
 from maxmargin.problem import Problem
 from maxmargin.result import State, Status, empty_array, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.qp.cone_program import ConeProgram, cone_program, point_features
 from maxmargin.solvers.qp.feasible import ROUNDING, nearest_feasible
 from maxmargin.solvers.qp.interior_point import Solution, by_clarabel, by_highs, load_clarabel
@@ -83,9 +83,9 @@ class ReferenceQP(Solver[ReferenceQPState]):
     )
     #: when a solve must end
     _deadline: float = np.inf
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("constraints", "vertices"),)
-    needs_penalty: ClassVar[bool] = False
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(
+        abilities=(("constraints", "vertices"),), penalty=False, any_domain=True
+    )
     state_class = ReferenceQPState
 
     def __init__(
@@ -102,7 +102,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def configure(self, callbacks: Sequence[Callback]) -> None:
+    def _configure(self, callbacks: Sequence[Callback]) -> None:
         # a `TimeLimit` holds within the one solve, too
         limits = [own.seconds for own in callbacks if isinstance(own, TimeLimit)]
         self._deadline = time.perf_counter() + min(limits, default=np.inf)
@@ -116,8 +116,8 @@ class ReferenceQP(Solver[ReferenceQPState]):
         own.solution = own.w.copy()
         return own
 
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
+    def _check(self, problem: Problem) -> None:
+        super()._check(problem)
         if problem.alpha == 0 and not np.isfinite(problem.domain.max_norm(problem.dim)):
             raise ValueError(
                 "ReferenceQP needs alpha > 0 or a bounded domain, such as domains.L2Ball(10.0):"
@@ -139,7 +139,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
             state.n_bytes = float(solution.n_bytes)
             if solution.x is not None:
                 self._take(problem, state, program, solution)
-            if self.has_converged(state) or not 0 < state.primal < 1 / worth:
+            if self._has_converged(state) or not 0 < state.primal < 1 / worth:
                 break
             worth = 1 / state.primal
 
@@ -201,7 +201,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
 
     def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
         """Next to z by the structure itself, where the equations leave more than rounding."""
-        own = [problem.projected(z[problem.parts(i)], i) for i in range(problem.n)]
+        own = [problem.calls.answer("project", z[problem.parts(i)], i) for i in range(problem.n)]
         return np.concatenate(own)
 
     def candidates(self, problem: Problem, state: ReferenceQPState) -> list[np.ndarray]:
@@ -210,12 +210,12 @@ class ReferenceQP(Solver[ReferenceQPState]):
     def estimate(self, state: ReferenceQPState) -> float:
         return state.gap
 
-    def has_converged(self, state: ReferenceQPState) -> bool:
+    def _has_converged(self, state: ReferenceQPState) -> bool:
         # the gap is what an interior-point method can reach
         enough = max(_EXACT * abs(state.primal), state.rounding)
         return bool(np.isfinite(state.gap) and state.gap <= enough)
 
-    def termination(self, state: ReferenceQPState) -> tuple[Status, str] | None:
+    def _termination(self, state: ReferenceQPState) -> tuple[Status, str] | None:
         if not state.is_solved:
             return None
         if np.isfinite(state.relaxed):

@@ -14,7 +14,7 @@ from maxmargin._numba.passes.saddle import add_block, ascent_range, measure_move
 from maxmargin.domains import Domain, L1Ball, Product
 from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
-from maxmargin.solvers.base import Solver
+from maxmargin.solvers.base import Requires, Solver
 from maxmargin.solvers.identity import checksums, describe_object
 from maxmargin.solvers.saddle.weight_geometry import EuclideanWeights, Weights
 
@@ -78,19 +78,19 @@ class SaddleSolver(Solver[SaddleT]):
     the step is "norm" (of an L found from below, see `operator_norm`); step and operator_norm.
     """
 
-    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("project",), ("maximize",))
-    needs_penalty: ClassVar[bool] = False
-    any_domain: ClassVar[bool] = True
+    requires: ClassVar[Requires] = Requires(
+        abilities=(("project",), ("maximize",)), penalty=False, any_domain=True
+    )
 
     step: Any
     ratio: Any
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return ("batch", "saddle")
 
-    def load(self, problem: Problem) -> None:
-        super().load(problem)
-        problem.structure.compiled_function(self.requires[0][0])
+    def _load(self, problem: Problem) -> None:
+        super()._load(problem)
+        problem.oracle.compiled_function(self.requires.abilities[0][0])
 
     @property
     def step_rule(self) -> Any:
@@ -201,7 +201,7 @@ class SaddleSolver(Solver[SaddleT]):
     # -- passes over all samples -------------------------------------------------------------------
     def warm_pointers(self, problem: Problem) -> np.ndarray:
         """Where each sample's left-overs of projections stand in an array of all samples'."""
-        known = {layout: problem.structure.warm_size(layout) for layout in set(problem.layouts)}
+        known = {layout: problem.oracle.warm_size(layout) for layout in set(problem.layouts)}
         return np.concatenate([[0], np.cumsum([known[s] for s in problem.layouts])]).astype(
             np.int64
         )
@@ -246,7 +246,7 @@ class SaddleSolver(Solver[SaddleT]):
     ) -> tuple[np.ndarray, np.ndarray]:
         """out_i = P(base_i + step (F_i^T w + c_i)); returns g(out) and the sums of the pass."""
         other = np.empty(0) if reference is None else reference
-        function = problem.structure.compiled_function("project")
+        function = problem.oracle.compiled_function("project")
 
         def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
             if function is not None:
@@ -264,14 +264,14 @@ class SaddleSolver(Solver[SaddleT]):
                     apart = theta[allowed] - problem.scores(reference, i)[allowed]
                     sums_of_pass[1] += problem.packed.weight[i] * float(apart @ apart)
                 old = base[part].copy()
-                out[part] = problem.projected(old + step * theta, i)
+                out[part] = problem.calls.answer("project", old + step * theta, i)
                 measure_sample_move(problem, i, out[part], old, sums[0], sums_of_pass)
 
         (gradient,), sums_of_pass = self.in_ranges(problem, 1, visit)
         return gradient, sums_of_pass
 
     # -- certificates ------------------------------------------------------------------------------
-    def finalize(self, problem: Problem, state: SaddleT) -> None:
+    def _finalize(self, problem: Problem, state: SaddleT) -> None:
         state.loss_gradient = problem.loss_gradient(state.z)
         state.loss = float(problem.packed.weight @ problem.loss_at(state.z))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from maxmargin.domains import Product
 from maxmargin.problem import Problem
+from maxmargin.solvers.base import Requires
 from maxmargin.solvers.saddle.base import SaddleSolver, check_entropic
 from maxmargin.solvers.saddle.entropic_steps import MarginalState, MarginalSteps
 from maxmargin.solvers.saddle.euclidean_steps import (
@@ -116,9 +117,10 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
         self.check_every = check_every
 
     @property
-    def requires(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
+    def requires(self) -> Requires:  # type: ignore[override]
         """A way to step in z, and `maximize`, for certificates."""
-        return (("marginals" if self.entropic else "project",), ("maximize",))
+        step = "marginals" if self.entropic else "project"
+        return Requires(abilities=((step,), ("maximize",)), penalty=False, any_domain=True)
 
     @property
     def state_class(self) -> type[DualExtragradientState]:  # type: ignore[override]
@@ -136,18 +138,18 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
             return self.step
         return "adaptive" if self.entropic and not self.past else "norm"
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self) -> tuple[str, ...]:
         return (
-            (*super().compiled_modules(), "entropic_saddle")
+            (*super()._compiled_modules(), "entropic_saddle")
             if self.entropic
-            else super().compiled_modules()
+            else super()._compiled_modules()
         )
 
-    def check(self, problem: Problem) -> None:
+    def _check(self, problem: Problem) -> None:
         check_options(self)
         if self.entropic:
             check_marginals(self, problem)
-        super().check(problem)
+        super()._check(problem)
         if self.restarts and self.memory == "low":
             raise ValueError('restarts need the average z, which memory="low" does not keep.')
         if self.restarts and "entropic" in (self.geometry, self.z_geometry):
@@ -302,6 +304,6 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
         steps = MarginalSteps(self, problem, state)
         return steps.restricted_gap(geometry, distance_w, distance_z)
 
-    def finalize(self, problem: Problem, state: DualExtragradientState) -> None:
+    def _finalize(self, problem: Problem, state: DualExtragradientState) -> None:
         if len(state.z):  # without z, its gradient and loss cannot be computed anew
-            super().finalize(problem, state)
+            super()._finalize(problem, state)

@@ -118,7 +118,7 @@ class ProjectedSteps:
         """g(v), g(u) and the sums of a pass that looks ahead by the weights `look`."""
         problem, state = self.problem, self.state
         w, t = state.w if self.low else state.u_w, state.n_steps
-        function = problem.structure.compiled_function("project")
+        function = problem.oracle.compiled_function("project")
         largest = int(np.diff(problem.part_ptr).max())
 
         def visit(first: int, last: int, sums: list[np.ndarray], sums_of_pass: np.ndarray) -> None:
@@ -153,10 +153,10 @@ class ProjectedSteps:
             base, gradient = state.anchor_z[part], problem.scores(look, i)
             v = base.copy()
             if self.solver.past:
-                u = problem.projected(base + step * (s + gradient), i)
+                u = problem.calls.answer("project", base + step * (s + gradient), i)
             else:
-                v = v if t == 0 else problem.projected(base + step * s, i)
-                u = problem.projected(v + step * gradient, i)
+                v = v if t == 0 else problem.calls.answer("project", base + step * s, i)
+                u = problem.calls.answer("project", v + step * gradient, i)
                 measure_sample_move(problem, i, v, v, sums[0], np.zeros(len(sums_of_pass)))
             measure_sample_move(problem, i, u, v, sums[1], sums_of_pass)
             if not low:

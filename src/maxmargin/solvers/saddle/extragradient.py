@@ -96,6 +96,6 @@ class Extragradient(SaddleSolver[ExtragradientState]):
         if self.step == "adaptive" and r < 0.4 and whole > 0:  # at rest, it would grow for ever
             state.step = 1.5 * beta
 
-    def finalize(self, problem: Problem, state: ExtragradientState) -> None:
+    def _finalize(self, problem: Problem, state: ExtragradientState) -> None:
         # nothing: gradient and loss are sums of the last pass, in which no rounding adds up
         pass

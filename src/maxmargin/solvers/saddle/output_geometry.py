@@ -68,10 +68,9 @@ class Moved(NamedTuple):
 
 def check_marginals(solver: Any, problem: Problem) -> None:
     """Fail unless the structure can do entropic steps; say the remedy."""
-    structure = problem.structure
-    kind = type(structure).__name__
+    kind = type(problem.structure).__name__
     hint = "use z_geometry='euclidean'"
-    if not structure.has("marginals"):
+    if not problem.oracle.has("marginals"):
         raise MissingAbilityError(
             f"{type(solver).__name__}(z_geometry='entropic') needs `marginals`, which {kind}"
             " cannot do."
@@ -107,23 +106,23 @@ class EntropicOutputs:
 
     def _farthest(self, q: np.ndarray, layout: Layout) -> float:
         """The largest log Z(q) - q . s over outputs s; for matchings, a bound."""
-        structure = self.problem.structure
-        value, allowed = structure.log_partition(q, layout), np.isfinite(q)
+        oracle = self.problem.oracle
+        value, allowed = oracle.log_partition(q, layout), np.isfinite(q)
         if not q[allowed].any():
             return value
-        least = structure.maximize(np.where(allowed, -q, -np.inf), layout)
+        least, _ = oracle.maximize(np.where(allowed, -q, -np.inf), layout)
         return value - float(q[allowed] @ least[allowed])
 
     def operator_norm(self, geometry: Weights, steps: int) -> float:
         """A bound on the norm of w -> F^T w at ratio 1, see above."""
         problem = self.problem
-        if not problem.structure.marginals_are_exact:
+        if not problem.oracle.marginals_are_exact:
             return geometry.norm(problem, steps)
         radius = {layout: problem.structure.radius(layout) for layout in set(problem.layouts)}
         squares = np.array([radius[layout] ** 2 for layout in problem.layouts]) / 4
         found = geometry.norm(problem, steps, problem.packed.weight * squares)
         columns = geometry.column_norms(problem)
-        if columns is None or problem.structure.compiled_function("maximize") is None:
+        if columns is None or problem.oracle.compiled_function("maximize") is None:
             return found
         return min(found, self._norm_by_parts(columns))
 
@@ -141,7 +140,7 @@ class EntropicOutputs:
     ) -> tuple[np.ndarray, np.ndarray, Moved]:
         """g(u), g(next v) and the rest of a pass of `marginals_range`. keep: all parts."""
         problem = self.problem
-        function = problem.structure.compiled_function("marginals")
+        function = problem.oracle.compiled_function("marginals")
         size = len(problem.truth) if keep else 0
         after, out = np.empty(size), np.empty(size)
         largest = int(np.diff(problem.part_ptr).max())
@@ -179,16 +178,18 @@ class EntropicOutputs:
                 base = q[part]
             else:
                 base = _ahead(self.height * truth, problem.scores(steps.mean, i), steps.far)
-            u = problem.marginals_of(_ahead(base, problem.scores(steps.look, i), steps.lead), i)
+            u = problem.calls.answer(
+                "marginals", _ahead(base, problem.scores(steps.look, i), steps.lead), i
+            )
             base = _ahead(base, problem.scores(steps.w, i), steps.step)
             if len(after):
                 after[part], out[part] = base, u
             measure_sample_move(problem, i, u, u, sums[0], sums_of_pass)
             if steps.once:
                 continue
-            v, on = problem.marginals_of(base, i), truth != 0
+            v, on = problem.calls.answer("marginals", base, i), truth != 0
             measure_sample_move(problem, i, v, v, sums[1], np.zeros(len(sums_of_pass)))
-            value = problem.structure.log_partition(base, layout) - float(base[on] @ truth[on])
+            value = problem.oracle.log_partition(base, layout) - float(base[on] @ truth[on])
             sums_of_pass[4] += omega * value
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable
 from numbers import Integral
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from maxmargin.exceptions import InfeasibleError, ModelFileError, OracleError
+from maxmargin.exceptions import ModelFileError
+from maxmargin.oracles.base import Oracle
+from maxmargin.oracles.function import FunctionOracle, InProcesses, call_function, takes_layout
+from maxmargin.oracles.outputs import as_vector
+from maxmargin.oracles.processes.worker_pool import Workers
 from maxmargin.structures.base import Constraints, Layout, Structure
-from maxmargin.structures.from_oracle.outputs import TimedOut, as_vector, split_bound
-from maxmargin.structures.from_oracle.worker_pool import Workers
 from maxmargin.structures.linear_program.program import Program
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import Bounds, NJobs, check_option, check_options
 
 #: options that are functions, which model files do not hold
-_FUNCTIONS = ("oracle", "size", "encoder", "decoder", "feasible", "rows")
+_FUNCTIONS = ("function", "size", "encoder", "decoder", "feasible", "rows")
 
 
 class OracleStructure(Structure):
@@ -32,7 +32,7 @@ class OracleStructure(Structure):
 
     Parameters
     ----------
-    oracle : callable
+    function : callable
         `theta -> z`, or `(theta, layout) -> z` if it has two parameters or one that is called
         `layout`. z is a vector of as many numbers as there are parts, or a set (or list) of the
         numbers of the parts that are 1, or, with `exact="bounded"`, a pair (z, upper bound).
@@ -79,11 +79,9 @@ class OracleStructure(Structure):
     and 1. Records count `timeouts`.
     """
 
-    expensive_oracle = True
-
     def __init__(
         self,
-        oracle: Callable,
+        function: Callable,
         size: int | Callable | None = None,
         encoder: Callable | str | None = None,
         decoder: Callable | str | None = None,
@@ -95,7 +93,7 @@ class OracleStructure(Structure):
         time_limit: Annotated[float, Bounds(0, 10**9, open_low=True)] | None = None,
         on_timeout: Literal["raise", "skip"] = "raise",
     ):
-        self.oracle = oracle
+        self.function = function
         self.size = size
         self.encoder = encoder
         self.decoder = decoder
@@ -107,35 +105,24 @@ class OracleStructure(Structure):
         self.time_limit = time_limit
         self.on_timeout = on_timeout
 
-    # -- what it says of itself --------------------------------------------------------------------
     @property
-    def is_exact(self) -> bool:  # type: ignore[override]
-        return self.exact is True
-
-    @property
-    def is_bounded(self) -> bool:
-        return isinstance(self.exact, str) and self.exact == "bounded"
-
-    @property
-    def binary(self) -> bool:  # type: ignore[override]
+    def binary(self) -> bool:
         return bool(self.zero_one)
 
-    @property
-    def in_processes(self) -> bool:  # type: ignore[override]
-        return self.time_limit is not None or self.jobs > 1
-
-    @property
-    def may_time_out(self) -> bool:  # type: ignore[override]
-        return self.time_limit is not None and self.on_timeout == "skip"
-
-    @property
-    def jobs(self) -> int:
-        return 1 if self.n_jobs is None else effective_n_jobs(int(self.n_jobs))
-
-    def has(self, ability: str) -> bool:
-        if ability == "constraints":
-            return self.rows is not None
-        return super().has(ability)
+    def _make_oracle(self) -> Oracle:
+        found = FunctionOracle(self)
+        if self.n_jobs is None and self.time_limit is None:
+            return found
+        check_options(self)
+        jobs = 1 if self.n_jobs is None else effective_n_jobs(int(self.n_jobs))
+        if self.time_limit is None and jobs == 1:
+            return found
+        limit = None if self.time_limit is None else float(self.time_limit)
+        key = (id(self.function), jobs, limit)
+        if getattr(self, "_pool", (None, None))[0] != key:  # an option has changed
+            self._pool = (key, Workers(self.function, takes_layout(self.function), jobs, limit))
+        skip = limit is not None and self.on_timeout == "skip"
+        return InProcesses(found, self._pool[1], skip)
 
     def n_parts(self, layout: Layout) -> int:
         if callable(self.size):
@@ -156,19 +143,11 @@ class OracleStructure(Structure):
             raise ValueError(f"x has {n_parts} rows, but there are {self.size} parts.")
         return (n_parts,)
 
-    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
-        if isinstance(layout, tuple) and all(isinstance(s, Integral) for s in layout):
-            return tuple(map(int, layout))
-        return self.n_parts(layout), getattr(layout, "checksum", 0)
-
-    def scratch(self, layout: Layout) -> tuple[int, int]:
-        return 0, 0
-
     # -- labels ------------------------------------------------------------------------------------
     def encode(self, y: Any, layout: Layout) -> np.ndarray:
         n = self.n_parts(layout)
         if callable(self.encoder):
-            z = np.asarray(_call(self.encoder, y, layout), dtype=float)
+            z = np.asarray(call_function(self.encoder, y, layout), dtype=float)
         else:
             if self.encoder not in (None, "indices", "vector"):
                 raise ValueError(
@@ -183,7 +162,7 @@ class OracleStructure(Structure):
 
     def decode(self, z: np.ndarray, layout: Layout) -> Any:
         if callable(self.decoder):
-            return _call(self.decoder, z, layout)
+            return call_function(self.decoder, z, layout)
         kinds = (self.decoder, self.encoder)
         if "indices" in kinds:
             return np.flatnonzero(z > 0.5)
@@ -201,15 +180,10 @@ class OracleStructure(Structure):
                 return why
         if self.feasible is None:
             return ""
-        verdict = _call(self.feasible, z.copy(), layout)
+        verdict = call_function(self.feasible, z.copy(), layout)
         if isinstance(verdict, str):
             return verdict
         return "" if bool(verdict) else "`feasible` says no"
-
-    def hint_for(self, ability: str) -> str:
-        if ability == "constraints":
-            return "Give from_oracle(..., constraints=Program(...))"
-        return f"One function has no `{ability}`: write a class that has it"
 
     def constraints(self, layout: Layout) -> Constraints:
         if self.rows is None:
@@ -217,105 +191,12 @@ class OracleStructure(Structure):
         return self._program(layout).constraints
 
     def _program(self, layout: Layout) -> Program:
-        rows = _call(self.rows, layout) if callable(self.rows) else self.rows
+        rows = call_function(self.rows, layout) if callable(self.rows) else self.rows
         if isinstance(rows, Constraints):
             rows = Program(rows.matrix, rows.upper, rows.lower)
         if not isinstance(rows, Program):
             raise TypeError(f"constraints={rows!r} must be a Program or Constraints.")
         return rows
-
-    # -- calls -------------------------------------------------------------------------------------
-    def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        return self.maximize_within(theta, layout)[0]
-
-    def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
-        theta = self._allowed(theta, layout)
-        with closing(self.maximize_many([theta], [layout])) as outputs:
-            z, bound = next(outputs)
-        if z is None:
-            raise OracleError(f"the oracle took more than {self.time_limit:g} s.")
-        return z, float(theta[z != 0] @ z[z != 0]) if np.isnan(bound) else bound
-
-    def maximize_many(
-        self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]
-    ) -> Generator[tuple[np.ndarray | None, float]]:
-        self._check_options()
-        pairs = zip(self._raw(thetas, layouts), layouts, strict=True)
-        for output, layout in pairs:
-            if output is TimedOut:
-                yield None, np.inf
-                continue
-            z, bound = split_bound(output)
-            try:
-                z = as_vector(z, self.n_parts(layout), self.binary, self.encoder == "indices")
-            except ValueError as error:
-                raise OracleError(f"the oracle's answer is not an output: {error}") from error
-            yield z, self._bound(bound)
-
-    def _raw(self, thetas: Sequence[np.ndarray], layouts: Sequence[Layout]) -> Iterator[Any]:
-        """What the function returns; `TimedOut` where it took too long and that is allowed."""
-        if not self.in_processes:
-            for theta, layout in zip(thetas, layouts, strict=True):
-                yield self._asked(theta.copy(), layout)
-            return
-        with closing(self._workers().map(list(zip(thetas, layouts, strict=True)))) as found:
-            for output in found:
-                if output is TimedOut and self.on_timeout == "raise":
-                    raise OracleError(
-                        f"the oracle took more than time_limit={self.time_limit:g} s and was ended."
-                        ' Raise the limit, or go on without such answers by on_timeout="skip".'
-                    )
-                yield output
-
-    def _asked(self, theta: np.ndarray, layout: Layout) -> Any:
-        try:
-            return self.oracle(theta, layout) if _takes_layout(self.oracle) else self.oracle(theta)
-        except InfeasibleError:
-            raise
-        except Exception as error:
-            name = type(error).__name__
-            raise OracleError(f"the oracle raised {name}: {error}") from error
-
-    def _bound(self, bound: float | None) -> float:
-        """The bound that is promised, NaN if none is."""
-        if self.is_bounded:
-            if bound is None or np.isnan(bound):
-                raise OracleError(
-                    'exact="bounded" promises pairs (z, upper bound), but the oracle returned'
-                    f" {'NaN as a bound' if bound is not None else 'no bound'}."
-                )
-            return bound
-        if bound is not None:
-            raise OracleError(
-                'the oracle returned a pair (z, bound): say exact="bounded" if the bound is proven.'
-            )
-        return np.nan
-
-    def _check_options(self) -> None:
-        if not callable(self.oracle):
-            raise TypeError(f"the oracle must be a function, found {self.oracle!r}.")
-        check_options(self)
-        if self.may_time_out and not self.zero_one:
-            raise ValueError(
-                'on_timeout="skip" needs binary=True: only parts between 0 and 1 bound what was'
-                " not answered."
-            )
-
-    # -- processes ---------------------------------------------------------------------------------
-    def _workers(self) -> Any:
-        """The processes, made anew if an option has changed."""
-        key = (id(self.oracle), self.jobs, self.time_limit)
-        if getattr(self, "_pool", (None, None))[0] != key:
-            self.release()
-            limit = None if self.time_limit is None else float(self.time_limit)
-            pool = Workers(self.oracle, _takes_layout(self.oracle), self.jobs, limit)
-            self._pool = (key, pool)
-        return self._pool[1]
-
-    def release(self) -> None:
-        pool = self.__dict__.pop("_pool", None)
-        if pool is not None:
-            pool[1].close()
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the processes."""
@@ -332,7 +213,7 @@ class OracleStructure(Structure):
         """Put functions where a file had none."""
         missing = [k for k in _FUNCTIONS if isinstance(getattr(self, k), Absent)]
         own = given if isinstance(given, OracleStructure) else None
-        if given is None or (own is None and missing != ["oracle"]):
+        if given is None or (own is None and missing != ["function"]):
             raise ModelFileError(_how_to_load(missing))
         if own is None and not callable(given):
             raise TypeError(f"oracle={given!r} must be a function or a Structure.from_oracle(...).")
@@ -357,7 +238,7 @@ class Absent(Checked):
 
 
 def _how_to_load(missing: list[str]) -> str:
-    if missing == ["oracle"]:
+    if missing == ["function"]:
         return (
             "its oracle is a function, which files do not hold: give it again by"
             " maxmargin.load(path, oracle=function)."
@@ -366,19 +247,3 @@ def _how_to_load(missing: list[str]) -> str:
         f"its functions ({', '.join(missing)}) are not held by files: give them again by"
         " maxmargin.load(path, oracle=Structure.from_oracle(...))."
     )
-
-
-def _call(function: Callable, *args: Any) -> Any:
-    """A function with its second argument, the layout, only if it takes one."""
-    return function(*args) if len(args) == 1 or _takes_layout(function) else function(args[0])
-
-
-def _takes_layout(function: Callable) -> bool:
-    """Whether it has a parameter `layout`, or two that must be given."""
-    try:
-        found = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # of some compiled functions nothing is known
-        return False
-    places = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    needed = [p for p in places if p.default is p.empty]
-    return len(needed) >= 2 or any(p.name == "layout" for p in places[1:])

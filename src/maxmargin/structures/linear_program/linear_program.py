@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError
+from maxmargin.oracles.base import Oracle, check_scores
+from maxmargin.oracles.linear_program.highs import endless_part
+from maxmargin.oracles.linear_program.maximize import maximize_linear
+from maxmargin.oracles.linear_program.project import project_linear
+from maxmargin.oracles.outputs import as_vector
 from maxmargin.structures.base import Constraints, Layout, Structure
-from maxmargin.structures.from_oracle.outputs import as_vector
-from maxmargin.structures.linear_program.highs import endless_part
-from maxmargin.structures.linear_program.maximize import maximize_linear
 from maxmargin.structures.linear_program.program import Program
-from maxmargin.structures.linear_program.project import project_linear
 
 #: parts nearer to integers than this are whole
 WHOLE = 1e-6
@@ -50,16 +51,15 @@ class LinearProgram(Structure):
     exact and slower.
     """
 
-    expensive_oracle = True
-    is_exact = False
-    is_bounded = True
-
     def __init__(
         self, program: Program | None = None, integral: Any = False, rounded: bool = False
     ):
         self.program = program
         self.integral = integral
         self.rounded = rounded
+
+    def _make_oracle(self) -> ProgramOracle:
+        return ProgramOracle(self)
 
     def layout_of(self, n_parts: int) -> Layout:
         if self.program is None:
@@ -74,13 +74,6 @@ class LinearProgram(Structure):
 
     def n_parts(self, layout: Layout) -> int:
         return _program(layout).n_parts
-
-    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
-        program = _program(layout)
-        return program.n_rows, program.n_parts, program.checksum
-
-    def scratch(self, layout: Layout) -> tuple[int, int]:
-        return 0, 0
 
     def radius(self, layout: Layout) -> float:
         # by the bounds of parts, or by the largest sum of parts that rows allow
@@ -111,9 +104,6 @@ class LinearProgram(Structure):
         z = np.asarray(z, dtype=float)
         return float(np.abs(z - np.rint(z)).max(initial=0.0))
 
-    def is_fractional(self, z: np.ndarray) -> bool:
-        return self.integrality(z) > WHOLE
-
     def why_infeasible(self, z: np.ndarray, layout: Layout) -> str:
         program = _program(layout)
         why = program.why_infeasible(z)
@@ -126,49 +116,10 @@ class LinearProgram(Structure):
             return f"part {p} is {z[p]:.6g} and must be an integer"
         return ""
 
-    def check_layout(self, layout: Layout) -> None:
-        # fail if scores exist for which the program has no maximum
-        program = _program(layout)
-        free = np.full(program.n_parts, np.inf)
-        part = -1
-        if not np.isfinite(program.part_upper).all():
-            part = endless_part(program.constraints, free, -np.ones(program.n_parts))
-        if part >= 0:
-            raise InfeasibleError(
-                f"its program has no bound: part {part} may grow for ever. Give it an upper bound,"
-                " e.g. part_upper=1."
-            )
-
-    def has(self, ability: str) -> bool:
-        if ability == "constraints":
-            return not self._whole_numbers()
-        return super().has(ability)
-
-    def hint_for(self, ability: str) -> str:
-        if ability == "constraints":
-            return "Relax the program (integral=False)"
-        return f"Linear programs have no `{ability}`: use what they can"
-
     def constraints(self, layout: Layout) -> Constraints:
         if self._whole_numbers():
             raise self._missing("constraints")
         return _program(layout).constraints
-
-    def maximize(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        return self.maximize_within(theta, layout)[0]
-
-    def maximize_within(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
-        program = _program(layout)
-        return maximize_linear(
-            program.constraints, self._allowed(theta, layout), self._mask(program)
-        )
-
-    def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
-        if not self._whole_numbers():
-            found = project_linear(_program(layout).constraints, self._allowed(point, layout))
-            if found is not None:
-                return found
-        return super().project(point, layout)
 
     def _whole_numbers(self) -> bool:
         """Whether any part must be an integer."""
@@ -193,6 +144,61 @@ class LinearProgram(Structure):
                 f" {program.n_parts} parts."
             ) from None
         return mask
+
+
+class ProgramOracle(Oracle):
+    """Linear and integer programs by HiGHS, with bounds from the prices of their rows."""
+
+    structure: LinearProgram
+    is_expensive = True
+    is_exact = False
+    is_bounded = True
+    projects_by_maximize = False
+
+    def layout_as_ints(self, layout: Layout) -> tuple[int, ...]:
+        program = _program(layout)
+        return program.n_rows, program.n_parts, program.checksum
+
+    def scratch(self, layout: Layout) -> tuple[int, int]:
+        return 0, 0
+
+    def is_fractional(self, z: np.ndarray) -> bool:
+        return self.structure.integrality(z) > WHOLE
+
+    def check_layout(self, layout: Layout) -> None:
+        # fail if scores exist for which the program has no maximum
+        program = _program(layout)
+        free = np.full(program.n_parts, np.inf)
+        part = -1
+        if not np.isfinite(program.part_upper).all():
+            part = endless_part(program.constraints, free, -np.ones(program.n_parts))
+        if part >= 0:
+            raise InfeasibleError(
+                f"its program has no bound: part {part} may grow for ever. Give it an upper bound,"
+                " e.g. part_upper=1."
+            )
+
+    def has(self, ability: str) -> bool:
+        if ability == "constraints":
+            return not self.structure._whole_numbers()
+        return super().has(ability)
+
+    def hint_for(self, ability: str) -> str:
+        if ability == "constraints":
+            return "Relax the program (integral=False)"
+        return f"Linear programs have no `{ability}`: use what they can"
+
+    def maximize(self, theta: np.ndarray, layout: Layout) -> tuple[np.ndarray, float]:
+        program, scores = _program(layout), check_scores(self.structure, theta, layout)
+        return maximize_linear(program.constraints, scores, self.structure._mask(program))
+
+    def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
+        if not self.structure._whole_numbers():
+            allowed = check_scores(self.structure, point, layout)
+            found = project_linear(_program(layout).constraints, allowed)
+            if found is not None:
+                return found
+        return super().project(point, layout)
 
 
 def _program(layout: Layout) -> Program:

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.constraints import Constraints
+from maxmargin.oracles.constraints import Constraints
 from maxmargin.structures.frozen import Frozen, read_only
 from maxmargin.validation.samples import as_csr
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import MissingAbilityError
+from maxmargin.oracles.compiled import CompiledOracle
 from maxmargin.structures.base import Constraints, Layout, Structure, check_sides
 from maxmargin.structures.matching.candidates import (
     Candidates,
@@ -48,17 +49,14 @@ class Matching(Structure):
     which are #P-hard. It is available for capacities of 1 only.
     """
 
-    compiled: ClassVar[dict[str, str]] = {
-        "maximize": "matching.maximize",
-        "project": "matching.project",
-        "marginals": "matching.marginals",
-    }
-    marginals_are_exact = False
     binary = True
 
     def __init__(self, row_cap: Cap = 1, column_cap: Cap = 1):
         self.row_cap = row_cap
         self.column_cap = column_cap
+
+    def _make_oracle(self) -> MatchingOracle:
+        return MatchingOracle(self)
 
     def n_parts(self, layout: MatchingLayout) -> int:
         rows, columns = sides_of(layout)
@@ -102,50 +100,6 @@ class Matching(Structure):
             return super().forbidden(())
         links = _links(layout)
         return np.flatnonzero((row_caps[links[:, 0]] == 0) | (column_caps[links[:, 1]] == 0))
-
-    # -- abilities ---------------------------------------------------------------------------------
-    def has(self, ability: str) -> bool:
-        if ability == "marginals" and (self._cap("row") > 1 or self._cap("column") > 1):
-            return False
-        return super().has(ability)
-
-    def _run(
-        self, ability: str, theta: np.ndarray, layout: MatchingLayout
-    ) -> tuple[np.ndarray, float]:
-        if ability == "marginals" and self._top(layout) > 1:
-            raise MissingAbilityError(
-                f"Matching has no `marginals` with caps above 1, and {layout} has"
-                f" {self._top(layout)};"
-                " use `project`, or caps of 1."
-            )
-        return super()._run(ability, theta, cast(Layout, layout))
-
-    # -- what compiled code needs
-    # -------------------------------------------------------------------------
-    def layout_as_ints(self, layout: MatchingLayout) -> Any:
-        # (J, K, E, row cap, column cap, where caps begin, where the index begins, ...)
-        rows, columns = sides_of(layout)
-        parts = rows * columns
-        if not isinstance(layout, Candidates):
-            return rows, columns, parts, *self._capped(rows, columns), 0, 0
-        own = layout.row_caps is not None or layout.column_caps is not None
-        caps = np.concatenate(self._caps(layout)) if own else np.empty(0, dtype=np.int64)
-        index = layout.index
-        head = [rows, columns, layout.n_edges]
-        head += [-1, -1] if own else self._capped(rows, columns)
-        head += [7, 7 + len(caps) if len(index) else 0]
-        return np.concatenate([np.array(head, dtype=np.int64), caps, index])
-
-    def scratch(self, layout: MatchingLayout) -> tuple[int, int]:
-        rows, columns = sides_of(layout)
-        least, most, parts = min(rows, columns), max(rows, columns), self.n_parts(layout)
-        nodes = rows + columns
-        floats = least * least + 2 * parts + 5 * nodes + 8 * least + 2 * most
-        return floats, max(parts + 2 * nodes + 1, 4 * nodes)
-
-    def warm_size(self, layout: MatchingLayout) -> int:
-        # the prices of the rows and of the columns
-        return sum(sides_of(layout))
 
     def vertex_size(self, layout: MatchingLayout) -> int:
         # the most links there can be, by the caps and edges of each side
@@ -235,6 +189,59 @@ class Matching(Structure):
         # Two matchings differ most if they have no link in common. Together they then are a
         # matching with twice the caps; and each such one falls in two.
         return float(np.sqrt(self._most_links(layout, 2)))
+
+
+class MatchingOracle(CompiledOracle):
+    """Shortest augmenting paths; projections and entropic ones by prices of the nodes."""
+
+    structure: Matching
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "matching.maximize",
+        "project": "matching.project",
+        "marginals": "matching.marginals",
+    }
+    marginals_are_exact = False
+
+    def has(self, ability: str) -> bool:
+        structure = self.structure
+        if ability == "marginals" and max(structure._cap("row"), structure._cap("column")) > 1:
+            return False
+        return super().has(ability)
+
+    def _run(
+        self, ability: str, theta: np.ndarray, layout: MatchingLayout
+    ) -> tuple[np.ndarray, float]:
+        if ability == "marginals" and self.structure._top(layout) > 1:
+            raise MissingAbilityError(
+                f"Matching has no `marginals` with caps above 1, and {layout} has"
+                f" {self.structure._top(layout)}; use `project`, or caps of 1."
+            )
+        return super()._run(ability, theta, layout)
+
+    def layout_as_ints(self, layout: MatchingLayout) -> Any:
+        # (J, K, E, row cap, column cap, where caps begin, where the index begins, ...)
+        rows, columns = sides_of(layout)
+        parts = rows * columns
+        if not isinstance(layout, Candidates):
+            return rows, columns, parts, *self.structure._capped(rows, columns), 0, 0
+        own = layout.row_caps is not None or layout.column_caps is not None
+        caps = np.concatenate(self.structure._caps(layout)) if own else np.empty(0, dtype=np.int64)
+        index = layout.index
+        head = [rows, columns, layout.n_edges]
+        head += [-1, -1] if own else self.structure._capped(rows, columns)
+        head += [7, 7 + len(caps) if len(index) else 0]
+        return np.concatenate([np.array(head, dtype=np.int64), caps, index])
+
+    def scratch(self, layout: MatchingLayout) -> tuple[int, int]:
+        rows, columns = sides_of(layout)
+        least, most, parts = min(rows, columns), max(rows, columns), self.structure.n_parts(layout)
+        nodes = rows + columns
+        floats = least * least + 2 * parts + 5 * nodes + 8 * least + 2 * most
+        return floats, max(parts + 2 * nodes + 1, 4 * nodes)
+
+    def warm_size(self, layout: MatchingLayout) -> int:
+        # the prices of the rows and of the columns
+        return sum(sides_of(layout))
 
 
 def sides_of(layout: MatchingLayout) -> tuple[int, int]:

@@ -10,9 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin._numba.multi_label import qpbo, subsets
-from maxmargin._numba.multi_label.maximize import label_leads
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.structures.base import Constraints, Structure, check_k, check_sides
+from maxmargin.oracles.base import check_k, check_scores
+from maxmargin.oracles.compiled import CompiledOracle
+from maxmargin.structures.base import Constraints, Structure, check_sides
 from maxmargin.structures.frozen import read_only
 from maxmargin.structures.multi_label.subsets import (
     best_subsets,
@@ -20,7 +21,7 @@ from maxmargin.structures.multi_label.subsets import (
     subset_hull,
     subset_vertices,
 )
-from maxmargin.structures.network.network import Network, network_of
+from maxmargin.structures.network.network import Network, check_bits, network_of
 from maxmargin.structures.tree.k_best import best_labels
 from maxmargin.structures.tree.layout import TreeLayout
 from maxmargin.structures.tree.tree import Tree
@@ -55,7 +56,7 @@ class MultiLabel(Structure):
         - "exact": for at most 25 labels where pairs have cycles.
         - "bounded": by roof duality. The answer is the best one if the cut leaves at most 18 labels
           open, as it does if no score of a pair is negative; else it is a subset of high score,
-          with the bound of the linear relaxation. `maximize_within` returns the bound, and gaps of
+          with the bound of the linear relaxation, which `oracle().maximize` returns, and gaps of
           training are proven; there are no expectations.
         - "auto": "exact" for at most 20 labels or without cycles, else "bounded".
 
@@ -66,32 +67,14 @@ class MultiLabel(Structure):
     (roof duality) determines most labels of some best subset and an upper bound on its score.
     """
 
-    compiled: ClassVar[dict[str, str]] = {
-        "maximize": "multi_label.maximize",
-        "max_marginals": "multi_label.maximize",
-        "marginals": "multi_label.marginals",
-    }
     binary = True
 
     def __init__(self, method: Method = "exact"):
         self.method = method
 
-    @property
-    def is_exact(self) -> bool:  # type: ignore[override]
-        """Whether every answer is the best, whatever the layout."""
-        return self._checked() == "exact"
-
-    def is_exact_for(self, layout: Any) -> bool:
-        return self.is_exact or int(self.layout_as_ints(layout)[0]) != _QPBO
-
-    @property
-    def is_bounded(self) -> bool:
-        """Answers that may not be the best come with a bound."""
-        return not self.is_exact
-
-    def _checked(self) -> str:
+    def _make_oracle(self) -> SubsetOracle:
         check_options(self)
-        return self.method
+        return (SubsetOracle if self.method == "exact" else RoofOracle)(self)
 
     # -- sizes -------------------------------------------------------------------------------------
     def n_parts(self, layout: Any) -> int:
@@ -106,88 +89,16 @@ class MultiLabel(Structure):
     def variables(self, layout: Any) -> tuple[int, int]:
         return labels_of(layout).n_nodes, 1
 
-    def layout_as_ints(self, layout: Any) -> Any:
-        return _plan(labels_of(layout), self._checked())[0]
-
-    def scratch(self, layout: Any) -> tuple[int, int]:
-        return _plan(labels_of(layout), self._checked())[1]
-
     def radius(self, layout: Any) -> float:
         return float(np.sqrt(self.n_parts(layout)))
 
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, layout: Any) -> np.ndarray:
         network = labels_of(layout)
-        labels = np.asarray(y)
-        if labels.shape != (network.n_nodes,):
-            raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
-        wrong = (labels != 0) & (labels != 1)
-        if wrong.any():
-            raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
-        return encode_subset(labels.astype(np.float64), network)
+        return encode_subset(check_bits(y, network), network)
 
     def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
         return (np.asarray(z)[: labels_of(layout).n_nodes] > 0.5).astype(np.int64)
-
-    # -- abilities ---------------------------------------------------------------------------------
-    def has(self, ability: str) -> bool:
-        if ability in ("marginals", "max_marginals", "leads"):
-            return self.method != "bounded"
-        return super().has(ability)
-
-    def compiled_function(self, ability: str) -> Any | None:
-        if ability == "leads":
-            return label_leads.dispatcher
-        return super().compiled_function(ability)
-
-    def leads(self, theta: np.ndarray, layout: Any) -> np.ndarray:
-        """Return the score of the best output with each label minus that of the best without.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parts,)
-            Scores of the parts.
-        layout : Layout
-            Layout of the sample's output.
-
-        Returns
-        -------
-        ndarray of shape (n_parts,)
-            Differences of the scores; 0 for parts that are not labels.
-        """
-        self._sums(layout, "leads")
-        layout_ints, scores = self.layout_as_ints(layout).copy(), self._allowed(theta, layout)
-        return self._call("leads", self.compiled_function("leads"), scores, layout_ints, layout)[0]
-
-    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
-        if ability != "maximize":
-            self._sums(layout, ability)
-        return super()._run(ability, theta, layout)
-
-    def _allowed(self, theta: np.ndarray, layout: Any) -> np.ndarray:
-        return super()._allowed(theta, labels_of(layout))
-
-    def _sums(self, layout: Any, ability: str) -> None:
-        """Fail unless all outputs of the layout can be gone through."""
-        network = labels_of(layout)
-        if self.layout_as_ints(layout)[0] == _QPBO:
-            raise MissingAbilityError(
-                f"MultiLabel(method={self.method!r}) has no `{ability}` for {network.n_nodes}"
-                " labels whose pairs have cycles: it does not go through all outputs. Use pairs"
-                f' without cycles, or method="exact" with {MOST} labels at most.'
-            )
-
-    def k_best(self, theta: np.ndarray, layout: Any, k: int) -> list[tuple[np.ndarray, float]]:
-        # max-product with lists of the k best, or all outputs sorted
-        self._sums(layout, "k_best")
-        k, theta, network = check_k(k), self._allowed(theta, layout), labels_of(layout)
-        if forest_of(network) is None:
-            return best_subsets(theta, network, k)
-        scores = np.zeros(2 * network.n_nodes + 4 * network.n_edges)
-        scores[1 : 2 * network.n_nodes : 2] = theta[: network.n_nodes]
-        scores[2 * network.n_nodes + 3 :: 4] = theta[network.n_nodes :]
-        found = best_labels(scores, TreeLayout(network, 2), 4, k)
-        return [(self.encode(labels, network), score) for labels, score in found]
 
     # -- descriptions ------------------------------------------------------------------------------
     def vertices(self, layout: Any) -> Iterator[np.ndarray]:
@@ -207,6 +118,90 @@ class MultiLabel(Structure):
                 ' for the best output, such as solver="bcfw".'
             )
         return subset_hull(network)
+
+
+class SubsetOracle(CompiledOracle):
+    """All subsets, or max-product where pairs have no cycles."""
+
+    structure: MultiLabel
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "multi_label.maximize",
+        "max_marginals": "multi_label.maximize",
+        "leads": "multi_label.maximize",
+        "marginals": "multi_label.marginals",
+    }
+
+    def layout_as_ints(self, layout: Any) -> Any:
+        return _plan(labels_of(layout), self.structure.method)[0]
+
+    def scratch(self, layout: Any) -> tuple[int, int]:
+        return _plan(labels_of(layout), self.structure.method)[1]
+
+    def _goes_through_all(self, layout: Any) -> bool:
+        return int(self.layout_as_ints(layout)[0]) != _QPBO
+
+    def leads(self, theta: np.ndarray, layout: Any) -> np.ndarray:
+        """Return the score of the best output with each label minus that of the best without.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parts,)
+            Scores of the parts.
+        layout : Layout
+            Layout of the sample's output.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+            Differences of the scores; 0 for parts that are not labels.
+        """
+        return self._run("leads", theta, layout)[0]
+
+    def _run(self, ability: str, theta: np.ndarray, layout: Any) -> tuple[np.ndarray, float]:
+        if ability != "maximize":
+            self._require_all(layout, ability)
+        return super()._run(ability, theta, labels_of(layout))
+
+    def _require_all(self, layout: Any, ability: str) -> None:
+        """Fail unless all outputs of the layout can be gone through."""
+        if not self._goes_through_all(layout):
+            raise MissingAbilityError(
+                f"MultiLabel(method={self.structure.method!r}) has no `{ability}` for"
+                f" {labels_of(layout).n_nodes} labels whose pairs have cycles: it does not go"
+                ' through all outputs. Use pairs without cycles, or method="exact" with'
+                f" {MOST} labels at most."
+            )
+
+    def k_best(self, theta: np.ndarray, layout: Any, k: int) -> list[tuple[np.ndarray, float]]:
+        # max-product with lists of the k best, or all outputs sorted
+        self._require_all(layout, "k_best")
+        k, theta, network = (
+            check_k(k),
+            check_scores(self.structure, theta, layout),
+            labels_of(layout),
+        )
+        if forest_of(network) is None:
+            return best_subsets(theta, network, k)
+        scores = np.zeros(2 * network.n_nodes + 4 * network.n_edges)
+        scores[1 : 2 * network.n_nodes : 2] = theta[: network.n_nodes]
+        scores[2 * network.n_nodes + 3 :: 4] = theta[network.n_nodes :]
+        found = best_labels(scores, TreeLayout(network, 2), 4, k)
+        return [(self.structure.encode(labels, network), score) for labels, score in found]
+
+
+class RoofOracle(SubsetOracle):
+    """Roof duality where subsets are too many: a good one, and a bound on the best."""
+
+    is_exact = False
+    is_bounded = True
+
+    def is_exact_for(self, layout: Any) -> bool:
+        return self._goes_through_all(layout)
+
+    def has(self, ability: str) -> bool:
+        if ability in ("marginals", "max_marginals", "leads"):
+            return self.structure.method != "bounded"
+        return super().has(ability)
 
 
 def labels_of(layout: Any) -> Network:
@@ -246,7 +241,7 @@ def _plan(network: Network, method: str) -> tuple[np.ndarray, tuple[int, int]]:
     forest = None if method == "bounded" else forest_of(network)
     head = [labels, pairs, *network.edges.ravel().tolist()]
     if forest is not None:
-        tree = Tree(tied=False)
+        tree = Tree(tied=False).oracle()
         floats, ints = tree.scratch(forest)
         return _as_ints(_FOREST, head, tree.layout_as_ints(forest)), (
             labels + 2 * size + floats,

@@ -150,6 +150,30 @@ def widest_of(n_labels: int, max_table: int) -> int:
     return found
 
 
+def tables_of(layout: NetworkLayout, max_table: int) -> Buckets:
+    """The buckets of a layout, as far as tables of `max_table` entries reach."""
+    return buckets_of(layout.network, layout.n_labels, widest_of(layout.n_labels, max_table))
+
+
+def tables_fit(layout: NetworkLayout, max_table: int) -> bool:
+    """Whether the tables of all buckets have `max_table` entries at most."""
+    found = tables_of(layout, max_table)
+    return found.complete and found.entries(layout.n_labels) <= max_table
+
+
+def check_tables(layout: NetworkLayout, max_table: int) -> None:
+    """A ValueError if the tables do not fit."""
+    if tables_fit(layout, max_table):
+        return
+    found, labels = tables_of(layout, max_table), layout.n_labels
+    more = "" if found.complete else "at least "
+    raise ValueError(
+        f"layout {layout}: a treewidth of {more}{found.width} with {labels} labels needs"
+        f" {more}{found.entries(labels):,} entries in the tables of the junction tree, more than"
+        f" max_table={max_table:,}; use method='bounded'."
+    )
+
+
 @lru_cache(maxsize=1024)
 def junction_tree_ints(layout: NetworkLayout, tied: bool, widest: int) -> np.ndarray:
     """What compiled code reads of the buckets, see `_numba.markov_network.junction_tree`."""

@@ -70,6 +70,17 @@ def network_of(layout: Any) -> Network:
     return found
 
 
+def check_bits(y: Any, network: Network) -> np.ndarray:
+    """Labels 0 or 1 of all nodes, as floats."""
+    labels = np.asarray(y)
+    if labels.shape != (network.n_nodes,):
+        raise ValueError(f"labels have shape {labels.shape}, expected ({network.n_nodes},).")
+    wrong = (labels != 0) & (labels != 1)
+    if wrong.any():
+        raise ValueError(f"labels must be 0 or 1, found {labels[wrong][0]!r}.")
+    return labels.astype(np.float64)
+
+
 def _check_edges(edges: Any, n_nodes: int) -> np.ndarray:
     found = as_integers("edges", edges)
     if found.size == 0:

@@ -9,13 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from maxmargin.structures.base import Constraints
-from maxmargin.structures.chain import _whole
-from maxmargin.structures.label_hull import LabelHull
+from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.network.layout import NetworkLayout
 
 
-class NetworkLabels(LabelHull):
+class NetworkLabels(Structure):
     """A label at each node of a network, with scores for the pairs of labels at the ends of edges.
 
     Parts: V * K node-label parts, then pair parts in tables (K, K), row = label of the edge's first
@@ -73,18 +71,8 @@ class NetworkLabels(LabelHull):
     # -- outputs -----------------------------------------------------------------------------------
     def encode(self, y: Any, layout: NetworkLayout) -> np.ndarray:
         count, labels = self.variables(layout)
-        y = _whole(np.asarray(y))
-        if y.shape != (count,):
-            raise ValueError(f"y has shape {y.shape}, expected ({count},).")
-        if y.min() < 0 or y.max() >= labels:
-            raise ValueError(f"y has labels outside 0 to {labels - 1}.")
         z = np.zeros(self.n_parts(layout))
-        z[np.arange(count) * labels + y] = 1.0
-        ends = y[layout.network.edges]
-        stride = 0 if self.tied else labels * labels
-        starts = count * labels + np.arange(layout.n_edges) * stride
-        np.add.at(z, starts + ends[:, 0] * labels + ends[:, 1], 1.0)
-        return z
+        return write_labels(z, y, count, labels, layout.network.edges, bool(self.tied))
 
     def decode(self, z: np.ndarray, layout: NetworkLayout) -> np.ndarray:
         count, labels = self.variables(layout)
@@ -99,30 +87,61 @@ class NetworkLabels(LabelHull):
                 yield z
 
     def constraints(self, layout: NetworkLayout) -> Constraints:
-        """Each node has one label; each pair table has its ends' labels as row and column sums."""
-        (count, labels), edges = self.variables(layout), layout.n_edges
-        line, same = np.ones((1, labels)), sparse.eye_array(labels)
-        square = labels * labels
-        rows = [_wide(sparse.kron(sparse.eye_array(count), line), 0, edges * square)]
-        for side, sums in enumerate((sparse.kron(same, line), sparse.kron(line, same))):
-            where = (np.arange(edges), layout.network.edges[:, side])
-            ends = sparse.csr_array((np.ones(edges), where), shape=(edges, count))
-            tables = sparse.kron(sparse.eye_array(edges), sums)
-            rows.append(sparse.hstack([-sparse.kron(ends, same), tables], format="csr"))
-        matrix = sparse.vstack(rows[: 3 if edges else 1], format="csr")
-        if self.tied:  # the tables become auxiliary variables, their sum the tied table
-            cut = [matrix[:, : count * labels], sparse.csr_array((matrix.shape[0], square))]
-            matrix = sparse.hstack([*cut, matrix[:, count * labels :]], format="csr")
-            total = sparse.hstack(
-                [-sparse.eye_array(square), *[sparse.eye_array(square)] * edges], format="csr"
-            )
-            total = _wide(total, count * labels, 0)
-            matrix = sparse.vstack([matrix, total], format="csr")
+        count, labels = self.variables(layout)
         banned = self.forbidden(layout)
-        none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
-        equal = np.zeros(matrix.shape[0] + len(banned))
-        equal[:count] = 1.0
-        return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
+        return label_constraints(count, labels, layout.network.edges, bool(self.tied), banned)
+
+
+def write_labels(
+    z: np.ndarray, y: Any, count: int, labels: int, edges: np.ndarray, tied: bool
+) -> np.ndarray:
+    """Z of labels of all nodes, and of the pairs at the ends of edges, in an array of zeros."""
+    y = as_whole_labels(np.asarray(y))
+    if y.shape != (count,):
+        raise ValueError(f"y has shape {y.shape}, expected ({count},).")
+    if y.min() < 0 or y.max() >= labels:
+        raise ValueError(f"y has labels outside 0 to {labels - 1}.")
+    z[np.arange(count) * labels + y] = 1.0
+    ends = y[edges]
+    starts = count * labels + np.arange(len(edges)) * (0 if tied else labels * labels)
+    np.add.at(z, starts + ends[:, 0] * labels + ends[:, 1], 1.0)
+    return z
+
+
+def as_whole_labels(labels: np.ndarray) -> np.ndarray:
+    """Labels as integers; a ValueError if they are not."""
+    if labels.dtype.kind in "fO":
+        labels = labels.astype(np.float64)
+        broken = ~np.isfinite(labels) | (labels != np.floor(labels))
+        if broken.any():
+            raise ValueError(f"y has labels that are not integers: {labels[broken][0]}.")
+    return labels.astype(np.int64)
+
+
+def label_constraints(
+    count: int, labels: int, edges: np.ndarray, tied: bool, banned: np.ndarray
+) -> Constraints:
+    """Each node has one label; each pair table has its ends' labels as row and column sums."""
+    tables, square = len(edges), labels * labels
+    line, same = np.ones((1, labels)), sparse.eye_array(labels)
+    rows = [_wide(sparse.kron(sparse.eye_array(count), line), 0, tables * square)]
+    for side, sums in enumerate((sparse.kron(same, line), sparse.kron(line, same))):
+        where = (np.arange(tables), edges[:, side])
+        ends = sparse.csr_array((np.ones(tables), where), shape=(tables, count))
+        pairs = sparse.kron(sparse.eye_array(tables), sums)
+        rows.append(sparse.hstack([-sparse.kron(ends, same), pairs], format="csr"))
+    matrix = sparse.vstack(rows[: 3 if tables else 1], format="csr")
+    if tied:  # the tables become auxiliary variables, their sum the tied table
+        cut = [matrix[:, : count * labels], sparse.csr_array((matrix.shape[0], square))]
+        matrix = sparse.hstack([*cut, matrix[:, count * labels :]], format="csr")
+        total = sparse.hstack(
+            [-sparse.eye_array(square), *[sparse.eye_array(square)] * tables], format="csr"
+        )
+        matrix = sparse.vstack([matrix, _wide(total, count * labels, 0)], format="csr")
+    none = sparse.eye_array(matrix.shape[1], format="csr")[banned]
+    equal = np.zeros(matrix.shape[0] + len(banned))
+    equal[:count] = 1.0
+    return Constraints(sparse.csr_array(sparse.vstack([matrix, none])), equal, equal)
 
 
 def _wide(matrix: Any, before: int, after: int) -> Any:

@@ -12,6 +12,8 @@ from maxmargin.structures.base import Constraints
 
 #: what rules may be violated by
 KEPT = 1e-9
+#: sums are off by less than this times the sum of the sizes of their terms
+ROUNDING = 2.0**-50
 
 
 class Inequalities(NamedTuple):

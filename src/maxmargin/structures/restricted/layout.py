@@ -10,6 +10,7 @@ from scipy import sparse
 from maxmargin.structures.base import Layout
 from maxmargin.structures.frozen import Frozen, read_only
 from maxmargin.structures.matching.candidates import as_integers
+from maxmargin.structures.restricted.inequalities import KEPT, ROUNDING
 from maxmargin.validation.samples import as_csr
 
 
@@ -67,6 +68,36 @@ def inner_layout(layout: Any) -> Layout:
     if not isinstance(layout, RestrictedLayout):
         raise TypeError(f"layout={layout!r} must be a RestrictedLayout(layout, on, off, ...).")
     return layout.layout
+
+
+def rule_matrix(layout: RestrictedLayout, n_parts: int) -> sparse.csr_array:
+    """The matrix of a layout with rules; a ValueError if it is about other parts."""
+    assert layout.matrix is not None
+    if layout.matrix.shape[1] != n_parts:
+        raise ValueError(
+            f"the rules have {layout.matrix.shape[1]} columns, but there are {n_parts} parts."
+        )
+    return layout.matrix
+
+
+def why_excluded(z: np.ndarray, layout: RestrictedLayout, tol: float = KEPT) -> str:
+    """What an output does not keep, in words; nothing if it keeps all."""
+    for own, wanted in ((layout.on, "must be on"), (layout.off, "must be off")):
+        wrong = own[(z[own] > 0.5) != (wanted == "must be on")]
+        if len(wrong):
+            return f"part {wrong[0]} {wanted}"
+    if layout.matrix is None:
+        return ""
+    sums = layout.matrix @ z
+    room = tol + ROUNDING * (abs(layout.matrix) @ np.abs(z))
+    wrong = np.flatnonzero((sums < layout.lower - room) | (sums > layout.upper + room))
+    if not len(wrong):
+        return ""
+    row = int(wrong[0])
+    return (
+        f"rule {row} asks for {layout.lower[row]:g} to {layout.upper[row]:g}, and finds"
+        f" {sums[row]:g}"
+    )
 
 
 def _rows(matrix: Any) -> sparse.csr_array:

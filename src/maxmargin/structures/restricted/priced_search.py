@@ -16,12 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import Constraints, part_score
-from maxmargin.structures.restricted.inequalities import as_inequalities
+from maxmargin.oracles.constraints import part_score
+from maxmargin.structures.base import Constraints
+from maxmargin.structures.restricted.inequalities import ROUNDING, as_inequalities
 from maxmargin.structures.restricted.price_master import PriceMaster
 
-#: sums are off by less than this times the sum of the sizes of their terms
-ROUNDING = 2.0**-50
 #: oracle calls in a node at most
 _STEPS = 300
 #: means nearer to integers than this are integers

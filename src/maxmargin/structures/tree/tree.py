@@ -8,7 +8,8 @@ import numpy as np
 
 from maxmargin._numba import min_norm_sizes
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.base import check_k
+from maxmargin.oracles.base import check_k, check_scores
+from maxmargin.oracles.compiled import HullOracle
 from maxmargin.structures.network.node_labels import NetworkLabels
 from maxmargin.structures.tree.k_best import best_labels
 from maxmargin.structures.tree.layout import TreeLayout
@@ -32,36 +33,44 @@ class Tree(NetworkLabels):
         second.
     """
 
-    compiled: ClassVar[dict[str, str]] = {
-        "maximize": "tree.maximize",
-        "max_marginals": "tree.maximize",
-        "project": "tree.project",
-        "marginals": "tree.marginals",
-    }
     layouts = TreeLayout
 
     def __init__(self, tied: bool = True, forbidden_pairs: Any = None):
         self.tied = tied
         self.forbidden_pairs = forbidden_pairs
 
+    def _make_oracle(self) -> TreeOracle:
+        return TreeOracle(self)
+
+
+class TreeOracle(HullOracle):
+    """Dynamic programs from the leaves to the roots."""
+
+    structure: Tree
+    compiled: ClassVar[dict[str, str]] = {
+        "maximize": "tree.maximize",
+        "max_marginals": "tree.maximize",
+        "project": "tree.project",
+        "marginals": "tree.marginals",
+    }
+
     def layout_as_ints(self, layout: TreeLayout) -> Any:
-        labels = self._known(layout).n_labels
-        head = [layout.n_nodes, labels, 0 if self.tied else labels * labels, layout.n_edges]
+        nodes, labels = self.structure.variables(layout)
+        head = [nodes, labels, 0 if self.structure.tied else labels * labels, layout.n_edges]
         return np.concatenate([head, layout.order.ravel()])
 
     def scratch(self, layout: TreeLayout) -> tuple[int, int]:
-        labels, nodes = self._known(layout).n_labels, layout.n_nodes
-        parts = self.n_parts(layout)
+        nodes, labels = self.structure.variables(layout)
+        parts = self.structure.n_parts(layout)
         floats = min_norm_sizes.float_size(parts, nodes) + 3 * nodes * labels + 2 * labels * labels
         return floats, min_norm_sizes.int_size(parts, nodes) + 3 * nodes
 
-    # -- abilities ---------------------------------------------------------------------------------
     def k_best(
         self, theta: np.ndarray, layout: TreeLayout, k: int
     ) -> list[tuple[np.ndarray, float]]:
         # max-product with lists of the k best, O(V K k (K + log k))
-        k, theta = check_k(k), self._allowed(theta, layout)
-        found = best_labels(theta, layout, 0 if self.tied else layout.n_labels**2, k)
+        k, theta = check_k(k), check_scores(self.structure, theta, layout)
+        found = best_labels(theta, layout, 0 if self.structure.tied else layout.n_labels**2, k)
         if not found:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
-        return [(self.encode(labels, layout), score) for labels, score in found]
+        return [(self.structure.encode(labels, layout), score) for labels, score in found]

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import lsq_linear
 
 from maxmargin.optional import optional_module
-from maxmargin.structures.constraints import Constraints
+from maxmargin.oracles.constraints import Constraints
 
 #: rows with less slack than this may be tight
 _TIGHT = 1e-6

@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.structures.constraints import Constraints, part_score
-from maxmargin.structures.linear_program.highs import (
+from maxmargin.oracles.constraints import Constraints, part_score
+from maxmargin.oracles.linear_program.highs import (
     INFEASIBLE,
     TIMED_OUT,
     endless_part,

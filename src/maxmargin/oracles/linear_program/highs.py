@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 
-from maxmargin.structures.constraints import Constraints
+from maxmargin.oracles.constraints import Constraints
 
 TIMED_OUT, INFEASIBLE = 1, 2
 #: how large costs are at most when HiGHS sees them: its tolerances are absolute, 1e-10 for linear

@@ -12,13 +12,14 @@ import time
 import weakref
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from maxmargin.exceptions import InfeasibleError, OracleError
-from maxmargin.structures.from_oracle.outputs import TimedOut
-from maxmargin.structures.from_oracle.worker_process import LENGTH, receive_message
+from maxmargin.oracles.outputs import TimedOut
+from maxmargin.oracles.processes.worker_process import LENGTH, receive_message
 
 #: seconds without a question after which a worker ends itself
 IDLE = 20.0
@@ -85,18 +86,22 @@ def _end_all(workers: list[Worker]) -> None:
 class Workers:
     """Up to `count` processes that call `function`, started when needed.
 
-    function : any that cloudpickle can send; with_shape : whether it takes (theta, layout).
+    function : any that cloudpickle can send; with_layout : whether it takes (theta, layout).
     time_limit : seconds per call, or None. They end with this object, with this process, when
     `close` is called, or by themselves when nothing was asked for a while.
     """
 
     def __init__(self, function: Any, with_layout: bool, count: int, time_limit: float | None):
         self.count, self.time_limit = count, time_limit
-        self._payload = _sent(function, with_layout)
+        self._function = function, with_layout
         self._workers: list[Worker] = []
         self._inbox: queue.SimpleQueue = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._finalizer = weakref.finalize(self, _end_all, self._workers)
+
+    @cached_property
+    def _payload(self) -> bytes:
+        return _sent(*self._function)
 
     def close(self) -> None:
         """End all processes; the next call starts new ones."""

@@ -1,0 +1,1 @@
+"""Oracles that are called in processes of their own."""

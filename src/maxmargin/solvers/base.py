@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from maxmargin._numba.compile import announce_compilation, compile_module
+from maxmargin._numba.compile import compile_modules
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
@@ -113,13 +113,16 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         problem : Problem
             The training problem.
         """
-        with announce_compilation():
+        with compile_modules(*(f"passes.{name}" for name in self.compiled_modules(problem))):
             problem.structure.compiled_function("maximize")
-            for name in self.compiled_modules():
-                compile_module(f"passes.{name}")
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         """Return the modules of `maxmargin._numba.passes` that an epoch uses.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training problem.
 
         Returns
         -------

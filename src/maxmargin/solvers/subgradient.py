@@ -86,7 +86,7 @@ class Subgradient(Solver[SubgradientState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> SubgradientState:

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin._numba.compile import announce_compilation, compile_module
 from maxmargin._numba.packed_samples import score_block
 from maxmargin._numba.passes.bcfw import frank_wolfe_pass, frank_wolfe_step
 from maxmargin._numba.passes.block_step import start_average
@@ -198,16 +197,12 @@ class BCFW(Solver[BCFWState]):
             return OracleCache(passes=0)
         return self.cache
 
-    def compiled_modules(self) -> tuple[str, ...]:
-        return ("batch", "bcfw") if self._cache() is None else ("batch",)
-
-    def load(self, problem: Problem) -> None:
-        super().load(problem)
+    def compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         cache = self._cache()
-        if cache is not None:
-            with announce_compilation():
-                name = "image_pass" if cache.keeps_images(problem) else "vertex_pass"
-                compile_module(f"passes.{name}")
+        if cache is None:
+            return "batch", "bcfw"
+        storage = "image" if cache.keeps_images(problem) else "vertex"
+        return "batch", f"{storage}_cache", f"{storage}_pass"
 
     def _policy(self) -> tuple[int, float]:
         """Exchanges a visit, and how far to go along them."""

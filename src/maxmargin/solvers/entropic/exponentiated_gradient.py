@@ -134,7 +134,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "exponentiated_gradient")
 
     def load(self, problem: Problem) -> None:

@@ -85,7 +85,7 @@ class SaddleSolver(Solver[SaddleT]):
     step: Any
     ratio: Any
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "saddle")
 
     def load(self, problem: Problem) -> None:

@@ -136,11 +136,11 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
             return self.step
         return "adaptive" if self.entropic and not self.past else "norm"
 
-    def compiled_modules(self) -> tuple[str, ...]:
+    def compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return (
-            (*super().compiled_modules(), "entropic_saddle")
+            (*super().compiled_modules(problem), "entropic_saddle")
             if self.entropic
-            else super().compiled_modules()
+            else super().compiled_modules(problem)
         )
 
     def check(self, problem: Problem) -> None:

@@ -36,7 +36,9 @@ def other(v, x):
 SCRIPT = """
 import sys
 import numpy as np
+from maxmargin._numba import disk_cache
 import linked
+disk_cache._SMALL = 30
 for name in sys.argv[1:]:
     getattr(linked, name).compile()
 v = np.linspace(-1.0, 2.0, 7)

@@ -36,8 +36,9 @@ from maxmargin._numba.digests import digest_function
 
 #: changes with what is written to a file, or how code is made
 _FORMAT = 1
-#: instructions up to which callers may copy a function; LLVM copies some 50
-_SMALL = 150
+#: Instructions up to which callers may copy a function. LLVM inlines some 50, and more the more
+#: arguments that saves, of which arrays have seven each: at 150 passes were a tenth slower.
+_SMALL = 400
 _DIGEST_SIZE = 32
 #: what no run has used for so long is removed
 _UNUSED_SECONDS = 90 * 24 * 3600.0
@@ -79,7 +80,7 @@ class SourceCache(NullCache):
         self._options = lazy.options
         made_by = (sys.version, version("numba"), version("llvmlite"))
         made_for = (config.BOUNDSCHECK, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
-        self._key = (self.digest, made_by, made_for, _FORMAT)
+        self._key = (self.digest, made_by, made_for, _FORMAT, _SMALL)
         place = ".".join(function.__module__.split(".")[-2:])
         self._name = re.sub(r"[<>]", "", f"{place}.{function.__qualname__}")
 

@@ -1,9 +1,6 @@
 """Compile all functions before the tests of a large run, the work shared out among its workers."""
 
 import hashlib
-from pathlib import Path
-
-PACKAGE = Path(__file__).resolve().parents[1] / "src" / "maxmargin" / "_numba"
 
 
 def compile_all(worker: int, workers: int) -> None:
@@ -11,17 +8,17 @@ def compile_all(worker: int, workers: int) -> None:
 
     Left to the tests, all workers would compile most of them at the same time, each for itself.
     """
-    from maxmargin._numba.compile import compile_module
-    from maxmargin._numba.disk_cache import cache_folder, source_digest
+    from maxmargin._numba.compile import functions_of, list_modules
+    from maxmargin._numba.digests import digest_function
+    from maxmargin._numba.disk_cache import cache_folder
 
-    paths = sorted(PACKAGE.rglob("*.py"))
-    state = hashlib.sha256(b"".join(map(source_digest, paths))).hexdigest()[:24]
+    functions = list(dict.fromkeys(f for name in list_modules() for f in functions_of(name)))
+    state = hashlib.sha256("".join(map(digest_function, functions)).encode()).hexdigest()[:24]
     done = cache_folder() / f"complete-{state}"
     if done.exists():
         return
-    first = worker * len(paths) // workers
-    for path in paths[first:] + paths[:first]:
-        if path.name != "__init__.py":
-            compile_module(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+    first = worker * len(functions) // workers
+    for function in functions[first:] + functions[:first]:
+        function.compile()
     done.parent.mkdir(parents=True, exist_ok=True)
     done.touch()

@@ -1,17 +1,24 @@
 """Compiled functions on disk: found by content, checked before use, done without where need be."""
 
-import ast
 import importlib.util
 import logging
-from pathlib import Path
+from collections import namedtuple
 
+import numpy as np
 import pytest
 from numba import types
 
 from maxmargin._numba import disk_cache as caching
-from maxmargin._numba.compile import compiled_function
-
-SOURCES = sorted(caching._PACKAGE.rglob("*.py"))
+from maxmargin._numba.compile import (
+    INTS,
+    compile_internal,
+    compiled_function,
+    functions_of,
+    list_modules,
+    tuple_type,
+    types as lazy_types,
+)
+from maxmargin._numba.digests import digest_function
 
 
 @pytest.fixture
@@ -27,6 +34,10 @@ def compile_doubling(tmp_path):
     """A compiled function of a file of its own."""
     path = tmp_path / "doubling.py"
     path.write_text("def double(x):\n    return 2.0 * x\n", encoding="utf-8")
+    return load_function(path)
+
+
+def load_function(path):
     spec = importlib.util.spec_from_file_location("doubling", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -90,30 +101,87 @@ def test_what_is_long_unused_is_removed(tmp_path, folder):
     assert new.exists()
 
 
-def test_a_change_of_a_called_file_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(caching, "_PACKAGE", tmp_path)
-    digest = caching.source_digest.__wrapped__
-    monkeypatch.setattr(caching, "source_digest", digest)
-    (tmp_path / "a.py").write_text("from maxmargin._numba.b import f\n")
-    (tmp_path / "b.py").write_text("from maxmargin._numba import c, d\n")
-    for name in "cd":
-        (tmp_path / f"{name}.py").write_text("x = 1\n")
-    before = digest(tmp_path / "a.py")
-    assert digest(tmp_path / "a.py") == before
-    (tmp_path / "d.py").write_text("x = 2\n")
-    assert digest(tmp_path / "a.py") != before
+def digest(source, name="f", **known):
+    """The digest of a function of some source, which reads what is known."""
+    space = {"__name__": "space", **known}
+    exec(source, space)
+    return digest_function(compiled_function(types.float64(types.float64))(space[name]))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_imports_of_compiled_modules_are_all_found(path):
-    source = path.read_text(encoding="utf-8")
-    expected = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("maxmargin."):
-            package = importlib.util.find_spec(node.module).submodule_search_locations is not None
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            for name in names if package else [node.module]:
-                expected.add(Path(importlib.util.find_spec(name).origin))
-        elif isinstance(node, ast.Import):
-            assert not any(alias.name.startswith("maxmargin") for alias in node.names)
-    assert set(caching.imported_modules(source)) == expected
+def lazy(source):
+    space = {}
+    exec(source, space)
+    return compiled_function(types.float64(types.float64))(space["g"])
+
+
+def test_a_change_of_a_called_function_is_seen():
+    caller = "def f(x):\n    return g(x)\n"
+    one, two = lazy("def g(x):\n    return x + 1.0\n"), lazy("def g(x):\n    return x + 2.0\n")
+    again = lazy("\n\ndef g(x):\n    return x + 1.0\n")
+    assert digest(caller, g=one) == digest(caller, g=again) != digest(caller, g=two)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (1, 2),
+        (1, 1.0),
+        (0.0, -0.0),
+        (np.float64(1.0), np.float64(2.0)),
+        ((1, 2), (2, 1)),
+        (namedtuple("A", "x y"), namedtuple("A", "y x")),
+        (np.add, np.subtract),
+        (min, max),
+    ],
+)
+def test_a_change_of_what_a_function_reads_is_seen(one, two):
+    source = "def f(x):\n    return x + K\n"
+    assert digest(source, K=one) == digest(source, K=one) != digest(source, K=two)
+
+
+def test_options_and_signatures_count():
+    def function(x):
+        return x
+
+    plain = types.float64(types.float64)
+    kinds = [
+        compiled_function(plain),
+        compiled_function(types.int64(types.int64)),
+        compile_internal(plain),
+        compile_internal(plain, reorder=True),
+        compile_internal(plain, no_nan=True),
+    ]
+    assert len({digest_function(kind(function)) for kind in kinds}) == len(kinds)
+
+
+def test_fields_of_tuples_in_signatures_count():
+    def function(x):
+        return 1.0
+
+    def digest_with(fields):
+        pair = tuple_type(namedtuple("A", fields), {"a": INTS, "b": INTS})
+        return digest_function(compiled_function(lazy_types.float64(pair))(function))
+
+    assert digest_with("a b") == digest_with("a b") != digest_with("b a")
+
+
+def test_what_cannot_be_told_apart_is_refused():
+    with pytest.raises(TypeError, match="f reads .*which compiled functions cannot depend on"):
+        digest("def f(x):\n    return K.a\n", K=object())
+
+
+def test_the_source_in_memory_counts_not_the_file(tmp_path, folder):
+    """A file that is edited while a process runs must not get that process's code."""
+    old = compile_doubling(tmp_path)
+    path = tmp_path / "doubling.py"
+    path.write_text(path.read_text().replace("2.0", "3.0"))
+    assert old(1.0) == 2.0
+    new = load_function(path)
+    assert new(1.0) == 3.0
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_all_functions_have_digests():
+    for name in list_modules():
+        for function in functions_of(name):
+            assert len(digest_function(function)) == 64

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numba
 import pytest
@@ -60,6 +61,21 @@ def test_info_counts_compiled_functions(capsys, monkeypatch, tmp_path):
     cache_folder().mkdir()
     (cache_folder() / "chain.maximize-0123456789abcdef.nbc").touch()
     assert info(capsys)["compiled code"] == "1 functions"
+
+
+def test_info_compiles_ahead(capsys, monkeypatch):
+    compiled = []
+
+    @contextmanager
+    def compile_modules(*names):
+        compiled.extend(names)
+        yield
+
+    monkeypatch.setattr("maxmargin.cli.info.compile_modules", compile_modules)
+    assert main(["info"]) == 0
+    assert compiled == []
+    assert main(["info", "--compile"]) == 0
+    assert {"simplex", "chain.maximize", "passes.bcfw"} <= set(compiled)
 
 
 def test_info_lists_data_sets_without_a_download(capsys, monkeypatch, tmp_path):

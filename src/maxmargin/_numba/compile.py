@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import update_wrapper
 from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 
@@ -124,20 +126,48 @@ class LazyFunction:
             return dispatchers.make_dispatcher(self)
 
     @property
+    def callees(self) -> list[LazyFunction]:
+        """The compiled functions that it calls, also in what is copied into it."""
+        found: list[LazyFunction] = []
+        for name in self.function.__code__.co_names:
+            other = self.function.__globals__.get(name)
+            if isinstance(other, LazyFunction):
+                found += other.callees if other.signature is None else [other]
+        return found
+
+    @property
     def called_from_python(self) -> bool:
         """Whether it is not a mere piece of others."""
         return self.signature is not None and not self.options.get("no_cpython_wrapper")
 
 
-def compile_module(name: str) -> None:
-    """Compile what Python calls of the names in a module of maxmargin._numba."""
-    for value in vars(import_module(f"maxmargin._numba.{name}")).values():
-        if isinstance(value, LazyFunction) and value.called_from_python:
-            value.compile()
+def functions_of(module: str) -> list[LazyFunction]:
+    """List what Python calls of the names in a module of maxmargin._numba."""
+    values = vars(import_module(f"maxmargin._numba.{module}")).values()
+    return [v for v in values if isinstance(v, LazyFunction) and v.called_from_python]
+
+
+def list_modules() -> list[str]:
+    """List the modules of maxmargin._numba."""
+    prefix = "maxmargin._numba."
+    found = walk_packages([str(Path(__file__).parent)], prefix)
+    return [module.name.removeprefix(prefix) for module in found if not module.ispkg]
 
 
 @contextmanager
-def announce_compilation():
+def compile_modules(*names: str) -> Iterator[None]:
+    """Compile what Python calls of modules of maxmargin._numba, in several processes.
+
+    Other processes begin at once; this one joins them at the end of the block, after what it
+    compiles within.
+    """
+    schedules = import_module("maxmargin._numba.schedules")
+    with schedules.compile_functions([f for name in names for f in functions_of(name)]):
+        yield
+
+
+@contextmanager
+def announce_compilation() -> Iterator[None]:
     """Say once that code is being compiled, if loading it takes more than a moment.
 
     Signals wait meanwhile, see `delay_signals`.
@@ -155,13 +185,11 @@ def announce_compilation():
 def _tell() -> None:
     if not _told.is_set():
         _told.set()
-        logging.getLogger("maxmargin").warning(
-            "compiling, once for each kind of solver and structure"
-        )
+        logging.getLogger("maxmargin").warning("compiling, first use only")
 
 
 @contextmanager
-def delay_signals():
+def delay_signals() -> Iterator[None]:
     """Handle SIGINT and SIGTERM after this, or at once if a second one comes.
 
     Compiled functions run to their end anyway, but a handler that raises on the way to them does

@@ -1,8 +1,8 @@
-"""Compiled functions on disk, found again by the content of the sources they were made from.
+"""Compiled functions on disk, found again by what they were made from.
 
 Numba's own cache looks at the one file that holds a function: it misses changes of functions called
 from other files, and a damaged file makes every later run fail. Here a file's name depends on the
-sources of the module and of the compiled modules that it imports, so that an unchanged function is
+function, on all that it calls and on the constants they read, so that an unchanged function is
 compiled once on a machine, whatever the clone or environment; its content is checked before it is
 used; and a cache that cannot be written costs time only.
 """
@@ -16,22 +16,29 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from llvmlite.binding import parse_assembly
 from numba import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
 from numba.core.serialize import dumps, loads
 from numba.misc.appdirs import AppDirs
 
-#: modules whose sources become part of the code of those who import them
-_IMPORTS = re.compile(r"^from maxmargin\._numba([\w.]*) import ([\w, ]+|\([^)]*\))", re.MULTILINE)
-_PACKAGE = Path(__file__).parent
+from maxmargin._numba.compile import LazyFunction
+from maxmargin._numba.digests import digest_function
+
+#: changes with what is written to a file, or how code is made
+_FORMAT = 1
+#: Instructions up to which callers may copy a function. LLVM inlines some 50, and more the more
+#: arguments that saves, of which arrays have seven each: at 150 passes were a tenth slower.
+_SMALL = 400
 _DIGEST_SIZE = 32
 #: what no run has used for so long is removed
 _UNUSED_SECONDS = 90 * 24 * 3600.0
@@ -46,53 +53,36 @@ def cache_folder() -> Path:
     return Path(named).expanduser() / "compiled"
 
 
-@cache
-def source_digest(path: Path) -> bytes:
-    """Digest a source file and, in turn, the files of compiled functions that it imports."""
-    content = path.read_text(encoding="utf-8")
-    digest = hashlib.sha256(content.encode())
-    for module in imported_modules(content):
-        digest.update(source_digest(module))
-    return digest.digest()
+def is_on_disk(lazy: LazyFunction) -> bool:
+    """Tell whether a function was compiled before; one that is only copied need not be."""
+    return lazy.signature is None or SourceCache(lazy).path(cpu_target.target_context).exists()
 
 
-def imported_modules(source: str) -> list[Path]:
-    """List the files of compiled functions that a source file imports."""
-    found = set()
-    for dotted, names in _IMPORTS.findall(source):
-        place = _PACKAGE.joinpath(*dotted.split(".")[1:])
-        if place.is_dir():
-            found |= {place / f"{name}.py" for name in re.findall(r"(\w+)(?: as \w+)?", names)}
-        else:
-            found.add(place.with_suffix(".py"))
-    return sorted(found)
+def can_write() -> bool:
+    """Tell whether compiled functions can be kept."""
+    try:
+        _prepare_folder()
+    except OSError:
+        return False
+    return os.access(cache_folder(), os.W_OK)
 
 
 class SourceCache(NullCache):
-    """The cache of one function.
+    """The cache of one function, whose callees are compiled or loaded before it is.
 
-    Parameters
-    ----------
-    function : callable
-        The Python function that is compiled.
-    options : dict
-        How it is compiled; other options are another file.
-    missing : callable
-        Called if it is not found, before it is compiled.
+    A callee is part of its caller's code only if it is small. Others are called by a name that
+    depends on `digest` alone, so that it does not matter which process compiled them.
     """
 
-    def __init__(self, function: Any, options: dict[str, Any], missing: Callable[[], None]):
-        self._missing = missing
-        code = function.__code__
-        path = Path(code.co_filename)
-        how = sorted((k, sorted(v) if isinstance(v, set) else v) for k, v in options.items())
+    def __init__(self, lazy: LazyFunction):
+        function = lazy.function
+        self.digest = digest_function(lazy)[:24]
+        self._options = lazy.options
         made_by = (sys.version, version("numba"), version("llvmlite"))
-        made_for = (config.BOUNDSCHECK, config.OPT)
-        self._name = f"{path.parent.name}.{path.stem}.{function.__qualname__}".replace(
-            "<locals>", ""
-        )
-        sources = source_digest(path), source_digest(_PACKAGE / "dispatchers.py")
-        self._key = repr((sources, code.co_firstlineno, how, made_by, made_for))
+        made_for = (config.BOUNDSCHECK, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+        self._key = (self.digest, made_by, made_for, _FORMAT, _SMALL)
+        place = ".".join(function.__module__.split(".")[-2:])
+        self._name = re.sub(r"[<>]", "", f"{place}.{function.__qualname__}")
 
     @property
     def cache_path(self) -> str:
@@ -100,14 +90,8 @@ class SourceCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return what an earlier process compiled; None if there is nothing, or nothing sound."""
-        found = self._load(sig, target_context)
-        if found is None:
-            self._missing()
-        return found
-
-    def _load(self, sig: Any, target_context: Any) -> CompileResult | None:
         target_context.refresh()
-        path = self._path(sig, target_context.codegen())
+        path = self.path(target_context)
         try:
             content = path.read_bytes()
         except OSError:
@@ -118,23 +102,46 @@ class SourceCache(NullCache):
             _remove(path)
             return None
         _mark_used(path)
-        return CompileResult._rebuild(target_context, *loads(packed))
+        state = loads(packed)
+        target_context.codegen()._engine._defined_symbols |= self._symbols(state[1])
+        return CompileResult._rebuild(target_context, *state)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function for later processes, if the disk allows it."""
+        _leave_out_body(data.library, data.fndesc)
         if data.lifted or data.library.has_dynamic_globals:  # refers to this process
             return
         packed = dumps(data._reduce())
-        path = self._path(sig, data.codegen)
+        path = self.path(data.target_context)
         try:
             _prepare_folder()
             _write_whole(path, hashlib.sha256(packed).digest() + packed)
         except OSError as error:
             _tell_once(f"{path.parent}: {error.strerror or error}")
 
-    def _path(self, sig: Any, codegen: Any) -> Path:
-        key = repr((self._key, str(sig), codegen.magic_tuple()))
+    def _symbols(self, description: Any) -> set[str]:
+        """Return what a file defines; numba looks for it in what callers may copy alone."""
+        names = {description.llvm_func_name}
+        if not self._options.get("no_cpython_wrapper"):
+            names.add(description.llvm_cpython_wrapper_name)
+        if not self._options.get("no_cfunc_wrapper"):
+            names.add(description.llvm_cfunc_wrapper_name)
+        return names
+
+    def path(self, target_context: Any) -> Path:
+        key = repr((self._key, target_context.codegen().magic_tuple()))
         return cache_folder() / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
+
+
+def _leave_out_body(library: Any, description: Any) -> None:
+    """Let callers of a large function call it, instead of optimising a copy of it each time.
+
+    LLVM would not copy its instructions into theirs anyway, see its threshold of inlining.
+    """
+    function = library.get_function(description.llvm_func_name)
+    instructions = (i for block in function.blocks for i in block.instructions)
+    if next(islice(instructions, _SMALL, None), None) is not None:
+        library._shared_module = parse_assembly("")
 
 
 def _write_whole(path: Path, content: bytes) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import update_wrapper
 from types import FunctionType
 from typing import Any
 
 from numba import config, njit, types
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 
 from maxmargin._numba.compile import LazyFunction, Type
@@ -31,27 +35,53 @@ def make_dispatcher(lazy: LazyFunction) -> Any:
     """
     with global_compiler_lock:
         if lazy.made is None:
-            lazy.made = lazy.function if config.DISABLE_JIT else _dispatcher(lazy)
+            with _uncollected():
+                lazy.made = lazy.function if config.DISABLE_JIT else _dispatcher(lazy)
         return lazy.made
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Put garbage collection off: numba makes so many objects that it takes a tenth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _StableNames(Compiler):
+    """Numba's compiler, with names of functions that are the same in every process.
+
+    So a function that was compiled in one process can call one that was compiled in another.
+    """
+
+    def define_pipelines(self) -> Any:
+        identity = self.state.func_id
+        stable = getattr(identity.func, "stable_id", None)
+        if stable is not None:
+            identity.unique_id = stable
+            identity.unique_name = f"{identity.func_qualname}${stable}"
+        return super().define_pipelines()
 
 
 def _dispatcher(lazy: LazyFunction) -> Any:
     called = dict(lazy.function.__globals__)
     code, closure = lazy.function.__code__, lazy.function.__closure__
     function = FunctionType(code, called, closure=closure)
-    dispatcher = njit(**lazy.options)(update_wrapper(function, lazy.function))
-
-    def compile_called() -> None:
-        """Give the function dispatchers in place of lazy functions."""
-        for name in code.co_names:
-            value = called.get(name)
-            if isinstance(value, LazyFunction):
-                called[name] = dispatcher if value is lazy else make_dispatcher(value)
-
+    dispatcher = njit(pipeline_class=_StableNames, **lazy.options)(
+        update_wrapper(function, lazy.function)
+    )
+    for name in code.co_names:
+        value = called.get(name)
+        if isinstance(value, LazyFunction):
+            called[name] = dispatcher if value is lazy else make_dispatcher(value)
     if lazy.signature is None:
-        compile_called()
         return dispatcher
-    dispatcher._cache = SourceCache(lazy.function, lazy.options, compile_called)
+    dispatcher._cache = SourceCache(lazy)
+    function.stable_id = dispatcher._cache.digest
     dispatcher.compile(numba_type(lazy.signature))
     dispatcher.disable_compile()
     return dispatcher

@@ -144,6 +144,14 @@ info = Command(
     callback=import_later("maxmargin.cli.info:info"),
     help="Show versions, threads, the compile cache, the tasks and solvers, and the data sets"
     " found.",
+    params=[
+        Option(
+            "--compile",
+            "compile_all",
+            is_flag=True,
+            help="Compile all functions that are not yet, so that no first fit waits for it.",
+        )
+    ],
     with_json=True,
-    examples=("info", "info --json"),
+    examples=("info", "info --json", "info --compile"),
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 from maxmargin import __version__, datasets
 from maxmargin._numba import disk_cache
+from maxmargin._numba.compile import compile_modules, list_modules
 from maxmargin.cli import text
 from maxmargin.cli.console import current_console
 from maxmargin.cli.settings import solver_names
@@ -24,8 +25,11 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def info() -> None:
+def info(compile_all: bool = False) -> None:
     """Show versions, threads, the compile cache, the tasks and solvers, and the data sets found."""
+    if compile_all:
+        with compile_modules(*list_modules()):
+            pass
     counts: dict[str, Any] = {"maxmargin": __version__, "python": platform.python_version()}
     counts |= {name: _version(name) for name in PACKAGES}
     counts |= _threads() | _compiled_code() | _abilities() | _data()

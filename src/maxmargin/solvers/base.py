@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from maxmargin._numba.compile import announce_compilation, compile_module
+from maxmargin._numba.compile import compile_modules
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain, RealSpace
 from maxmargin.exceptions import MissingAbilityError
@@ -162,12 +162,10 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
 
     def _load(self, problem: Problem) -> None:
         """Load the compiled code of an epoch, so that its time does not count."""
-        with announce_compilation():
+        with compile_modules(*(f"passes.{name}" for name in self._compiled_modules(problem))):
             problem.oracle.compiled_function("maximize")
-            for name in self._compiled_modules():
-                compile_module(f"passes.{name}")
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         """The modules of `maxmargin._numba.passes` that an epoch uses."""
         return ("batch",)
 

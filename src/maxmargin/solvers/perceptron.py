@@ -70,7 +70,7 @@ class Perceptron(Solver[PerceptronState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> PerceptronState:

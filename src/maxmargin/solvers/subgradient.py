@@ -89,7 +89,7 @@ class Subgradient(Solver[SubgradientState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "online")
 
     def init(self, problem: Problem) -> SubgradientState:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin._numba.compile import announce_compilation, compile_module
 from maxmargin._numba.passes.bcfw import SCHEDULE, SEARCH, WHOLE, frank_wolfe_pass, frank_wolfe_step
 from maxmargin._numba.passes.vertex_cache import rebuild_points
 from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
@@ -208,14 +207,10 @@ class BCFW(Solver[BCFWState]):
             return OracleCache(passes=0)
         return self.cache
 
-    def _compiled_modules(self) -> tuple[str, ...]:
-        return ("batch", "bcfw") if self._cache() is None else ("batch",)
-
-    def _load(self, problem: Problem) -> None:
-        super()._load(problem)
-        if self._cache() is not None:
-            with announce_compilation():
-                compile_module("passes.vertex_pass")
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
+        if self._cache() is None:
+            return "batch", "bcfw"
+        return "batch", "vertex_cache", "vertex_pass"
 
     def init(self, problem: Problem) -> BCFWState:
         state = BCFWState(

@@ -121,7 +121,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
     def _cache(self) -> OracleCache | None:
         return OracleCache() if self.cache == "auto" else self.cache
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "cutting_plane" if self.variant == "1-slack" else "n_slack")
 
     # -- the state ---------------------------------------------------------------------------------

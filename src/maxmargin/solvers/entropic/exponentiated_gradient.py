@@ -139,7 +139,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "exponentiated_gradient")
 
     def _load(self, problem: Problem) -> None:

@@ -73,7 +73,7 @@ class SDCA(Solver[SDCAState]):
         self.random_state = random_state
         self.check_every = check_every
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "sdca")
 
     def init(self, problem: Problem) -> SDCAState:

@@ -85,7 +85,7 @@ class SaddleSolver(Solver[SaddleT]):
     step: Any
     ratio: Any
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return ("batch", "saddle")
 
     def _load(self, problem: Problem) -> None:

@@ -138,11 +138,11 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
             return self.step
         return "adaptive" if self.entropic and not self.past else "norm"
 
-    def _compiled_modules(self) -> tuple[str, ...]:
+    def _compiled_modules(self, problem: Problem) -> tuple[str, ...]:
         return (
-            (*super()._compiled_modules(), "entropic_saddle")
+            (*super()._compiled_modules(problem), "entropic_saddle")
             if self.entropic
-            else super()._compiled_modules()
+            else super()._compiled_modules(problem)
         )
 
     def _check(self, problem: Problem) -> None:

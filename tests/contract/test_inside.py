@@ -270,7 +270,7 @@ class Careless(Solver):
 
 def test_a_solver_that_says_nothing_of_domains_is_refused():
     with pytest.raises(ValueError, match=r"Careless does not say .* in a L2Ball.*solver=\"bcfw\""):
-        Careless().check(case("finite-l2").problem)
+        Careless().prepare(case("finite-l2").problem)
     free = case("finite").problem
     assert isinstance(free.domain, RealSpace)
-    Careless().check(free)
+    Careless().prepare(free)

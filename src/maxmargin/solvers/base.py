@@ -319,8 +319,8 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
         if not self.requires.any_domain and not isinstance(problem.domain, RealSpace):
             raise ValueError(
                 f"{type(self).__name__} does not say that it keeps w in a"
-                f" {type(problem.domain).__name__} (any_domain = True); use one that does, such as"
-                f' solver="{"smoothed" if likelihood else "bcfw"}", or domain=None.'
+                f" {type(problem.domain).__name__} (Requires(any_domain=True)); use one that does,"
+                f' such as solver="{"smoothed" if likelihood else "bcfw"}", or domain=None.'
             )
 
     def _check_objective(self, objective: str, structure: Structure) -> None:

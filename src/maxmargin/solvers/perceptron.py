@@ -155,11 +155,11 @@ class Perceptron(Solver[PerceptronState]):
     def _has_converged(self, state: PerceptronState) -> bool:
         return state.train_error == 0.0
 
-    def final_weights(self, state: PerceptronState) -> np.ndarray:
+    def candidates(self, problem: Problem, state: PerceptronState) -> list[np.ndarray]:
         correction, steps = state.average.correction, state.average.steps[0]
         if not self.averaged or steps == 0 or len(correction) == 0:
-            return state.w
-        return state.w - correction / steps
+            return [state.w]
+        return [state.w - correction / steps]
 
     def metrics(self, problem: Problem, state: PerceptronState, primal: float) -> dict[str, float]:
         return {"train_error": state.train_error}

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from contract.problems import graph_map, tree_map
 from maxmargin import Graph
+from maxmargin.exceptions import SampleError
 from maxmargin.features import FeatureMap, GraphFeatures, LabelConjoined, PartFeatures, TreeFeatures
 from maxmargin.problem import Problem
 from maxmargin.structures import GraphCut, Structure, Tree, TreeLayout
@@ -334,3 +335,21 @@ def test_trees_whose_parts_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"sample 1: .* tables of their own: tied=False"):
         TreeFeatures().pack(rows, 2, np.array([12, 12]))
     assert TreeFeatures(transitions=False).pack(rows, 2, np.array([12, 12])).dim == 8
+
+
+def test_samples_packed_in_parts_are_as_packed_at_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = [(rng.random((n, 4)) < 0.5) * 1.0 for n in (3, 1, 4, 2, 1, 5)]
+    X[3][0, 0] = 2.5  # in all other samples, values are 1
+    lengths = np.array([len(x) for x in X])
+    n_parts = 3 * lengths + 9 * (lengths > 1)
+    features = LabelConjoined()
+    rows = features.check(X)
+    whole = features.pack(rows, 3, n_parts)
+    for at_a_time in (1, 4, 7):
+        monkeypatch.setattr("maxmargin.features.base.ROWS_AT_A_TIME", at_a_time)
+        for name, found in features.pack(rows, 3, n_parts)._asdict().items():
+            assert np.array_equal(found, getattr(whole, name)), name
+    n_parts[4] += 1
+    with pytest.raises(SampleError, match="sample 4: 1 rows"):
+        features.pack(rows, 3, n_parts)

@@ -322,6 +322,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
             random_state=self.random_state,
         )
         problem = self._problem(X, y, sample_weight, node_weight)
+        del X, y  # packed by now: who gave them may have no further use for them
         state = self._last_state(problem) if self.warm_start else None
         completion = Completion()
         self.result_ = solver.run(problem, state, [*self._callbacks(), completion])

@@ -134,7 +134,7 @@ class Kernelised:
         own = getattr(self, "kernel_", None)
         if own is None:
             return rows
-        matrix = getattr(rows, "nodes", rows).matrix
+        matrix = getattr(rows, "nodes", rows).matrix.astype(np.float64, copy=False)
         if self._in_coordinates:
             return _with_nodes(rows, sparse.csr_array(own.coordinates(matrix)))
         if own.method == "random":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_csr
 
 _INT32, _UINT32 = 2**31, 2**32
+#: rows that are packed together; what is needed on the way to the packed form grows with them
+ROWS_AT_A_TIME = 1 << 14
 
 
 class Group(NamedTuple):
@@ -172,7 +175,15 @@ class FeatureMap(Checked, BaseEstimator):
             Rows of all samples.
         """
         check_options(self)
-        packed = pack(self.groups(X, n_labels, n_parts), self.dim(self.n_columns(X), n_labels))
+        dim = self.dim(self.n_columns(X), n_labels)
+
+        def pack_part(first: int, last: int, own: Any) -> PackedFeatures:
+            try:
+                return pack(self.groups(own, n_labels, n_parts[first:last]), dim)
+            except SampleError as error:
+                raise error.renumbered(list(range(first, last))) from error
+
+        packed = join_packed(pack_part(*part) for part in _in_parts(X, len(n_parts)))
         found = np.diff(packed.part_ptr)
         if not np.array_equal(found, n_parts):
             i = int(np.flatnonzero(found != n_parts)[0])
@@ -180,6 +191,54 @@ class FeatureMap(Checked, BaseEstimator):
                 i, f": its features describe {found[i]} parts, its structure has {n_parts[i]}."
             )
         return packed
+
+
+def _in_parts(X: Any, n: int) -> Iterator[tuple[int, int, Any]]:
+    """Ranges of the samples, and these samples; all at once if they cannot be cut (`part`)."""
+    if not hasattr(X, "part"):
+        yield 0, n, X
+        return
+    stops, first = np.cumsum(X.lengths), 0
+    while first < n:
+        rows = stops[first] - X.lengths[first] + ROWS_AT_A_TIME
+        last = max(int(np.searchsorted(stops, rows, side="right")), first + 1)
+        yield first, last, X.part(first, last)
+        first = last
+
+
+def join_packed(parts: Iterable[PackedFeatures]) -> PackedFeatures:
+    """Samples packed one after the other, as if at once; parts are forgotten on the way.
+
+    Parameters
+    ----------
+    parts : iterable of PackedFeatures
+        Features of some samples each, one at least.
+
+    Returns
+    -------
+    PackedFeatures
+        Features of all samples.
+    """
+    parts = iter(parts)
+    total = next(parts)
+    for part in parts:
+        if len(part.value) and not len(total.value):
+            total = total._replace(value=np.ones(len(total.index)))
+        for name in ("row_ptr", "indptr", "block_ptr", "part_ptr"):
+            old = getattr(total, name)
+            _append(old, getattr(part, name)[1:] + old[-1])
+        value = feature_values(part) if len(total.value) else part.value
+        _append(total.value, value)
+        for name in ("width", "index", "global_index", "block_start", "block_width"):
+            _append(getattr(total, name), getattr(part, name))
+    return total
+
+
+def _append(array: np.ndarray, more: np.ndarray) -> None:
+    """In place: the system moves the pages of a long array, and there are never two of it."""
+    size = len(array)
+    array.resize(size + len(more), refcheck=False)
+    array[size:] = more
 
 
 def part_features(packed: Any, dim: int) -> sparse.csr_array:

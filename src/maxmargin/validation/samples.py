@@ -271,9 +271,9 @@ def _check_flat(
     rows: Rows, name: Callable[[int, int, int], str] | None, empty_ok: bool = False
 ) -> Rows:
     matrix = as_csr(rows.matrix) if sparse.issparse(rows.matrix) else sparse.csr_array(rows.matrix)
-    if matrix.dtype != np.float64:
-        if matrix.dtype.kind not in "biuf":
-            raise ValueError(f"X has dtype {matrix.dtype}, expected real numbers.")
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"X has dtype {matrix.dtype}, expected real numbers.")
+    if matrix.dtype not in (np.float64, np.int8):  # ones need no more than a byte
         matrix = matrix.astype(np.float64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()

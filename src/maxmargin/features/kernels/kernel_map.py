@@ -195,7 +195,7 @@ class KernelMap(Checked, TransformerMixin, BaseEstimator):
         """
         check_options(self)
         check_together(self)
-        matrix = rows.matrix
+        matrix = rows.matrix.astype(np.float64, copy=False)
         self.n_features_in_ = int(matrix.shape[1])
         self.gamma_ = self._number(matrix)
         self.basis_ = None

@@ -172,7 +172,7 @@ class SequenceTagger(Task):
         """
         check_options(self)
         features = TokenFeatures(self.templates, columns=self.columns, min_count=self.min_count)
-        rows: Any = features.fit_transform(sentences)
+        rows: Any = features.fit_bytes(sentences)
         if features.n_features_ == 0 and self.min_count > 1:
             raise ValueError(
                 f"min_count={self.min_count} leaves no features: none is found on as many tokens."
@@ -190,13 +190,15 @@ class SequenceTagger(Task):
         rows, tags, sample_weight = without_empty(rows, tags, sample_weight)
 
         def on_rows(stopping: EarlyStopping) -> None:
-            held_out = features.transform(stopping.X)
+            held_out = features.transform_bytes(stopping.X)
             stopping.X, stopping.y, _ = without_empty(held_out, list(stopping.y))
 
         with self._watched(on_rows) as callbacks:
             model = self._chain(len(rows.lengths), callbacks, forbidden)
+            given = [rows, tags]
+            del rows, tags  # the model forgets them before it trains
             with self._learning(features_=features, model_=model):
-                model.fit(rows, tags, sample_weight)
+                model.fit(given.pop(0), given.pop(), sample_weight)
         return self
 
     def _chain(self, n: int, callbacks: list[Callback], forbidden: Forbidden) -> ChainSVM:
@@ -430,7 +432,7 @@ class SequenceTagger(Task):
 
     def _rows(self, sentences: Sentences) -> Any:
         check_is_fitted(self, "model_")
-        return self.features_.transform(sentences)
+        return self.features_.transform_bytes(sentences)
 
     def validate(self) -> None:
         if not hasattr(self, "model_"):

@@ -132,6 +132,21 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
         Rows
             CSR matrix with one row per token, and the number of tokens of each sentence.
         """
+        return _with_floats(self.fit_bytes(sentences))
+
+    def fit_bytes(self, sentences: Iterable[Sequence[Token]]) -> Rows:
+        """Do as `fit_transform`, but with values of one byte where all of them are 1.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        Rows
+            CSR matrix with one row per token, and the number of tokens of each sentence.
+        """
         check_options(self)
         given = None if self.columns is None else list(self.columns)
         sentences, given = _read_frames(sentences, given)
@@ -156,6 +171,21 @@ class TokenFeatures(Checked, TransformerMixin, BaseEstimator, auto_wrap_output_k
 
     def transform(self, sentences: Iterable[Sequence[Token]]) -> Rows:
         """Compute the rows of the learned features; other features are ignored.
+
+        Parameters
+        ----------
+        sentences : sequence of sentences
+            Sentences, as described for the class.
+
+        Returns
+        -------
+        Rows
+            CSR matrix with one row per token, and the number of tokens of each sentence.
+        """
+        return _with_floats(self.transform_bytes(sentences))
+
+    def transform_bytes(self, sentences: Iterable[Sequence[Token]]) -> Rows:
+        """Do as `transform`, but with values of one byte where all of them are 1.
 
         Parameters
         ----------
@@ -332,7 +362,17 @@ def _indicators(number: np.ndarray, n_features: int) -> csr_array:
     # scipy keeps both index arrays at the wider type
     indptr = indptr.astype(get_index_dtype(maxval=int(indptr[-1])), copy=False)
     indices = number.ravel() if indptr[-1] == number.size else number[found]
-    matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(number), n_features))
+    ones = np.ones(len(indices), dtype=np.int8)
+    matrix = csr_array((ones, indices, indptr), shape=(len(number), n_features))
     # true by construction (see TemplateIndex); saves scipy a check at each use
     matrix.has_canonical_format = True
     return matrix
+
+
+def _with_floats(rows: Rows) -> Rows:
+    matrix = rows.matrix
+    if matrix.dtype == np.int8:
+        values = matrix.data.astype(np.float64)
+        matrix = csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+        matrix.has_canonical_format = True
+    return Rows(matrix, rows.lengths)

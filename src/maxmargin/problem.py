@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from copy import copy
@@ -15,17 +15,25 @@ from joblib import effective_n_jobs
 from scipy import sparse
 
 from maxmargin._numba.compile import delay_signals
-from maxmargin._numba.packed_samples import PackedSamples, Workspace, score_block
+from maxmargin._numba.packed_samples import (
+    PackedSamples,
+    Points,
+    Workspace,
+    add_points,
+    score_block,
+    write_costs,
+)
 from maxmargin._numba.passes.batch import add_absolute_features, add_features, apply_range
 from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
 from maxmargin.losses.slack_rescaling import rescale_slacks
-from maxmargin.memory import sparse_copy, sparse_zeros
+from maxmargin.memory import sparse_zeros
 from maxmargin.oracles.checked import TOL, check_answers
 from maxmargin.oracles.constraints import part_score
 from maxmargin.oracles.sample_calls import SampleCalls
+from maxmargin.part_costs import pack_costs
 from maxmargin.structures.base import Layout, Structure
 from maxmargin.structures.simplex import Finite
 from maxmargin.validation.options import check_options
@@ -36,6 +44,7 @@ ROUNDING = 2.0**-49
 #: options of structures that say how outputs are found, not which there are
 #: entries of long arrays that are worked on at a time
 CHUNK = 1 << 20
+NO_POINTS = Points(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
 
@@ -52,8 +61,9 @@ class Samples:
         Layout of each sample's output.
     features : PackedFeatures
         Features of all samples.
-    costs : ndarray of shape (n_all_parts,), default=None
-        Costs `c_i` added to the scores of all samples' parts; None means 0.
+    costs : ndarray of shape (n_all_parts,) or iterable of ndarray, default=None
+        Costs `c_i` added to the scores of all samples' parts, in one array or sample by sample;
+        None means 0.
     sample_weight : ndarray of shape (n_samples,), default=None
         Weights `omega_i` of the samples; None means 1/n each.
     n_jobs : int, default=None
@@ -70,7 +80,7 @@ class Samples:
         structure: Structure,
         layouts: Sequence[Layout],
         features: PackedFeatures,
-        costs: np.ndarray | None = None,
+        costs: np.ndarray | Iterable[np.ndarray] | None = None,
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
@@ -84,12 +94,14 @@ class Samples:
         as_ints = self.oracle.layout_as_ints
         layout_ints = [np.asarray(as_ints(layout), dtype=np.int64) for layout in self.layouts]
         weight = np.full(self.n, 1.0 / max(self.n, 1)) if sample_weight is None else sample_weight
+        packed_costs, cost_start = self._with_forbidden(costs, features)
         self.packed = PackedSamples(
             layout_ptr=np.concatenate(
                 [[0], np.cumsum([len(c) for c in layout_ints], dtype=np.int64)]
             ),
             layouts=np.concatenate(layout_ints),
-            costs=self._with_forbidden(costs),
+            costs=packed_costs,
+            cost_start=cost_start,
             weight=_vector("sample_weight", weight, self.n),
             **{k: v for k, v in features._asdict().items() if k != "dim"},
         )
@@ -144,7 +156,8 @@ class Samples:
         """
         return slice(int(self.part_ptr[i]), int(self.part_ptr[i + 1]))
 
-    def _with_forbidden(self, costs: np.ndarray | None) -> np.ndarray:
+    def _with_forbidden(self, costs: Any, features: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Costs of all parts, -inf on those that are forbidden, see `pack_costs`."""
         banned = {}
         for i, layout in enumerate(self.layouts):
             if layout not in banned:
@@ -152,12 +165,24 @@ class Samples:
                     banned[layout] = self.structure.forbidden(layout)
                 except InfeasibleError as error:
                     raise InfeasibleError.of(self.first + i, f": {error}") from error
-        if not any(len(b) for b in banned.values()):
-            return np.empty(0) if costs is None else self._all_parts(costs)
-        total = np.zeros(int(self.part_ptr[-1])) if costs is None else self._all_parts(costs).copy()
-        for i, layout in enumerate(self.layouts):
-            total[self.parts(i)][banned[layout]] = -np.inf
-        return total
+        if costs is None and not any(len(b) for b in banned.values()):
+            return np.empty(0), np.empty(0, dtype=np.int64)
+        if isinstance(costs, np.ndarray):
+            flat = self._all_parts(costs)
+            costs = (flat[self.parts(i)] for i in range(self.n))
+
+        def of_samples() -> Iterator[np.ndarray]:
+            given = (np.zeros(n) for n in np.diff(self.part_ptr)) if costs is None else costs
+            for i, (layout, own) in enumerate(zip(self.layouts, given, strict=True)):
+                own = _vector(
+                    f"costs of sample {i}", own, int(np.diff(self.part_ptr[i : i + 2])[0])
+                )
+                if len(banned[layout]):
+                    own = own.copy()
+                    own[banned[layout]] = -np.inf
+                yield own
+
+        return pack_costs(of_samples(), features.row_ptr, features.width)
 
     def _check_layouts(self) -> None:
         if len(self.part_ptr) != self.n + 1:
@@ -181,6 +206,12 @@ class Samples:
             k = int(np.flatnonzero(~np.isfinite(found))[0])
             raise FloatingPointError(f"weight {k} is {found[k]}; weights must be finite.")
         return found
+
+    def _costs_of(self, first: int, last: int) -> np.ndarray:
+        """Costs of the parts of some samples, side by side."""
+        out = np.empty(int(self.part_ptr[last] - self.part_ptr[first]))
+        write_costs(self.packed, first, last, out)
+        return out
 
     def workspace(self, ability: str = "maximize") -> Any:
         """Return work space for one thread.
@@ -264,8 +295,9 @@ class Samples:
         """
         found = copy(self)
         found.structure, found.layouts = structure, list(layouts)
-        costs = self.packed.costs if len(self.packed.costs) else None
-        found.packed = self.packed._replace(costs=found._with_forbidden(costs))
+        costs = (self._costs_of(i, i + 1) for i in range(self.n))
+        packed, start = found._with_forbidden(costs, self.packed)
+        found.packed = self.packed._replace(costs=packed, cost_start=start)
         found.memory = np.empty(0)
         return found
 
@@ -291,7 +323,7 @@ class Samples:
         self,
         ability: str,
         w: np.ndarray,
-        point: np.ndarray | None = None,
+        point: np.ndarray | Points | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Compute value_i = ability(theta_i) - theta_i . point_i for all i, by `n_jobs` threads.
@@ -305,7 +337,7 @@ class Samples:
             Name of the ability, such as `"maximize"`.
         w : ndarray of shape (n_weights,)
             Weights.
-        point : ndarray of shape (n_all_parts,), default=None
+        point : ndarray of shape (n_all_parts,) or Points, default=None
             Points of all samples; None means 0.
         out : ndarray of shape (n_all_parts,), default=None
             Array that receives the answers of the oracle (vertices or expectations); None discards
@@ -317,7 +349,8 @@ class Samples:
             Values of the samples.
         """
         w = self._weights(w)
-        point = np.empty(0) if point is None else self._all_parts(point)
+        if not isinstance(point, Points):
+            point = NO_POINTS if point is None else self._all_parts(point)
         if out is None:
             out = np.empty(0)
         elif self._all_parts(out) is not out:
@@ -413,30 +446,36 @@ class Samples:
     def _compiled(self, ability: str, function: Any) -> Callable:
         def run(*args: Any) -> None:
             with delay_signals():
-                apply_range(self.packed, self.workspace(ability), function, *args)
+                w, point, *rest = args
+                points = (np.empty(0), point) if isinstance(point, Points) else (point, NO_POINTS)
+                apply_range(self.packed, self.workspace(ability), function, w, *points, *rest)
 
         return run
 
     def _interpreted(self, ability: str) -> Callable:
         def run(
-            w: np.ndarray,
-            point: np.ndarray,
-            first: int,
-            last: int,
-            values: np.ndarray,
-            out: np.ndarray,
+            w: np.ndarray, point: Any, first: int, last: int, values: np.ndarray, out: np.ndarray
         ) -> None:
             with closing(self._each(ability, w, range(first, last))) as each:
                 for i, theta, z, value in each:
                     if z is None:  # not answered in time: the sample stays where it is
-                        self.calls.refuse_late(i, skip=not len(out) or bool(len(point)))
+                        self.calls.refuse_late(i, skip=not len(out) or point is not NO_POINTS)
                     values[i] = value
-                    if len(point):
-                        values[i] -= part_score(theta, point[self.parts(i)])
+                    own = self._point_of(point, i)
+                    values[i] -= part_score(theta, own)
                     if len(out):
-                        out[self.parts(i)] = point[self.parts(i)] if z is None else z
+                        out[self.parts(i)] = own if z is None else z
 
         return run
+
+    def _point_of(self, points: np.ndarray | Points, i: int) -> np.ndarray:
+        """What `points` are for one sample."""
+        if not isinstance(points, Points):
+            return points[self.parts(i)]
+        out = np.zeros(int(self.part_ptr[i + 1] - self.part_ptr[i]))
+        if len(points.ptr):
+            add_points(self.packed, points, i, i + 1, out)
+        return out
 
     def _each(self, ability: str, w: np.ndarray, numbers: range) -> Generator[tuple]:
         """(i, scores, what the ability returns, its value) by the structure's Python method."""
@@ -511,7 +550,7 @@ class Problem(Samples):
         Weights `omega_i` of the samples; None means 1/n each.
     n_jobs : int, default=None
         Number of threads, -1 for one per core; results are identical bit for bit for any value.
-    truth : ndarray of shape (n_all_parts,)
+    truth : ndarray of shape (n_all_parts,) or Points
         Vertices `y_i` of the true outputs.
     alpha : float
         Coefficient of the penalty, at least 0.
@@ -532,16 +571,18 @@ class Problem(Samples):
     problem is one over that list, whose structure is `Finite`: see `losses.slack_rescaling`.
     """
 
+    _truth: np.ndarray | None
+
     def __init__(
         self,
         structure: Structure,
         layouts: Sequence[Layout],
         features: PackedFeatures,
-        costs: np.ndarray | None = None,
+        costs: np.ndarray | Iterable[np.ndarray] | None = None,
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
         *,
-        truth: np.ndarray,
+        truth: np.ndarray | Points,
         alpha: float,
         domain: Domain | None = None,
         objective: str = "margin",
@@ -549,21 +590,27 @@ class Problem(Samples):
         check_objective(objective, structure)
         costs = costs if objective != "likelihood" else None
         if objective == "slack":
+            if isinstance(truth, Points):
+                truth = _flat(truth, features)
+            if costs is not None and not isinstance(costs, np.ndarray):
+                costs = np.concatenate(list(costs))
             listed = rescale_slacks(structure, list(layouts), features, costs, truth)
             structure, (layouts, features, costs, truth) = Finite(), listed
         super().__init__(structure, layouts, features, costs, sample_weight, n_jobs)
         self.objective = objective
-        self.truth = self._all_parts(truth)
+        self.truth = truth
         self.alpha = float(alpha)
         self.domain = check_domain(domain, self.dim)
         self._plain: Samples | None = None
-        self.loss_costs = self._allowed_costs()
+        self._refuse_forbidden_truth()
         self._check_truth()
 
     def _check_truth(self) -> None:
         """An InfeasibleError if a true output is none, as far as the structure can tell."""
+        if type(self.structure).why_infeasible is Structure.why_infeasible:
+            return
         for i, layout in enumerate(self.layouts):
-            why = self.structure.why_infeasible(self.truth[self.parts(i)], layout)
+            why = self.structure.why_infeasible(self._point_of(self.truths, i), layout)
             if why:
                 raise InfeasibleError.of(
                     i,
@@ -572,26 +619,91 @@ class Problem(Samples):
                 )
 
     def truth_score(self, i: int, theta: np.ndarray) -> float:
-        return part_score(theta, self.truth[self.parts(i)])
+        return part_score(theta, self._point_of(self.truths, i))
 
-    def _allowed_costs(self) -> np.ndarray:
-        """Costs of all parts, zero on those that are forbidden, which the truth must not have."""
-        costs = self.packed.costs
-        if not len(costs):
-            return sparse_zeros(len(self.truth), self.n)
-        banned = _find_forbidden(costs)
-        wrong = banned[self.truth[banned] != 0]
-        if len(wrong):
-            i = int(np.searchsorted(self.part_ptr, wrong[0], side="right")) - 1
-            raise InfeasibleError.of(
-                i,
-                f": its true output is forbidden (part {wrong[0] - self.part_ptr[i]})."
-                " Allow it in the structure, or leave the sample out.",
-            )
-        if len(banned):
-            costs = sparse_copy(costs, self.n)
-            costs[banned] = 0.0
+    @property
+    def truth(self) -> np.ndarray:
+        """Vertices `y_i` of the true outputs, (n_all_parts,); `truths` are the same, sparse."""
+        if self._truth is None:
+            self._truth = self.truth_copy()
+        return self._truth
+
+    @truth.setter
+    def truth(self, truth: np.ndarray | Points) -> None:
+        self._truth = None
+        self.truths = (
+            self._check_points(truth) if isinstance(truth, Points) else self._as_points(truth)
+        )
+
+    def _check_points(self, points: Points) -> Points:
+        """Points fit for compiled code."""
+        counts = np.diff(points.ptr)
+        if points.ptr.shape != (self.n + 1,) or points.ptr[0] != 0 or (counts < 0).any():
+            raise ValueError(f"truth: ptr must be {self.n + 1} numbers that rise from 0.")
+        count = int(points.ptr[-1])
+        limits = np.repeat(np.diff(self.part_ptr), counts)
+        if points.part.shape != (count,) or points.value.shape != (count,):
+            raise ValueError(f"truth: there must be {count} parts and values.")
+        if ((points.part < 0) | (points.part >= limits)).any():
+            raise ValueError("truth: a part is out of range.")
+        return points
+
+    def _as_points(self, values: np.ndarray) -> Points:
+        values = self._all_parts(values)
+        where = np.flatnonzero(values)
+        ptr = np.searchsorted(where, self.part_ptr)
+        part = where - np.repeat(self.part_ptr[:-1], np.diff(ptr))
+        return Points(ptr, part.astype(np.int32), values[where])
+
+    def truth_copy(self) -> np.ndarray:
+        """Return the vertices `y_i` of the true outputs in an array of their own.
+
+        Returns
+        -------
+        ndarray of shape (n_all_parts,)
+            Points of all samples.
+        """
+        out = sparse_zeros(int(self.part_ptr[-1]), self.n)
+        add_points(self.packed, self.truths, 0, self.n, out)
+        return out
+
+    def is_truth(self, values: object) -> bool:
+        """Tell whether an array is `truth`, the same object.
+
+        Parameters
+        ----------
+        values : object
+            Any object.
+
+        Returns
+        -------
+        bool
+            True if it is.
+        """
+        return self._truth is not None and values is self._truth
+
+    def _refuse_forbidden_truth(self) -> None:
+        """Fail if a true output has a part that none may have."""
+        for i in range(self.n if np.isneginf(self.packed.costs).any() else 0):
+            own = self.truths.part[self.truths.ptr[i] : self.truths.ptr[i + 1]]
+            wrong = own[np.isneginf(self._costs_of(i, i + 1)[own])]
+            if len(wrong):
+                raise InfeasibleError.of(
+                    i,
+                    f": its true output is forbidden (part {wrong[0]})."
+                    " Allow it in the structure, or leave the sample out.",
+                )
+
+    def _allowed_costs_of(self, first: int, last: int) -> np.ndarray:
+        """Costs of the parts of some samples, zero on those that are forbidden."""
+        costs = self._costs_of(first, last)
+        costs[np.isneginf(costs)] = 0.0
         return costs
+
+    @property
+    def loss_costs(self) -> np.ndarray:
+        """Costs of all samples' parts, zero on those that are forbidden."""
+        return self._allowed_costs_of(0, self.n)
 
     @cached_property
     def weight_limits(self) -> tuple[np.ndarray, float] | None:
@@ -601,7 +713,14 @@ class Problem(Samples):
     @cached_property
     def forbidden_parts(self) -> np.ndarray:
         """Where, among all samples' parts, those stand that no output may have."""
-        return _find_forbidden(self.packed.costs)
+        none = np.empty(0, dtype=np.int64)
+        if not np.isneginf(self.packed.costs).any():
+            return none
+        found = [
+            self.part_ptr[a] + np.flatnonzero(np.isneginf(self._costs_of(a, b)))
+            for a, b in self._ranges()
+        ]
+        return np.concatenate([none, *found])
 
     @cached_property
     def outputs_key(self) -> int:
@@ -638,7 +757,7 @@ class Problem(Samples):
             (first, value), (second, _) = found
             if not self.oracle.gap_is_proof or first is None or second is None:
                 continue
-            better = max(theta @ second, theta @ self.truth[self.parts(i)])
+            better = max(theta @ second, theta @ self._point_of(self.truths, i))
             if better > value + TOL * (1 + abs(value)):
                 raise SampleError.of(
                     i,
@@ -671,6 +790,7 @@ class Problem(Samples):
         """
         if self._plain is None:
             bare = copy(self)
+            # rows that were not kept cost nothing, those that were nothing but what is forbidden
             forbidden = np.where(np.isfinite(self.packed.costs), 0.0, -np.inf)
             bare.packed = self.packed._replace(costs=forbidden)
             self._plain = bare
@@ -694,7 +814,7 @@ class Problem(Samples):
             Values of `H_i`.
         """
         ability = "marginals" if self.objective == "likelihood" else "maximize"
-        return np.maximum(self.apply(ability, w, point=self.truth, out=out), 0.0)
+        return np.maximum(self.apply(ability, w, point=self.truths, out=out), 0.0)
 
     def primal(self, w: np.ndarray, out: np.ndarray | None = None) -> float:
         """Return the objective P(w), exact if the structure's oracle is.
@@ -734,7 +854,7 @@ class Problem(Samples):
     @cached_property
     def _sizes_of_terms(self) -> tuple[np.ndarray, float]:
         """sum_i omega_i |F_i| and sum_i omega_i |c_i|, over all parts."""
-        costs = self._by_sample(lambda own: np.abs(self.loss_costs[own]))
+        costs = self._by_sample(lambda a, b: np.abs(self._allowed_costs_of(a, b)))
         features = np.zeros(self.dim)
         add_absolute_features(self.packed, features)
         if features.max(initial=0.0) < 1e30:  # half the memory, rounded up
@@ -754,26 +874,31 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Sum of the features.
         """
-        return self._summed(self._all_parts(z), np.empty(0))
+        return self._summed(self._all_parts(z), NO_POINTS)
 
-    def _summed(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def _summed(self, z: np.ndarray, y: Points) -> np.ndarray:
         total = np.zeros(self.dim)
         add_features(self.packed, self.workspace(), z, y, total)
         return total
 
-    def _by_sample(self, values: Callable[[slice], np.ndarray]) -> np.ndarray:
-        """Sums over the parts of each sample; values: of a range of all samples' parts."""
-        sums = np.empty(self.n)
+    def _ranges(self) -> Iterator[tuple[int, int]]:
+        """As many samples at a time as have few parts, so that no array of all parts is made."""
         first = 0
         while first < self.n:
-            # as many samples as have few parts, so that no array of all parts is made
             last = int(np.searchsorted(self.part_ptr, self.part_ptr[first] + CHUNK, side="right"))
             last = min(max(last - 1, first + 1), self.n)
-            start, stop = int(self.part_ptr[first]), int(self.part_ptr[last])
-            places = self.part_ptr[first:last] - start
-            sums[first:last] = np.add.reduceat(values(slice(start, stop)), places)
+            yield first, last
             first = last
+
+    def _by_sample(self, values: Callable[[int, int], np.ndarray]) -> np.ndarray:
+        """Sums over the parts of each sample; values: of the parts of a range of samples."""
+        sums = np.empty(self.n)
+        for a, b in self._ranges():
+            sums[a:b] = np.add.reduceat(values(a, b), self.part_ptr[a:b] - self.part_ptr[a])
         return sums
+
+    def _slice(self, first: int, last: int) -> slice:
+        return slice(int(self.part_ptr[first]), int(self.part_ptr[last]))
 
     def weights(self, z: np.ndarray) -> np.ndarray:
         """Return the weights w(z) of a dual point.
@@ -807,7 +932,7 @@ class Problem(Samples):
         ndarray of shape (n_weights,)
             Gradient of the losses.
         """
-        return self._summed(self._all_parts(z), self.truth)
+        return self._summed(self._all_parts(z), self.truths)
 
     def loss_at(self, z: np.ndarray) -> np.ndarray:
         """Return the loss c_i . (z_i - y_i) of each sample.
@@ -823,7 +948,15 @@ class Problem(Samples):
             Losses.
         """
         z = self._all_parts(z)
-        return self._by_sample(lambda own: self.loss_costs[own] * (z[own] - self.truth[own]))
+
+        def worth(first: int, last: int) -> np.ndarray:
+            change = np.zeros(int(self.part_ptr[last] - self.part_ptr[first]))
+            add_points(self.packed, self.truths, first, last, change)
+            np.subtract(z[self._slice(first, last)], change, out=change)
+            change *= self._allowed_costs_of(first, last)
+            return change
+
+        return self._by_sample(worth)
 
     def loss_of_change(self, change: np.ndarray) -> np.ndarray:
         """Return c_i . d_i for each sample.
@@ -838,7 +971,9 @@ class Problem(Samples):
         ndarray of shape (n_samples,)
             Changes of the losses.
         """
-        return self._by_sample(lambda own: self.loss_costs[own] * change[own])
+        return self._by_sample(
+            lambda a, b: self._allowed_costs_of(a, b) * change[self._slice(a, b)]
+        )
 
     def dual(
         self, z: np.ndarray, w: np.ndarray | None = None, entropy: np.ndarray | None = None
@@ -887,8 +1022,8 @@ class Problem(Samples):
         gradient : ndarray of shape (n_weights,)
             Gradient of P at w, without alpha w.
         """
-        z = np.empty_like(self.truth)
-        hinges = self.apply("marginals", w, point=self.truth, out=z)
+        z = np.empty(int(self.part_ptr[-1]))
+        hinges = self.apply("marginals", w, point=self.truths, out=z)
         loss_gradient = self.loss_gradient(z)
         smooth = float(self.packed.weight @ hinges)
         # entropy = log Z - theta . z, so that the sum of all is smooth - w . loss_gradient
@@ -943,9 +1078,10 @@ def check_objective(objective: str, structure: Structure) -> None:
         )
 
 
-def _find_forbidden(costs: np.ndarray) -> np.ndarray:
-    found = [own.start + np.flatnonzero(np.isneginf(costs[own])) for own in _chunks(len(costs))]
-    return np.concatenate([np.empty(0, dtype=np.int64), *found])
+def _flat(points: Points, features: PackedFeatures) -> np.ndarray:
+    out = np.zeros(int(features.part_ptr[-1]))
+    out[np.repeat(features.part_ptr[:-1], np.diff(points.ptr)) + points.part] = points.value
+    return out
 
 
 def _chunks(size: int) -> list[slice]:

@@ -42,7 +42,6 @@ def cuts(domain=None, tables=False, **options):
     model = GraphCutSVM(alpha=1e-2, tables=tables)
     problem = model._problem(*graphs(**options), None, None)
     problem.packed.costs[:] *= np.random.default_rng(1).uniform(0.5, 1.5, len(problem.truth))
-    problem.loss_costs = problem._allowed_costs()
     if domain is not None:
         problem.domain = domain
     return problem
@@ -202,7 +201,6 @@ def test_another_loss_starts_from_z_alone():
     """Costs are remembered with the images, and are others now."""
     problem, other = cuts(), cuts()
     other.packed.costs[:] *= 2.0
-    other.loss_costs = other._allowed_costs()
     state = bcfw("images", max_epochs=8, tol=0.0).run(problem).state
     bound = other.dual(state.z)
     result = bcfw("images", max_epochs=9, tol=0.0).run(other, state)

@@ -24,6 +24,7 @@ from maxmargin._numba.compile import (
     PLACES,
     POINTER,
     SHORTS,
+    compile_inlined,
     compile_internal,
     compiled_function,
     tuple_type,
@@ -46,8 +47,17 @@ class PackedSamples(NamedTuple):
     block_ptr: np.ndarray
     block_start: np.ndarray
     block_width: np.ndarray
-    costs: np.ndarray  # (n_parts,) c of all samples, -inf on forbidden parts; empty for none
+    costs: np.ndarray  # c, -inf on forbidden parts: of all parts, or of those rows that differ
+    cost_start: np.ndarray  # (n_rows,) where a row's begin, -1 for zeros; empty: of all parts
     weight: np.ndarray  # (n,) omega
+
+
+class Points(NamedTuple):
+    """Points of n samples by their non-zeros, such as the true outputs."""
+
+    ptr: np.ndarray  # (n + 1,), or empty: all of them are zero
+    part: np.ndarray  # number of the part within the sample, in order
+    value: np.ndarray
 
 
 class Workspace(NamedTuple):
@@ -76,6 +86,7 @@ PACKED = tuple_type(
     | {"global_index": PLACES, "block_start": PLACES}
     | dict.fromkeys(("value", "costs", "weight"), FLOATS),
 )
+POINTS = tuple_type(Points, {"ptr": INTS, "part": SHORTS, "value": FLOATS})
 WORKSPACE = tuple_type(
     Workspace, dict.fromkeys(Workspace._fields, FLOATS) | {"iwork": INTS, "memory_ptr": INTS}
 )
@@ -199,15 +210,53 @@ def add_feature_sums(packed, i, z, local):
                     break
 
 
-@compile_internal(types.int64(PACKED, types.int64, FLOATS))
+@compile_internal(types.void(PACKED, types.int64, FLOATS))
 def add_costs(packed, i, theta):
-    """Theta += c_i; returns the number of parts."""
-    start = packed.part_ptr[i]
-    n = packed.part_ptr[i + 1] - start
-    if len(packed.costs) > 0:
+    """Theta += c_i."""
+    first = packed.part_ptr[i]
+    n = packed.part_ptr[i + 1] - first
+    if len(packed.costs) == 0:
+        return
+    if len(packed.cost_start) == 0:
         for p in range(n):
-            theta[p] += packed.costs[start + p]
-    return n
+            theta[p] += packed.costs[first + p]
+        return
+    part = 0
+    for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
+        width, start = np.int64(packed.width[r]), packed.cost_start[r]
+        if start >= 0:
+            scores, costs = theta[part : part + width], packed.costs[start : start + width]
+            for k in range(width):
+                scores[k] += costs[k]
+        part += width
+
+
+@compile_inlined
+def cost_of(packed, i, p, r, k):
+    """The cost of part p of sample i, the k-th of row r."""
+    if len(packed.costs) == 0:
+        return 0.0
+    if len(packed.cost_start) == 0:
+        return packed.costs[packed.part_ptr[i] + p]
+    return packed.costs[packed.cost_start[r] + k] if packed.cost_start[r] >= 0 else 0.0
+
+
+@compiled_function(types.void(PACKED, types.int64, types.int64, FLOATS))
+def write_costs(packed, first, last, out):
+    """Out = c of the samples first <= i < last, side by side."""
+    origin = packed.part_ptr[first]
+    out[:] = 0.0
+    for i in range(first, last):
+        add_costs(packed, i, out[packed.part_ptr[i] - origin : packed.part_ptr[i + 1] - origin])
+
+
+@compiled_function(types.void(PACKED, POINTS, types.int64, types.int64, FLOATS))
+def add_points(packed, points, first, last, out):
+    """Add to out: the points of the samples first <= i < last, side by side."""
+    origin = packed.part_ptr[first]
+    for i in range(first, last):
+        for e in range(points.ptr[i], points.ptr[i + 1]):
+            out[packed.part_ptr[i] - origin + points.part[e]] += points.value[e]
 
 
 @compiled_function(types.int64(PACKED, types.int64, FLOATS, WORKSPACE))
@@ -215,7 +264,8 @@ def score_block(packed, i, w, workspace):
     """workspace.theta = F_i^T w + c_i; returns the number of parts."""
     gather_weights(packed, i, w, workspace.local)
     write_part_scores(packed, i, workspace.local, workspace.theta)
-    return add_costs(packed, i, workspace.theta)
+    add_costs(packed, i, workspace.theta)
+    return packed.part_ptr[i + 1] - packed.part_ptr[i]
 
 
 @compile_internal(types.float64(PACKED, types.int64, WORKSPACE, POINTER, FLOATS))

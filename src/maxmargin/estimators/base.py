@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._numba.packed_samples import Points
 from maxmargin.callbacks import Callback, EarlyStopping, Logger, ProgressBar, TimeLimit
 from maxmargin.domains import Domain
 from maxmargin.estimators.kernelised import Kernelised
@@ -27,7 +28,6 @@ from maxmargin.exceptions import (
 )
 from maxmargin.features import FeatureMap, PartFeatures
 from maxmargin.losses import Loss, resolve_loss
-from maxmargin.memory import sparse_zeros
 from maxmargin.oracles.base import check_k
 from maxmargin.persistence import Savable
 from maxmargin.problem import Problem, Samples
@@ -345,7 +345,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         self._learn_width(rows)
         omega = check_sample_weight(sample_weight, len(layouts)) * self._scales(layouts)
         packed = self._pack(self._training_rows(rows), layouts)
-        truth = self._truth(targets, layouts, packed.part_ptr)
+        truth = self._truth(targets, layouts)
         costs = None
         if self.objective != "likelihood":
             costs = self._costs(truth, layouts, packed.part_ptr, node_weight)
@@ -375,8 +375,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         n_parts = np.array([counts[layout] for layout in layouts], dtype=np.int64)
         return self.feature_map_.pack(rows, self._n_labels(), n_parts)
 
-    def _truth(self, targets: Any, layouts: list[Layout], ptr: np.ndarray) -> np.ndarray:
-        truth = sparse_zeros(int(ptr[-1]), len(layouts))
+    def _truth(self, targets: Any, layouts: list[Layout]) -> Points:
+        parts, values = [], []
         for i, (y, layout) in enumerate(zip(targets, layouts, strict=True)):
             try:
                 z = self.structure_.encode(y, layout)
@@ -390,27 +390,27 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
                     f"{self._where_forbidden(y, layout)}."
                     " Correct the labels, or allow what they contain.",
                 )
-            places = np.flatnonzero(z)
-            truth[ptr[i] + places] = z[places]
-        return truth
+            parts.append(np.flatnonzero(z).astype(np.int32))
+            values.append(z[parts[-1]])
+        ptr = np.concatenate([[0], np.cumsum([len(own) for own in parts], dtype=np.int64)])
+        return Points(ptr, np.concatenate(parts), np.concatenate(values).astype(np.float64))
 
     def _costs(
-        self, truth: np.ndarray, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
-    ) -> np.ndarray:
+        self, truth: Points, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
+    ) -> Iterator[np.ndarray]:
+        """The costs of one sample after the other."""
         loss = self._resolved_loss().bind(getattr(self, "classes_", np.empty(0)))
         if node_weight is not None and len(node_weight) != len(layouts):
             raise ValueError(f"X has {len(layouts)} samples, node_weight has {len(node_weight)}.")
-        costs = sparse_zeros(len(truth), len(layouts))
+
         for i, layout in enumerate(layouts):
             weight = None if node_weight is None else node_weight[i]
-            part = slice(ptr[i], ptr[i + 1])
+            y, own = np.zeros(int(ptr[i + 1] - ptr[i])), slice(truth.ptr[i], truth.ptr[i + 1])
+            y[truth.part[own]] = truth.value[own]
             try:
-                own = loss.costs(truth[part], layout, self.structure_, weight)
+                yield loss.costs(y, layout, self.structure_, weight)
             except ValueError as error:
                 raise SampleError.of(i, f": {error}") from error
-            places = np.flatnonzero(own)
-            costs[ptr[i] + places] = own[places]
-        return costs
 
     def _last_state(self, problem: Problem) -> State | None:
         result = getattr(self, "result_", None)
@@ -424,7 +424,7 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
         same = same and old.outputs in (0, problem.outputs_key)
         same = same and (old.best is None or old.best.shape == (problem.dim,))
         if same and len(old.z) == 0:  # of a solver that keeps no z: all it knows is w
-            return State(as_dense(result.w).copy(), problem.truth.copy(), deepcopy(old.rng))
+            return State(as_dense(result.w).copy(), problem.truth_copy(), deepcopy(old.rng))
         same = same and old.z.shape == problem.truth.shape
         if same and old.outputs == 0:  # from a file
             same = all(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._numba.packed_samples import Points
 from maxmargin.callbacks import Callback
 from maxmargin.domains import Domain
 from maxmargin.estimators.base import StructuredSVM
@@ -152,7 +153,7 @@ class MatchingSVM(StructuredSVM):
 
         return check_rows([features for features, _ in samples], name), layouts
 
-    def _truth(self, targets: Any, layouts: list[Layout], ptr: np.ndarray) -> np.ndarray:
+    def _truth(self, targets: Any, layouts: list[Layout]) -> Points:
         if all(map(self._may_be_matrix, targets, layouts)) and any(
             _as_set(y) != _as_set(np.argwhere(y)) for y in targets
         ):
@@ -163,7 +164,7 @@ class MatchingSVM(StructuredSVM):
                 UserWarning,
                 stacklevel=4,
             )
-        return super()._truth(targets, layouts, ptr)
+        return super()._truth(targets, layouts)
 
     def _may_be_matrix(self, y: Any, layout: Layout) -> bool:
         """Whether a target that is taken for links could be the 0/1 matrix of a matching."""
@@ -179,8 +180,8 @@ class MatchingSVM(StructuredSVM):
         return True
 
     def _costs(
-        self, truth: np.ndarray, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
-    ) -> np.ndarray:
+        self, truth: Points, layouts: list[Layout], ptr: np.ndarray, node_weight: Any
+    ) -> Iterator[np.ndarray]:
         if node_weight is not None and len(node_weight) == len(layouts):
             node_weight = [  # (J, K), as x has it, or one for each edge
                 np.ravel(w) if np.shape(w) == layout else w

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._numba.packed_samples import Points
 from maxmargin.estimators.perturb import Variables, part_frequencies
 from maxmargin.estimators.temperature import find_temperature
 from maxmargin.exceptions import MissingAbilityError, SampleError, UncalibratedWarning
@@ -29,7 +30,7 @@ class Probabilities:
     temperature_: float
     _check_X: Callable[[Any], tuple[Any, Any]]
     _in_chunks: Callable[[Any], Iterator[Samples]]
-    _truth: Callable[[Any, list[Layout], np.ndarray], np.ndarray]
+    _truth: Callable[[Any, list[Layout]], Points]
 
     def predict_marginals(
         self, X: Any, method: Method = "auto", n_draws: int = 100, random_state: Any = 0
@@ -178,13 +179,15 @@ class Probabilities:
         owner = copy(self)
         owner.structure_ = chunks[0].structure  # may be wider than the one of training
         layouts = [layout for samples in chunks for layout in samples.layouts]
-        sizes = np.concatenate([np.diff(samples.part_ptr) for samples in chunks])
-        z = owner._truth(targets, layouts, np.concatenate([[0], np.cumsum(sizes)]))
+        points = owner._truth(targets, layouts)
         found, start = [], 0
         for samples in chunks:
-            truth, z = np.split(z, [int(samples.part_ptr[-1])])
-            part = slice(start, start + samples.n)
+            truth, part = np.zeros(int(samples.part_ptr[-1])), slice(start, start + samples.n)
             start += samples.n
+            ptr = points.ptr[part.start : part.stop + 1]
+            own = slice(int(ptr[0]), int(ptr[-1]))
+            places = np.repeat(samples.part_ptr[:-1], np.diff(ptr)) + points.part[own]
+            truth[places] = points.value[own]
             weight = None if node_weight is None else node_weight[part]
             found.append(HeldOut(samples, truth, weight))
         return found

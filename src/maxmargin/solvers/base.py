@@ -393,11 +393,11 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     def _warm_start_from(self, problem: Problem, state: State) -> StateT:
         """A state of this solver for the problem, from one of any solver, alpha or loss."""
         if len(state.z) == 0:  # of a solver that keeps none
-            state.z = problem.truth.copy()
-        if len(state.z) != len(problem.truth) or len(state.w) != problem.dim:
+            state.z = problem.truth_copy()
+        if len(state.z) != int(problem.part_ptr[-1]) or len(state.w) != problem.dim:
             raise ValueError(
                 f"the state has {len(state.z)} parts and {len(state.w)} weights, the problem"
-                f" {len(problem.truth)} and {problem.dim}; start without it."
+                f" {int(problem.part_ptr[-1])} and {problem.dim}; start without it."
             )
         state.z, state.w = (np.require(own, np.float64, ["C", "W"]) for own in (state.z, state.w))
         if state.z.ndim != 1 or state.w.ndim != 1 or not np.isfinite(state.z).all():

@@ -65,7 +65,7 @@ class FrankWolfe(Solver[FrankWolfeState]):
         self.check_every = check_every
 
     def init(self, problem: Problem) -> FrankWolfeState:
-        state = FrankWolfeState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = FrankWolfeState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         self._prepare(problem, state)
         return state
 

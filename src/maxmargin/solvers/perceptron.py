@@ -74,7 +74,7 @@ class Perceptron(Solver[PerceptronState]):
         return ("batch", "online")
 
     def init(self, problem: Problem) -> PerceptronState:
-        state = PerceptronState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = PerceptronState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         state.domain = domain_key(problem)
         self._prepare(problem, state)
         return state
@@ -144,7 +144,7 @@ class Perceptron(Solver[PerceptronState]):
             state.average.correction[:] += (state.average.steps[0] - 1.0) * change
 
     def _batch(self, problem: Problem, state: PerceptronState) -> int:
-        vertex = np.empty_like(problem.truth)
+        vertex = np.empty(int(problem.part_ptr[-1]))
         problem.without_loss().apply("maximize", state.w, out=vertex)
         state.average.steps[0] += 1.0
         state.average.total[0] += 1.0

@@ -110,7 +110,7 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
         check_counts(problem, "SmoothedGradient")
 
     def init(self, problem: Problem) -> SmoothedGradientState:
-        state = SmoothedGradientState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = SmoothedGradientState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         self._begin(problem, state)
         return state
 
@@ -154,11 +154,13 @@ class SmoothedGradient(Solver[SmoothedGradientState]):
 
     def _look(self, problem: Problem, state: SmoothedGradientState, w: np.ndarray) -> Look:
         """One pass of `marginals` at w; its dual value is kept."""
-        z, margin = np.empty_like(problem.truth), problem.objective != "likelihood"
+        z, margin = np.empty(int(problem.part_ptr[-1])), problem.objective != "likelihood"
         mu = state.mu if margin else 1.0
         samples = _scaled(problem, mu) if margin else problem
         weight = problem.packed.weight
-        smooth = mu * float(weight @ samples.apply("marginals", w / mu, point=problem.truth, out=z))
+        smooth = mu * float(
+            weight @ samples.apply("marginals", w / mu, point=problem.truths, out=z)
+        )
         state.n_oracle += problem.n
         loss_gradient = problem.loss_gradient(z)
         rest = smooth - float(w @ loss_gradient)

@@ -93,7 +93,7 @@ class Subgradient(Solver[SubgradientState]):
         return ("batch", "online")
 
     def init(self, problem: Problem) -> SubgradientState:
-        state = SubgradientState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = SubgradientState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         self._begin(problem, state, passes=0)
         return state
 

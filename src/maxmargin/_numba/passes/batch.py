@@ -7,6 +7,7 @@ import numpy as np
 from maxmargin._numba.compile import FLOATS, POINTER, compiled_function, types
 from maxmargin._numba.packed_samples import (
     PACKED,
+    POINTS,
     WORKSPACE,
     add_feature_sums,
     call_oracle_into,
@@ -18,13 +19,15 @@ from maxmargin._numba.packed_samples import (
 
 
 @compiled_function(
-    types.void(PACKED, WORKSPACE, POINTER, FLOATS, FLOATS, types.int64, types.int64, FLOATS, FLOATS)
+    types.void(
+        PACKED, WORKSPACE, POINTER, FLOATS, FLOATS, POINTS, types.int64, types.int64, FLOATS, FLOATS
+    )
 )
-def apply_range(packed, workspace, ability, w, point, first, last, values, out):
+def apply_range(packed, workspace, ability, w, point, points, first, last, values, out):
     """values[i] = ability(theta_i) - theta_i . point_i for first <= i < last.
 
-    point: all samples' parts, or empty for zero. out: where to write what the ability writes (all
-    samples' parts, as they are laid out in `packed`), or empty.
+    point: all samples' parts, or empty: then `points` are meant. out: where to write what the
+    ability writes (all samples' parts, as they are laid out in `packed`), or empty.
     """
     for i in range(first, last):
         n = score_block(packed, i, w, workspace)
@@ -34,11 +37,16 @@ def apply_range(packed, workspace, ability, w, point, first, last, values, out):
         values[i] = call_oracle_into(packed, i, workspace, ability, target)
         if len(point) > 0:
             values[i] -= part_dot(theta, point[start : start + n], n)
+        elif len(points.ptr) > 0:
+            total = 0.0
+            for e in range(points.ptr[i], points.ptr[i + 1]):
+                total += theta[points.part[e]] * points.value[e]
+            values[i] -= total
 
 
-@compiled_function(types.void(PACKED, WORKSPACE, FLOATS, FLOATS, FLOATS))
+@compiled_function(types.void(PACKED, WORKSPACE, FLOATS, POINTS, FLOATS))
 def add_features(packed, workspace, z, y, w):
-    """Add to w: sum_i omega_i F_i (z_i - y_i); y: all samples' parts, or empty for zero."""
+    """Add to w: sum_i omega_i F_i (z_i - y_i)."""
     for i in range(len(packed.weight)):
         if packed.weight[i] == 0.0:
             continue
@@ -46,10 +54,12 @@ def add_features(packed, workspace, z, y, w):
         workspace.change[:size] = 0.0
         first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
         point = z[first:last]
-        if len(y) > 0:
+        if len(y.ptr) > 0:
             point = workspace.scratch[: last - first]
             for p in range(last - first):
-                point[p] = z[first + p] - y[first + p]
+                point[p] = z[first + p]
+            for e in range(y.ptr[i], y.ptr[i + 1]):
+                point[y.part[e]] -= y.value[e]
         add_feature_sums(packed, i, point, workspace.change)
         scatter_weights(packed, i, workspace.change, packed.weight[i], w)
 

@@ -12,7 +12,7 @@ from maxmargin._numba.compile import (
     compiled_function,
     types,
 )
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE
+from maxmargin._numba.packed_samples import PACKED, WORKSPACE, cost_of
 
 INT = types.int64
 FLOAT = types.float64
@@ -153,7 +153,7 @@ def best_outputs(packed, workspace, head, older, entry_ptr, part, value, w, ids,
                     r += 1
                 if stamp[q + 1] != stamp[0]:
                     stamp[q + 1] = stamp[0]
-                    own = packed.costs[packed.part_ptr[i] + q] if len(packed.costs) > 0 else 0.0
+                    own = cost_of(packed, i, q, r, q - base)
                     for x in range(packed.indptr[r], packed.indptr[r + 1]):
                         weight = w[np.int64(packed.global_index[x]) + q - base]
                         own += packed.value[x] * weight if len(packed.value) > 0 else weight

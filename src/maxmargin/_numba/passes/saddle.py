@@ -19,7 +19,9 @@ from maxmargin._numba.compile import (
 from maxmargin._numba.packed_samples import (
     PACKED,
     WORKSPACE,
+    add_costs,
     add_feature_sums,
+    cost_of,
     gather_weights,
     local_size,
     part_dot,
@@ -65,11 +67,8 @@ def score_two(packed, i, w, other, workspace):
     gather_weights(packed, i, w, workspace.local)
     gather_weights(packed, i, other, workspace.change)
     forward_two(packed, i, workspace.local, workspace.change, workspace.theta, workspace.scratch)
-    if len(packed.costs) > 0:
-        start = packed.part_ptr[i]
-        for p in range(packed.part_ptr[i + 1] - start):
-            workspace.theta[p] += packed.costs[start + p]
-            workspace.scratch[p] += packed.costs[start + p]
+    add_costs(packed, i, workspace.theta)
+    add_costs(packed, i, workspace.scratch)
 
 
 @compiled_function(types.void(PACKED, INT, WORKSPACE, FLOATS, FLOATS))
@@ -109,12 +108,14 @@ def step_ahead(base, slope, step, n, point):
 def measure_move(packed, i, z, base, truth, sums_of_pass):
     """Add to sums_of_pass: [0] omega_i |z - base|^2, [3] omega_i c_i . (z - y_i)."""
     start = packed.part_ptr[i]
-    moved, loss = 0.0, 0.0
-    for p in range(packed.part_ptr[i + 1] - start):
-        moved += (z[p] - base[p]) ** 2
-        delta = z[p] - truth[start + p]
-        if delta != 0.0 and len(packed.costs) > 0:
-            loss += packed.costs[start + p] * delta
+    moved, loss, p = 0.0, 0.0, 0
+    for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
+        for k in range(np.int64(packed.width[r])):
+            moved += (z[p] - base[p]) ** 2
+            delta = z[p] - truth[start + p]
+            if delta != 0.0:
+                loss += cost_of(packed, i, p, r, k) * delta
+            p += 1
     sums_of_pass[0] += packed.weight[i] * moved
     sums_of_pass[3] += packed.weight[i] * loss
 

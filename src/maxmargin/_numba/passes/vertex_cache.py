@@ -28,7 +28,14 @@ from maxmargin._numba.compile import (
     tuple_type,
     types,
 )
-from maxmargin._numba.packed_samples import PACKED, WORKSPACE, part_dot, write_part_scores
+from maxmargin._numba.packed_samples import (
+    PACKED,
+    WORKSPACE,
+    add_costs,
+    cost_of,
+    part_dot,
+    write_part_scores,
+)
 from maxmargin._numba.passes.block_step import block_change, inner_product
 from maxmargin._numba.passes.weights import (
     WEIGHTS,
@@ -166,7 +173,7 @@ def score_parts(packed, i, workspace, cache, weights, scale, plain):
     slots = len(cache.score)
     cache.stamp[0] += 1
     now = cache.stamp[0]
-    first_row, first_part = packed.row_ptr[i], packed.part_ptr[i]
+    first_row = packed.row_ptr[i]
     value, index, v = packed.value, packed.global_index, weights.v
     is_one = len(value) == 0
     for a in range(cache.n_awake[i]):
@@ -180,7 +187,7 @@ def score_parts(packed, i, workspace, cache, weights, scale, plain):
                 continue
             cache.stamp[p + 1] = now
             r, k = first_row + cache.row[e], cache.label[e]
-            total = packed.costs[first_part + p] if len(packed.costs) > 0 else 0.0
+            total = cost_of(packed, i, p, r, k)
             for x in range(packed.indptr[r], packed.indptr[r + 1]):
                 place = np.int64(index[x]) + k
                 weight = v[place]
@@ -397,11 +404,10 @@ def write_products(packed, i, workspace, cache, slot):
     image = image_of(cache, i, slot)
     for k in range(len(image)):
         image[k] = workspace.change[k]
-    first, last = packed.part_ptr[i], packed.part_ptr[i + 1]
-    cache.cost[i * slots + slot] = 0.0
-    if len(packed.costs) > 0:
-        costs = packed.costs[first:last]
-        cache.cost[i * slots + slot] = part_dot(costs, workspace.vertex, last - first)
+    n = packed.part_ptr[i + 1] - packed.part_ptr[i]
+    workspace.scratch[:n] = 0.0
+    add_costs(packed, i, workspace.scratch)
+    cache.cost[i * slots + slot] = part_dot(workspace.scratch, workspace.vertex, n)
     for other in range(cache.count[i]):
         product = inner_product(image, image_of(cache, i, other))
         gram[slot * slots + other], gram[other * slots + slot] = product, product

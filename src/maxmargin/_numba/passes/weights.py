@@ -134,7 +134,8 @@ def score_sample(packed, i, weights, workspace):
     """workspace.theta = F_i^T w + c_i, workspace.local = w; returns the number of parts."""
     gather_within(packed, i, weights, workspace.local)
     write_part_scores(packed, i, workspace.local, workspace.theta)
-    return add_costs(packed, i, workspace.theta)
+    add_costs(packed, i, workspace.theta)
+    return packed.part_ptr[i + 1] - packed.part_ptr[i]
 
 
 @compile_internal(

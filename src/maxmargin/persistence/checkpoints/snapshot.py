@@ -95,7 +95,7 @@ def take_snapshot(run: Run, packed: bool = False) -> Snapshot:
         )
     for field in fields(run.state):
         value = getattr(run.state, field.name)
-        value = TRUTH if value is run.problem.truth else value
+        value = TRUTH if run.problem.is_truth(value) else value
         keep = not packed or field.metadata.get("grows")
         state[field.name] = value if keep else pack_sparse(value)
     remembered = [(type(c).__name__, c.memory()) for c in run.callbacks]

@@ -13,7 +13,6 @@ from maxmargin._numba.passes.vertex_cache import rebuild_points
 from maxmargin._numba.passes.vertex_pass import oracle_pass, vertex_step
 from maxmargin._numba.passes.weights import Weights, score_sample, start_average
 from maxmargin.exceptions import SampleError
-from maxmargin.memory import sparse_copy
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.base import Requires, Solver
@@ -213,9 +212,7 @@ class BCFW(Solver[BCFWState]):
         return "batch", "vertex_cache", "vertex_pass"
 
     def init(self, problem: Problem) -> BCFWState:
-        state = BCFWState(
-            np.zeros(problem.dim), sparse_copy(problem.truth, problem.n), self.generator()
-        )
+        state = BCFWState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         self._prepare(problem, state)
         return state
 

@@ -99,7 +99,7 @@ def make_vertex_cache(
         used=np.zeros(n * slots, dtype=np.int64),
         awake=np.zeros(n * slots, dtype=np.int64),
         n_awake=np.zeros(n, dtype=np.int64),
-        anchor=sparse_zeros(len(problem.truth), n),
+        anchor=sparse_zeros(int(problem.part_ptr[-1]), n),
         length=np.zeros(n * slots, dtype=np.int64),
         entry_ptr=entry_ptr[:-1].copy(),
         room=room,
@@ -175,6 +175,8 @@ def vertex_cache_key(problem: Problem, state: CacheState) -> int:
     Images know the costs of vertices, too.
     """
     packed = problem.packed
-    costs = packed.costs if state.stores == "images" else problem.forbidden_parts
-    arrays = (state.z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, costs)
+    costs = [packed.costs, packed.cost_start]
+    if state.stores != "images":
+        costs = [problem.forbidden_parts]
+    arrays = (state.z, packed.value, packed.global_index, packed.indptr, packed.part_ptr, *costs)
     return checksums(*arrays)

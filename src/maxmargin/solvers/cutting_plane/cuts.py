@@ -258,5 +258,6 @@ def last_violation(cuts: Cuts, dim: int, w: np.ndarray) -> float:
 def cuts_key(problem: Problem, z: np.ndarray) -> int:
     """Checksums of all that cuts depend on: features, weights, costs, truth, and z."""
     packed = problem.packed
-    arrays = (z, problem.truth, packed.weight, packed.costs, packed.value, packed.global_index)
+    costs = (packed.costs, packed.cost_start)
+    arrays = (z, *problem.truths, packed.weight, *costs, packed.value, packed.global_index)
     return checksums(*arrays, packed.indptr, packed.part_ptr)

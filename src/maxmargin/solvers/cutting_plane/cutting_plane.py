@@ -126,7 +126,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
 
     # -- the state ---------------------------------------------------------------------------------
     def init(self, problem: Problem) -> CuttingPlaneState:
-        state = CuttingPlaneState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = CuttingPlaneState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         self._prepare(problem, state)
         return state
 
@@ -169,7 +169,7 @@ class CuttingPlane(Solver[CuttingPlaneState]):
     def _round(self, problem: Problem, state: CuttingPlaneState) -> None:
         """Ask all oracles, add the cut, then cuts of remembered outputs while they are worth it."""
         vertex = np.empty_like(state.z)
-        hinges = problem.apply("maximize", state.w, point=problem.truth, out=vertex)
+        hinges = problem.apply("maximize", state.w, point=problem.truths, out=vertex)
         with delay_signals():  # what is remembered changes in place
             self._note(problem, state, hinges)
             assert state.cuts is not None

@@ -149,7 +149,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     # -- the state ---------------------------------------------------------------------------------
     def init(self, problem: Problem) -> ExponentiatedGradientState:
         state = ExponentiatedGradientState(
-            np.zeros(problem.dim), problem.truth.copy(), self.generator()
+            np.zeros(problem.dim), problem.truth_copy(), self.generator()
         )
         self._begin(problem, state, self._first(problem))
         return state
@@ -161,7 +161,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         z is as good as a vertex, which multiplicative steps are long in leaving. For the likelihood
         the best dual value decides, for margins the least raise that costs next to nothing.
         """
-        flat = np.zeros_like(problem.truth)
+        flat = np.zeros(int(problem.part_ptr[-1]))
         if self.start == "uniform":
             return flat
         best, found = -np.inf, flat

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin._numba.passes.batch import apply_range
 from maxmargin._numba.passes.exponentiated_gradient import copy_scores
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.problem import Problem
+from maxmargin.problem import NO_POINTS, Problem
 
 
 def fade_of(problem: Problem) -> float:
@@ -19,10 +19,11 @@ def fade_of(problem: Problem) -> float:
 
 def expected_points(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The points marginals(potentials), and the entropy of each sample's distribution."""
-    banned = np.isneginf(problem.packed.costs) if len(problem.packed.costs) else False
     bare = copy(problem)  # nothing but the potentials in place of the costs
-    bare.packed = problem.packed._replace(costs=np.where(banned, -np.inf, potentials))
-    z = np.empty_like(problem.truth)
+    costs, every_part = potentials.copy(), np.empty(0, dtype=np.int64)
+    costs[problem.forbidden_parts] = -np.inf
+    bare.packed = problem.packed._replace(costs=costs, cost_start=every_part)
+    z = np.empty_like(potentials)
     values = bare.apply("marginals", np.zeros(problem.dim), out=z)
     return z, values - inner_products(problem, potentials, z)
 
@@ -34,10 +35,10 @@ def inner_products(problem: Problem, values: np.ndarray, z: np.ndarray) -> np.nd
 
 def scores_of(problem: Problem, w: np.ndarray) -> np.ndarray:
     """F_i^T w + c_i of all samples, 0 on forbidden parts."""
-    out, none = np.empty_like(problem.truth), np.empty(0)
+    out, none = np.empty(int(problem.part_ptr[-1])), np.empty(0)
     apply_range(
-        problem.packed, problem.workspace("marginals"), copy_scores.dispatcher, w, none, 0,
-        problem.n,
+        problem.packed, problem.workspace("marginals"), copy_scores.dispatcher, w, none, NO_POINTS,
+        0, problem.n,
         np.empty(problem.n), out,
     )  # fmt: skip
     return np.where(np.isneginf(out), 0.0, out)

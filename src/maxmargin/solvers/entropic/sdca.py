@@ -78,7 +78,7 @@ class SDCA(Solver[SDCAState]):
 
     def init(self, problem: Problem) -> SDCAState:
         # all of each distribution on the truth: no entropy, and w = 0
-        state = SDCAState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = SDCAState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         state.entropy, state.gaps = np.zeros(problem.n), np.full(problem.n, np.inf)
         return state
 

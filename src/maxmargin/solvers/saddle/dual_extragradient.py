@@ -190,7 +190,7 @@ class DualExtragradient(SaddleSolver[DualExtragradientState]):
 
     # -- state -------------------------------------------------------------------------------------
     def init(self, problem: Problem) -> DualExtragradientState:
-        z = np.empty(0) if self.memory == "low" else problem.truth.copy()
+        z = np.empty(0) if self.memory == "low" else problem.truth_copy()
         state = self.state_class(np.zeros(problem.dim), z, self.generator())
         self.begin(problem, state)
         return state

@@ -64,7 +64,7 @@ class Extragradient(SaddleSolver[ExtragradientState]):
         self.check_every = check_every
 
     def init(self, problem: Problem) -> ExtragradientState:
-        state = ExtragradientState(np.zeros(problem.dim), problem.truth.copy(), self.generator())
+        state = ExtragradientState(np.zeros(problem.dim), problem.truth_copy(), self.generator())
         self.begin(problem, state)
         return state
 

@@ -88,10 +88,8 @@ class EntropicOutputs:
 
     def potentials(self, z: np.ndarray) -> np.ndarray:
         """Of the start: height z, and -inf on forbidden parts."""
-        costs = self.problem.packed.costs
         q = self.height * z
-        if len(costs):
-            q[np.isneginf(costs)] = -np.inf
+        q[self.problem.forbidden_parts] = -np.inf
         return q
 
     def max_distance(self, z: np.ndarray) -> float:

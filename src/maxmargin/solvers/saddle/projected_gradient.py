@@ -78,7 +78,7 @@ class ProjectedGradient(SaddleSolver[ProjectedGradientState]):
 
     def init(self, problem: Problem) -> ProjectedGradientState:
         state = ProjectedGradientState(
-            np.zeros(problem.dim), problem.truth.copy(), self.generator()
+            np.zeros(problem.dim), problem.truth_copy(), self.generator()
         )
         self.begin(problem, state)
         return state

@@ -56,3 +56,21 @@ def test_arrays_that_are_mostly_zero_take_memory_where_they_are_not():
     assert memory.resident_bytes() - before < size  # of 16 bytes an entry
     copied[1] = 2.0
     assert values[1] == 0.0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9])
+def test_compact_arrays_keep_every_bit(share):
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(1001) < share, rng.normal(size=1001), 0.0)
+    values[7] = -0.0
+    compact = memory.CompactArray(values)
+    given = values.copy()
+    values[:] = 1.0
+    assert np.array_equal(compact.expand().view(np.uint64), given.view(np.uint64))
+
+
+def test_scaled_sums_are_taken_in_place(monkeypatch):
+    monkeypatch.setattr(memory, "CHUNK", 3)
+    target = np.arange(8.0)
+    memory.add_scaled(target, 2.0, np.ones(8))
+    assert np.array_equal(target, np.arange(8.0) + 2.0)

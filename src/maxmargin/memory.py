@@ -87,6 +87,34 @@ def sparse_copy(values: np.ndarray, n_samples: int) -> np.ndarray:
     return found
 
 
+def add_scaled(target: np.ndarray, scale: float, values: np.ndarray) -> None:
+    """Target += scale * values, without an array of all products."""
+    for first in range(0, len(target), CHUNK):
+        target[first : first + CHUNK] += scale * values[first : first + CHUNK]
+
+
+class CompactArray:
+    """A copy of an array (size,) that takes little memory where most entries are zero.
+
+    Every bit is kept, those of -0.0 as well.
+    """
+
+    def __init__(self, array: np.ndarray):
+        filled = np.ascontiguousarray(array).view(np.uint64) != 0
+        few = 4 * int(np.count_nonzero(filled)) < len(array)
+        self._size = len(array)
+        self._mask = np.packbits(filled) if few else None
+        self._values = array[filled] if few else array.copy()
+
+    def expand(self) -> np.ndarray:
+        """The array."""
+        if self._mask is None:
+            return self._values
+        found = np.zeros(self._size)
+        found[np.unpackbits(self._mask, count=self._size).view(bool)] = self._values
+        return found
+
+
 def refuse_bytes(need: float, what: str, hint: str) -> None:
     """Fail if this many bytes are not to be had."""
     free = available_bytes()

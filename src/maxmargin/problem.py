@@ -848,17 +848,26 @@ class Problem(Samples):
             Bound on the absolute error.
         """
         features, costs = self._sizes_of_terms
-        total = sum(features[own] @ np.abs(w[own]) for own in _chunks(self.dim))
+        step = self.dim // len(features)
+        total = 0.0
+        for own in _chunks(len(features), max(1, CHUNK // step)):
+            sizes = np.abs(w[step * own.start : step * own.stop]).reshape(-1, step).sum(axis=1)
+            total += features[own] @ sizes
         return ROUNDING * float(total + costs + self.alpha * (w @ w))
 
     @cached_property
     def _sizes_of_terms(self) -> tuple[np.ndarray, float]:
-        """sum_i omega_i |F_i| and sum_i omega_i |c_i|, over all parts."""
+        """sum_i omega_i |F_i| and sum_i omega_i |c_i|, over all parts.
+
+        The first has one number for each feature, not for each of its weights, where all features
+        have as many of them: the labels'.
+        """
         costs = self._by_sample(lambda a, b: np.abs(self._allowed_costs_of(a, b)))
-        features = np.zeros(self.dim)
-        add_absolute_features(self.packed, features)
-        if features.max(initial=0.0) < 1e30:  # half the memory, rounded up
-            features = np.nextafter(features.astype(np.float32), np.float32(np.inf))
+        starts = self.packed.block_start
+        step = np.gcd.reduce([self.dim, *np.unique(self.packed.width).tolist()])
+        step = int(np.gcd(step, np.gcd.reduce(starts)) if len(starts) else step) or 1
+        features = np.zeros(self.dim // step)
+        add_absolute_features(self.packed, step, features)
         return features, float(self.packed.weight @ costs)
 
     def features(self, z: np.ndarray) -> np.ndarray:
@@ -876,8 +885,9 @@ class Problem(Samples):
         """
         return self._summed(self._all_parts(z), NO_POINTS)
 
-    def _summed(self, z: np.ndarray, y: Points) -> np.ndarray:
-        total = np.zeros(self.dim)
+    def _summed(self, z: np.ndarray, y: Points, out: np.ndarray | None = None) -> np.ndarray:
+        total = np.zeros(self.dim) if out is None else out
+        total[:] = 0.0
         add_features(self.packed, self.workspace(), z, y, total)
         return total
 
@@ -900,24 +910,27 @@ class Problem(Samples):
     def _slice(self, first: int, last: int) -> slice:
         return slice(int(self.part_ptr[first]), int(self.part_ptr[last]))
 
-    def weights(self, z: np.ndarray) -> np.ndarray:
+    def weights(self, z: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return the weights w(z) of a dual point.
 
         Parameters
         ----------
         z : ndarray of shape (n_all_parts,)
             Points of the polytopes, one after the other.
+        out : ndarray of shape (n_weights,), default=None
+            Array that receives the weights; None makes a new one.
 
         Returns
         -------
         ndarray of shape (n_weights,)
             Weights.
         """
-        gradient = self.loss_gradient(z)
+        found = self._summed(self._all_parts(z), self.truths, out)
         if self.alpha > 0 and isinstance(self.domain, RealSpace):
-            gradient /= -self.alpha
-            return gradient
-        return self.domain.argmin_linear(gradient, self.alpha)[0]
+            found /= -self.alpha
+        else:
+            found[:] = self.domain.argmin_linear(found, self.alpha)[0]
+        return found
 
     def loss_gradient(self, z: np.ndarray) -> np.ndarray:
         """Return g(z) = sum_i omega_i F_i (z_i - y_i).
@@ -1084,9 +1097,9 @@ def _flat(points: Points, features: PackedFeatures) -> np.ndarray:
     return out
 
 
-def _chunks(size: int) -> list[slice]:
+def _chunks(size: int, each: int) -> list[slice]:
     """Ranges of a long array."""
-    return [slice(first, first + CHUNK) for first in range(0, size, CHUNK)]
+    return [slice(first, first + each) for first in range(0, size, each)]
 
 
 def _vector(name: str, values: np.ndarray, size: int) -> np.ndarray:

@@ -172,6 +172,8 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     def candidates(self, problem: Problem, state: StateT) -> list[np.ndarray]:
         """Return the weights to certify, such as the last ones and averages.
 
+        Averages may take the place of what they are made of, which `certified` renews.
+
         Parameters
         ----------
         problem : Problem

@@ -27,6 +27,7 @@ import numpy as np
 
 from maxmargin._numba.passes.weights import Average, Weights, start_average
 from maxmargin.domains import RealSpace
+from maxmargin.memory import add_scaled
 from maxmargin.problem import Problem
 from maxmargin.result import State, state_field
 from maxmargin.solvers.identity import describe_object
@@ -180,34 +181,33 @@ def _averaged(problem: Problem, w: np.ndarray, v: np.ndarray | None) -> np.ndarr
 
 
 def weights_and_average(problem: Problem, state: BlockState) -> list[np.ndarray]:
-    """The weights of a state and their average, if there is one, where step k has the weight k."""
-    k = state.average.steps[0]
-    if k == 0 or len(state.average.correction) == 0:
+    """The weights of a state and their average, if there is one, where step k has the weight k.
+
+    The average takes the place of its correction, which the state loses: the next one begins anew.
+    """
+    k, average = state.average.steps[0], state.average.correction
+    if k == 0 or len(average) == 0:
         return [state.w]
-    average = sum_weights(problem, state, state.w_unprojected)
-    average /= k * (k + 1) / 2
+    total = k * (k + 1) / 2
+    scale, base = state.average.total[0], _averaged(problem, state.w, state.w_unprojected)
+    state.average = start_average()
+    average /= -total
+    add_scaled(average, scale / total, base)
     if not is_free(problem):  # rounding
         average = problem.domain.project(average)
     return [state.w, average]
 
 
-def reset_average(state: AverageState) -> None:
-    """Begin the average anew with the next step."""
-    for array in state.average:
-        array[:] = 0.0
-
-
 def finalize_weights(problem: Problem, state: BlockState) -> None:
     """Let w be w(z) without rounding, and keep its average where it is."""
-    w, v = problem.weights(state.z), state.w_unprojected
-    if v is not None:
-        v = unprojected_weights(problem, state.z)
-    if len(state.average.correction):
-        old = _averaged(problem, state.w, state.w_unprojected)
-        old -= _averaged(problem, w, v)  # in place: weights may be many, and these are not kept
-        old *= state.average.total[0]
-        state.average.correction[:] -= old
-    state.w[:], state.w_unprojected = w, v
+    total, correction = state.average.total[0], state.average.correction
+    if len(correction):  # in place: weights may be many
+        add_scaled(correction, -total, _averaged(problem, state.w, state.w_unprojected))
+    problem.weights(state.z, out=state.w)
+    if state.w_unprojected is not None:
+        state.w_unprojected = unprojected_weights(problem, state.z)
+    if len(correction):
+        add_scaled(correction, total, _averaged(problem, state.w, state.w_unprojected))
 
 
 def best_share(

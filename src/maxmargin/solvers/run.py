@@ -14,6 +14,7 @@ import numpy as np
 from maxmargin._numba.compile import delay_signals
 from maxmargin.callbacks import Callback
 from maxmargin.domains import RealSpace
+from maxmargin.memory import CompactArray
 from maxmargin.problem import Problem
 from maxmargin.result import History, Record, Result, State, Status
 from maxmargin.solvers.identity import run_identity
@@ -44,14 +45,26 @@ class Run:
         self.status: Status | None = None
         self.message = ""
         self.primal, self.dual = float("inf"), -float("inf")
-        self.best: np.ndarray | None = None
+        self._best: np.ndarray | CompactArray | None = None
         self.newest = state.w
         self.chosen: np.ndarray | None = None
         self.origin = "weights chosen by a callback"
         self.started = time.perf_counter()
         self._next, self._last = 1, 0
         self._winner: int | None = None
-        self._rounded: tuple[np.ndarray | None, float] = (None, 0.0)
+        #: what rounding may add to the best objective
+        self._rounded = 0.0
+
+    @property
+    def best(self) -> np.ndarray | None:
+        """The weights of the best objective; mostly an array of its own, made at each call."""
+        return self._best.expand() if isinstance(self._best, CompactArray) else self._best
+
+    @best.setter
+    def best(self, w: np.ndarray | None) -> None:
+        # weights may be many: those that nobody else holds are kept small
+        self._best = None if w is None else CompactArray(w)
+        self._rounded = 0.0 if w is None else self.problem.rounding(w)
 
     @property
     def gap(self) -> float:
@@ -60,13 +73,13 @@ class Run:
     @property
     def target(self) -> float:
         """The gap at which the run has converged."""
-        return self._target(self.primal, self.best)
+        return self._target(self.primal, self._rounded)
 
-    def _target(self, primal: float, w: np.ndarray | None) -> float:
+    def _target(self, primal: float, rounded: float) -> float:
         """Tol |P(w)|, or what rounding adds: no gap below that can be told from 0."""
-        if self.tol == 0 or w is None:
+        if self.tol == 0 or self._best is None:
             return 0.0
-        return max(self.tol * abs(primal), self._rounding(w))
+        return max(self.tol * abs(primal), rounded)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -117,11 +130,11 @@ class Run:
         """Begin with the best weights of the run that is continued."""
         best = self.state.best
         if self.solver.certifies and best is not None and self.problem.domain.contains(best):
-            self.best = best.copy()
-            self.primal = self.problem.primal(self.best)
+            self.best = best
+            self.primal = self.problem.primal(best)
 
     def _epoch(self) -> None:
-        state = self.state
+        state, self.newest = self.state, self.state.w  # frees the one before
         begun = time.perf_counter()
         with self._guard():
             self.solver.epoch(self.problem, state)
@@ -171,14 +184,14 @@ class Run:
             self.newest = tried[int(np.argmin(values))]
             if len(tried) > 1:
                 self._winner = int(np.argmin(values))
-            if self.best is None or newest < self.primal:
-                self.primal, self.best = newest, _kept(self.newest, state)
+            if self._best is None or newest < self.primal:
+                self.primal, self.best = newest, self.newest
             self.dual = max(self.dual, self._bound())
         else:
             self.newest = self.solver.candidates(problem, state)[0]
             if not isinstance(problem.domain, RealSpace):  # averages are outside by rounding
                 self.newest = problem.domain.project(self.newest)
-            self.primal, self.best = newest, _kept(self.newest, state)
+            self.primal, self.best = newest, self.newest
         self._record(newest)
         self.solver._certified(state)
         if problem.oracle.gap_is_proof and self.gap < -self._unsure():
@@ -195,21 +208,14 @@ class Run:
         Where W has no bounds and there is no penalty, 0 is said only once it is reached.
         """
         found = self.solver.bound(self.problem, self.state)
-        assert self.best is not None
-        reached = self.primal <= self._rounding(self.best)
+        reached = self.primal <= self._rounded
         return max(found, 0.0) if found > -np.inf or reached else found
-
-    def _rounding(self, w: np.ndarray) -> float:
-        """`Problem.rounding` of the best weights, which many ask for."""
-        if self._rounded[0] is not w:
-            self._rounded = (w, self.problem.rounding(w))
-        return self._rounded[1]
 
     def _unsure(self) -> float:
         """How far a bound may be above the objective by rounding."""
-        if self.best is None or not np.isfinite(self.gap):
+        if self._best is None or not np.isfinite(self.gap):
             return np.inf
-        return 1e-9 * (abs(self.primal) + abs(self.dual)) + self._rounding(self.best)
+        return 1e-9 * (abs(self.primal) + abs(self.dual)) + self._rounded
 
     def _proven(self) -> bool:
         proven = self.tol > 0 and self.gap <= self.target
@@ -251,7 +257,9 @@ class Run:
         self.history[-1] = self.history[-1].with_metrics(**metrics)
 
     def _result(self) -> Result:
-        best = self.state.w if self.best is None else self.best
+        self.newest = self.state.w
+        best = self.best if self._best is not None else self.state.w
+        assert best is not None
         if self.solver.certifies:
             self.state.best = best
         primal = self.primal
@@ -259,7 +267,7 @@ class Run:
             best = self.chosen
             if self.solver.certifies:
                 primal = self.problem.primal(best)
-                missed = primal - self.dual > self._target(primal, best)
+                missed = primal - self.dual > self._target(primal, self.problem.rounding(best))
                 if self.status is Status.CONVERGED and missed:
                     self.status = Status.STOPPED
             self.message = "; ".join(filter(None, [self.message, self.origin]))
@@ -281,17 +289,3 @@ def limits_of(solver: Solver) -> tuple[int, float]:
     """`max_epochs` and `tol` of a solver, with their defaults."""
     limit = 100 if solver.max_epochs is None else int(solver.max_epochs)
     return limit, 1e-3 if solver.tol is None else float(solver.tol)
-
-
-def _kept(w: np.ndarray, state: State) -> np.ndarray:
-    """The weights, copied if they are an array of the state, which the next epoch changes."""
-
-    def holds(value: Any) -> bool:
-        if isinstance(value, np.ndarray):
-            return np.may_share_memory(value, w)
-        inner = (
-            value if isinstance(value, tuple | list) else getattr(value, "__dict__", {}).values()
-        )
-        return any(map(holds, inner))
-
-    return w.copy() if holds(state) else w

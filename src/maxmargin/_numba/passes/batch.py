@@ -64,14 +64,17 @@ def add_features(packed, workspace, z, y, w):
         scatter_weights(packed, i, workspace.change, packed.weight[i], w)
 
 
-@compiled_function(types.void(PACKED, FLOATS))
-def add_absolute_features(packed, total):
-    """Add to total: sum_i omega_i |F_i|, over all parts."""
+@compiled_function(types.void(PACKED, types.int64, FLOATS))
+def add_absolute_features(packed, step, total):
+    """Add to total: sum_i omega_i |F_i|, over all parts; one number for `step` weights.
+
+    step: divides all widths and places, so that it is the same for these weights.
+    """
     value = packed.value
     for i in range(len(packed.weight)):
         for r in range(packed.row_ptr[i], packed.row_ptr[i + 1]):
             for e in range(packed.indptr[r], packed.indptr[r + 1]):
                 size = packed.weight[i] * (abs(value[e]) if len(value) > 0 else 1.0)
-                place = np.int64(packed.global_index[e])
-                for k in range(np.int64(packed.width[r])):
+                place = np.int64(packed.global_index[e]) // step
+                for k in range(np.int64(packed.width[r]) // step):
                     total[place + k] += size

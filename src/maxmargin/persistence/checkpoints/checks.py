@@ -35,7 +35,8 @@ def check_snapshot(run: Run, fresh: State, snapshot: Snapshot) -> None:
     run.solver.check_restored(run.problem, fresh, state)
     if snapshot.winner is not None:
         _check_count("winner", snapshot.winner)
-        if snapshot.winner >= max(2, len(run.solver.candidates(run.problem, state))):
+        winner = snapshot.winner
+        if winner > 1 and winner >= len(run.solver.candidates(run.problem, state)):
             raise ValueError("winner is out of range")
 
 

@@ -27,7 +27,6 @@ from maxmargin.solvers.bcfw.vertex_cache import (
 from maxmargin.solvers.domain_steps import (
     finalize_weights,
     is_free,
-    reset_average,
     unprojected_weights,
     visit_samples,
     weights_and_average,
@@ -375,7 +374,7 @@ class BCFW(Solver[BCFWState]):
 
     def _certified(self, state: BCFWState) -> None:
         if self.averaging:
-            reset_average(state)
+            state.average = start_average(len(state.w))
 
     def estimate(self, state: BCFWState) -> float:
         return state.estimate

@@ -18,7 +18,6 @@ from maxmargin.solvers.domain_steps import (
     finalize_weights,
     is_free,
     move_all_weights,
-    reset_average,
     unprojected_weights,
     visit_samples,
     weights_and_average,
@@ -354,7 +353,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         return weights_and_average(problem, state) if self.averaging else [state.w]
 
     def _certified(self, state: ExponentiatedGradientState) -> None:
-        reset_average(state)
+        state.average = start_average(len(state.w) if self.averaging else 0)
 
     def check_restored(
         self, problem: Problem, fresh: ExponentiatedGradientState, state: ExponentiatedGradientState

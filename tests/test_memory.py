@@ -74,3 +74,9 @@ def test_scaled_sums_are_taken_in_place(monkeypatch):
     target = np.arange(8.0)
     memory.add_scaled(target, 2.0, np.ones(8))
     assert np.array_equal(target, np.arange(8.0) + 2.0)
+
+
+def test_arrays_grow_in_place():
+    array = np.arange(3.0)
+    memory.append_in_place(array, np.array([7.0, 8.0]))
+    assert array.tolist() == [0.0, 1.0, 2.0, 7.0, 8.0]

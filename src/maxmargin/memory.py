@@ -87,6 +87,16 @@ def sparse_copy(values: np.ndarray, n_samples: int) -> np.ndarray:
     return found
 
 
+def append_in_place(array: np.ndarray, more: np.ndarray) -> None:
+    """Make an array (size,) longer; the system moves its pages, so that there are never two of it.
+
+    Nobody else may hold it, or a part of it.
+    """
+    size = len(array)
+    array.resize(size + len(more), refcheck=False)
+    array[size:] = more
+
+
 def add_scaled(target: np.ndarray, scale: float, values: np.ndarray) -> None:
     """Target += scale * values, without an array of all products."""
     for first in range(0, len(target), CHUNK):

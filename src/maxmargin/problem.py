@@ -28,12 +28,12 @@ from maxmargin.domains.base import Domain, RealSpace, check_domain
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
+from maxmargin.losses.packed_costs import pack_costs
 from maxmargin.losses.slack_rescaling import rescale_slacks
 from maxmargin.memory import sparse_zeros
 from maxmargin.oracles.checked import TOL, check_answers
 from maxmargin.oracles.constraints import part_score
 from maxmargin.oracles.sample_calls import SampleCalls
-from maxmargin.part_costs import pack_costs
 from maxmargin.structures.base import Layout, Structure
 from maxmargin.structures.simplex import Finite
 from maxmargin.validation.options import check_options

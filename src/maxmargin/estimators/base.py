@@ -50,7 +50,13 @@ from maxmargin.validation.options import (
     Verbosity,
     check_options,
 )
-from maxmargin.validation.samples import as_dense, check_sample_weight, check_targets, is_list
+from maxmargin.validation.samples import (
+    LaidOutRows,
+    as_dense,
+    check_sample_weight,
+    check_targets,
+    is_list,
+)
 
 
 def _as_layout(layout: Any) -> Layout:
@@ -201,6 +207,8 @@ class StructuredSVM(Kernelised, Probabilities, Savable, BaseEstimator):
 
     def _check_X(self, X: Any) -> tuple[Any, list[Layout] | None]:
         """Checked features, and the layouts that the user gave, if any."""
+        if isinstance(X, LaidOutRows):
+            return self.feature_map_.check(X.rows), X.layouts
         pairs = [isinstance(x, tuple) for x in X] if is_list(X) else []
         if not any(pairs):
             return self.feature_map_.check(X), None

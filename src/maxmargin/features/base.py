@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from maxmargin._numba import packing
 from maxmargin.exceptions import SampleError
+from maxmargin.memory import append_in_place
 from maxmargin.validation.learned import Checked
 from maxmargin.validation.options import check_options
 from maxmargin.validation.samples import as_csr
@@ -226,19 +227,12 @@ def join_packed(parts: Iterable[PackedFeatures]) -> PackedFeatures:
             total = total._replace(value=np.ones(len(total.index)))
         for name in ("row_ptr", "indptr", "block_ptr", "part_ptr"):
             old = getattr(total, name)
-            _append(old, getattr(part, name)[1:] + old[-1])
+            append_in_place(old, getattr(part, name)[1:] + old[-1])
         value = feature_values(part) if len(total.value) else part.value
-        _append(total.value, value)
+        append_in_place(total.value, value)
         for name in ("width", "index", "global_index", "block_start", "block_width"):
-            _append(getattr(total, name), getattr(part, name))
+            append_in_place(getattr(total, name), getattr(part, name))
     return total
-
-
-def _append(array: np.ndarray, more: np.ndarray) -> None:
-    """In place: the system moves the pages of a long array, and there are never two of it."""
-    size = len(array)
-    array.resize(size + len(more), refcheck=False)
-    array[size:] = more
 
 
 def part_features(packed: Any, dim: int) -> sparse.csr_array:

@@ -39,7 +39,7 @@ class LabelConjoined(FeatureMap):
         return check_rows(X)
 
     def n_columns(self, X: Rows) -> int:
-        return X.matrix.shape[1]
+        return X.n_columns
 
     def _n_rows(self, n_columns: int) -> int:
         return n_columns + bool(self.bias) + 2 * bool(self.ends)

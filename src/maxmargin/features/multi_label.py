@@ -40,7 +40,7 @@ class MultiLabelFeatures(FeatureMap):
         return check_rows(X)
 
     def n_columns(self, X: Rows) -> int:
-        return X.matrix.shape[1]
+        return X.n_columns
 
     def dim(self, n_columns: int, n_labels: int) -> int:
         pairs = n_columns + 1 if self.pair_features else 1

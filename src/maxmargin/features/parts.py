@@ -29,7 +29,7 @@ class PartFeatures(FeatureMap):
         return check_rows(X)
 
     def n_columns(self, X: Rows) -> int:
-        return X.matrix.shape[1]
+        return X.n_columns
 
     def dim(self, n_columns: int, n_labels: int) -> int:
         return n_columns + bool(self.bias)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
@@ -22,10 +23,53 @@ class Rows(NamedTuple):
     matrix: sparse.csr_array
     lengths: np.ndarray
 
+    @property
+    def n_columns(self) -> int:
+        return int(self.matrix.shape[1])
+
     def part(self, first: int, last: int) -> Rows:
         """The rows of some of the samples."""
         start, stop = int(self.lengths[:first].sum()), int(self.lengths[:last].sum())
         return Rows(self.matrix[start:stop], self.lengths[first:last])
+
+
+class SampleRows:
+    """The same, but that the rows of samples are put together where they are asked for.
+
+    samples : of each sample its rows, as `as_array` gives them; they are not copied.
+    """
+
+    def __init__(self, samples: list[Any]):
+        self._samples = samples
+        self.lengths = np.array([x.shape[0] for x in samples], dtype=np.int64)
+        self.n_columns = int(samples[0].shape[1])
+
+    @cached_property
+    def matrix(self) -> sparse.csr_array:
+        return self.part(0, len(self._samples)).matrix
+
+    def part(self, first: int, last: int) -> Rows:
+        """The rows of some of the samples."""
+        rows = Rows(stack_rows(self._samples[first:last]), self.lengths[first:last])
+        return _check_flat(rows, None, empty_ok=True)
+
+    def _replace(self, matrix: sparse.csr_array) -> Rows:
+        return Rows(matrix, self.lengths)
+
+
+class LaidOutRows:
+    """Rows of all samples, and the layout of each: a list of pairs (features, layout)."""
+
+    def __init__(self, rows: Rows, layouts: list[Any]):
+        self.rows, self.layouts = rows, layouts
+
+    def __len__(self) -> int:
+        return len(self.layouts)
+
+    def __getitem__(self, i: int) -> tuple[Any, Any]:
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        return self.rows.part(i, i + 1).matrix, self.layouts[i]
 
 
 def check_rows(
@@ -36,11 +80,20 @@ def check_rows(
     name(i, row, column) : what errors call an entry of sample i; None means x[row, column].
     empty_ok : samples may have no rows, if one of them has some.
     """
+    if isinstance(X, SampleRows):
+        return cast(Rows, X)
     if hasattr(X, "matrix") and hasattr(X, "lengths"):
         return _check_flat(Rows(X.matrix, X.lengths), name, empty_ok)
     samples = _as_samples(X, empty_ok)
-    lengths = np.array([x.shape[0] for x in samples], dtype=np.int64)
-    return _check_flat(Rows(stack_rows(samples), lengths), name, empty_ok)
+    rows = SampleRows(samples)
+    for x in samples:
+        if rows.n_columns == 0 or not _is_finite(x):  # to say where
+            return _check_flat(Rows(stack_rows(samples), rows.lengths), name, empty_ok)
+    return cast(Rows, rows)
+
+
+def _is_finite(x: Any) -> bool:
+    return bool(np.isfinite(x.data if sparse.issparse(x) else x).all())
 
 
 def stack_rows(samples: Sequence[Any]) -> sparse.csr_array:
@@ -163,7 +216,7 @@ def _as_samples(X: Any, empty_ok: bool) -> list[Any]:
 
 def has_rows(X: Any) -> np.ndarray:
     """Whether each sample, or its part of Rows, has any rows."""
-    if hasattr(X, "matrix") and hasattr(X, "lengths"):
+    if isinstance(X, SampleRows) or (hasattr(X, "matrix") and hasattr(X, "lengths")):
         return np.asarray(X.lengths) != 0
     if not is_list(X):
         return np.ones(1, dtype=bool)

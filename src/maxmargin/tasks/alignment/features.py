@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin.memory import append_in_place
 from maxmargin.tasks.alignment import edge_features
 from maxmargin.tasks.alignment.checks import Pair
 from maxmargin.tasks.alignment.pair_edges import Edges, split_by_edges
@@ -120,7 +121,8 @@ class AlignmentFeatures(Checked, BaseEstimator):
         """
         check_is_fitted(self, "statistics_")
         columns = columns or {}
-        blocks, lengths = [], []
+        values, indices, lengths = np.empty(0), np.empty(0, dtype=np.int32), []
+        starts = np.zeros(1, dtype=np.int64)
         for part in split_by_edges(pairs):
             own = {name: columns[name][part] for name in self.columns_}
             edges, groups, numbers = self._dense(pairs[part], own)
@@ -129,9 +131,14 @@ class AlignmentFeatures(Checked, BaseEstimator):
             full[np.abs(full) < _NOTHING] = 0.0
             matrix = sparse.csr_array(full)
             words = self._word_pairs(edges, numbers, groups["places"]["distance"])
-            blocks.append(sparse.hstack([matrix, words], format="csr"))
+            rows = sparse.csr_array(sparse.hstack([matrix, words], format="csr"))
+            append_in_place(values, rows.data)
+            append_in_place(indices, rows.indices)
+            append_in_place(starts, rows.indptr[1:] + starts[-1])
             lengths.append(np.diff(edges.ptr))
-        return Rows(sparse.vstack(blocks, format="csr"), np.concatenate(lengths))
+        shape = (len(starts) - 1, rows.shape[1])
+        starts = starts.astype(sparse.get_index_dtype(maxval=int(starts[-1])))
+        return Rows(sparse.csr_array((values, indices, starts), shape), np.concatenate(lengths))
 
     def agreement(self, rows: Rows) -> np.ndarray:
         """Compute the agreement of the models of both directions on each edge, from its features.

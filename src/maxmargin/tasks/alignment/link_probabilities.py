@@ -20,7 +20,7 @@ from maxmargin.tasks.alignment.checks import (
     check_pairs,
 )
 from maxmargin.tasks.alignment.features import AlignmentFeatures
-from maxmargin.validation.samples import Rows
+from maxmargin.validation.samples import LaidOutRows, Rows
 
 LinkColumns = Mapping[str, Sequence[Iterable[Link]]] | None
 
@@ -134,13 +134,9 @@ class LinkProbabilities:
         return self
 
 
-def samples_of(rows: Rows, pairs: Sequence[Pair]) -> list[tuple[Any, tuple[int, int]]]:
+def samples_of(rows: Rows, pairs: Sequence[Pair]) -> LaidOutRows:
     """The features of each pair's edges, and its shape."""
-    stops = np.cumsum(rows.lengths).tolist()
-    return [
-        (rows.matrix[stop - len(source) * len(target) : stop], (len(source), len(target)))
-        for stop, (source, target) in zip(stops, pairs, strict=True)
-    ]
+    return LaidOutRows(rows, [(len(source), len(target)) for source, target in pairs])
 
 
 def matchings_of(

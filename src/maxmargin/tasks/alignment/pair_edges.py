@@ -9,7 +9,7 @@ import numpy as np
 
 from maxmargin.tasks.alignment.translation_models import start_pointers
 
-EDGES_AT_A_TIME = 50_000  # features take about 5 kB an edge while they are worked out
+EDGES_AT_A_TIME = 10_000  # features take about 5 kB an edge while they are worked out
 
 
 def split_by_edges(pairs: Sequence[Any]) -> Iterator[slice]:

@@ -214,8 +214,10 @@ class WordAligner(LinkProbabilities, Task):
         prices = self._prices(gold, truth, checked)
         with self._watched(partial(_on_rows, features)) as callbacks:
             model = self._model(len(checked), callbacks)
+            samples = [samples_of(rows, checked)]
+            del rows  # the model forgets them before it trains
             with self._learning(statistics_=statistics, features_=features, model_=model):
-                model.fit(samples_of(rows, checked), truth, node_weight=prices)
+                model.fit(samples.pop(), truth, node_weight=prices)
         return self
 
     def _statistics(self, pairs: list[Pair], parallel: Any) -> WordStatistics:
@@ -336,7 +338,7 @@ class WordAligner(LinkProbabilities, Task):
             kind = InfeasibleError if isinstance(error, InfeasibleError) else SampleError
             raise kind.of(s, f": {error}", noun="pair") from error
 
-    def _full(self, pairs: list[Pair], columns: dict[str, Any]) -> tuple[list[int], list[Any]]:
+    def _full(self, pairs: list[Pair], columns: dict[str, Any]) -> tuple[list[int], Any]:
         """Which pairs have words on both sides, and those as the model takes them."""
         full = [s for s, (source, target) in enumerate(pairs) if source and target]
         if not full:

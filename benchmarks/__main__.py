@@ -8,6 +8,7 @@ from importlib import import_module
 NAMES = (
     "startup",
     "growth",
+    "memory",
     "sums",
     "passes",
     "projection",

@@ -172,8 +172,6 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
     def candidates(self, problem: Problem, state: StateT) -> list[np.ndarray]:
         """Return the weights to certify, such as the last ones and averages.
 
-        Averages may take the place of what they are made of, which `certified` renews.
-
         Parameters
         ----------
         problem : Problem
@@ -187,6 +185,10 @@ class Solver(Checked, BaseEstimator, Generic[StateT]):
             Weight vectors.
         """
         return [state.w]
+
+    def _take_candidates(self, problem: Problem, state: StateT) -> list[np.ndarray]:
+        """The `candidates`, maybe in the place of what `_certified` renews, to save memory."""
+        return self.candidates(problem, state)
 
     def _has_converged(self, state: StateT) -> bool:
         """Whether a solver has converged by what it knows, certificates aside."""

@@ -180,17 +180,22 @@ def _averaged(problem: Problem, w: np.ndarray, v: np.ndarray | None) -> np.ndarr
     return w if v is None or limits is None else cut_weights(v, limits[0])
 
 
-def weights_and_average(problem: Problem, state: BlockState) -> list[np.ndarray]:
+def weights_and_average(
+    problem: Problem, state: BlockState, take: bool = False
+) -> list[np.ndarray]:
     """The weights of a state and their average, if there is one, where step k has the weight k.
 
-    The average takes the place of its correction, which the state loses: the next one begins anew.
+    take : let the average take the place of its correction, which the state loses.
     """
     k, average = state.average.steps[0], state.average.correction
     if k == 0 or len(average) == 0:
         return [state.w]
     total = k * (k + 1) / 2
     scale, base = state.average.total[0], _averaged(problem, state.w, state.w_unprojected)
-    state.average = start_average()
+    if take:
+        state.average = start_average()
+    else:
+        average = average.copy()
     average /= -total
     add_scaled(average, scale / total, base)
     if not is_free(problem):  # rounding

@@ -175,7 +175,7 @@ class Run:
         self._last, self._next = state.epoch, max(state.epoch + 1, int(1.5 * state.epoch))
         newest, self.newest = float("nan"), state.w  # frees the one before
         if self.solver.certifies:
-            tried = self.solver.candidates(problem, state)
+            tried = self.solver._take_candidates(problem, state)
             guessed = np.isfinite(self.solver.estimate(state)) and not self._promising()
             if self._winner is not None and len(tried) > 1 and guessed and not last:
                 tried = [tried[self._winner]]  # far from the end, trust the kind that won before

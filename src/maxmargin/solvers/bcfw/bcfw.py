@@ -367,10 +367,16 @@ class BCFW(Solver[BCFWState]):
         return value
 
     def candidates(self, problem: Problem, state: BCFWState) -> list[np.ndarray]:
+        return self._candidates(problem, state, take=False)
+
+    def _take_candidates(self, problem: Problem, state: BCFWState) -> list[np.ndarray]:
+        return self._candidates(problem, state, take=True)
+
+    def _candidates(self, problem: Problem, state: BCFWState, take: bool) -> list[np.ndarray]:
         # with an expensive oracle the average is not worth as many calls as the next epoch
         if not self.averaging or problem.oracle.is_expensive:
             return [state.w]
-        return weights_and_average(problem, state)
+        return weights_and_average(problem, state, take)
 
     def _certified(self, state: BCFWState) -> None:
         if self.averaging:

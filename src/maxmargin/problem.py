@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from copy import copy
@@ -61,7 +61,7 @@ class Samples:
         Layout of each sample's output.
     features : PackedFeatures
         Features of all samples.
-    costs : ndarray of shape (n_all_parts,) or iterable of ndarray, default=None
+    costs : ndarray of shape (n_all_parts,) or iterator of ndarray, default=None
         Costs `c_i` added to the scores of all samples' parts, in one array or sample by sample;
         None means 0.
     sample_weight : ndarray of shape (n_samples,), default=None
@@ -80,7 +80,7 @@ class Samples:
         structure: Structure,
         layouts: Sequence[Layout],
         features: PackedFeatures,
-        costs: np.ndarray | Iterable[np.ndarray] | None = None,
+        costs: np.ndarray | Iterator[np.ndarray] | None = None,
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
     ):
@@ -167,7 +167,7 @@ class Samples:
                     raise InfeasibleError.of(self.first + i, f": {error}") from error
         if costs is None and not any(len(b) for b in banned.values()):
             return np.empty(0), np.empty(0, dtype=np.int64)
-        if isinstance(costs, np.ndarray):
+        if costs is not None and not isinstance(costs, Iterator):
             flat = self._all_parts(costs)
             costs = (flat[self.parts(i)] for i in range(self.n))
 
@@ -578,7 +578,7 @@ class Problem(Samples):
         structure: Structure,
         layouts: Sequence[Layout],
         features: PackedFeatures,
-        costs: np.ndarray | Iterable[np.ndarray] | None = None,
+        costs: np.ndarray | Iterator[np.ndarray] | None = None,
         sample_weight: np.ndarray | None = None,
         n_jobs: int | None = None,
         *,
@@ -592,7 +592,7 @@ class Problem(Samples):
         if objective == "slack":
             if isinstance(truth, Points):
                 truth = _flat(truth, features)
-            if costs is not None and not isinstance(costs, np.ndarray):
+            if isinstance(costs, Iterator):
                 costs = np.concatenate(list(costs))
             listed = rescale_slacks(structure, list(layouts), features, costs, truth)
             structure, (layouts, features, costs, truth) = Finite(), listed

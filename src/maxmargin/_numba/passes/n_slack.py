@@ -25,7 +25,7 @@ def consider_vertex(packed, i, workspace, cache, epsilon, now, gaps):
     gaps[i]: how far the vertex is above z_i. Returns how many vertices were learnt, 0 or 1.
     """
     wake_all(cache, i)
-    value = score_slots(packed, i, workspace, cache)
+    value = score_slots(packed.part_ptr, i, workspace.theta, workspace.local, cache)
     known = NEVER
     for slot in range(cache.count[i]):
         known = max(known, cache.score[slot])

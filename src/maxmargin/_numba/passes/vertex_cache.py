@@ -133,20 +133,21 @@ def vertex_dot(cache, i, slot, theta):
 
 
 @compile_inlined
-def score_slot(packed, i, workspace, cache, slot):
-    """a_i . v, by the weights in workspace.local where there are images, else by the scores."""
+def score_slot(part_ptr, i, theta, local, cache, slot):
+    """a_i . v, by the weights `local` where there are images, else by the scores theta."""
     if len(cache.image) > 0:
-        local = workspace.local[: cache.size[i]]
         cost = cache.cost[i * len(cache.score) + slot]
-        return inner_product(local, image_of(cache, i, slot)) + cost
+        return inner_product(local[: cache.size[i]], image_of(cache, i, slot)) + cost
     if slot > 0:
-        return vertex_dot(cache, i, slot, workspace.theta)
-    anchor = anchor_of(packed, i, cache)
-    return part_dot(workspace.theta, anchor, len(anchor))
+        return vertex_dot(cache, i, slot, theta)
+    anchor = cache.anchor[part_ptr[i] : part_ptr[i + 1]]
+    return part_dot(theta, anchor, len(anchor))
 
 
-@compile_internal(FLOAT(PACKED, INT, WORKSPACE, VERTEX_CACHE))
-def score_slots(packed, i, workspace, cache):
+# Arguments are what is needed of larger tuples: each array takes seven words in a call, and with a
+# dozen more of them visits without the oracle were a third slower.
+@compile_internal(FLOAT(INTS, INT, FLOATS, FLOATS, VERTEX_CACHE))
+def score_slots(part_ptr, i, theta, local, cache):
     """Score = a_i . v and start = mass of all slots that are awake; returns a_i . z_i."""
     slots = len(cache.score)
     value = 0.0
@@ -157,15 +158,15 @@ def score_slots(packed, i, workspace, cache):
         if slot == 0 and mass == 0.0:
             cache.score[0] = NEVER
             continue
-        score = score_slot(packed, i, workspace, cache, slot)
+        score = score_slot(part_ptr, i, theta, local, cache, slot)
         cache.score[slot] = score
         value += mass * score
     return value
 
 
 @compile_inlined
-def score_parts(packed, i, workspace, cache, weights, scale, plain):
-    """workspace.theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
+def score_parts(packed, i, theta, cache, v, sign, scale, plain):
+    """Theta = F_i^T w + c_i at the parts of the vertices that are awake, only.
 
     The anchor is left out: the caller falls back to all parts where it has mass. plain : that w is
     v, a constant.
@@ -174,7 +175,7 @@ def score_parts(packed, i, workspace, cache, weights, scale, plain):
     cache.stamp[0] += 1
     now = cache.stamp[0]
     first_row = packed.row_ptr[i]
-    value, index, v = packed.value, packed.global_index, weights.v
+    value, index = packed.value, packed.global_index
     is_one = len(value) == 0
     for a in range(cache.n_awake[i]):
         slot = cache.awake[i * slots + a]
@@ -192,22 +193,22 @@ def score_parts(packed, i, workspace, cache, weights, scale, plain):
                 place = np.int64(index[x]) + k
                 weight = v[place]
                 if not plain:
-                    weight = scale * cut_weight(weights.sign, place, weight)
+                    weight = scale * cut_weight(sign, place, weight)
                 total += weight if is_one else value[x] * weight
-            workspace.theta[p] = total
+            theta[p] = total
 
 
 # Two functions, because one that looks at the domain for each weight is slower by a third.
-@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, WEIGHTS))
-def score_listed_parts(packed, i, workspace, cache, weights):
-    """`score_parts` where w is v."""
-    score_parts(packed, i, workspace, cache, weights, 1.0, True)
+@compile_internal(types.void(PACKED, INT, FLOATS, VERTEX_CACHE, FLOATS))
+def score_listed_parts(packed, i, theta, cache, w):
+    """`score_parts` where w may be anything."""
+    score_parts(packed, i, theta, cache, w, w, 1.0, True)  # signs are not looked at
 
 
-@compile_internal(types.void(PACKED, INT, WORKSPACE, VERTEX_CACHE, WEIGHTS, FLOAT))
-def score_listed_parts_within(packed, i, workspace, cache, weights, scale):
+@compile_internal(types.void(PACKED, INT, FLOATS, VERTEX_CACHE, WEIGHTS, FLOAT))
+def score_listed_parts_within(packed, i, theta, cache, weights, scale):
     """`score_parts` in a domain."""
-    score_parts(packed, i, workspace, cache, weights, scale, False)
+    score_parts(packed, i, theta, cache, weights.v, weights.sign, scale, False)
 
 
 @compile_inlined
@@ -218,15 +219,15 @@ def score_cached(packed, i, workspace, cache, weights):
     elif cache.mass[i * len(cache.score)] > 0.0:
         score_sample(packed, i, weights, workspace)
     elif is_plain(weights):
-        score_listed_parts(packed, i, workspace, cache, weights)
+        score_listed_parts(packed, i, workspace.theta, cache, weights.v)
     else:
         scale = scale_for(weights, weights.norm[2])
-        score_listed_parts_within(packed, i, workspace, cache, weights, scale)
-    return score_slots(packed, i, workspace, cache)
+        score_listed_parts_within(packed, i, workspace.theta, cache, weights, scale)
+    return score_slots(packed.part_ptr, i, workspace.theta, workspace.local, cache)
 
 
 # -- which slots visits look at ------------------------------------------------------------------
-@compile_internal(types.void(VERTEX_CACHE, INT))
+@compile_inlined
 def wake_all(cache, i):
     """Look at every slot again."""
     slots = len(cache.score)
@@ -235,7 +236,7 @@ def wake_all(cache, i):
         cache.awake[i * slots + slot] = slot
 
 
-@compile_internal(types.void(VERTEX_CACHE, INT, FLOAT))
+@compile_inlined
 def put_to_sleep(cache, i, margin):
     """Leave out slots without mass whose score is more than `margin` below the best."""
     slots = len(cache.score)
@@ -432,7 +433,9 @@ def store_vertex(packed, i, workspace, cache, now):
     cache.mass[i * slots + slot] = 0.0
     cache.start[slot] = 0.0
     write_products(packed, i, workspace, cache, slot)
-    cache.score[slot] = score_slot(packed, i, workspace, cache, slot)
+    cache.score[slot] = score_slot(
+        packed.part_ptr, i, workspace.theta, workspace.local, cache, slot
+    )
     return slot
 
 

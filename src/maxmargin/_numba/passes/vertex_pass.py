@@ -31,7 +31,7 @@ def vertex_step(packed, i, workspace, cache, alpha, limit, relaxation, weights, 
     pairwise step, 0 the Frank-Wolfe step.
     """
     wake_all(cache, i)
-    value = score_slots(packed, i, workspace, cache)
+    value = score_slots(packed.part_ptr, i, workspace.theta, workspace.local, cache)
     slot = store_vertex(packed, i, workspace, cache, counters.epoch[0])
     if slot < 0:
         return np.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import FLOATS, compile_inlined, compile_internal, types
+from maxmargin._numba.compile import FLOATS, INTS, compile_inlined, compile_internal, types
 from maxmargin._numba.packed_samples import PACKED
 from maxmargin._numba.passes.vertex_cache import (
     FLOAT,
@@ -14,11 +14,11 @@ from maxmargin._numba.passes.vertex_cache import (
     first_entry,
     image_of,
 )
-from maxmargin._numba.passes.weights import WEIGHTS, is_plain, move_weight, move_weights
+from maxmargin._numba.passes.weights import WEIGHTS, cut_weight, is_plain, move_weights
 
 
 @compile_inlined
-def overshoot_length(cache, awake, step, score, before, relaxation):
+def overshoot_length(start, awake, step, score, before, relaxation):
     """How far to go along `step`, the change of masses: `relaxation` times its best length.
 
     Over-relaxation below 2 keeps the dual rising and cures the slow zigzag between blocks that
@@ -38,30 +38,29 @@ def overshoot_length(cache, awake, step, score, before, relaxation):
         return 1.0
     length = min(2.0, relaxation * slope / bend)
     for a in range(len(awake)):
-        start = cache.start[awake[a]]
         if step[a] < 0.0:
-            length = min(length, -start / step[a])
+            length = min(length, -start[awake[a]] / step[a])
     return length
 
 
-@compile_internal(INT(VERTEX_CACHE, INT, FLOAT, INT, FLOAT, FLOAT))
-def exchange_masses(cache, i, rate, limit, tolerance, relaxation):
+@compile_internal(INT(INTS, *[FLOATS] * 5, FLOAT, INT, FLOAT, FLOAT))
+def exchange_masses(
+    awake, own_mass, gram, own_score, start, dense, rate, limit, tolerance, relaxation
+):
     """Exact steps between pairs of slots that are awake until scores agree; returns how many.
 
-    rate = omega / alpha. Of the slots with mass, the one whose exchange with the best slot raises
-    the dual most gives (second-order choice, Fan, Chen and Lin 2005).
+    own_mass, gram, own_score, start: of all slots of the block. rate = omega / alpha. Of the slots
+    with mass, the one whose exchange with the best slot raises the dual most gives (second-order
+    choice, Fan, Chen and Lin 2005).
     """
-    slots = len(cache.score)
-    n = cache.n_awake[i]
-    awake = cache.awake[i * slots : i * slots + n]
-    gram = cache.gram[i * slots * slots : (i + 1) * slots * slots]
+    slots, n = len(own_score), len(awake)
     # the awake slots side by side: a third faster than through their numbers
-    mass, score = cache.dense[:n], cache.dense[n : 2 * n]
-    before, step = cache.dense[2 * n : 3 * n], cache.dense[3 * n : 4 * n]
-    curve = cache.dense[4 * n : (4 + n) * n]
+    mass, score = dense[:n], dense[n : 2 * n]
+    before, step = dense[2 * n : 3 * n], dense[3 * n : 4 * n]
+    curve = dense[4 * n : (4 + n) * n]
     for a in range(n):
-        mass[a] = cache.mass[i * slots + awake[a]]
-        score[a] = cache.score[awake[a]]
+        mass[a] = own_mass[awake[a]]
+        score[a] = own_score[awake[a]]
         before[a], step[a] = score[a], 0.0
         for b in range(n):
             curve[a * n + b] = rate * gram[awake[a] * slots + awake[b]]
@@ -102,18 +101,18 @@ def exchange_masses(cache, i, rate, limit, tolerance, relaxation):
         for b in range(n):
             score[b] -= move * (row[b] - other[b])
         steps += 1
-    share = overshoot_length(cache, awake, step, score, before, relaxation)
+    share = overshoot_length(start, awake, step, score, before, relaxation)
     total, heaviest = 0.0, 0
     for a in range(n):
-        moved = cache.start[awake[a]] + share * step[a]
+        moved = start[awake[a]] + share * step[a]
         mass[a] = moved if moved > 1e-15 else 0.0
         total += mass[a]
         if mass[a] > mass[heaviest]:
             heaviest = a
     mass[heaviest] += 1.0 - total  # rounding never adds up
     for a in range(n):
-        cache.mass[i * slots + awake[a]] = mass[a]
-        cache.score[awake[a]] = before[a] + share * (score[a] - before[a])
+        own_mass[awake[a]] = mass[a]
+        own_score[awake[a]] = before[a] + share * (score[a] - before[a])
     return steps
 
 
@@ -147,7 +146,20 @@ def move_masses(packed, i, cache, alpha, limit, relaxation, gap):
     if limit == 0:
         shift_masses(cache, i, rate, gap)
     else:
-        exchange_masses(cache, i, rate, limit, 0.1 * gap, relaxation)
+        slots = len(cache.score)
+        first = i * slots
+        exchange_masses(
+            cache.awake[first : first + cache.n_awake[i]],
+            cache.mass[first : first + slots],
+            cache.gram[first * slots : (first + slots) * slots],
+            cache.score,
+            cache.start,
+            cache.dense,
+            rate,
+            limit,
+            0.1 * gap,
+            relaxation,
+        )
 
 
 @compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS))
@@ -167,13 +179,15 @@ def apply_images(packed, i, cache, alpha, weights):
 
 
 @compile_inlined
-def move_part(packed, i, step, p, r, k, scale, weights, plain, z):
-    """z_i[p] += step, and w with it. plain : `is_plain`, a constant."""
+def move_part(packed, i, step, p, r, k, scale, v, sign, norm, correction, before, plain, z):
+    """z_i[p] += step, and w with it, whose parts are those of `Weights`.
+
+    before : A before this step. plain : `is_plain`, a constant; sign and norm are then not looked
+    at.
+    """
     place = packed.part_ptr[i] + p
     z[place] = max(0.0, z[place] + step)  # below zero by rounding only
     value, index = packed.value, packed.global_index
-    v, correction = weights.v, weights.average.correction
-    before = weights.average.total[0]
     is_one = len(value) == 0
     change = scale * step
     for x in range(packed.indptr[r], packed.indptr[r + 1]):
@@ -185,11 +199,16 @@ def move_part(packed, i, step, p, r, k, scale, weights, plain, z):
             if len(correction) > 0:
                 correction[place] += before * change
         else:
-            move_weight(weights, place, change, before)
+            old = cut_weight(sign, place, v[place])
+            v[place] += change
+            new = cut_weight(sign, place, v[place])
+            norm[2] += (new - old) * (new + old)
+            if len(correction) > 0:
+                correction[place] += before * (new - old)
 
 
 @compile_inlined
-def move_parts(packed, i, cache, alpha, weights, plain, z):
+def move_parts(packed, i, cache, alpha, v, sign, norm, correction, before, plain, z):
     """Carry the change of masses since `score_slots` over to z_i and w, part by part."""
     slots = len(cache.score)
     scale = -packed.weight[i] / alpha
@@ -204,7 +223,10 @@ def move_parts(packed, i, cache, alpha, weights, plain, z):
             for r in range(first_row, packed.row_ptr[i + 1]):
                 for k in range(packed.width[r]):
                     if anchor[p] != 0.0:
-                        move_part(packed, i, step * anchor[p], p, r, k, scale, weights, plain, z)
+                        move_part(
+                            packed, i, step * anchor[p], p, r, k, scale, v, sign, norm, correction,
+                            before, plain, z,
+                        )  # fmt: skip
                     p += 1
             continue
         first = first_entry(cache, i, slot)
@@ -220,20 +242,26 @@ def move_parts(packed, i, cache, alpha, weights, plain, z):
                 if step != 0.0:
                     cache.delta[p] = 0.0
                     r, k = first_row + cache.row[e], cache.label[e]
-                    move_part(packed, i, step, p, r, k, scale, weights, plain, z)
+                    move_part(
+                        packed, i, step, p, r, k, scale, v, sign, norm, correction, before, plain,
+                        z,
+                    )  # fmt: skip
 
 
 # Two functions, because one that looks at the domain for each weight is slower by a third.
-@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS, FLOATS))
-def apply_vertices(packed, i, cache, alpha, weights, z):
+@compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, FLOATS, FLOATS, FLOAT, FLOATS))
+def apply_vertices(packed, i, cache, alpha, w, correction, before, z):
     """`move_parts` where w may be anything."""
-    move_parts(packed, i, cache, alpha, weights, True, z)
+    move_parts(packed, i, cache, alpha, w, w, w, correction, before, True, z)
 
 
 @compile_internal(types.void(PACKED, INT, VERTEX_CACHE, FLOAT, WEIGHTS, FLOATS))
 def apply_vertices_within(packed, i, cache, alpha, weights, z):
     """`move_parts` in a domain."""
-    move_parts(packed, i, cache, alpha, weights, False, z)
+    v, sign, norm, average = weights.v, weights.sign, weights.norm, weights.average
+    move_parts(
+        packed, i, cache, alpha, v, sign, norm, average.correction, average.total[0], False, z
+    )
 
 
 @compile_inlined
@@ -250,6 +278,7 @@ def apply_masses(packed, i, cache, now, alpha, weights, z):
     if moved and len(cache.image) > 0:
         apply_images(packed, i, cache, alpha, weights)
     elif moved and is_plain(weights):
-        apply_vertices(packed, i, cache, alpha, weights, z)
+        average = weights.average
+        apply_vertices(packed, i, cache, alpha, weights.v, average.correction, average.total[0], z)
     elif moved:
         apply_vertices_within(packed, i, cache, alpha, weights, z)

@@ -93,17 +93,6 @@ def scale_for(weights, square):
 
 
 @compile_inlined
-def move_weight(weights, k, step, before):
-    """Let v_k += step, and so what depends on it, in a domain. before : A before this step."""
-    old = cut_weight(weights.sign, k, weights.v[k])
-    weights.v[k] += step
-    new = cut_weight(weights.sign, k, weights.v[k])
-    weights.norm[2] += (new - old) * (new + old)
-    if len(weights.average.correction) > 0:
-        weights.average.correction[k] += before * (new - old)
-
-
-@compile_inlined
 def count_step(weights, growing):
     """Add the present weights to the average; growing : with the step's number as their weight."""
     weights.average.steps[0] += 1.0

@@ -201,7 +201,7 @@ def project(theta, layout, out, work, iwork):
     """The nearest point. work[: J + K]: prices of rows and columns of the last call, or zeros.
 
     work: (J + K) 5 + 8 min(J, K) + 2 max(J, K) + E + min(J, K)^2. iwork: 2 (J + K) + E + 1, at
-    least 4 (J + K). Returns the residual relative to the largest value or 1; NaN on failure.
+    least 4 (J + K), or as much as `best_flow` needs. Returns the residual relative to the largest value or 1; NaN on failure.
     """
     J, K, edges = layout[0], layout[1], layout[2]
     if edges == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.chain.k_best import merge_lists, sift_down
 from maxmargin._numba.compile import FLOATS, INTS, compile_internal, compiled_function, types
 
@@ -97,9 +98,9 @@ def k_best(theta, layout, k, scores, labels_out, origin, work, iwork):
             sizes[target] = join_lists(
                 old, sizes[target], message, n, k, joined, pairs[at : at + k], value, heap
             )
-            old[: sizes[target]] = joined[: sizes[target]]
+            copy_values(joined[: sizes[target]], old[: sizes[target]])
     found = sizes[rows]
-    scores[:found] = lists[rows * k : rows * k + found]
+    copy_values(lists[rows * k : rows * k + found], scores[:found])
     for r in range(found):
         label[count], place[count] = 0, r
         for i in range(count):  # what was joined last is taken apart first

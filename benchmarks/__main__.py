@@ -11,6 +11,7 @@ NAMES = (
     "memory",
     "sums",
     "passes",
+    "k_best",
     "projection",
     "cuts",
     "cut_projection",

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, linprog
 
 from benchmarks.measure import best_time
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin.structures import Constraints, Matching
 
 SHAPES = ((10, 11), (20, 20), (60, 60))
+CAPPED, CAPS = ((60, 60), (300, 300)), (1, 2, 5)
 N_POINTS, N_OTHERS = 100, 10
 MATCHING = Matching()
 
@@ -36,6 +37,9 @@ def main() -> None:
     print("best matchings, microseconds per point; scipy with columns of zeros to stay unmatched")
     for layout in SHAPES:
         _assignments(layout, rng.standard_normal((N_POINTS, layout[0] * layout[1])))
+    print("best links where nodes may have several, milliseconds; HiGHS solves the linear program")
+    for layout in CAPPED:
+        _several_links(layout, rng.standard_normal(layout[0] * layout[1]))
 
 
 def _points(rng: np.random.Generator, layout: tuple[int, int], kind: str) -> np.ndarray:
@@ -88,6 +92,20 @@ def _assignments(layout: tuple[int, int], scores: np.ndarray) -> None:
         f"  {layout[0]}x{layout[1]}: ours {1e6 * ours:.1f}, scipy {1e6 * theirs:.1f}"
         f" ({theirs / ours:.1f} times ours); scipy without the choice {1e6 * plain:.1f}"
     )
+
+
+def _several_links(layout: tuple[int, int], theta: np.ndarray) -> None:
+    times = []
+    for cap in CAPS:
+        structure = Matching(cap, cap)
+        times.append(best_time(lambda s=structure: s.maximize(theta, layout), 3))
+    rows = structure.constraints(layout)
+    start = time.perf_counter()
+    found = linprog(-theta, rows.matrix, rows.upper, bounds=(0, 1), method="highs")
+    theirs = time.perf_counter() - start
+    assert abs(theta @ structure.maximize(theta, layout) + found.fun) <= 1e-6
+    ours = ", ".join(f"{1e3 * t:.1f} (cap {c})" for c, t in zip(CAPS, times, strict=True))
+    print(f"  {layout[0]}x{layout[1]}: ours {ours}, HiGHS {1e3 * theirs:.0f} (cap {CAPS[-1]})")
 
 
 # -- ours ------------------------------------------------------------------------------------------

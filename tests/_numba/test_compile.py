@@ -6,10 +6,18 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 from maxmargin._numba import disk_cache, simplex
-from maxmargin._numba.compile import compile_inlined, compile_internal, compiled_function, types
+from maxmargin._numba.arrays import copy_values, largest_value
+from maxmargin._numba.compile import (
+    FLOATS,
+    compile_inlined,
+    compile_internal,
+    compiled_function,
+    types,
+)
 
 
 @compiled_function(types.int64(types.int64))
@@ -93,3 +101,29 @@ def test_without_compiling_kernels_are_python():
     assert (
         subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
     )
+
+
+def sum_of_copy(values):
+    return values.copy().sum()
+
+
+def test_only_functions_that_say_so_make_arrays():
+    allowed = compiled_function(types.float64(FLOATS), allocates=True)(sum_of_copy)
+    assert allowed(np.arange(4.0)) == 6.0
+    with pytest.raises(Exception, match="NRT required but not enabled"):
+        compiled_function(types.float64(FLOATS))(sum_of_copy).compile()
+
+
+@compiled_function(types.float64(FLOATS, FLOATS))
+def copy_and_compare(values, out):
+    copy_values(values, out[: len(values)])
+    return largest_value(values)
+
+
+def test_copies_and_maxima_make_no_arrays():
+    values, out = np.array([1.0, 3.0, 2.0]), np.zeros(5)
+    before = sys.getrefcount(values), sys.getrefcount(out)
+    assert copy_and_compare(values, out) == 3.0
+    assert copy_and_compare(values[:0], out) == -np.inf
+    assert out.tolist() == [1.0, 3.0, 2.0, 0.0, 0.0]
+    assert (sys.getrefcount(values), sys.getrefcount(out)) == before

@@ -203,6 +203,32 @@ def test_candidates_equal_all_pairs_with_the_others_forbidden(ability, caps):
         assert np.abs(few - all_pairs[edges[:, 0], edges[:, 1]]).max(initial=0.0) <= 1e-9
 
 
+@pytest.mark.parametrize("ties", [False, True])
+def test_prices_prove_that_links_are_the_best_where_nodes_may_have_several(ties):
+    for seed in range(2, 400, 4):
+        structure, layout, theta = drawn(seed, ties=ties)
+        both = sides(layout)  # no node has more links than there are nodes on the other side
+        caps = [
+            np.minimum(own, n)
+            for own, n in zip(caps_of(structure, layout), both[::-1], strict=True)
+        ]
+        if max(np.max(own, initial=0) for own in caps) < 2:
+            continue
+        z, value, prices = run(structure, "maximize", theta, layout)
+        assert np.isin(z, (0.0, 1.0)).all()
+        assert value == pytest.approx(theta[z > 0].sum(), rel=1e-12)
+        edges, scale = edges_of(layout), np.abs(theta[np.isfinite(theta)]).max(initial=0.0)
+        sides_of_prices = np.split(prices, [len(caps[0])])
+        assert prices.min() >= 0.0
+        for side in (0, 1):
+            links = np.bincount(edges[z > 0, side], minlength=len(caps[side]))
+            assert (links <= caps[side]).all()
+            assert not sides_of_prices[side][links < caps[side]].any()
+        least = sides_of_prices[0][edges[:, 0]] + sides_of_prices[1][edges[:, 1]]
+        assert (theta - least)[z == 0].max(initial=0.0) <= 1e-13 * scale
+        assert (least - theta)[z > 0].max(initial=0.0) <= 1e-13 * scale
+
+
 # -- marginals
 # ------------------------------------------------------------------------------------------
 

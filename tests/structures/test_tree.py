@@ -336,6 +336,18 @@ def test_the_k_best_of_a_long_path_and_of_a_wide_star():
         assert values[1] == pytest.approx(np.sort(top, axis=1)[:, -2].max(), rel=1e-12)
 
 
+@given(layout=layouts(), tied=st.booleans(), seed=st.integers(0, 1000), k=st.integers(1, 20))
+@settings(max_examples=40)
+def test_the_k_best_among_equals_begin_with_the_best_and_with_fewer(layout, tied, seed, k):
+    structure = Tree(tied)
+    theta = np.round(scores(structure, layout, seed))
+    few, many = (structure.k_best(theta, layout, n) for n in (k, 3 * k))
+    assert np.array_equal(few[0][0], structure.maximize(theta, layout))
+    for (a, x), (b, y) in zip(few, many, strict=False):
+        assert x == y
+        assert np.array_equal(a, b)
+
+
 # -- refusals --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "make, error, message",

@@ -49,7 +49,11 @@ PLACES = types.Array(types.uint32, 1, "C")
 ABILITY = types.float64(FLOATS, INTS, FLOATS, FLOATS, INTS)
 POINTER = types.FunctionType(ABILITY)
 
-_OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+# No counts of references ("_nrt"): arrays belong to the caller in Python, and to count them again
+# at each call with dozens of arrays took half the time of passes over small samples. So functions
+# may not make arrays, nor do with whole arrays what makes some (see `arrays`), unless they say
+# `allocates`.
+_OPTIONS = {"_nrt": False, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 _SLOW = 1.5  # seconds of loading after which the user is told that code is being compiled
 _told = threading.Event()
 
@@ -59,22 +63,29 @@ def compile_ability(function: Callable) -> Any:
     return LazyFunction(function, ABILITY, _OPTIONS)
 
 
-def compiled_function(signature: Any) -> Callable[[Callable], Any]:
-    """A function that Python calls; with an explicit signature, so found in the disk cache."""
-    options = {**_OPTIONS, "no_cfunc_wrapper": True}
+def compiled_function(signature: Any, allocates: bool = False) -> Callable[[Callable], Any]:
+    """A function that Python calls; with an explicit signature, so found in the disk cache.
+
+    allocates : it makes arrays of its own.
+    """
+    options = {**_OPTIONS, "_nrt": allocates, "no_cfunc_wrapper": True}
     return lambda function: LazyFunction(function, signature, options)
 
 
-def compile_internal(signature: Any, reorder: bool = False, no_nan: bool = False) -> Callable:
+def compile_internal(
+    signature: Any, reorder: bool = False, no_nan: bool = False, allocates: bool = False
+) -> Callable:
     """A function that only other compiled functions call, which is quicker to compile.
 
     reorder : sums may be taken in any order (the same one at every call), for speed.
     no_nan : nothing in it is ever NaN, so that maxima may be taken in any order; -inf may be.
+    allocates : it makes arrays of its own.
     """
     freedoms = {"contract"} | ({"reassoc"} if reorder else set())
     freedoms |= {"nnan", "nsz"} if no_nan else set()
     options = {
-        **_OPTIONS, "fastmath": freedoms, "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
+        **_OPTIONS, "_nrt": allocates, "fastmath": freedoms, "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": True,
     }  # fmt: skip
     return lambda function: LazyFunction(function, signature, options)
 

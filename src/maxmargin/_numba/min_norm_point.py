@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maxmargin._numba import min_norm_sizes
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import (
     FLOATS,
     INTS,
@@ -218,13 +219,13 @@ def descend_in_hull(hull, count, vertex, size, stride):
             if hull.share[i] < hull.share[lowest]:
                 lowest = i
         if hull.share[lowest] > NOTHING:
-            vertex[:] = hull.labels[:nodes]
+            copy_values(hull.labels[:nodes], vertex)
             restore_rest(hull, count, vertex, size, stride)
             if step == 1.0:
                 return count
             continue
         total = 1.0 - hull.share[lowest]
-        vertex[:] = hull.labels[lowest * nodes : (lowest + 1) * nodes]
+        copy_values(hull.labels[lowest * nodes : (lowest + 1) * nodes], vertex)
         shrink_factor(hull, lowest, count, nodes)
         count -= 1
         for i in range(count):
@@ -321,7 +322,7 @@ def widen_hull(hull, count, labels, vertex, size, stride):
     """Make a vertex active and move; returns how many are left, and 0 if that changed nothing."""
     nodes = len(labels)
     last = hull.labels[count * nodes : (count + 1) * nodes]
-    last[:] = labels
+    copy_values(labels, last)
     if not extend_factor(hull, count, vertex, nodes, size, stride):
         return count, 0
     hull.share[count] = 0.0
@@ -346,7 +347,7 @@ def nearest_point(maximize, layout, hull, warm, out, labels, size, stride, work,
     -inf if everything is forbidden; NaN on failure.
     """
     nodes = len(labels)
-    hull.rest[:] = hull.point
+    copy_values(hull.point, hull.rest)
     count = recall_vertices(hull, warm, out, nodes, size, stride)
     if count == 0:
         value = maximize(hull.point, layout, out, work, iwork)
@@ -356,7 +357,7 @@ def nearest_point(maximize, layout, hull, warm, out, labels, size, stride, work,
         extend_factor(hull, 0, out, nodes, size, stride)
         hull.share[0] = 1.0
         count = 1
-    labels[:] = hull.labels[:nodes]
+    copy_values(hull.labels[:nodes], labels)
     restore_rest(hull, count, labels, size, stride)
     count = descend_in_hull(hull, count, labels, size, stride)
     ahead, total, moved = np.inf, 1.0, 1

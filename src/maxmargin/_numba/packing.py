@@ -29,7 +29,9 @@ def shell_sort(x):
         step = step // 2
 
 
-@compiled_function(types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, SHORTS, SHORTS))
+@compiled_function(
+    types.int64(INTS, SHORTS, INTS, SHORTS, INTS, INTS, SHORTS, SHORTS), allocates=True
+)
 def number_local_columns(entry_ptr, columns, stamp, local, size, run_ptr, run_start, run_length):
     """Number the columns that each sample touches, as runs of neighbouring columns.
 

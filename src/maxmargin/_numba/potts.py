@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.graph_cut.maximize import LARGEST, has_positive_edge, maximize as cut
 
@@ -109,7 +110,7 @@ def maximize(theta, layout, out, work, iwork):
         found = score_of(theta, ends, tried, K)
         idle += 1
         if found > value + GAIN * largest:
-            labels[:] = tried
+            copy_values(tried, labels)
             value, idle = found, 1
         label = (label + 1) % K
     for j in range(n):

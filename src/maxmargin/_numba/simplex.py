@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._numba.compile import compile_ability
+from maxmargin._numba.arrays import copy_values, largest_value
+from maxmargin._numba.compile import FLOATS, compile_ability, compile_internal, types
 
 
 @compile_ability
@@ -22,14 +23,14 @@ def maximize(theta, layout, out, work, iwork):
 @compile_ability
 def max_marginals(theta, layout, out, work, iwork):
     """The scores themselves."""
-    out[:] = theta
-    return np.max(theta)
+    copy_values(theta, out)
+    return largest_value(theta)
 
 
 @compile_ability
 def marginals(theta, layout, out, work, iwork):
     """Softmax; returns log sum exp."""
-    high = np.max(theta)
+    high = largest_value(theta)
     if high == -np.inf:
         return high
     total = 0.0
@@ -41,6 +42,12 @@ def marginals(theta, layout, out, work, iwork):
     return high + np.log(total)
 
 
+@compile_internal(types.void(FLOATS), allocates=True)
+def sort_values(values):
+    """In rising order."""
+    values.sort()
+
+
 @compile_ability
 def project(theta, layout, out, work, iwork):
     """Euclidean projection on the simplex by sorting. work: K.
@@ -49,12 +56,12 @@ def project(theta, layout, out, work, iwork):
     """
     n = layout[0]
     ordered = work[:n]
-    high = np.max(theta)
+    high = largest_value(theta)
     if high == -np.inf:
         return high
     for k in range(n):
         ordered[k] = theta[k] - high  # the projection does not change; no digits are lost
-    ordered.sort()
+    sort_values(ordered)
     total, shift = 0.0, 0.0
     for k in range(n):
         v = ordered[n - 1 - k]

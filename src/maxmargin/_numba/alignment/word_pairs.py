@@ -15,7 +15,8 @@ LONG = types.int64
 
 
 @compiled_function(
-    LONG(SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS, INTS, SHORTS, SHORTS, SHORTS, INTS)
+    LONG(SHORTS, INTS, SHORTS, INTS, INTS, INTS, INTS, INTS, SHORTS, SHORTS, SHORTS, INTS),
+    allocates=True,
 )
 def number_cells(
     source, source_ptr, target, target_ptr, place_ptr, places, owner, cell_ptr,
@@ -58,7 +59,7 @@ def number_cells(
     return n
 
 
-@compiled_function(types.void(SHORTS, INTS, INTS))
+@compiled_function(types.void(SHORTS, INTS, INTS), allocates=True)
 def pairs_with_word(words, ptr, out):
     """out[w] = the number of sentences that contain word w."""
     last = np.full(len(out), -1, dtype=np.int64)

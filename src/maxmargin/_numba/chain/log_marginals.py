@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.chain.maximize import max_ahead
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.exponential import exp_low, largest_entry
@@ -109,7 +110,7 @@ def logs_ahead(theta, layout, high, mass, shift, sums, square):
     Returns the sum of what was subtracted from high, -inf if there is no sequence.
     """
     length, labels, stride = layout[0], layout[1], layout[2]
-    high[:labels] = theta[:labels]
+    copy_values(theta[:labels], high[:labels])
     mass[:labels] = 1.0
     total = subtract_largest(high[:labels])
     for t in range(1, length):

@@ -8,6 +8,7 @@ become one. `_numba.graph_cut.project` finds out which should be parted again.
 
 from __future__ import annotations
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_inlined, compile_internal, types
 
 
@@ -271,7 +272,7 @@ def best_levels(
                 for c in range(count):
                     end[c] = x[c] + far * (end[c] - x[c])
         if unite_crossed(count, crossing, listed, low, high, b, y, end, up, near):
-            x[:count] = end[:count]
+            copy_values(end[:count], x[:count])
             count, crossing, inner = renumber_components(
                 count, crossing, inner, listed, low, high, inside, component, up, free, b, y, size,
                 total, x,
@@ -290,5 +291,5 @@ def best_levels(
             share = first / (first - last)
             for c in range(count):
                 end[c] = x[c] + share * (end[c] - x[c])
-        x[:count] = end[:count]
+        copy_values(end[:count], x[:count])
     return count, crossing, inner

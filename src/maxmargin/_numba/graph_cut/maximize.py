@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import (
     FLOATS,
     INTS,
@@ -274,7 +275,7 @@ def reuse_flow(theta, n, m, ends, flow, excess, limit):
     limit : more is not a flow that was sent for these scores or for similar ones, and would only
     cost digits.
     """
-    excess[:] = theta[:n]
+    copy_values(theta[:n], excess)
     if limit * (m + 1) > LARGEST:
         limit = 0.0  # what flows into a node must not add up to infinity
     for e in range(m):

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.graph_cut.component_flow import (
     along_trees,
@@ -102,7 +103,7 @@ def sum_components(values, component, size, total):
 @compile_internal(types.float64(FLOATS, FLOATS, FLOATS, INTS, FLOATS))
 def reuse_flows(a, b, y, ends, value):
     """Flows of the last call made possible; value: a - flow out. Returns the largest of them."""
-    value[:] = a
+    copy_values(a, value)
     largest = 0.0
     for e in range(len(b)):
         most = max(1.0 - b[e], 0.0)
@@ -121,7 +122,7 @@ def guess_point(starts, heads, edges, ends, a, b, y, value, level):
         apart = min(max(a[ends[2 * e]], 0.0), 1.0) - min(max(a[ends[2 * e + 1]], 0.0), 1.0)
         spread += abs(apart)
     near = max(NEAR * spread / max(len(b), 1), 1e-12)
-    value[:] = a
+    copy_values(a, value)
     for _ in range(PASSES):
         for j in range(len(a)):
             above, below, own = a[j], 1.0, value[j]
@@ -281,7 +282,7 @@ def project(theta, layout, out, work, iwork):
         return np.nan
     tol = 1e-12 * min(size, 1.0) + 1e-14 * size
     error = solve_levels(layout, arcs, a, b, y, x, work[2 * (m + n) :], iwork[m:], tol)
-    out[:n] = x
+    copy_values(x, out[:n])
     for e in range(m):
         out[n + e] = max(theta[n + e], abs(x[ends[2 * e]] - x[ends[2 * e + 1]]))
     return error / max(size, 1.0)

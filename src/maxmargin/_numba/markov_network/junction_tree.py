@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values, largest_value
 from maxmargin._numba.compile import (
     FLOATS,
     INTS,
@@ -112,7 +113,7 @@ def fill_table(theta, layout, i, tables, messages, digits):
 def max_outer(table, out):
     """The maximum over the outermost labels."""
     size = len(out)
-    out[:] = table[:size]
+    copy_values(table[:size], out)
     for base in range(size, len(table), size):
         row = table[base : base + size]
         for s in range(size):
@@ -200,6 +201,6 @@ def max_marginals(theta, layout, out, work, iwork):
                 max_term(table, messages[record[p + 1] :], record[p + 2 :], iwork)
             p += 3 + 2 * record[p + 2]
         for k in range(K):
-            high = table[k * record[4] : (k + 1) * record[4]].max()
+            high = largest_value(table[k * record[4] : (k + 1) * record[4]])
             out[record[0] * K + k] = value + high
     return value

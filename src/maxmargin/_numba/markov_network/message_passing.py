@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.chain.maximize import max_ahead
 from maxmargin._numba.compile import (
     FLOATS,
@@ -80,7 +81,7 @@ def pass_messages(theta, layout, turned, messages, down, room):
         v = n - 1 - i if down else i
         a, b = starts[v], starts[v + 1]
         middle = a + before[v]
-        total[:] = theta[v * K : (v + 1) * K]
+        copy_values(theta[v * K : (v + 1) * K], total)
         for k in range(a * K, b * K, K):
             for j in range(K):
                 total[j] += messages[k + j]
@@ -222,7 +223,7 @@ def maximize(theta, layout, out, work, iwork):
             found = score_of(theta, layout, tried)
             if found > value:
                 value = found
-                labels[:] = tried
+                copy_values(tried, labels)
             high = pass_messages(theta, layout, turned, messages, down, room)
             if high == -np.inf:
                 return high

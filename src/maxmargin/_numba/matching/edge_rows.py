@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
 
 
@@ -54,7 +55,7 @@ def by_rows(theta, layout, swap, value, starts):
         rows, columns = columns, rows
     if layout[6] > 0:
         at = layout[6] + columns + 1 + 2 * edges if swap else layout[6]
-        starts[:] = layout[at : at + rows + 1]
+        copy_values(layout[at : at + rows + 1], starts)
         parts = layout[at + rows + 1 + edges : at + rows + 1 + 2 * edges]
         for e in range(edges):
             value[e] = theta[parts[e]]
@@ -66,7 +67,7 @@ def by_rows(theta, layout, swap, value, starts):
             for k in range(columns):
                 value[j * columns + k] = theta[k * rows + j]
     else:
-        value[:] = theta
+        copy_values(theta, value)
 
 
 @compile_internal(types.UniTuple(INTS, 2)(INTS, types.boolean))
@@ -94,4 +95,4 @@ def by_parts(z, layout, swap, out):
             for k in range(columns):
                 out[k * rows + j] = z[j * columns + k]
     else:
-        out[:] = z
+        copy_values(z, out)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.matching.edge_rows import by_parts, by_rows, index_by_rows, is_simple
 
@@ -108,7 +109,7 @@ def solve_duals(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat
     start, best_b = floats[2 * columns : 3 * columns], floats[3 * columns : 4 * columns]
     worst = balance_rows(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
     best = worst
-    best_b[:] = b
+    copy_values(b, best_b)
     radius, stall = 4.0, 0
     for _ in range(200):
         if worst <= tol or stall > 8:
@@ -145,9 +146,9 @@ def solve_duals(value, starts, ends, low_a, low_b, a, b, z, floats, square, heat
             if worst < 0.9 * best or best > 1e-10:
                 stall = 0
             best = worst
-            best_b[:] = b
+            copy_values(b, best_b)
     if best < worst:
-        b[:] = best_b
+        copy_values(best_b, b)
         worst = balance_rows(value, starts, ends, low_a, low_b, b, a, z, gradient, heat)
     return worst
 

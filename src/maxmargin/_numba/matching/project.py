@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.matching.edge_rows import (
     by_parts,
@@ -118,7 +119,7 @@ def solve_prices(
             for k in range(columns):
                 b[k] = start[k] + t * step[k]
         if not kept:
-            b[:] = start
+            copy_values(start, b)
             update_row_prices(
                 value, starts, ends, row_cap, top, low_a, b, a, room, listed, count, sums, near
             )
@@ -152,7 +153,7 @@ def linear_prices(theta, layout, out, work, iwork):
     else:
         room = work[len(work) - 2 * (rows + columns) :]
         best_flow(theta, layout, out, room, iwork)
-        work[: rows + columns] = room[: rows + columns]
+        copy_values(room[: rows + columns], work[: rows + columns])
         # a node with one link pays for what the link is worth beyond the prices
         for j in range(rows):
             first, last = edges_of_row(layout, j)
@@ -201,7 +202,8 @@ def project(theta, layout, out, work, iwork):
     """The nearest point. work[: J + K]: prices of rows and columns of the last call, or zeros.
 
     work: (J + K) 5 + 8 min(J, K) + 2 max(J, K) + E + min(J, K)^2. iwork: 2 (J + K) + E + 1, at
-    least 4 (J + K). Returns the residual relative to the largest value or 1; NaN on failure.
+    least 4 (J + K), or as much as `best_flow` needs. Returns the residual relative to the largest
+    value or 1; NaN on failure.
     """
     J, K, edges = layout[0], layout[1], layout[2]
     if edges == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
 
 
@@ -243,7 +244,7 @@ def newton_step(
 def highest_prices(value, starts, ends, low_a, low_b, high):
     """Write the prices from which on a column is empty."""
     dense = len(ends) == 0
-    high[:] = low_b
+    copy_values(low_b, high)
     for j in range(len(low_a)):
         first = starts[j]
         for e in range(first, starts[j + 1]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.multi_label.maximize import TREE_KIND, as_tree, has_non_finite
 from maxmargin._numba.multi_label.qpbo import dense_pairs
@@ -64,7 +65,7 @@ def add_low(shares, scratch, few, labels, place, single, out):
     """Add what subsets of the low labels share to these and their pairs; spoils the shares."""
     half = (1 << few) >> 1
     for k in range(few - 1, -1, -1):
-        scratch[:half] = shares[half : 2 * half]
+        copy_values(shares[half : 2 * half], scratch[:half])
         for s in range(half):
             shares[s] += shares[half + s]
         out[k] += range_sum(scratch, 0, half)
@@ -105,7 +106,7 @@ def marginals_of_sets(theta, layout, out, work, iwork):
     for e in range(pairs):
         k, m = layout[3 + 2 * e], layout[4 + 2 * e]
         place[k * labels + m] = place[m * labels + k] = labels + e
-    sets.own[:] = theta[:labels]
+    copy_values(theta[:labels], sets.own)
     dense_pairs(theta, layout, sets.pair)
     fill_low(sets)
     best = best_set(sets, found[:labels])

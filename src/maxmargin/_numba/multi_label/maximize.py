@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.multi_label.qpbo import dense_pairs, maximize_qpbo, switch_pairs_on
 from maxmargin._numba.multi_label.subsets import (
@@ -63,7 +64,7 @@ def maximize(theta, layout, out, work, iwork):
             out[k] = found[2 * k + 1]
         return switch_pairs_on(theta, layout, out)
     sets = make_sets(labels, work)
-    sets.own[:] = theta[:labels]
+    copy_values(theta[:labels], sets.own)
     dense_pairs(theta, layout, sets.pair)
     fill_low(sets)
     best_set(sets, out[:labels])
@@ -85,7 +86,7 @@ def on_and_off(theta, layout, on, off, work, iwork):
             off[k], on[k] = found[2 * k], found[2 * k + 1]
     else:
         sets = make_sets(labels, work)
-        sets.own[:] = theta[:labels]
+        copy_values(theta[:labels], sets.own)
         dense_pairs(theta, layout, sets.pair)
         fill_low(sets)
         best_with_and_without(sets, on, off)

@@ -90,11 +90,9 @@ def find_outputs(part_ptr, head, older, key, entry_ptr, part, value, vertex, ids
     found, length: checksum and number of non-zeros of each share. Outputs of a sample are a list,
     from head[i] on through `older`.
     """
-    count = np.zeros(1, dtype=np.int64)
     for i in range(len(head)):
         first = part_ptr[i]
-        found[i] = checksum_vertex(vertex, first, part_ptr[i + 1], count)
-        length[i] = count[0]
+        found[i] = checksum_vertex(vertex, first, part_ptr[i + 1], length[i : i + 1])
         ids[i] = -1
         p = head[i]
         while p >= 0 and ids[i] < 0:

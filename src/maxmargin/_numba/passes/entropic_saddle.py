@@ -6,6 +6,7 @@ A point z_i is the vector q_i of potentials whose `marginals` it is, and a step 
 
 from __future__ import annotations
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, POINTER, compile_internal, compiled_function, types
 from maxmargin._numba.packed_samples import PACKED, WORKSPACE, score_block
 from maxmargin._numba.passes.saddle import (
@@ -57,7 +58,7 @@ def marginals_range(
         layout = packed.layouts[packed.layout_ptr[i] : packed.layout_ptr[i + 1]]
         base, z, point = scratch[:n], workspace.vertex[:n], workspace.theta[:n]
         if len(q) > 0:
-            base[:] = q[start : start + n]
+            copy_values(q[start : start + n], base)
         else:
             score_block(packed, i, mean, workspace)
             for p in range(n):
@@ -75,7 +76,7 @@ def marginals_range(
         add_block(packed, i, workspace, z, total_u)
         step_ahead(base, workspace.scratch, step, n, base)
         if len(after) > 0:
-            after[start : start + n] = base
+            copy_values(base, after[start : start + n])
         if once:
             continue
         value = marginals(base, layout, z, workspace.work, workspace.iwork)

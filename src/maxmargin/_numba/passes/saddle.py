@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import (
     FLOATS,
     INTS,
@@ -208,7 +209,7 @@ def dual_range(
         if passed > 0.0:
             step_ahead(base, slope, scale, n, point)
             if past:
-                own[:] = base
+                copy_values(base, own)
             else:
                 residual = project(point, layout, own, workspace.work, workspace.iwork)
                 keep_warm_start(warm_v, workspace.work, warm_ptr[i], warm_ptr[i + 1])

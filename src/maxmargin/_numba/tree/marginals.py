@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 from maxmargin._numba.log_sum_exp import log_sum, softmax, subtract_largest
 from maxmargin._numba.tree.maximize import siblings_end, sum_of_others, transpose
@@ -28,7 +29,7 @@ def upward_sum(theta, layout, inside, message, turned, line):
     """
     count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
-    inside[:nodes] = theta[:nodes]
+    copy_values(theta[:nodes], inside[:nodes])
     total = 0.0
     known = False
     for i in range(count - 1, -1, -1):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values, largest_value
 from maxmargin._numba.chain.maximize import max_ahead
 from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
 
@@ -35,7 +36,7 @@ def upward_max(theta, layout, best, message, turned):
     """
     count, labels, stride = layout[0], layout[1], layout[2]
     nodes, square = count * labels, labels * labels
-    best[:nodes] = theta[:nodes]
+    copy_values(theta[:nodes], best[:nodes])
     known = False
     for i in range(count - 1, -1, -1):
         v, above = layout[4 + i], layout[4 + count + i]
@@ -110,7 +111,7 @@ def sum_of_others(layout, i, j, start, message, line, out):
     By sums from both sides: what is -inf, or large, cannot be taken away again. line: K.
     """
     labels = layout[1]
-    line[:labels] = start
+    copy_values(start, line[:labels])
     for place in range(i, j):
         v = layout[4 + place] * labels
         for k in range(labels):
@@ -140,7 +141,7 @@ def max_marginals(theta, layout, out, work, iwork):
     roots = siblings_end(layout, 0)
     for i in range(roots):
         v = layout[4 + i] * labels
-        message[v : v + labels] = best[v : v + labels].max()
+        message[v : v + labels] = largest_value(best[v : v + labels])
     line[:] = 0.0
     out[:labels] = 0.0
     sum_of_others(layout, 0, roots, out[:labels], message, line, beyond)
@@ -163,7 +164,7 @@ def max_marginals(theta, layout, out, work, iwork):
                     transpose(table, labels, turned)
                     known = True
                 table = turned
-            line[:] = beyond[v : v + labels]
+            copy_values(beyond[v : v + labels], line)
             max_ahead(table, line, beyond[v : v + labels])
         i = j
     value = -np.inf

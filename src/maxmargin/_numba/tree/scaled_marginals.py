@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.chain.log_marginals import pass_on
 from maxmargin._numba.chain.marginals import node_exponentials, pass_back, write_exponentials
 from maxmargin._numba.compile import FLOATS, INTS, compile_internal, types
@@ -193,7 +194,7 @@ def marginals_by_products(theta, layout, out, work):
     value = start_products(theta, layout, tied, out)
     if np.isnan(value):
         return value
-    inside[:] = out[:nodes]
+    copy_values(out[:nodes], inside)
     value += upward_product(layout, tied, inside, message, out)
     if stride == 0:
         out[nodes:] = 0.0

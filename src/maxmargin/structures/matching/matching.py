@@ -236,8 +236,9 @@ class MatchingOracle(CompiledOracle):
         rows, columns = sides_of(layout)
         least, most, parts = min(rows, columns), max(rows, columns), self.structure.n_parts(layout)
         nodes = rows + columns
+        flow = columns + 2 * parts if self.structure._top(layout) > 1 else 0
         floats = least * least + 2 * parts + 5 * nodes + 8 * least + 2 * most
-        return floats, max(parts + 2 * nodes + 1, 4 * nodes)
+        return floats, max(parts + 2 * nodes + 1, 4 * nodes + flow)
 
     def warm_size(self, layout: MatchingLayout) -> int:
         # the prices of the rows and of the columns

@@ -180,12 +180,14 @@ class SubsetOracle(CompiledOracle):
             check_scores(self.structure, theta, layout),
             labels_of(layout),
         )
-        if forest_of(network) is None:
+        forest = forest_of(network)
+        if forest is None:
             return best_subsets(theta, network, k)
         scores = np.zeros(2 * network.n_nodes + 4 * network.n_edges)
         scores[1 : 2 * network.n_nodes : 2] = theta[: network.n_nodes]
         scores[2 * network.n_nodes + 3 :: 4] = theta[network.n_nodes :]
-        found = best_labels(scores, TreeLayout(network, 2), 4, k)
+        layout_ints = np.asarray(Tree(tied=False).oracle().layout_as_ints(forest))
+        found = best_labels(scores, layout_ints, k)
         return [(self.structure.encode(labels, network), score) for labels, score in found]
 
 

@@ -68,9 +68,9 @@ class TreeOracle(HullOracle):
     def k_best(
         self, theta: np.ndarray, layout: TreeLayout, k: int
     ) -> list[tuple[np.ndarray, float]]:
-        # max-product with lists of the k best, O(V K k (K + log k))
+        # max-product with lists of the k best, O(V K (K + k log K k))
         k, theta = check_k(k), check_scores(self.structure, theta, layout)
-        found = best_labels(theta, layout, 0 if self.structure.tied else layout.n_labels**2, k)
+        found = best_labels(theta, self._ints(layout), k)
         if not found:
             raise InfeasibleError("every output is forbidden (all scores are -inf).")
         return [(self.structure.encode(labels, layout), score) for labels, score in found]

@@ -1,5 +1,6 @@
 """Set-up shared by all tests: compiled functions, repeatable hypothesis, the real data."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -32,6 +33,10 @@ os.environ["MPLBACKEND"] = "Agg"
 # The test processes fill the cores already; one thread each also makes sums repeat bit for bit.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
+# Collection makes a million objects that all stay, so that to look for garbage among them is a
+# quarter of its time; it is looked for again, beside them, when the tests begin.
+gc.disable()
+
 # A slow machine is not an error of a test. "repeatable" draws the same each time, whatever the
 # seed; "seeded" draws as --hypothesis-seed says.
 UNHURRIED = settings(
@@ -44,7 +49,9 @@ settings.load_profile("repeatable")
 
 
 def pytest_collection_finish(session):
-    """Share out the compilation among the workers of a large run."""
+    """Look for garbage again; share out the compilation among the workers of a large run."""
+    gc.freeze()
+    gc.enable()
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker.startswith("gw") and len(session.items) > 1000:
         compile_all(int(worker[2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))

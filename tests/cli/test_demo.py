@@ -1,10 +1,12 @@
 """`maxmargin demo`, on few words."""
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -42,37 +44,46 @@ def files_in(folder):
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_demo_shows_certificate_errors_words_and_figure(folder, capsys):
-    assert main([*SMALL, "--out", "pictures"]) == 0
-    output = capsys.readouterr().out
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """A folder in which the demo ran once, and what it printed; tests only repeat it there."""
+    folder, printed = tmp_path_factory.mktemp("demo"), io.StringIO()
+    with chdir(folder), redirect_stdout(printed):
+        assert main(SMALL) == 0
+    return folder, printed.getvalue()
+
+
+def test_demo_shows_certificate_errors_words_and_figure(shown):
+    folder, output = shown
     assert re.search(CERTIFICATE, output)
     assert "Trained on 48 words" in output
     for name in ("per letter", "chain"):
         letters, words = errors_of(output, name)
         assert 0 < letters <= words <= 100
-    measured = json.loads((folder / "pictures/run/evaluations/test-words.json").read_text())
+    measured = json.loads((folder / "demo-output/run/evaluations/test-words.json").read_text())
     values = {metric["name"]: metric["value"] for metric in measured["metrics"]}
     assert values["label error"] == pytest.approx(letters / 100, abs=5e-4)
     assert values["sequence error"] == pytest.approx(words / 100, abs=5e-4)
     assert re.search(r"^  truth +per letter +chain$", output, re.MULTILINE)
-    figure = folder / "pictures" / FIGURE
+    figure = folder / "demo-output" / FIGURE
     assert str(figure.relative_to(folder)) in output
     assert figure.read_bytes().startswith(PNG)
-    assert "Report: pictures/report.html" in output
-    page = (folder / "pictures/report.html").read_text(encoding="utf-8")
+    assert "Report: demo-output/report.html" in output
+    page = (folder / "demo-output/report.html").read_text(encoding="utf-8")
     assert page.index("letters wrong") < page.index("best possible objective")
-    assert files_in(folder / "pictures") >= WRITTEN | {FIGURE}
-    assert [path.name for path in folder.iterdir()] == ["pictures"]
+    assert files_in(folder / "demo-output") >= WRITTEN | {FIGURE}
+    assert [path.name for path in folder.iterdir()] == ["demo-output"]
 
 
-def test_demo_writes_to_demo_output_by_default_and_repeats(folder, capsys):
-    outputs, models = [], []
-    for _ in range(2):
-        assert main(SMALL) == 0
-        outputs.append(re.sub(r"in [\d.]+ s", "", capsys.readouterr().out))
-        models.append((folder / "demo-output/run/model.maxmargin").read_bytes())
+def test_demo_writes_to_demo_output_by_default_and_repeats(shown, monkeypatch, capsys):
+    folder, output = shown
+    monkeypatch.chdir(folder)
+    model = folder / "demo-output/run/model.maxmargin"
+    before = model.read_bytes()
+    assert main(SMALL) == 0
+    outputs = [re.sub(r"in [\d.]+ s", "", own) for own in (output, capsys.readouterr().out)]
     assert outputs[0] == outputs[1]
-    assert models[0] == models[1]
+    assert model.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["demo-output"]
 
 
@@ -84,11 +95,14 @@ def test_what_is_no_demo_is_not_replaced(folder, capsys):
     assert files_in(folder) == {"mine/run/model.maxmargin"}
 
 
-def test_the_seed_changes_the_words(folder, capsys):
-    main(SMALL)
-    first = capsys.readouterr().out
-    main([*SMALL, "--seed", "1"])
-    assert first.split("differently")[1] != capsys.readouterr().out.split("differently")[1]
+def test_the_seed_changes_the_words_and_out_the_folder(shown, folder, capsys):
+    assert main([*SMALL, "--seed", "1", "--out", "pictures"]) == 0
+    output = capsys.readouterr().out
+    assert shown[1].split("differently")[1] != output.split("differently")[1]
+    assert f"pictures/{FIGURE}" in output
+    assert "Report: pictures/report.html" in output
+    assert files_in(folder / "pictures") >= WRITTEN | {FIGURE}
+    assert [path.name for path in folder.iterdir()] == ["pictures"]
 
 
 def test_chains_beat_single_letters(folder, capsys):

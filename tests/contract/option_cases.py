@@ -1,7 +1,7 @@
 """Odd values for every option of every public class, tried in a process that may crash.
 
-PYTHONPATH=tests python -m contract.option_cases GROUP few|all prints what is tried before it is,
-and a line for each outcome that is neither a right result nor an error that names the option.
+PYTHONPATH=tests python -m contract.option_cases few|all GROUP... prints what is tried before it
+is, and a line for each outcome that is neither a right result nor an error that names the option.
 """
 
 import faulthandler
@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from contextlib import suppress
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -215,10 +216,10 @@ def try_one(example, use, name, value):
     return None
 
 
-def main(group, many):
+def main(many, *groups):
     faulthandler.enable()
-    values, tried = ALL if many == "all" else FEW, 0
-    for example, use in examples()[group].items():
+    values, tried, known = ALL if many == "all" else FEW, 0, examples()
+    for example, use in chain.from_iterable(known[group].items() for group in groups):
         print("trying", type(example).__name__, flush=True)
         try_one(example, use, *next(iter(vars(example).items())))  # compiles what it needs
         for name in set(inspect.signature(type(example)).parameters) - {"X", "y"}:  # data
@@ -233,4 +234,4 @@ def main(group, many):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

@@ -1,6 +1,7 @@
 """One battery over all solvers and their variants, on every kind of problem."""
 
 import re
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -215,12 +216,7 @@ def test_the_certificate_is_true(variant, name):
 
 
 def reference(name):
-    if name not in _known:
-        _known[name] = optimum(case(name).training, 1e-7)
-    return _known[name]
-
-
-_known = {}
+    return optimum(case(name).training, 1e-7)
 
 
 def accuracy(variant):
@@ -461,19 +457,23 @@ TIGHT = {
 }
 
 
-@pytest.mark.parametrize("solver", TIGHT)
-@pytest.mark.parametrize("name", ["multiclass", "finite", "chain", "chain-forbidden"])
-def test_whole_weights_equal_repeated_samples(name, solver):
-    n = case(name).problem.n
-    times = 1 + np.arange(n) % 3
-    weighted = CASES[name](weight=times)
+@lru_cache
+def repeated(name):
+    """How often each sample is there, such a training problem, and its optimum."""
+    times = 1 + np.arange(case(name).problem.n) % 3
     blocks = [b for b, k in zip(case(name).training.blocks, times, strict=True) for _ in range(k)]
     share = 1.0 / times.sum()
     again = Training(
         [Block(b.matrix, b.costs, b.truth, b.vertices, share) for b in blocks], problems.ALPHA
     )
-    result = TIGHT[solver].run(weighted.problem)
-    best, bound, w = optimum(again, 1e-7)
+    return times, again, optimum(again, 1e-7)
+
+
+@pytest.mark.parametrize("solver", TIGHT)
+@pytest.mark.parametrize("name", ["multiclass", "finite", "chain", "chain-forbidden"])
+def test_whole_weights_equal_repeated_samples(name, solver):
+    times, again, (best, bound, w) = repeated(name)
+    result = TIGHT[solver].run(CASES[name](weight=times).problem)
     assert result.status is Status.CONVERGED
     assert bound - 1e-10 <= result.primal <= best + result.gap + 1e-10
     assert result.primal == pytest.approx(again.primal(result.w), abs=1e-12)
@@ -617,12 +617,19 @@ def test_a_state_that_another_solver_has_moved_is_taken_up_rightly(variant, midd
         assert result.dual >= value - 1e-12  # certified where it began
 
 
+@lru_cache
+def other_chain():
+    """A chain with other features and another penalty, and its optimum."""
+    made = problems.chain(seed=11, cost=problems.share_wrong, alpha=0.05)
+    return made, optimum(made.training, 1e-6)
+
+
 @pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE, *WITH_MARGINALS])
 @pytest.mark.one_in(2)
 def test_a_state_of_other_data_gives_a_true_certificate(variant):
     """z is kept; inner products and sums of the other features are not."""
     state = set_up(CERTIFIED[variant], max_epochs=4, tol=0.0).run(case("chain").problem).state
-    other = problems.chain(seed=11, cost=problems.share_wrong, alpha=0.05)
+    other, (best, bound, _) = other_chain()
     result = set_up(CERTIFIED[variant], max_epochs=12, tol=0.0).run(other.problem, state=state)
     if variant in DUAL:
         wanted = other.training.weights(result.state.z)
@@ -630,7 +637,6 @@ def test_a_state_of_other_data_gives_a_true_certificate(variant):
     if len(result.state.z):
         assert other.training.distance(result.state.z) < 1e-11
     assert result.primal == pytest.approx(other.training.primal(result.w), abs=1e-11)
-    best, bound, _ = optimum(other.training, 1e-6)
     assert result.dual <= best + 1e-11
     assert result.primal >= bound - 1e-11
 
@@ -653,17 +659,26 @@ class Interrupted(problems.PlainChain):
         return super().maximize(theta, layout)
 
 
+def plain_chain():
+    return problems.chain(plain=True, lengths=(1, 2, 3, 2, 3))
+
+
+@lru_cache
+def plain_optimum():
+    return optimum(plain_chain().training, 1e-6)
+
+
 @pytest.mark.parametrize("variant", [*CHOSEN, *SADDLE])
 @pytest.mark.parametrize("calls", [1, 4, 15, 22, 60])
 @pytest.mark.one_in(3)
 def test_an_interrupted_pass_leaves_a_true_certificate(variant, calls):
-    made = problems.chain(plain=True, lengths=(1, 2, 3, 2, 3))
+    made = plain_chain()
     made.problem.structure = Interrupted()
     made.problem.structure.calls_left = calls
     result = set_up(CERTIFIED[variant], max_epochs=50, tol=0.0).run(made.problem)
     assert result.status is Status.INTERRUPTED
     assert result.n_epochs < 15
-    best, bound, _ = optimum(made.training, 1e-6)
+    best, bound, _ = plain_optimum()
     assert result.primal == pytest.approx(made.training.primal(result.w), abs=1e-11)
     assert result.primal >= bound - 1e-11
     assert result.dual <= best + 1e-11

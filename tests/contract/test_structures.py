@@ -5,6 +5,7 @@ Scores are multiples of 1/8 times a power of two: their sums are exact, so that 
 """
 
 import pickle
+from functools import lru_cache
 from itertools import combinations, product
 
 import numpy as np
@@ -259,6 +260,7 @@ def having(*abilities):
     return pytest.mark.parametrize("case", found, ids=lambda case: case.name)
 
 
+@lru_cache  # hypothesis looks at each new strategy again
 def vectors(n, forbid=True, scales=(TINY, 1.0, HUGE)):
     """n scores with a common scale, many of them equal, a few perhaps forbidden."""
     one = st.integers(-64, 64) | st.sampled_from([0, 0, 8, -8])

@@ -6,6 +6,7 @@ w(z) = the w of that minimum, which is raw(z) = 1/alpha sum_i omega_i F_i (y_i -
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -23,12 +24,12 @@ class Block:
     vertices: np.ndarray
     weight: float
 
-    @property
+    @cached_property
     def losses(self):
         """c . (v - y) of each vertex v."""
         return (self.vertices - self.truth) @ self.costs
 
-    @property
+    @cached_property
     def moves(self):
         """F (y - v) of each vertex v, one per row."""
         return (self.truth - self.vertices) @ self.matrix.T
@@ -43,7 +44,7 @@ class Block:
         return float(np.abs(z - nearest_in_hull(z, self.vertices)).max())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is equal to itself only, so that optima can be kept
 class Training:
     """Blocks, the penalty, and the set of weights: anything that can `project`."""
 
@@ -88,6 +89,7 @@ class Training:
         return max(b.distance(p) for b, p in zip(self.blocks, self.split(z), strict=True))
 
 
+@lru_cache
 def optimum(training, tol=1e-9, max_steps=200_000):
     """(primal, dual, w) with primal - dual <= tol * primal.
 

@@ -67,23 +67,24 @@ def test_a_checkpoint_under_another_limit_is_refused(tmp_path):
 
 
 def test_another_process_goes_on_under_the_same_limit_only(tmp_path):
-    def start(limit, resume, epochs):
-        code = (
-            "import test_attributes_set_later as t;"
-            f"print(t.run({str(tmp_path / 'c')!r}, {limit}, {resume}, {epochs}).dual)"
-        )
+    def start(code):
         return subprocess.run(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", "import pytest, test_attributes_set_later as t\n" + code],
             cwd=Path(__file__).parent,
             capture_output=True,
             text=True,
             timeout=300,
         )
 
-    assert start(3, False, 2).returncode == 0
-    assert ANOTHER in start(4, True, 5).stderr
+    path = str(tmp_path / "c")
+    assert start(f"t.run({path!r}, 3, False, 2)").returncode == 0
+    again = start(
+        f"with pytest.raises(ValueError, match=t.ANOTHER): t.run({path!r}, 4, True, 5)\n"
+        f"print(t.run({path!r}, 3, True, 5).dual)"
+    )
+    assert again.returncode == 0, again.stderr
     whole = run(tmp_path / "whole", 3, resume=False, epochs=5)
-    assert float(start(3, True, 5).stdout) == whole.dual
+    assert float(again.stdout) == whole.dual
 
 
 class Solver(BaseEstimator):

@@ -11,7 +11,7 @@ TASKS : {task: function that uses it}, for the battery of options.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,27 @@ class Case:
     medium: list
     constraints: Callable[[Any], Constraints] | None = None  # where the structure states none
     allowed: Callable[[np.ndarray, Any], np.ndarray] = lambda theta, layout: theta
+    _made: dict = field(default_factory=dict, repr=False)
 
     def listed(self, layout):
-        return np.array(list(self.vertices(layout)), dtype=float)
+        """All vertices, one per row; made once, so read-only."""
+        return self._once("listed", layout, self._list)
 
     def stated(self, layout):
-        return (self.constraints or self.structure.constraints)(layout)
+        """The constraints, made once."""
+        return self._once("stated", layout, self.constraints or self.structure.constraints)
+
+    def _list(self, layout):
+        found = np.array(list(self.vertices(layout)), dtype=float)
+        found.flags.writeable = False
+        return found
+
+    def _once(self, what, layout, make):
+        # not every layout has a hash; kept beside what is made, so that its id stays its own
+        key = what, id(layout)
+        if key not in self._made:
+            self._made[key] = layout, make(layout)
+        return self._made[key][1]
 
 
 @dataclass

@@ -141,7 +141,7 @@ class BCFW(Solver[BCFWState]):
     If a call of the oracle costs far more than a step (`Oracle.is_expensive`, as with
     `Structure.from_oracle` and `LinearProgram`), its answers for a certificate are used in the next
     epoch as well, averages are not tried, and there are more passes over cached vertices: this
-    takes between a half and a fifth of the calls for the same gap (`python -m benchmarks
+    takes between a half and a tenth of the calls for the same gap (`python -m benchmarks
     expensive_oracle`).
 
     In a domain the same steps are taken from w(z), and w is projected after each: the dual still

@@ -24,7 +24,7 @@ from maxmargin._numba.packed_samples import (
     write_costs,
 )
 from maxmargin._numba.passes.batch import add_absolute_features, add_features, apply_range
-from maxmargin.domains.base import Domain, RealSpace, check_domain
+from maxmargin.domains.base import Domain, RealSpace, check_domain, check_limits
 from maxmargin.exceptions import InfeasibleError, MissingAbilityError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.fingerprint import fingerprint, own_attributes
@@ -708,7 +708,7 @@ class Problem(Samples):
     @cached_property
     def weight_limits(self) -> tuple[np.ndarray, float] | None:
         """Signs and radius of the weights, where the domain is no more; see `Domain.limits`."""
-        return self.domain.limits(self.dim)
+        return check_limits(self.domain, self.dim)
 
     @cached_property
     def forbidden_parts(self) -> np.ndarray:

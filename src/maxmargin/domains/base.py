@@ -201,3 +201,26 @@ def check_domain(domain: Any, dim: int) -> Domain:
     check_options(found)
     found.check(dim)
     return found
+
+
+def check_limits(domain: Domain, dim: int) -> tuple[np.ndarray, float] | None:
+    """The domain's `limits`, fit for compiled code, which checks nothing.
+
+    None also if a subclass has another projection and does not say what its limits are.
+    """
+    owners = [_owner(type(domain), name) for name in ("limits", "project")]
+    found = domain.limits(dim) if issubclass(*owners) else None
+    if found is None:
+        return None
+    signs, radius = np.require(found[0], np.int8, ["C", "W"]), float(found[1])
+    if signs.shape not in ((0,), (dim,)) or not radius > 0:
+        raise ValueError(
+            f"{type(domain).__name__}.limits returned {signs.shape} signs and the radius {radius};"
+            f" expected {dim} signs, or none, and a positive radius."
+        )
+    return signs, radius
+
+
+def _owner(cls: type, name: str) -> type:
+    """The class that defines a method."""
+    return next(base for base in cls.__mro__ if name in vars(base))

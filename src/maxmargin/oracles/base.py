@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from itertools import islice
 from numbers import Integral
@@ -54,9 +55,10 @@ class Call(NamedTuple):
     floor: float = -np.inf
 
 
-class Abilities:
+class Abilities(ABC):
     """What structures do by hand and oracles for solvers, in the same words."""
 
+    @abstractmethod
     def project(self, point: np.ndarray, layout: Layout) -> np.ndarray:
         """Return the Euclidean projection of a point on Z(layout).
 
@@ -72,8 +74,8 @@ class Abilities:
         ndarray of shape (n_parts,)
             The z of Z(layout) with the least `|z - point|`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def marginals(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
         """Return the expectation of z if p(z) is proportional to exp(theta . z) on the vertices.
 
@@ -89,8 +91,8 @@ class Abilities:
         ndarray of shape (n_parts,)
             Expectations of the parts.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def log_partition(self, theta: np.ndarray, layout: Layout) -> float:
         """Return the log of the sum of exp(theta . z) over all vertices.
 
@@ -108,8 +110,8 @@ class Abilities:
         float
             Log-partition function.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def k_best(self, theta: np.ndarray, layout: Layout, k: int) -> list[tuple[np.ndarray, float]]:
         """Return the k vertices of highest theta . z.
 
@@ -127,7 +129,6 @@ class Abilities:
         list of (ndarray, float)
             Vertices and their scores, best first.
         """
-        raise NotImplementedError
 
 
 class Oracle(Abilities):

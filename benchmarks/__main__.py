@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
+from inspect import signature
 
 NAMES = (
     "startup",
@@ -57,9 +58,10 @@ def main() -> None:
     for name in chosen:
         module = import_module(f"benchmarks.{name}")
         print(f"\n## {name}: {module.__doc__.splitlines()[0]}", flush=True)
-        if options and not hasattr(module, "OPTIONS"):
+        takes_options = bool(signature(module.main).parameters)
+        if options and not takes_options:
             parser.error(f"{name} takes no options, found {' '.join(options)}")
-        module.main(options) if hasattr(module, "OPTIONS") else module.main()
+        module.main(options) if takes_options else module.main()
 
 
 if __name__ == "__main__":

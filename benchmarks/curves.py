@@ -39,7 +39,6 @@ from maxmargin.solvers import BCFW, FrankWolfe, Solver, Subgradient
 from maxmargin.solvers.base import solver_classes
 from maxmargin.tasks.tagging.token_features import TokenFeatures
 
-OPTIONS = True
 #: passes after which objectives and errors are measured, and how many there are on each data set
 MOMENTS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 40, 60, 100)
 FULL_PASSES = {"letters": 40, "chunks": 14}

@@ -146,11 +146,11 @@ def _ours(
     floats, ints = oracle.scratch(network)
     function, size, best = oracle.compiled_function("project"), oracle.warm_size(network), np.inf
     out, work, iwork = np.zeros(len(point)), np.zeros(floats), np.zeros(ints, dtype=np.int64)
-    bound = np.nan
+    layout_ints, bound = np.array(network.as_ints), np.nan
     for _ in range(2 * REPEATS):
         work[:size] = 0.0 if flows is None else flows
         begin = time.process_time()
-        bound = function(point, network.as_ints, out, work, iwork)
+        bound = function(point, layout_ints, out, work, iwork)
         best = min(best, time.process_time() - begin)
     return out, work[:size].copy(), best, bound * max(1.0, np.abs(point).max())
 

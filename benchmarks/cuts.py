@@ -109,7 +109,8 @@ def row(
 def ours(task: Task, work: np.ndarray | None = None) -> tuple[float, float]:
     """Seconds and the score; work: with the memory of the last call, or None."""
     structure = GraphCut()
-    function, layout_ints = structure.oracle().compiled_function("maximize"), task.network.as_ints
+    function = structure.oracle().compiled_function("maximize")
+    layout_ints = np.array(task.network.as_ints)
     floats, ints = structure.oracle().scratch(task.network)
     work = np.full(floats, 0.0) if work is None else work
     iwork, out = np.full(ints, 0), np.full(len(task.theta), 0.0)

@@ -26,7 +26,6 @@ from maxmargin.datasets import load_letters
 from maxmargin.problem import Problem
 from maxmargin.solvers import BCFW, CuttingPlane, Solver
 
-OPTIONS = True
 LEVELS = (1.0, 0.1, 1e-2, 1e-3)
 METHODS = {
     "BCFW (default)": BCFW(),

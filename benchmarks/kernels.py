@@ -16,8 +16,6 @@ from maxmargin.estimators import ChainSVM
 from maxmargin.features import KernelMap
 from maxmargin.metrics import sequence_error
 
-#: what main takes, for `python -m benchmarks kernels --large`
-OPTIONS = True
 #: share of the training words on which alpha and gamma are chosen
 HELD_OUT = 0.25
 CHOICES: dict[str, tuple[tuple[float, ...], tuple[Any, ...]]] = {

@@ -33,7 +33,6 @@ from maxmargin.plotting import PathDisplay, PathsDisplay, has_matplotlib
 from maxmargin.solvers import DualExtragradient, Perceptron, ProjectedGradient
 from maxmargin.tasks import WordAligner, WordStatistics
 
-OPTIONS = True
 EPS, TOP, END = 0.1, 1.0, 1e-3
 RUNS = {"dual-ex": DualExtragradient(), "proj-grad": ProjectedGradient(), "ave-perc": Perceptron()}
 

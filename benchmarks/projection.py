@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment, linprog
 
 from benchmarks.measure import best_time
+from maxmargin._numba.arrays import copy_values
 from maxmargin._numba.compile import FLOATS, INTS, POINTER, compiled_function, types
 from maxmargin.structures import Constraints, Matching
 
@@ -117,7 +118,7 @@ def _loop(ability, points, layout_ints, starts, out, work, iwork):
     n = len(points) // parts
     size = len(starts) // n
     for i in range(n):
-        work[:size] = starts[i * size : (i + 1) * size]
+        copy_values(starts[i * size : (i + 1) * size], work[:size])
         ability(points[i * parts : (i + 1) * parts], layout_ints, out, work, iwork)
 
 

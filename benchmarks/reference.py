@@ -37,7 +37,6 @@ SIZES = {
 }
 TEXT = 60_000  # sentence pairs from which the statistics of words come
 LIMIT = 150.0  # seconds for a solve
-OPTIONS = True
 
 
 def main(options: list[str]) -> None:

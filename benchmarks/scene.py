@@ -33,7 +33,6 @@ from maxmargin.metrics import MultiLabelReport, multi_label_scores
 from maxmargin.result import Result
 from maxmargin.solvers import BCFW
 
-OPTIONS = True
 LOADERS = {"scene": load_scene, "yeast": load_yeast}
 ALPHAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
 COSTS = (0.1, 1.0, 10.0, 100.0)

@@ -13,8 +13,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-OPTIONS = True
-
 PREPARE = """
 import time
 begun = time.perf_counter()

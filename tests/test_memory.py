@@ -51,7 +51,9 @@ def test_arrays_that_are_mostly_zero_take_memory_where_they_are_not():
     values[:: size // n] = 1.0
     copied = memory.sparse_copy(values, n)
     used = memory.resident_bytes() - before
-    assert used < size  # of 16 bytes an entry; comparing takes memory of its own, so only afterwards
+    assert (
+        used < size
+    )  # of 16 bytes an entry; comparing takes memory of its own, so only afterwards
     assert np.array_equal(copied, values)
     assert copied.flags.writeable
     assert copied.flags.c_contiguous

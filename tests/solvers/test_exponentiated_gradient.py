@@ -79,10 +79,23 @@ def run(problem, state=None, **options):
     return ExponentiatedGradient(**({"tol": 0.0} | options)).run(problem, state=state)
 
 
+def smoothed(problem, solver, state, temperature):
+    """What steps at this temperature increase: for the likelihood, the dual itself."""
+    if problem.objective == "likelihood":
+        return solver.bound(problem, state)
+    return solver.bound(problem, state) + temperature * (problem.packed.weight @ state.entropy)
+
+
 def epochs(solver, problem, count):
+    """States after each epoch, none of which lowers what it is said to increase."""
     state = solver.init(problem)
     for _ in range(count):
+        temperature = state.temperature
+        value = smoothed(problem, solver, state, temperature)
         solver.epoch(problem, state)
+        risen = smoothed(problem, solver, state, temperature)
+        assert risen >= value - 1e-9 * max(1e-4, abs(value))
+        assert state.temperature <= temperature
         state.epoch += 1
         yield state
 
@@ -150,13 +163,9 @@ def test_weights_stay_in_a_domain(name, mode, objective):
     made = INSIDE[name]()
     problem = with_objective(made.problem, objective)
     solver = ExponentiatedGradient(mode)
-    value = -np.inf
     for state in epochs(solver, problem, 20):
         assert problem.domain.contains(state.w)
         np.testing.assert_allclose(state.w, problem.weights(state.z), atol=1e-11)
-        risen = solver.bound(problem, state)
-        assert risen >= value - 1e-13
-        value = risen
     result = run(problem, mode=mode, max_epochs=400, tol=1e-2)
     assert result.status is Status.CONVERGED
     if objective == "margin":
@@ -169,19 +178,16 @@ def test_weights_stay_in_a_domain(name, mode, objective):
 @all_names
 @both_modes
 @both_objectives
-def test_the_dual_never_falls_and_points_stay_inside(name, mode, objective):
+def test_bounds_are_true_and_points_stay_inside(name, mode, objective):
     made = case(name)
     problem = with_objective(made.problem, objective)
     solver = ExponentiatedGradient(mode, averaging=False)
-    value = -np.inf
     for state in epochs(solver, problem, 12):
         np.testing.assert_allclose(state.w, made.training.weights(state.z), rtol=0, atol=1e-11)
         assert made.training.distance(state.z) < 1e-12
         assert (state.z >= 0).all()
-        risen = solver.bound(problem, state)
-        assert risen >= value - 1e-13
-        assert risen <= problem.primal(state.w) + 1e-12
-        value = risen
+        value = solver.bound(problem, state)
+        assert value <= problem.primal(state.w) + 1e-12
     assert value > 0.05
 
 
@@ -191,10 +197,10 @@ def test_each_step_of_a_sample_raises_the_dual_by_what_was_promised(name, object
     problem = with_objective(case(name).problem, objective)
     solver = ExponentiatedGradient(averaging=False)
     *_, state = epochs(solver, problem, 1)
-    value = solver.bound(problem, state)
+    value = smoothed(problem, solver, state, state.temperature)
     for i in np.random.default_rng(1).integers(problem.n, size=25):
         solver._pass(problem, state, np.array([i]))
-        risen = solver.bound(problem, state)
+        risen = smoothed(problem, solver, state, state.temperature)
         assert risen >= value - 1e-14
         value = risen
 
@@ -208,9 +214,9 @@ def test_a_step_is_the_published_one(objective):
     solver._pass(problem, state, np.array([3]))
     here = problem.parts(3)
     old, new, scores = before[here], state.potentials[here], problem.scores(w, 3)
-    ahead = scores if objective == "margin" else scores - old
-    rates = (new - old) / ahead
-    assert rates[0] > 0
+    rates = (new - old) / (scores / state.temperature - old)
+    assert 0 < rates[0] <= 1
+    assert (state.temperature == 1.0) == (objective == "likelihood")
     np.testing.assert_allclose(rates, rates[0], rtol=1e-9)
     np.testing.assert_allclose(state.z[here], problem.structure.marginals(new, problem.layouts[3]))
     rest = np.ones(len(before), dtype=bool)
@@ -227,15 +233,11 @@ def test_features_of_any_scale(scale, mode, objective):
     scaled = with_objective(problem, objective)
     scaled.packed = scaled.packed._replace(value=scaled.packed.value * scale)
     solver = ExponentiatedGradient(mode)
-    value = -np.inf
     for state in epochs(solver, scaled, 15):
         assert np.isfinite(state.w).all()
         assert np.isfinite(state.potentials).all()
         assert ((state.z >= 0) & (state.z <= 4)).all()
-        risen, above = solver.bound(scaled, state), scaled.primal(state.w)
-        assert risen >= value - 1e-9 * max(1.0, abs(value))
-        assert risen <= above * (1 + 1e-9)
-        value = risen
+        assert solver.bound(scaled, state) <= scaled.primal(state.w) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("length", [1, 2, 10_000])
@@ -272,14 +274,13 @@ def test_the_same_seed_gives_the_same_bits_by_any_number_of_threads(mode, object
 
 @both_modes
 @pytest.mark.parametrize("start", ["truth", "uniform"])
-def test_potentials_grow_no_faster_than_epochs(start, mode):
-    """Rates that grow for ever carry them so far that z is a vertex, which no step leaves."""
+def test_many_epochs_with_a_small_penalty_stay_off_vertices(start, mode):
+    """A temperature that falls too soon carries z to a vertex, which steps are long in leaving."""
     problem = problems.chain(alpha=1e-4).problem
-    begun = ExponentiatedGradient(mode, start=start).init(problem)
     result = run(problem, mode=mode, start=start, max_epochs=200, tol=0.0)
-    moved = result.state.potentials - begun.potentials
-    assert np.abs(moved).max() <= 3.0 * 200
     assert result.primal < 3 * problem.primal(np.zeros(problem.dim))
+    assert result.state.temperature > 0
+    assert (problem.packed.weight @ result.state.entropy) > 1e-6
 
 
 def test_potentials_of_margins_are_not_those_of_likelihoods():

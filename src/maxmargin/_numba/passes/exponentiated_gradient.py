@@ -1,12 +1,12 @@
 """Exponentiated gradient: entropic steps in the log-potentials of single samples, or of all.
 
-Sample i keeps potentials t (one per part), and z_i = marginals(t). With a = F_i^T w + c_i a step
-goes to
+Sample i keeps potentials t (one per part), and z_i = marginals(t). What is maximised is the dual
+with `temperature` times the entropies of the samples added: the likelihood's own at temperature 1,
+a smoothed one of margins below. With a = (F_i^T w + c_i) / temperature a step goes to
 
-    t' = t + rate * d,  d = a - fade * t,   z' = marginals(t'),   delta = z' - z_i,   u = F_i delta
+    t' = t + rate (a - t),   z' = marginals(t'),   delta = z' - z_i,   u = F_i delta
 
-fade is 0 for margins and 1 for the likelihood, whose dual has the entropy in place of the costs.
-It changes the dual by omega (a . delta + fade * (entropy' - entropy)) - omega^2 / (2 alpha) |u|^2,
+and changes it by omega temperature (a . delta + entropy' - entropy) - omega^2 / (2 alpha) |u|^2,
 exactly. Potentials of forbidden parts are never read, and stay what they are.
 """
 
@@ -30,7 +30,6 @@ TRIES = 60  # steps are shortened to a half at least, so that the last is 1e-18 
 SHORTEST, LONGEST = 0.05, 0.5  # what may be left of a step that lowers the dual
 SMALL = 1e-14  # of a . z: below, the slope is rounding
 STILL = 1e-4  # of a . z: below, z hardly moves, and longer steps would only carry potentials off
-FARTHEST = 3.0  # that a step for margins moves a potential; longer ones lead to vertices, and stay
 
 
 @compile_ability
@@ -41,34 +40,21 @@ def copy_scores(theta, layout, out, work, iwork):
     return 0.0
 
 
-@compiled_function(types.int64(PACKED, types.int64, WORKSPACE, WEIGHTS))
-def entropic_scores(packed, i, workspace, weights):
-    """workspace.scratch = a = F_i^T w + c_i; returns the number of parts."""
+@compiled_function(types.int64(PACKED, types.int64, WORKSPACE, WEIGHTS, types.float64))
+def entropic_scores(packed, i, workspace, weights, temperature):
+    """workspace.scratch = a = (F_i^T w + c_i) / temperature; returns the number of parts."""
     parts = score_sample(packed, i, weights, workspace)
     for p in range(parts):
-        workspace.scratch[p] = workspace.theta[p]
+        workspace.scratch[p] = workspace.theta[p] / temperature
     return parts
 
 
-@compiled_function(types.float64(WORKSPACE, types.int64, types.float64, types.float64))
-def entropic_limit(workspace, parts, rate, fade):
-    """The rate, or less for margins, so that no potential moves by more than FARTHEST."""
-    if fade > 0.0:
-        return rate
-    largest = 0.0
-    for p in range(parts):
-        a = abs(workspace.scratch[p])
-        if a > largest and a != np.inf:
-            largest = a
-    return FARTHEST / largest if rate * largest > FARTHEST else rate
-
-
-@compiled_function(types.void(WORKSPACE, FLOATS, types.float64, types.float64))
-def entropic_trial(workspace, potentials, rate, fade):
+@compiled_function(types.void(WORKSPACE, FLOATS, types.float64))
+def entropic_trial(workspace, potentials, rate):
     """workspace.theta = the potentials after a step of this rate, from those of this sample."""
     for p in range(len(potentials)):
         a, t = workspace.scratch[p], potentials[p]
-        workspace.theta[p] = t + rate * (a - fade * t) if a != -np.inf else a
+        workspace.theta[p] = t + rate * (a - t) if a != -np.inf else a
 
 
 @compiled_function(
@@ -77,12 +63,14 @@ def entropic_trial(workspace, potentials, rate, fade):
         types.float64, types.float64, types.float64, FLOATS,
     )
 )  # fmt: skip
-def entropic_gain(packed, i, workspace, potentials, z, value, rate, fade, alpha, entropy, found):
-    """Judge the step to workspace.vertex = z', whose log-partition is value; vertex becomes delta.
+def entropic_gain(
+    packed, i, workspace, potentials, z, value, rate, temperature, alpha, entropy, found
+):
+    """Measure the step to workspace.vertex = z' of log-partition value; vertex becomes delta.
 
-    potentials, z : of this sample. entropy : at z. found : [0] the change of the dual over omega,
-    [1] what to multiply the rate by so that it is best, [2] entropy at z', [3] d . delta, and
-    [4] the size of the numbers that this is a difference of.
+    potentials, z : of this sample. entropy : at z. found : [0] the change of the smoothed dual over
+    omega and temperature, [1] what to multiply the rate by so that it is best, [2] entropy at z',
+    [3] (a - t) . delta, and [4] the size of the numbers that this is a difference of.
     """
     slope, linear, size = 0.0, 0.0, 0.0
     inner = 0.0
@@ -97,28 +85,25 @@ def entropic_gain(packed, i, workspace, potentials, z, value, rate, fade, alpha,
             inner += workspace.theta[p] * new
         if delta != 0.0:
             linear += a * delta
-            slope += (a - fade * potentials[p]) * delta
+            slope += (a - potentials[p]) * delta
             size += abs(a) * (new + z[p])
-    square = packed.weight[i] / alpha * block_change(packed, i, workspace)
+    square = packed.weight[i] / alpha * block_change(packed, i, workspace) / temperature
     found[2] = value - inner
-    found[0] = linear - 0.5 * square
-    if fade > 0.0:
-        found[0] += found[2] - entropy
-    bend = fade * rate * slope + square
+    found[0] = linear + found[2] - entropy - 0.5 * square
+    bend = rate * slope + square
     found[1] = slope / bend if bend > 0.0 else np.inf
     found[3] = slope
     found[4] = size
 
 
-@compiled_function(types.float64(FLOATS, types.float64, types.float64, types.float64))
-def entropic_rate(found, rate, fade, growth):
+@compiled_function(types.float64(FLOATS, types.float64, types.float64))
+def entropic_rate(found, rate, growth):
     """The rate after a step: shorter if the dual fell, else nearer to the best, growth at most."""
     if found[0] < 0.0:
         return rate * min(max(found[1], SHORTEST), LONGEST)
     if found[3] <= STILL * found[4]:
         return rate
-    rate *= min(max(found[1], LONGEST), growth)
-    return min(rate, 1.0) if fade > 0.0 else rate
+    return min(rate * min(max(found[1], LONGEST), growth), 1.0)
 
 
 @compiled_function(
@@ -148,14 +133,14 @@ def entropic_count(weights):
     )
 )  # fmt: skip
 def entropic_pass(
-    packed, workspace, marginals, order, alpha, fade, growth,
+    packed, workspace, marginals, order, alpha, temperature, growth,
     potentials, rates, last_rate, entropy, slopes, weights, z, counters, found,
 ):  # fmt: skip
     """One step for each sample named in `order`; returns a sample without marginals, or -1.
 
     rates : of each sample, 0 where not known; last_rate is the last one that was good.
-    slopes : of each sample, set to d . delta / rate, nearly twice the likelihood's gap of the
-    sample. counters.steps counts attempts at a step, which are calls of marginals.
+    slopes : of each sample, set to (a - t) . delta / rate; times the temperature that is nearly
+    twice the sample's gap. counters.steps counts attempts at a step, which are calls of marginals.
     """
     for i in order:
         if packed.weight[i] == 0.0:
@@ -164,19 +149,19 @@ def entropic_pass(
             continue
         start, stop = packed.part_ptr[i], packed.part_ptr[i + 1]
         own, point = potentials[start:stop], z[start:stop]
-        parts = entropic_scores(packed, i, workspace, weights)
-        rate = entropic_limit(workspace, parts, rates[i] if rates[i] > 0.0 else last_rate[0], fade)
+        parts = entropic_scores(packed, i, workspace, weights, temperature)
+        rate = rates[i] if rates[i] > 0.0 else last_rate[0]
         for _ in range(TRIES):
-            entropic_trial(workspace, own, rate, fade)
+            entropic_trial(workspace, own, rate)
             counters.steps[0] += 1.0
             value = call_oracle(packed, i, workspace, marginals, parts)
             if not np.isfinite(value):
                 return i
             entropic_gain(
-                packed, i, workspace, own, point, value, rate, fade, alpha, entropy[i], found
+                packed, i, workspace, own, point, value, rate, temperature, alpha, entropy[i], found
             )
             slopes[i] = found[3] / rate
-            used, rate = rate, entropic_rate(found, rate, fade, growth)
+            used, rate = rate, entropic_rate(found, rate, growth)
             if found[0] >= 0.0:
                 entropic_move(packed, i, workspace, alpha, potentials, weights, z)
                 entropy[i] = found[2]

@@ -24,7 +24,6 @@ from maxmargin.solvers.domain_steps import (
 )
 from maxmargin.solvers.entropic.potentials import (
     expected_points,
-    fade_of,
     inner_products,
     scores_of,
     why_stuck,
@@ -32,8 +31,9 @@ from maxmargin.solvers.entropic.potentials import (
 from maxmargin.validation.options import Bounds, Count, CountOrZero, NonNegativeOrInf, Seed
 
 _RAISED = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 11.0, 16.0, 24.0)  # how much likelier, as a log
-_LOST = 0.05  # of the objective at w = 0, which the dual value at the start may be below 0
-_SHARPER = (0.0, 1.0, 4.0, 16.0, 64.0)  # inverse temperatures tried on weights of other solvers
+_WARMEST = 3.0  # of the temperature at which entropies weigh as much as the objective at w = 0
+_COOLER = 4.0 ** -np.arange(5.0)  # temperatures tried on weights of other solvers
+_COLDEST = 1e-9  # of the first temperature: below, entropies are rounding
 
 
 @dataclass(repr=False)
@@ -43,12 +43,12 @@ class ExponentiatedGradientState(BlockState):
     #: log-potentials t of all parts, whose expectation is z, and the entropy of each sample
     potentials: np.ndarray = state_field(empty_array, warm="keep")
     entropy: np.ndarray = state_field(empty_array)
-    #: share of the potentials that a step of rate 1 leaves out
-    fade: float = state_field(np.nan, warm="keep")
+    #: of the entropies in the dual; 1 for likelihoods, else lowered while the smoothed gap falls
+    temperature: float = state_field(np.nan, warm="keep")
     #: rate of each sample's next step, 0 if not known; (1,) the last one that raised the dual
     rates: np.ndarray = state_field(empty_array, warm="keep")
     last_rate: np.ndarray = state_field(lambda: np.ones(1), warm="keep")
-    #: slope of the dual along each sample's last step; half of their sum, for likelihoods
+    #: slope along each sample's last step; what they tell of the gap, for likelihoods
     slopes: np.ndarray = state_field(empty_array)
     estimate: float = state_field(np.inf)
     #: attempts at a step, each of which calls `marginals`
@@ -58,14 +58,19 @@ class ExponentiatedGradientState(BlockState):
 class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     """Maximise D(z) by multiplicative steps, where each z_i is a vector of expectations.
 
-    Sample i stores a log-potential t_i per part, and z_i = marginals(t_i). A step of rate eta is
+    Sample i stores a log-potential t_i per part, and z_i = marginals(t_i). A step of rate eta in
+    (0, 1] is
 
-    - margin: `t_i + eta (F_i^T w + c_i)`
-    - likelihood: `(1 - eta) t_i + eta F_i^T w`, 0 < eta <= 1
+        t_i  <-  (1 - eta) t_i + eta (F_i^T w + c_i) / T
 
-    Its exact change of the dual is known, and a step that would decrease it is shortened until it
-    does not. Points never leave the interior of their polytopes except by rounding, and only
-    `marginals` is needed of the structure: for margins, an entropic projection that is not an
+    It increases D(z) + T sum_i omega_i H_i by an amount that is known exactly, where H_i is the
+    entropy of sample i, and a step that would decrease it is shortened until it does not. For the
+    likelihood T = 1, c_i = 0, and this is the dual itself. For margins it is a smoothed dual: T
+    begins where the entropies outweigh the objective at w = 0, and is lowered after each epoch
+    whose smoothed gap is below what smoothing costs. Certificates are those of D(z).
+
+    Points never leave the interior of their polytopes except by rounding, and only `marginals` and
+    `log_partition` are needed of the structure: for margins, an entropic projection that is not an
     expectation suffices.
 
     Parameters
@@ -91,14 +96,14 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     -----
     For likelihoods, online, it needs fewer passes than "lbfgs" (on handwritten letters, alpha =
     0.01: 14 to a relative gap of 1e-6, compared with 78). For margins it exists for comparison:
-    solutions lie on faces of the polytopes, which it approaches slowly, and "bcfw" needs a small
-    fraction of its passes.
+    solutions lie on faces of the polytopes, which it approaches slowly, and "bcfw" needs a fraction
+    of its passes.
 
     A dual point of another solver has no potentials, and may be a vertex, which these steps never
     leave: from such a state the weights are used, not z, and the dual may be lower at first.
 
-    In a domain the same steps are taken from w(z), and w is projected after each: the dual still
-    never decreases, and certificates are as exact (`solvers.domain_steps`).
+    In a domain the same steps are taken from w(z), and w is projected after each: the smoothed dual
+    still never decreases, and certificates are as exact (`solvers.domain_steps`).
 
     References
     ----------
@@ -110,7 +115,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         "Exponentiated gradient: multiplicative steps, so that outputs stay probabilities."
     )
     requires: ClassVar[Requires] = Requires(
-        abilities=(("marginals",), ("maximize",)),
+        abilities=(("marginals",), ("log_partition",), ("maximize",)),
         any_domain=True,
         objectives=("margin", "likelihood"),
     )
@@ -150,39 +155,41 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         state = ExponentiatedGradientState(
             np.zeros(problem.dim), problem.truth_copy(), self.generator()
         )
-        self._begin(problem, state, self._first(problem))
+        temperature = self._first_temperature(problem)
+        self._begin(problem, state, self._first(problem, temperature), temperature)
         return state
 
-    def _first(self, problem: Problem) -> np.ndarray:
-        """Potentials of the start.
+    def _first_temperature(self, problem: Problem) -> float:
+        """1 for likelihoods; for margins entropies outweigh the objective at w = 0."""
+        if problem.objective == "likelihood":
+            return 1.0
+        entropy = expected_points(problem, np.zeros(int(problem.part_ptr[-1])))[1]
+        most = float(problem.packed.weight @ entropy)
+        start = problem.primal(np.zeros(problem.dim))
+        return _WARMEST * start / most if min(start, most) > 0 else 1.0
 
-        Raised by too little, the truth leaves z so far off that D is negative by far; by too much,
-        z is as good as a vertex, which multiplicative steps are long in leaving. For the likelihood
-        the best dual value decides, for margins the least raise that costs next to nothing.
-        """
-        flat = np.zeros(int(problem.part_ptr[-1]))
+    def _first(self, problem: Problem, temperature: float) -> np.ndarray:
+        """Potentials of the start: 0, or raised where the truth is, by what is best of a few."""
+        best, found = -np.inf, np.zeros(int(problem.part_ptr[-1]))
         if self.start == "uniform":
-            return flat
-        best, found = -np.inf, flat
-        enough = np.inf
-        if problem.objective != "likelihood":
-            enough = -_LOST * problem.primal(np.zeros(problem.dim))
+            return found
         for raised in _RAISED:
             tried = np.where(problem.truth > 0, raised, 0.0)
-            z, entropy = expected_points(problem, tried)
-            dual = problem.dual(z, entropy=entropy if np.isinf(enough) else None)
+            dual = _smoothed_dual(problem, *expected_points(problem, tried), temperature)
             if dual <= best:
                 break
             best, found = dual, tried
-            if dual >= enough:
-                break
         return found
 
     def _begin(
-        self, problem: Problem, state: ExponentiatedGradientState, potentials: np.ndarray
+        self,
+        problem: Problem,
+        state: ExponentiatedGradientState,
+        potentials: np.ndarray,
+        temperature: float,
     ) -> None:
         """Everything that follows from the potentials."""
-        state.potentials, state.fade = potentials, fade_of(problem)
+        state.potentials, state.temperature = potentials, temperature
         state.z, state.entropy = expected_points(problem, potentials)
         state.w[:] = problem.weights(state.z)
         state.average = start_average(problem.dim if self.averaging else 0)
@@ -196,27 +203,30 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         w = state.w.copy()
         own = super()._warm_start_from(problem, state)
         # those of margins may be so large that their entropy, a small difference, is rounding
-        if own.fade == fade_of(problem) and own.potentials.shape == problem.truth.shape:
-            self._begin(problem, own, own.potentials)
+        is_likelihood = problem.objective == "likelihood"
+        same = (own.temperature == 1.0) == is_likelihood and np.isfinite(own.temperature)
+        if same and own.potentials.shape == problem.truth.shape:
+            self._begin(problem, own, own.potentials, own.temperature)
         else:
             own.rates, own.last_rate = np.zeros(problem.n), np.ones(1)
-            self._begin(problem, own, self._nearest(problem, w))
+            self._begin(problem, own, *self._nearest(problem, w))
         return own
 
-    def _nearest(self, problem: Problem, w: np.ndarray) -> np.ndarray:
-        """Potentials from the weights of another solver, whose z may well be a vertex.
+    def _nearest(self, problem: Problem, w: np.ndarray) -> tuple[np.ndarray, float]:
+        """Potentials from the weights of another solver, whose z may be a vertex; temperature.
 
-        For the likelihood those of the weights; for margins the best of a few sharpnesses.
+        For the likelihood those of the weights; for margins the best of a few temperatures.
         """
-        scores = scores_of(problem, w)
+        scores, highest = scores_of(problem, w), self._first_temperature(problem)
         if problem.objective == "likelihood":
-            return scores
-        best, found = -np.inf, self._first(problem)
-        for sharpness in _SHARPER:
-            tried = sharpness * scores if sharpness else found
+            return scores, highest
+        found = self._first(problem, highest), highest
+        best = problem.dual(expected_points(problem, found[0])[0])
+        for temperature in highest * _COOLER:
+            tried = scores / temperature
             dual = problem.dual(expected_points(problem, tried)[0])
             if dual > best:
-                best, found = dual, tried
+                best, found = dual, (tried, float(temperature))
         return found
 
     # -- steps -------------------------------------------------------------------------------------
@@ -227,10 +237,20 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         else:
             self._visits(problem, state)
         state.n_oracle += int(state.counters.steps[0] - tried)
+        on = problem.packed.weight > 0  # the slopes of others may be infinite for ever
+        slopes = np.maximum(state.slopes[on], 0.0)
+        gap = state.temperature * float(problem.packed.weight[on] @ slopes) / 2
         if problem.objective == "likelihood":
-            on = problem.packed.weight > 0  # the slopes of others may be infinite for ever
-            slopes = np.maximum(state.slopes[on], 0.0)
-            state.estimate = float(problem.packed.weight[on] @ slopes) / 2
+            state.estimate = gap
+        else:
+            self._cool(problem, state, gap)
+
+    def _cool(self, problem: Problem, state: ExponentiatedGradientState, gap: float) -> None:
+        """Lower the temperature if smoothing costs more than the smoothed gap, to half of that."""
+        cost = state.temperature * float(problem.packed.weight @ state.entropy)
+        if gap < cost:
+            coldest = _COLDEST * self._first_temperature(problem)
+            state.temperature = max(state.temperature * max(gap / cost, 0.1) / 2, coldest)
 
     def _visits(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A pass over single samples."""
@@ -248,7 +268,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
                     function,
                     order,
                     problem.alpha,
-                    state.fade,
+                    state.temperature,
                     float(self.growth),
                     state.potentials,
                     state.rates,
@@ -278,27 +298,26 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         weights: Weights,
     ) -> None:
         """The step of the compiled `entropic_pass`, where `marginals` is Python."""
-        packed, fade, entropy = problem.packed, state.fade, state.entropy
+        packed, temperature, entropy = problem.packed, state.temperature, state.entropy
         if packed.weight[i] == 0.0:
             state.slopes[i] = 0.0
             entropic.entropic_count(weights)
             return
         here = problem.parts(i)
         own, point = state.potentials[here], state.z[here]
-        parts = entropic.entropic_scores(packed, i, workspace, weights)
+        parts = entropic.entropic_scores(packed, i, workspace, weights, temperature)
         rate = state.rates[i] or state.last_rate[0]
-        rate = entropic.entropic_limit(workspace, parts, rate, fade)
         found = np.zeros(5)
         for _ in range(entropic.TRIES):
-            entropic.entropic_trial(workspace, own, rate, fade)
+            entropic.entropic_trial(workspace, own, rate)
             state.counters.steps[0] += 1.0
             value = problem.write_marginals(i, workspace, parts)
             entropic.entropic_gain(
-                packed, i, workspace, own, point, value, rate, fade, problem.alpha, entropy[i],
-                found,
+                packed, i, workspace, own, point, value, rate, temperature, problem.alpha,
+                entropy[i], found,
             )  # fmt: skip
             state.slopes[i] = found[3] / rate
-            used, rate = rate, entropic.entropic_rate(found, rate, fade, float(self.growth))
+            used, rate = rate, entropic.entropic_rate(found, rate, float(self.growth))
             if found[0] >= 0.0:
                 entropic.entropic_move(
                     packed, i, workspace, problem.alpha, state.potentials, weights, state.z
@@ -313,12 +332,10 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
 
     def _step(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A step of all samples at once."""
-        fade, rate = state.fade, state.last_rate[0]
+        temperature, rate = state.temperature, state.last_rate[0]
         omega, potentials = problem.packed.weight, state.potentials
-        scores = scores_of(problem, state.w)
-        ahead = scores - fade * potentials
-        if fade == 0.0:
-            rate = min(rate, entropic.FARTHEST / max(np.abs(ahead).max(), 1e-300))
+        scores = scores_of(problem, state.w) / temperature
+        ahead = scores - potentials
         for _ in range(entropic.TRIES):
             state.counters.steps[0] += problem.n
             tried = potentials + rate * ahead
@@ -326,13 +343,14 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             delta = z - state.z
             change = problem.features(delta)
             slopes = inner_products(problem, ahead, delta)
-            slope, square = float(omega @ slopes), float(change @ change) / problem.alpha
-            gains = inner_products(problem, scores, delta) + fade * (entropy - state.entropy)
+            slope = float(omega @ slopes)
+            square = float(change @ change) / problem.alpha / temperature
+            gains = inner_products(problem, scores, delta) + entropy - state.entropy
             size = float(omega @ inner_products(problem, np.abs(scores), z + state.z))
-            bend = fade * rate * slope + square
+            bend = rate * slope + square
             best = slope / bend if bend > 0 else np.inf
             found = np.array([float(omega @ gains) - square / 2, best, 0.0, slope, size])
-            used, rate = rate, entropic.entropic_rate(found, rate, fade, float(self.growth))
+            used, rate = rate, entropic.entropic_rate(found, rate, float(self.growth))
             if found[0] >= 0:
                 state.potentials, state.entropy = tried, entropy
                 state.slopes, state.z, state.last_rate[0] = slopes / used, z, rate
@@ -361,6 +379,8 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         for name in ("potentials", "entropy", "rates"):
             if not np.isfinite(getattr(state, name)).all():
                 raise ValueError(f"{name} is not finite")
+        if not 0 < state.temperature < np.inf:
+            raise ValueError("the temperature is not a positive number")
         if (state.rates < 0).any() or state.last_rate[0] <= 0:
             raise ValueError("a rate is negative")
 
@@ -368,3 +388,11 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         # the potentials tell all; a pass in Python may have been left between two of its writes
         state.z, state.entropy = expected_points(problem, state.potentials)
         finalize_weights(problem, state)
+
+
+def _smoothed_dual(
+    problem: Problem, z: np.ndarray, entropy: np.ndarray, temperature: float
+) -> float:
+    if problem.objective == "likelihood":
+        return problem.dual(z, entropy=entropy)
+    return problem.dual(z) + temperature * float(problem.packed.weight @ entropy)

@@ -12,11 +12,6 @@ from maxmargin.exceptions import InfeasibleError
 from maxmargin.problem import NO_POINTS, Problem
 
 
-def fade_of(problem: Problem) -> float:
-    """How much of the potentials a step of rate 1 leaves out."""
-    return 1.0 if problem.objective == "likelihood" else 0.0
-
-
 def expected_points(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The points marginals(potentials), and the entropy of each sample's distribution."""
     bare = copy(problem)  # nothing but the potentials in place of the costs

@@ -14,6 +14,7 @@ NAMES = (
     "passes",
     "k_best",
     "projection",
+    "general_matching",
     "cuts",
     "cut_projection",
     "large_graphs",

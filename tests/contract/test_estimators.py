@@ -14,6 +14,7 @@ from contract.cases import Kind, check_cases, exported, found_list
 from contract.problems import AtMostTwo
 from maxmargin import (
     ChainSVM,
+    GeneralMatchingSVM,
     Graph,
     GraphCutSVM,
     MatchingSVM,
@@ -307,7 +308,9 @@ def test_the_score_is_the_share_that_is_right(kind):
     fitted = kind.fit()
     right, total = 0, 0
     for x, truth, output in zip(kind.X, kind.y, fitted.predict(kind.X), strict=True):
-        if isinstance(kind.estimator, MatchingSVM):  # twice the links found, by found and true
+        if isinstance(
+            kind.estimator, MatchingSVM | GeneralMatchingSVM
+        ):  # twice the links found, by found and true
             found, true = ({tuple(link) for link in links.tolist()} for links in (output, truth))
             right += 2 * len(found & true)
             total += len(found) + len(true)

@@ -3,6 +3,7 @@
 from maxmargin.structures.base import Constraints, Structure
 from maxmargin.structures.chain import Chain
 from maxmargin.structures.from_oracle.structure import OracleStructure
+from maxmargin.structures.general_matching import GeneralMatching
 from maxmargin.structures.graph_cut import GraphCut
 from maxmargin.structures.linear_program.linear_program import LinearProgram
 from maxmargin.structures.linear_program.program import Program
@@ -24,6 +25,7 @@ __all__ = [
     "Chain",
     "Constraints",
     "Finite",
+    "GeneralMatching",
     "GraphCut",
     "MarkovNetwork",
     "LinearProgram",

@@ -1,0 +1,1 @@
+"""Best matchings of any graph."""

@@ -1,0 +1,237 @@
+"""The best matching of a graph, by Edmonds' primal-dual method with Galil's bookkeeping.
+
+Prices u of nodes and y >= 0 of blossoms pay for every edge: its *slack* u + u' + (y of the blossoms
+around it) - 2 weight is never negative, and 0 where it is matched. A stage grows trees of tight
+edges from all free nodes at once; where none is left, prices of outer nodes fall and those of inner
+ones rise until one is, a blossom's y is 0, or, unless matchings must be perfect, the prices of free
+nodes are: then the matching is best. O(n^3).
+
+Scores are rounded to integers, 2^48 times as fine as the largest, so that nothing else is rounded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._numba.compile import FLOATS, INTS, compile_ability, compile_internal, types
+from maxmargin._numba.general_matching.forest import (
+    ABSENT,
+    FIRST,
+    FOREST,
+    INNER,
+    LAST,
+    N_COUNTS,
+    NONE,
+    OUTER,
+    STAMP,
+    UNREACHED,
+    UNUSED,
+    Forest,
+    expand_blossom,
+    grow_tree,
+    join_outer_nodes,
+    label_node,
+    slack_of,
+)
+
+FINENESS = 2.0**48
+FAR = 2**62  # more than any change of prices
+BY_PRICE, BY_GROWTH, BY_MEETING, BY_BLOSSOM, BY_NOTHING = range(5)
+
+
+@compile_internal(types.int64(FLOATS, INTS, types.boolean))
+def round_weights(theta, weight, perfect):
+    """Integer weights; those that no best matching needs are ABSENT. Returns the largest."""
+    largest = 0.0
+    for e in range(len(theta)):
+        if theta[e] != -np.inf:
+            largest = max(largest, abs(theta[e]))
+    highest = ABSENT
+    for e in range(len(theta)):
+        weight[e] = ABSENT
+        if theta[e] != -np.inf and (perfect or theta[e] > 0.0):
+            weight[e] = int(np.rint(theta[e] / largest * FINENESS)) if largest > 0.0 else 0
+            highest = max(highest, weight[e])
+    return highest
+
+
+@compile_internal(types.void(FOREST, types.int64))
+def start_forest(forest, price):
+    """Nothing matched, no blossoms, all nodes with the same price."""
+    n = len(forest.top)
+    for v in range(n):
+        forest.mate[v] = NONE
+        forest.top[v] = forest.base[v] = v
+        forest.price[v] = price
+    for x in range(len(forest.base)):
+        forest.parent[x] = NONE
+        forest.mark[x] = 0
+    for k in range(len(forest.unused)):
+        forest.unused[k] = n + k
+    forest.counts[STAMP], forest.counts[UNUSED] = 0, len(forest.unused)
+
+
+@compile_internal(types.boolean(FOREST))
+def start_stage(forest):
+    """Each free node is the root of a tree; False if there is none."""
+    n = len(forest.top)
+    forest.counts[FIRST] = forest.counts[LAST] = 0
+    for x in range(len(forest.label)):
+        forest.label[x], forest.entry[x] = UNREACHED, NONE
+    for v in range(n):
+        forest.best[v] = NONE
+    for v in range(n):
+        if forest.mate[v] == NONE:
+            label_node(forest, forest.top[v], OUTER, NONE)
+    return forest.counts[LAST] > 0
+
+
+@compile_internal(types.boolean(FOREST))
+def search_tight_arcs(forest):
+    """Look at the arcs of new outer nodes; True if a matched edge was won."""
+    while forest.counts[FIRST] < forest.counts[LAST]:
+        v = forest.queue[forest.counts[FIRST]]
+        forest.counts[FIRST] += 1
+        for arc in range(forest.start[v - 1] if v > 0 else 0, forest.start[v]):
+            x = forest.head[arc]
+            if forest.top[x] == forest.top[v] or forest.weight[forest.edge[arc]] == ABSENT:
+                continue
+            slack, label = slack_of(forest, arc), forest.label[forest.top[x]]
+            if slack == 0 and label == OUTER:
+                if join_outer_nodes(forest, arc):
+                    return True
+                continue
+            if slack == 0 and label == UNREACHED:
+                grow_tree(forest, forest.sister[arc])
+                continue
+            if forest.best[x] == NONE or slack < slack_of(forest, forest.best[x]):
+                forest.best[x] = forest.sister[arc]
+            if label == OUTER:
+                if forest.best[v] == NONE or slack < slack_of(forest, forest.best[v]):
+                    forest.best[v] = arc
+    return False
+
+
+@compile_internal(types.void(FOREST, types.int64))
+def renew_best_arc(forest, v):
+    """The arc of least slack from an outer node to outer ones elsewhere."""
+    forest.best[v] = NONE
+    for arc in range(forest.start[v - 1] if v > 0 else 0, forest.start[v]):
+        top = forest.top[forest.head[arc]]
+        if top == forest.top[v] or forest.label[top] != OUTER:
+            continue
+        if forest.weight[forest.edge[arc]] == ABSENT:
+            continue
+        if forest.best[v] == NONE or slack_of(forest, arc) < slack_of(forest, forest.best[v]):
+            forest.best[v] = arc
+
+
+@compile_internal(types.UniTuple(types.int64, 3)(FOREST, types.boolean))
+def least_change(forest, perfect):
+    """(change of prices, what it brings about, arc or blossom)."""
+    n = len(forest.top)
+    least, kind, where = FAR, BY_NOTHING, NONE
+    for v in range(n):
+        label = forest.label[forest.top[v]]
+        if label == OUTER:
+            if not perfect and forest.price[v] < least:
+                least, kind = forest.price[v], BY_PRICE
+            if forest.best[v] != NONE and forest.top[forest.head[forest.best[v]]] == forest.top[v]:
+                renew_best_arc(forest, v)
+            if forest.best[v] != NONE and slack_of(forest, forest.best[v]) // 2 < least:
+                least, kind = slack_of(forest, forest.best[v]) // 2, BY_MEETING
+                where = forest.best[v]
+        elif label == UNREACHED and forest.best[v] != NONE:
+            if slack_of(forest, forest.best[v]) < least:
+                least, kind, where = slack_of(forest, forest.best[v]), BY_GROWTH, forest.best[v]
+    for x in range(n, len(forest.label)):
+        if forest.parent[x] == NONE and forest.label[x] == INNER:
+            if forest.price[x] // 2 < least:
+                least, kind, where = forest.price[x] // 2, BY_BLOSSOM, x
+    return least, kind, where
+
+
+@compile_internal(types.void(FOREST, types.int64))
+def change_prices(forest, change):
+    """Let prices of outer nodes fall and those of inner ones rise."""
+    n = len(forest.top)
+    for v in range(n):
+        label = forest.label[forest.top[v]]
+        if label != UNREACHED:
+            forest.price[v] += change if label == INNER else -change
+    for x in range(n, len(forest.label)):
+        if forest.parent[x] == NONE and forest.label[x] != UNREACHED:
+            forest.price[x] += 2 * change if forest.label[x] == OUTER else -2 * change
+
+
+@compile_internal(types.int64(FOREST, types.boolean))
+def run_stage(forest, perfect):
+    """Change prices until an edge more is matched, BY_MEETING, or why there is none."""
+    while not search_tight_arcs(forest):
+        change, kind, where = least_change(forest, perfect)
+        if kind in (BY_NOTHING, BY_PRICE):
+            return kind
+        change_prices(forest, change)
+        if kind == BY_GROWTH:
+            grow_tree(forest, where)
+        elif kind == BY_BLOSSOM:
+            expand_blossom(forest, where)
+        elif join_outer_nodes(forest, where):
+            break
+    return BY_MEETING
+
+
+@compile_internal(types.void(FOREST))
+def expand_free_blossoms(forest):
+    """Undo the outermost blossoms whose price is 0."""
+    n = len(forest.top)
+    again = True
+    while again:
+        again = False
+        for v in range(n):
+            x = forest.top[v]
+            if x >= n and forest.price[x] == 0:
+                forest.label[x] = UNREACHED
+                expand_blossom(forest, x)
+                again = True
+
+
+@compile_ability
+def maximize(theta, layout, out, work, iwork):
+    """The best matching, and its score; -inf if it must be perfect and none is.
+
+    layout: as in `_numba.graph_cut.maximize`, but layout[2] says whether it must be perfect. iwork:
+    `integer_scratch(n, m)`.
+    """
+    n, m, perfect = layout[0], layout[1], layout[2] == 1
+    start, arcs = layout[3 : 3 + n], layout[3 + n :]
+    nodes = n + n // 2 + 1
+    owned = iwork[m:]
+    rest = owned[4 * n :]
+    more = rest[10 * nodes :]
+    forest = Forest(
+        start, arcs[: 2 * m], arcs[2 * m : 4 * m], arcs[4 * m : 6 * m], iwork[:m],
+        rest[:nodes], owned[:n], owned[n : 2 * n], owned[2 * n : 3 * n], owned[3 * n : 4 * n],
+        rest[nodes : 2 * nodes], rest[2 * nodes : 3 * nodes], rest[3 * nodes : 4 * nodes],
+        rest[4 * nodes : 5 * nodes], rest[5 * nodes : 6 * nodes], rest[6 * nodes : 7 * nodes],
+        rest[7 * nodes : 8 * nodes], rest[8 * nodes : 9 * nodes], rest[9 * nodes : 10 * nodes],
+        more[: 2 * nodes], more[2 * nodes : 2 * nodes + n // 2 + 1],
+        more[2 * nodes + n // 2 + 1 : 2 * nodes + n // 2 + 1 + N_COUNTS],
+    )  # fmt: skip
+    highest = round_weights(theta, forest.weight, perfect)
+    start_forest(forest, highest if highest != ABSENT else 0)
+    ended = BY_MEETING
+    while ended == BY_MEETING and start_stage(forest):
+        ended = run_stage(forest, perfect)
+        expand_free_blossoms(forest)
+    out[:] = 0.0
+    if perfect and ended == BY_NOTHING:
+        return -np.inf
+    total = 0.0
+    for v in range(n):
+        if forest.mate[v] != NONE:
+            edge = forest.edge[forest.mate[v]]
+            if out[edge] == 0.0:
+                out[edge] = 1.0
+                total += theta[edge]
+    return total

@@ -1,0 +1,167 @@
+"""Pairs of nodes of any graph: who is matched with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin.callbacks import Callback
+from maxmargin.domains import Domain
+from maxmargin.estimators.base import StructuredSVM
+from maxmargin.exceptions import SampleError
+from maxmargin.features import FeatureMap, PartFeatures
+from maxmargin.inputs import Graph
+from maxmargin.losses import Loss
+from maxmargin.solvers import Solver
+from maxmargin.structures import GeneralMatching, Network, Structure
+from maxmargin.structures.base import Layout
+from maxmargin.validation.options import (
+    CountOrZero,
+    NJobs,
+    NonNegativeOrInf,
+    Penalty,
+    PositiveOrInf,
+    Seed,
+    Verbosity,
+)
+from maxmargin.validation.samples import (
+    Rows,
+    as_array,
+    check_is_list,
+    check_rows,
+    check_sample_weight,
+    check_targets,
+)
+
+
+class GeneralMatchingSVM(StructuredSVM):
+    """Structural SVM for matchings of any graph: learned scores of pairs.
+
+    A pair (j, k) scores w . x[j, k]; the prediction is the best set of pairs in which no node
+    occurs twice.
+
+    A sample x is an array of shape (n_nodes, n_nodes, n_features), the features of every pair, of
+    which those with j < k are read, or a `Graph` whose edges are the pairs that may be matched and
+    whose `edge_features` describe them; its node features are not used. A target y is an array of
+    shape (m, 2), the matched pairs.
+
+    Parameters
+    ----------
+    loss : {"hamming", "hamming-sum"} or Loss, default="hamming-sum"
+        Cost of an output: the number of pairs that are wrong or missing, or their mean over all
+        pairs.
+    perfect : bool, default=False
+        Whether every node must have a partner.
+    bias : bool, default=True
+        Whether pairs have a constant feature.
+    """
+
+    def __init__(
+        self,
+        alpha: Penalty = 1e-2,
+        loss: str | Loss = "hamming-sum",
+        solver: str | Solver = "auto",
+        tol: NonNegativeOrInf = 1e-3,
+        max_epochs: CountOrZero = 100,
+        random_state: Seed = 0,
+        verbose: Verbosity = 0,
+        *,
+        perfect: bool = False,
+        bias: bool = True,
+        n_jobs: NJobs = None,
+        warm_start: bool = False,
+        time_limit: PositiveOrInf | None = None,
+        callbacks: Sequence[Callback] = (),
+        domain: Domain | None = None,
+    ):
+        self.alpha = alpha
+        self.loss = loss
+        self.solver = solver
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.perfect = perfect
+        self.bias = bias
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.callbacks = callbacks
+        self.domain = domain
+
+    def _make_structure(self) -> Structure:
+        return GeneralMatching(self.perfect)
+
+    def _make_features(self) -> FeatureMap:
+        return PartFeatures(self.bias)
+
+    def _check_X(self, X: Any) -> tuple[Rows, list[Layout]]:
+        check_is_list(X)
+        samples = [_pairs(i, x) for i, x in enumerate(X)]
+        layouts: list[Any] = [layout for _, layout in samples]
+        for i, layout in enumerate(layouts):
+            if self.perfect and layout.n_nodes % 2 == 1:
+                raise SampleError.of(
+                    i,
+                    f": x has {layout.n_nodes} nodes, an odd number, so that one has no partner;"
+                    " add a node that stands for none, or use perfect=False.",
+                )
+
+        def name(i: int, edge: int, column: int) -> str:
+            j, k = layouts[i].edges[edge].tolist()
+            return f"x[{j}, {k}, {column}]"
+
+        return check_rows([features for features, _ in samples], name), layouts
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Compute the F1 score of the predicted pairs, over all samples.
+
+        Parameters
+        ----------
+        X : sequence of samples
+            Samples in the form that `fit` takes.
+        y : sequence of outputs
+            True outputs in the form that `fit` takes.
+        sample_weight : array_like of shape (n_samples,) or None, default=None
+            Weights of the samples; None means equal weights.
+
+        Returns
+        -------
+        float
+            2 correct / (predicted + true pairs), from 0 to 1.
+        """
+        return super().score(X, y, sample_weight)
+
+    def _agreement(
+        self, y: Any, outputs: list[Any], layouts: list[Layout], sample_weight: Any = None
+    ) -> float:
+        check_targets(y, len(outputs))
+        weight = check_sample_weight(sample_weight, len(outputs)) if outputs else np.empty(0)
+        truth = self._truth(y, layouts)
+        both, pairs = 0.0, 0.0
+        for i, (output, layout) in enumerate(zip(outputs, layouts, strict=True)):
+            true = truth.part[truth.ptr[i] : truth.ptr[i + 1]]
+            found = self.structure_.encode(output, layout)
+            both += weight[i] * found[true].sum()
+            pairs += weight[i] * (found.sum() + len(true))
+        return float(2 * both / pairs) if pairs else 1.0
+
+
+def _pairs(i: int, x: Any) -> tuple[Any, Network]:
+    """A feature row for each pair, and the layout."""
+    if isinstance(x, Graph):
+        if x.network.n_edges == 0:
+            raise SampleError.of(i, ": x has no edges: nothing to match. Leave it out.")
+        return x.edge_features, x.network
+    array = as_array(i, x)
+    if array.ndim != 3 or array.shape[0] != array.shape[1] or len(array) < 2:
+        raise SampleError.of(
+            i,
+            f": x has shape {array.shape}, expected (n_nodes, n_nodes, n_features), two nodes or"
+            " more; a single feature is x[:, :, None], one sample alone [x]. Where only some pairs"
+            " may be matched, give Graph(nodes, edges, edge_features).",
+        )
+    edges = np.transpose(np.triu_indices(len(array), 1))
+    return array[edges[:, 0], edges[:, 1]], Network(len(array), edges)

@@ -1,0 +1,148 @@
+"""Matchings of any graph: each node has one partner at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from maxmargin.oracles.compiled import CompiledOracle
+from maxmargin.structures.base import Constraints, Structure
+from maxmargin.structures.matching.candidates import as_integers
+from maxmargin.structures.network.network import Network
+
+#: nodes up to which constraints are listed: there is one for each odd set of nodes
+MOST_NODES = 15
+
+
+class GeneralMatching(Structure):
+    """Edges of a graph of which no two share a node. layout = Network, or (n_nodes, edges).
+
+    Parts: one per edge, in the order of `edges`. An output y is an array of shape (m, 2), the
+    matched pairs of nodes in any order.
+
+    Z is the hull of all matchings: `z_e >= 0`, the edges of a node sum to 1 at most (exactly, if
+    matchings are perfect), and those inside an odd set S of nodes to (\\|S\\| - 1) / 2 at most
+    (Edmonds 1965).
+
+    Parameters
+    ----------
+    perfect : bool, default=False
+        Whether every node must have a partner. Graphs without such a matching are refused.
+    """
+
+    binary = True
+
+    def __init__(self, perfect: bool = False):
+        self.perfect = perfect
+
+    def _make_oracle(self) -> GeneralMatchingOracle:
+        return GeneralMatchingOracle(self)
+
+    def n_parts(self, layout: Any) -> int:
+        return _graph_of(layout).n_edges
+
+    def vertex_size(self, layout: Any) -> int:
+        graph = _graph_of(layout)
+        return min(graph.n_nodes // 2, graph.n_edges)
+
+    def radius(self, layout: Any) -> float:
+        return float(np.sqrt(2 * self.vertex_size(layout)))  # none in common
+
+    # -- outputs -----------------------------------------------------------------------------------
+    def encode(self, y: Any, layout: Any) -> np.ndarray:
+        graph, pairs = _graph_of(layout), as_integers("y", y)
+        if pairs.size == 0:
+            pairs = pairs.reshape(0, 2)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(f"y has shape {pairs.shape}, expected (m, 2), pairs of nodes.")
+        places = {frozenset(edge): e for e, edge in enumerate(graph.edges.tolist())}
+        z = np.zeros(graph.n_edges)
+        for pair in pairs.tolist():
+            if frozenset(pair) not in places:
+                raise ValueError(f"y: {tuple(pair)} is not an edge of the graph.")
+            z[places[frozenset(pair)]] = 1.0
+        nodes, counts = np.unique(pairs, return_counts=True)
+        if (counts > 1).any():
+            raise ValueError(f"y: node {nodes[counts > 1][0]} has more than one partner.")
+        if self.perfect and len(nodes) < graph.n_nodes:
+            lonely = np.setdiff1d(np.arange(graph.n_nodes), nodes)[0]
+            raise ValueError(f"y: node {lonely} has no partner, and perfect=True asks for one.")
+        return z
+
+    def decode(self, z: np.ndarray, layout: Any) -> np.ndarray:
+        return _graph_of(layout).edges[np.asarray(z) > 0.5]
+
+    # -- descriptions ------------------------------------------------------------------------------
+    def constraints(self, layout: Any) -> Constraints:
+        graph = _graph_of(layout)
+        n = graph.n_nodes
+        if n > MOST_NODES:
+            raise ValueError(
+                f"{n} nodes have {2 ** (n - 1)} odd sets, each with a constraint; they are listed"
+                f" up to {MOST_NODES} nodes."
+            )
+        degrees = _incidence(graph)
+        sets = [s for size in range(3, n + 1, 2) for s in combinations(range(n), size)]
+        inside = np.zeros((len(sets), n), dtype=bool)
+        for row, members in zip(inside, sets, strict=True):
+            row[list(members)] = True
+        both = inside[:, graph.edges[:, 0]] & inside[:, graph.edges[:, 1]]
+        matrix = sparse.csr_array(np.vstack([degrees, both.astype(float)]))
+        sizes = inside.sum(axis=1)
+        upper = np.concatenate([np.ones(n), (sizes - 1) / 2])
+        lower = np.full(len(upper), -np.inf)
+        if self.perfect:
+            lower[:n] = 1.0
+        return Constraints(matrix, lower, upper)
+
+    def vertices(self, layout: Any) -> Iterator[np.ndarray]:
+        graph = _graph_of(layout)
+        ends = graph.edges.tolist()
+
+        def extend(edge: int, used: frozenset[int], z: tuple[int, ...]) -> Iterator[np.ndarray]:
+            if edge < len(ends):
+                a, b = ends[edge]
+                yield from extend(edge + 1, used, (*z, 0))
+                if a not in used and b not in used:
+                    yield from extend(edge + 1, used | {a, b}, (*z, 1))
+            elif not self.perfect or len(used) == graph.n_nodes:
+                yield np.array(z, dtype=float)
+
+        return extend(0, frozenset(), ())
+
+
+class GeneralMatchingOracle(CompiledOracle):
+    """Edmonds' algorithm for matchings of largest weight."""
+
+    compiled: ClassVar[dict[str, str]] = {"maximize": "general_matching.maximize"}
+    structure: GeneralMatching
+
+    def layout_as_ints(self, layout: Any) -> Any:
+        found = np.array(_graph_of(layout).as_ints)
+        found[2] = int(self.structure.perfect)
+        return found
+
+    def scratch(self, layout: Any) -> tuple[int, int]:
+        graph = _graph_of(layout)
+        blossoms = graph.n_nodes // 2 + 1
+        return 0, graph.n_edges + 16 * graph.n_nodes + 13 * blossoms + 4
+
+
+def _graph_of(layout: Any) -> Network:
+    """The graph of a layout: itself, that of a Graph, or of its number of nodes and edges."""
+    found = getattr(layout, "network", layout)
+    if isinstance(found, tuple | list) and len(found) == 2:
+        found = Network(*found)
+    if not isinstance(found, Network):
+        raise TypeError(f"layout={layout!r} must be a Network, a Graph or (n_nodes, edges).")
+    return found
+
+
+def _incidence(graph: Network) -> np.ndarray:
+    degrees = np.zeros((graph.n_nodes, graph.n_edges))
+    degrees[graph.edges.T, np.arange(graph.n_edges)] = 1.0
+    return degrees

@@ -79,6 +79,28 @@ def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path, folder, caplog
     assert "NUMBA_CACHE_DIR" in caplog.text
 
 
+def test_a_user_without_a_home_has_no_cache(tmp_path, folder, caplog, monkeypatch):
+    def no_home(path):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(caching.Path, "expanduser", no_home)
+    with caplog.at_level(logging.WARNING, "maxmargin"):
+        assert compile_doubling(tmp_path)(3.0) == 6.0
+    assert "cannot be kept" in caplog.text
+    assert not caching.can_write()
+
+
+def test_a_folder_that_may_not_be_looked_into_has_no_functions(tmp_path, folder, monkeypatch):
+    def closed(*args, **options):
+        raise PermissionError(13, "Permission denied")
+
+    function = compile_doubling(tmp_path)
+    function.compile()
+    assert caching.is_on_disk(function)
+    monkeypatch.setattr(caching.os, "stat", closed)
+    assert not caching.is_on_disk(function)
+
+
 def test_a_full_disk_leaves_nothing_behind(tmp_path, folder, caplog, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -125,11 +125,16 @@ def chain_score(theta, y, layout):
 
 # -- cases -----------------------------------------------------------------------------------------
 def make_case(structure, features, X, layouts, maps, truths, vertices, *, n_labels=0, **options):
-    """maps: F of each sample, a column per part; vertices: all allowed outputs of each sample."""
+    """maps: F of each sample, a column per part; vertices: all allowed outputs of each sample.
+
+    count, an option: of the first samples only.
+    """
     rng = np.random.default_rng(options.get("seed", 0))
-    alpha = options.get("alpha", ALPHA)
-    weight = options.get("weight")
+    alpha, weight = options.get("alpha", ALPHA), options.get("weight")
     omega = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+    X, layouts, maps, truths, vertices, omega = (
+        own[: options.get("count")] for own in (X, layouts, maps, truths, vertices, omega)
+    )
     omega = omega / omega.sum()
     costs = [
         options["cost"](rng, truth, layout) for truth, layout in zip(truths, layouts, strict=True)

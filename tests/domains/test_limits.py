@@ -6,6 +6,7 @@ import pytest
 from contract import problems
 from maxmargin.domains import L2Ball, NonNegative, Product, RealSpace, Signs
 from maxmargin.domains.base import check_limits
+from maxmargin.result import Status
 from maxmargin.solvers import BCFW
 
 DIM = 6
@@ -42,8 +43,27 @@ class Short(NonNegative):
         return np.ones(dim - 1, dtype=np.int8), np.inf
 
 
-def test_an_own_projection_is_not_taken_for_that_of_the_parent():
-    assert check_limits(Halved(1.0), DIM) is None
+class Paired(NonNegative):
+    """Weights 0 and 1 are equal, so are 2 and 3, and none is negative."""
+
+    def project(self, w):
+        return np.repeat(np.maximum(w.reshape(-1, 2).mean(axis=1), 0.0), 2)
+
+
+@pytest.mark.parametrize(
+    "domain", [Halved(1.0), L2Ball(0.3, Paired()), Product([(np.arange(4), Paired())])]
+)
+def test_an_own_projection_is_not_taken_for_that_of_the_parent(domain):
+    assert check_limits(domain, 4) is None
+
+
+@pytest.mark.parametrize("domain", [L2Ball(0.3, Paired()), Product([(np.arange(4), Paired())])])
+@pytest.mark.parametrize("solver", [BCFW(), BCFW("frank-wolfe")])
+def test_steps_in_a_cone_of_the_user_reach_the_optimum(domain, solver):
+    problem = problems.finite(domain=domain, cost=problems.generic, seed=4).problem
+    result = solver.set_params(tol=1e-4, max_epochs=500).run(problem)
+    assert result.status is Status.CONVERGED
+    assert result.w.any()
 
 
 def test_signs_of_the_wrong_length_are_refused():

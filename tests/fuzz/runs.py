@@ -2,7 +2,10 @@
 
 import warnings
 
+import numpy as np
+
 from contract import problems
+from maxmargin.domains import L2Ball, NonNegative
 from maxmargin.persistence.checkpoints import Checkpoint
 from maxmargin.solvers import (
     BCFW,
@@ -20,6 +23,8 @@ from maxmargin.solvers import (
     Subgradient,
 )
 
+#: in which edges of cuts have their signs
+BALL = L2Ball(0.3, NonNegative(np.arange(3, 5)))
 RUNS = {
     "run of bcfw": lambda: (BCFW(max_epochs=4, tol=0.0), problems.chain().problem),
     "run of bcfw pairwise": lambda: (
@@ -27,6 +32,18 @@ RUNS = {
     ),
     "run of bcfw images": lambda: (
         BCFW(max_epochs=4, tol=0.0, cache=OracleCache(5, store="images")), problems.chain().problem,
+    ),
+    "run of bcfw in a ball": lambda: (
+        BCFW(max_epochs=4, tol=0.0, cache=OracleCache(2)), problems.cut(domain=BALL).problem,
+    ),
+    "run of bcfw, expensive": lambda: (
+        BCFW(max_epochs=4, tol=0.0), problems.items(kind="function").problem,
+    ),
+    "run of n-slack in a ball": lambda: (
+        CuttingPlane("n-slack", max_epochs=4, tol=0.0), problems.cut(domain=BALL).problem,
+    ),
+    "run of ssg in a ball": lambda: (
+        Subgradient("half", max_epochs=4, tol=0.0), problems.cut(domain=BALL).problem,
     ),
     "run of fw": lambda: (FrankWolfe(max_epochs=4, tol=0.0), problems.chain().problem),
     "run of cuts": lambda: (CuttingPlane(max_epochs=4, tol=0.0), problems.chain().problem),

@@ -233,10 +233,10 @@ def test_keys_with_one_hash(forger):
         "keys": {"is": "int_tuples", "member": member},
         "values": {"is": "count", "start": 0, "length": len(keys)},
     }
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(ModelFileError, match="keys have the same hash"):
         forged.load()
-    assert time.perf_counter() - begun < 5.0
+    assert time.process_time() - begun < 5.0
 
 
 def test_honest_keys_differ_in_their_hashes():

@@ -66,3 +66,19 @@ def test_an_answer_that_is_no_maximum_is_named(structure):
 def test_more_non_zeros_than_promised_are_refused():
     with pytest.raises(ValueError, match=r"sample \d+: Crowded.maximize returned 4 non-zeros"):
         StructuredSVM(Crowded()).fit(*samples())
+
+
+class CrowdedLater(Crowded):
+    """Keeps its promise in the first epoch, and breaks it in a certificate."""
+
+    is_expensive = True
+    calls = 0
+
+    def maximize(self, theta, layout):
+        self.calls += 1
+        return np.ones(layout[0]) if self.calls > 30 else np.eye(layout[0])[theta.argmax()]
+
+
+def test_outputs_of_a_certificate_are_not_stored_if_they_are_too_large():
+    with pytest.raises(ValueError, match=r"CrowdedLater.maximize returned 4 non-zeros"):
+        StructuredSVM(CrowdedLater(), max_epochs=3, tol=0.0).fit(*samples())

@@ -50,12 +50,18 @@ def cache_folder() -> Path:
     """Return where compiled functions are: NUMBA_CACHE_DIR, MAXMARGIN_CACHE or the user's cache."""
     named = config.CACHE_DIR or os.environ.get("MAXMARGIN_CACHE")
     named = named or AppDirs("maxmargin", appauthor=False).user_cache_dir
-    return Path(named).expanduser() / "compiled"
+    try:
+        return Path(named).expanduser() / "compiled"
+    except RuntimeError:  # a user without a home, as in containers: nothing can be kept
+        return Path(os.devnull) / "compiled"
 
 
 def is_on_disk(lazy: LazyFunction) -> bool:
     """Tell whether a function was compiled before; one that is only copied need not be."""
-    return lazy.signature is None or SourceCache(lazy).path(cpu_target.target_context).exists()
+    if lazy.signature is None:
+        return True
+    # not Path.exists, which raises where a folder may not be looked into
+    return os.path.exists(SourceCache(lazy).path(cpu_target.target_context))
 
 
 def can_write() -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain, RealSpace
+from maxmargin.domains.base import Domain, RealSpace, check_limits
 from maxmargin.domains.signs import Signs
 from maxmargin.validation.options import Bounds, check_options
 
@@ -65,8 +65,7 @@ class L2Ball(_Ball):
             )
 
     def limits(self, dim: int) -> tuple[np.ndarray, float] | None:
-        cone = RealSpace() if self.signs is None else self.signs
-        found = cone.limits(dim)
+        found = check_limits(RealSpace() if self.signs is None else self.signs, dim)
         return None if found is None else (found[0], float(self.radius))
 
     def project(self, w: np.ndarray) -> np.ndarray:

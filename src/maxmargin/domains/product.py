@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.domains.base import Domain, as_indices, check_indices
+from maxmargin.domains.base import Domain, as_indices, check_indices, check_limits
 
 
 class Product(Domain):
@@ -62,7 +62,7 @@ class Product(Domain):
         # of signs only: a ball of some weights has a scale of its own
         signs = np.zeros(dim, dtype=np.int8)
         for own, domain in self._parts():
-            found = domain.limits(len(own))
+            found = check_limits(domain, len(own))
             if found is None or np.isfinite(found[1]):
                 return None
             if len(found[0]):

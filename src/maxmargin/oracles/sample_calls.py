@@ -147,8 +147,9 @@ class SampleCalls:
         """
         if known is not None:
             for i in order:
-                parts = score_at(i)
-                workspace.vertex[:parts] = known[self.samples.parts(i)]
+                parts, vertex = score_at(i), known[self.samples.parts(i)]
+                self._check_room(i, vertex)
+                workspace.vertex[:parts] = vertex
                 yield i
             return
         at_once = max(self.oracle.n_processes, 1)

@@ -303,8 +303,8 @@ FORGERIES = {
     "n_words": ("n_words", 10**6),
     "word_ptr": ("word_ptr", -7),
     "count": ("count", 99),
-    "awake": ("awake", -5),
-    "n_awake": ("n_awake", 99),
+    "active": ("active", -5),
+    "n_active": ("n_active", 99),
 }
 
 

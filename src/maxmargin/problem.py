@@ -41,10 +41,11 @@ from maxmargin.validation.samples import as_dense
 
 #: what sums may be off by, relative to the sizes of their terms: a few units of the last place
 ROUNDING = 2.0**-49
-#: options of structures that say how outputs are found, not which there are
 #: entries of long arrays that are worked on at a time
 CHUNK = 1 << 20
+#: all zeros
 NO_POINTS = Points(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
+#: options of structures that say how outputs are found, not which there are
 _NOT_OUTPUTS = ("n_jobs", "time_limit", "on_timeout")
 
 

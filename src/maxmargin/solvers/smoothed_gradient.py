@@ -9,8 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from maxmargin.exceptions import MissingAbilityError
-from maxmargin.problem import Problem, Samples
+from maxmargin.problem import Problem
 from maxmargin.result import State, empty_array, state_field
+from maxmargin.samples import Samples
 from maxmargin.solvers.base import Requires, Solver, check_counts
 from maxmargin.validation.options import Count, CountOrZero, NonNegativeOrInf, Seed
 

@@ -9,7 +9,8 @@ import numpy as np
 from maxmargin._numba.passes.batch import apply_range
 from maxmargin._numba.passes.exponentiated_gradient import copy_scores
 from maxmargin.exceptions import InfeasibleError
-from maxmargin.problem import NO_POINTS, Problem
+from maxmargin.problem import Problem
+from maxmargin.samples import NO_POINTS
 
 
 def expected_points(problem: Problem, potentials: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -341,7 +341,7 @@ class Problem(Samples):
         float
             Objective.
         """
-        return float(self.packed.weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
+        return float(self.sample_weight @ self.hinges(w, out) + self.alpha / 2 * (w @ w))
 
     def rounding(self, w: np.ndarray) -> float:
         """Return a bound on the rounding errors of P(w) and D, which grow with the scores.
@@ -377,7 +377,7 @@ class Problem(Samples):
         step = int(np.gcd(step, np.gcd.reduce(starts)) if len(starts) else step) or 1
         features = np.zeros(self.dim // step)
         add_absolute_features(self.packed, step, features)
-        return features, float(self.packed.weight @ costs)
+        return features, float(self.sample_weight @ costs)
 
     def features(self, z: np.ndarray) -> np.ndarray:
         """Return the weighted sum of features, sum_i omega_i F_i z_i.
@@ -520,7 +520,7 @@ class Problem(Samples):
         if (entropy is None) == (self.objective == "likelihood"):
             raise ValueError("give the entropy of each sample for the likelihood, and only for it.")
         worth = self.loss_at(z) if entropy is None else entropy
-        loss = float(self.packed.weight @ worth)
+        loss = float(self.sample_weight @ worth)
         if w is not None and isinstance(self.domain, RealSpace):
             return loss - self.alpha / 2 * float(w @ w)
         return loss + self.domain.argmin_linear(self.loss_gradient(z), self.alpha)[1]
@@ -547,7 +547,7 @@ class Problem(Samples):
         z = np.empty(int(self.part_ptr[-1]))
         hinges = self.apply("marginals", w, point=self.truths, out=z)
         loss_gradient = self.loss_gradient(z)
-        smooth = float(self.packed.weight @ hinges)
+        smooth = float(self.sample_weight @ hinges)
         # entropy = log Z - theta . z, so that the sum of all is smooth - w . loss_gradient
         minimum = self.domain.argmin_linear(loss_gradient, self.alpha)[1]
         return (

@@ -131,6 +131,11 @@ class Samples:
     def n(self) -> int:
         return len(self.layouts)
 
+    @property
+    def sample_weight(self) -> np.ndarray:
+        """Weights `omega_i` of the samples, (n_samples,)."""
+        return self.packed.weight
+
     def parts(self, i: int) -> slice:
         """Return the position of a sample's parts in arrays of all samples' parts.
 

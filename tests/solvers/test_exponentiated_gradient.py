@@ -83,7 +83,7 @@ def smoothed(problem, solver, state, temperature):
     """What steps at this temperature increase: for the likelihood, the dual itself."""
     if problem.objective == "likelihood":
         return solver.bound(problem, state)
-    return solver.bound(problem, state) + temperature * (problem.packed.weight @ state.entropy)
+    return solver.bound(problem, state) + temperature * (problem.sample_weight @ state.entropy)
 
 
 def epochs(solver, problem, count):
@@ -280,7 +280,7 @@ def test_many_epochs_with_a_small_penalty_stay_off_vertices(start, mode):
     result = run(problem, mode=mode, start=start, max_epochs=200, tol=0.0)
     assert result.primal < 3 * problem.primal(np.zeros(problem.dim))
     assert result.state.temperature > 0
-    assert (problem.packed.weight @ result.state.entropy) > 1e-6
+    assert (problem.sample_weight @ result.state.entropy) > 1e-6
 
 
 def test_potentials_of_margins_are_not_those_of_likelihoods():

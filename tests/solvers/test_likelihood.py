@@ -146,7 +146,7 @@ def test_the_step_beats_a_grid_of_steps(name):
     problem, training = made.problem, made.training
     state = solver.init(problem)
     solver.epoch(problem, state)
-    omega = problem.packed.weight
+    omega = problem.sample_weight
     for i in range(problem.n):
         z, bound = state.z.copy(), state.entropy.copy()
         block = training.blocks[i]

@@ -136,7 +136,7 @@ def _visit_sample(
     steps(np.array([i]), free_weights(state.w, state.average._replace(correction=np.empty(0))))
     moved = state.w - before
     if gaps is not None:
-        change, gap = -problem.alpha * moved, float(problem.packed.weight[i] * gaps[i])
+        change, gap = -problem.alpha * moved, float(problem.sample_weight[i] * gaps[i])
         gain, z = gap - float(before @ change), state.z[problem.parts(i)]
         share = best_share(problem, v, change, gain) if gap > 0.0 else 0.0
         z[:] = start + share * (z - start)

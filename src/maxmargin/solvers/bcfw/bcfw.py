@@ -272,7 +272,7 @@ class BCFW(Solver[BCFWState]):
         if self.sampling == "uniform":
             return state.rng.integers(n, size=n)
         if self.sampling == "gap" and state.epoch % 10 and np.isfinite(gaps).all():
-            chance = np.maximum(gaps, 0.0) * problem.packed.weight
+            chance = np.maximum(gaps, 0.0) * problem.sample_weight
             if chance.sum() > 0:
                 return state.rng.choice(n, size=n, p=chance / chance.sum())
         return state.rng.permutation(n)
@@ -396,5 +396,5 @@ class BCFW(Solver[BCFWState]):
 
 def _weighted_gap(problem: Problem, state: BCFWState) -> float:
     """Gap of all samples at their last calls of the oracle."""
-    weighty = problem.packed.weight > 0
-    return float(problem.packed.weight[weighty] @ np.maximum(state.gaps[weighty], 0.0))
+    weighty = problem.sample_weight > 0
+    return float(problem.sample_weight[weighty] @ np.maximum(state.gaps[weighty], 0.0))

@@ -164,7 +164,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         if problem.objective == "likelihood":
             return 1.0
         entropy = expected_points(problem, np.zeros(int(problem.part_ptr[-1])))[1]
-        most = float(problem.packed.weight @ entropy)
+        most = float(problem.sample_weight @ entropy)
         start = problem.primal(np.zeros(problem.dim))
         return _WARMEST * start / most if min(start, most) > 0 else 1.0
 
@@ -237,9 +237,9 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         else:
             self._visits(problem, state)
         state.n_oracle += int(state.counters.steps[0] - tried)
-        on = problem.packed.weight > 0  # the slopes of others may be infinite for ever
+        on = problem.sample_weight > 0  # the slopes of others may be infinite for ever
         slopes = np.maximum(state.slopes[on], 0.0)
-        gap = state.temperature * float(problem.packed.weight[on] @ slopes) / 2
+        gap = state.temperature * float(problem.sample_weight[on] @ slopes) / 2
         if problem.objective == "likelihood":
             state.estimate = gap
         else:
@@ -247,7 +247,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
 
     def _cool(self, problem: Problem, state: ExponentiatedGradientState, gap: float) -> None:
         """Lower the temperature if smoothing costs more than the smoothed gap, to half of that."""
-        cost = state.temperature * float(problem.packed.weight @ state.entropy)
+        cost = state.temperature * float(problem.sample_weight @ state.entropy)
         if gap < cost:
             coldest = _COLDEST * self._first_temperature(problem)
             state.temperature = max(state.temperature * max(gap / cost, 0.1) / 2, coldest)
@@ -333,7 +333,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
     def _step(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A step of all samples at once."""
         temperature, rate = state.temperature, state.last_rate[0]
-        omega, potentials = problem.packed.weight, state.potentials
+        omega, potentials = problem.sample_weight, state.potentials
         scores = scores_of(problem, state.w) / temperature
         ahead = scores - potentials
         for _ in range(entropic.TRIES):
@@ -395,4 +395,4 @@ def _smoothed_dual(
 ) -> float:
     if problem.objective == "likelihood":
         return problem.dual(z, entropy=entropy)
-    return problem.dual(z) + temperature * float(problem.packed.weight @ entropy)
+    return problem.dual(z) + temperature * float(problem.sample_weight @ entropy)

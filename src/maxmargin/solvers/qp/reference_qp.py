@@ -185,7 +185,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
         else:
             u, miss = nearest_feasible(program.polytopes, solution.points)
             z = program.polytopes.lift @ u
-            idle = problem.packed.weight == 0
+            idle = problem.sample_weight == 0
             for i in np.flatnonzero(idle).tolist():
                 z[problem.parts(i)] = problem.truth[problem.parts(i)]
             state.z[:] = z if miss <= ROUNDING else self._projected(problem, z)

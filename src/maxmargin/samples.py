@@ -27,7 +27,7 @@ from maxmargin._numba.passes.batch import apply_range
 from maxmargin.exceptions import InfeasibleError, SampleError
 from maxmargin.features.base import PackedFeatures
 from maxmargin.losses.packed_costs import pack_costs
-from maxmargin.oracles.checked import check_answers
+from maxmargin.oracles.checked import check_outputs
 from maxmargin.oracles.constraints import part_score
 from maxmargin.oracles.sample_calls import SampleCalls
 from maxmargin.structures.base import Layout, Structure
@@ -103,7 +103,7 @@ class Samples:
 
     @structure.setter
     def structure(self, structure: Structure) -> None:
-        self.oracle = check_answers(structure.oracle())
+        self.oracle = check_outputs(structure.oracle())
 
     @property
     def calls(self) -> SampleCalls:
@@ -434,7 +434,7 @@ class Samples:
             Log-partition; 0 if the structure has none.
         """
         theta = workspace.theta[:parts].copy()
-        z = self.calls.answer("marginals", theta, i)
+        z = self.calls.compute("marginals", theta, i)
         workspace.vertex[:parts] = z
         return self.calls.value_of("marginals", theta, z, i)
 
@@ -483,7 +483,7 @@ class Samples:
             return
         for i in numbers:
             theta = self.scores(w, i)
-            z = self.calls.answer(ability, theta, i)
+            z = self.calls.compute(ability, theta, i)
             yield i, theta, z, self.calls.value_of(ability, theta, z, i)
 
     def check_values(self, values: np.ndarray, ability: str, w: np.ndarray) -> None:
@@ -508,7 +508,7 @@ class Samples:
         theta = self.scores(w, i)
         if not (np.isnan(theta) | np.isposinf(theta)).any():
             try:  # the structure itself can say what is wrong with scores that are numbers
-                self.calls.answer(ability, theta, i)
+                self.calls.compute(ability, theta, i)
             except ValueError as error:
                 raise SampleError.of(self.first + i, f": {error}") from error
         raise FloatingPointError(

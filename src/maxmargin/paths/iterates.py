@@ -35,7 +35,7 @@ class IteratesPath(Path):
     Parameters
     ----------
     points : sequence of PathPoint
-        Facts about each model.
+        Summary of each model.
     weights : sequence of ndarray
         Weights of each model.
     results : sequence of Result

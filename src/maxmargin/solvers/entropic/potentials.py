@@ -47,7 +47,7 @@ def why_stuck(problem: Problem, i: int, w: np.ndarray) -> Exception:
         why = "its scores are not finite"
         return FloatingPointError(f"sample {i}: {why}; scale the features down.")
     try:
-        problem.calls.answer("marginals", scores, i)
+        problem.calls.compute("marginals", scores, i)
     except InfeasibleError as error:
         return error
     return FloatingPointError(f"sample {i}: `marginals` failed; scale the features down.")

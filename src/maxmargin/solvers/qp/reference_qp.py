@@ -201,7 +201,7 @@ class ReferenceQP(Solver[ReferenceQPState]):
 
     def _projected(self, problem: Problem, z: np.ndarray) -> np.ndarray:
         """Next to z by the structure itself, where the equations leave more than rounding."""
-        own = [problem.calls.answer("project", z[problem.parts(i)], i) for i in range(problem.n)]
+        own = [problem.calls.compute("project", z[problem.parts(i)], i) for i in range(problem.n)]
         return np.concatenate(own)
 
     def candidates(self, problem: Problem, state: ReferenceQPState) -> list[np.ndarray]:

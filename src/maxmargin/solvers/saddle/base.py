@@ -264,7 +264,7 @@ class SaddleSolver(Solver[SaddleT]):
                     apart = theta[allowed] - problem.scores(reference, i)[allowed]
                     sums_of_pass[1] += problem.sample_weight[i] * float(apart @ apart)
                 old = base[part].copy()
-                out[part] = problem.calls.answer("project", old + step * theta, i)
+                out[part] = problem.calls.compute("project", old + step * theta, i)
                 measure_sample_move(problem, i, out[part], old, sums[0], sums_of_pass)
 
         (gradient,), sums_of_pass = self.in_ranges(problem, 1, visit)

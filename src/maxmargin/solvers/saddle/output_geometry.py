@@ -176,7 +176,7 @@ class EntropicOutputs:
                 base = q[part]
             else:
                 base = _ahead(self.height * truth, problem.scores(steps.mean, i), steps.far)
-            u = problem.calls.answer(
+            u = problem.calls.compute(
                 "marginals", _ahead(base, problem.scores(steps.look, i), steps.lead), i
             )
             base = _ahead(base, problem.scores(steps.w, i), steps.step)
@@ -185,7 +185,7 @@ class EntropicOutputs:
             measure_sample_move(problem, i, u, u, sums[0], sums_of_pass)
             if steps.once:
                 continue
-            v, on = problem.calls.answer("marginals", base, i), truth != 0
+            v, on = problem.calls.compute("marginals", base, i), truth != 0
             measure_sample_move(problem, i, v, v, sums[1], np.zeros(len(sums_of_pass)))
             value = problem.oracle.log_partition(base, layout) - float(base[on] @ truth[on])
             sums_of_pass[4] += omega * value

@@ -45,6 +45,8 @@ class ExponentiatedGradientState(BlockState):
     entropy: np.ndarray = state_field(empty_array)
     #: of the entropies in the dual; 1 for likelihoods, else lowered while the smoothed gap falls
     temperature: float = state_field(np.nan, warm="keep")
+    #: below which it is not lowered
+    coldest: float = state_field(np.nan)
     #: rate of each sample's next step, 0 if not known; (1,) the last one that raised the dual
     rates: np.ndarray = state_field(empty_array, warm="keep")
     last_rate: np.ndarray = state_field(lambda: np.ones(1), warm="keep")
@@ -205,7 +207,7 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         # those of margins may be so large that their entropy, a small difference, is rounding
         is_likelihood = problem.objective == "likelihood"
         same = (own.temperature == 1.0) == is_likelihood and np.isfinite(own.temperature)
-        if same and own.potentials.shape == problem.truth.shape:
+        if same and own.potentials.shape == own.z.shape:
             self._begin(problem, own, own.potentials, own.temperature)
         else:
             own.rates, own.last_rate = np.zeros(problem.n), np.ones(1)
@@ -249,8 +251,9 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
         """Lower the temperature if smoothing costs more than the smoothed gap, to half of that."""
         cost = state.temperature * float(problem.sample_weight @ state.entropy)
         if gap < cost:
-            coldest = _COLDEST * self._first_temperature(problem)
-            state.temperature = max(state.temperature * max(gap / cost, 0.1) / 2, coldest)
+            if np.isnan(state.coldest):  # a pass over all samples
+                state.coldest = _COLDEST * self._first_temperature(problem)
+            state.temperature = max(state.temperature * max(gap / cost, 0.1) / 2, state.coldest)
 
     def _visits(self, problem: Problem, state: ExponentiatedGradientState) -> None:
         """A pass over single samples."""
@@ -347,8 +350,8 @@ class ExponentiatedGradient(Solver[ExponentiatedGradientState]):
             square = float(change @ change) / problem.alpha / temperature
             gains = inner_products(problem, scores, delta) + entropy - state.entropy
             size = float(omega @ inner_products(problem, np.abs(scores), z + state.z))
-            bend = rate * slope + square
-            best = slope / bend if bend > 0 else np.inf
+            curvature = rate * slope + square
+            best = slope / curvature if curvature > 0 else np.inf
             found = np.array([float(omega @ gains) - square / 2, best, 0.0, slope, size])
             used, rate = rate, entropic.entropic_rate(found, rate, float(self.growth))
             if found[0] >= 0:

@@ -134,8 +134,8 @@ class OracleStructure(Structure):
         if isinstance(layout, tuple) and len(layout) == 1 and isinstance(layout[0], Integral):
             return int(layout[0])
         raise ValueError(
-            f"how many parts has layout {layout!r}? Say so by n_parts, a number or a function of the"
-            " layout."
+            f"how many parts has layout {layout!r}? Say so by n_parts, a number or a function of"
+            " layouts."
         )
 
     def layout_of(self, n_parts: int) -> Layout:

@@ -14,6 +14,7 @@ from maxmargin import ChainSVM
 from maxmargin.exceptions import MissingAbilityError
 from maxmargin.features import PartFeatures
 from maxmargin.features.base import PackedFeatures
+from maxmargin.oracles.base import check_scores
 from maxmargin.problem import Problem
 from maxmargin.result import State, Status
 from maxmargin.solvers import BCFW, LBFGS, DualExtragradient, ExponentiatedGradient, FrankWolfe
@@ -308,10 +309,10 @@ class PlainMarginals(Chain):
     """The chain whose expectations are asked of Python."""
 
     def marginals(self, theta, layout):
-        return Chain().marginals(self._allowed(theta, layout), layout)
+        return Chain().marginals(check_scores(self, theta, layout), layout)
 
     def log_partition(self, theta, layout):
-        return Chain().log_partition(self._allowed(theta, layout), layout)
+        return Chain().log_partition(check_scores(self, theta, layout), layout)
 
 
 @both_objectives

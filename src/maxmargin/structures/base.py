@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin.oracles.base import Abilities, Layout, Oracle, check_scores
+from maxmargin.oracles.base import Abilities, Layout, Oracle
 from maxmargin.oracles.constraints import Constraints
 from maxmargin.oracles.methods import METHODS, LinearOracle, MethodOracle
 from maxmargin.validation.learned import Checked
@@ -378,7 +378,3 @@ class Structure(Abilities, Checked, BaseEstimator):
     # -- inside ----------------------------------------------------------------------------------
     def _missing(self, ability: str) -> Exception:
         return self.oracle().missing(ability)
-
-    def _allowed(self, theta: np.ndarray, layout: Layout) -> np.ndarray:
-        """Scores as one checked vector, -inf on the parts that are forbidden."""
-        return check_scores(self, theta, layout)

@@ -65,7 +65,7 @@ class Checked(Wrapper):
                     f"the bound {bound:.6g} is below the score {call.floor:.6g} of the true output,"
                     " so that it is not a bound."
                 )
-            return z, float(bound)
+            return z, max(float(bound), score)  # what was found is possible, whatever is promised
         if self.is_exact and is_below(score, call.floor):
             raise OracleError(
                 f"the answer of {name} has the score {score:.6g}, worse than the truth with"
